@@ -1,0 +1,65 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "core/registry.h"
+#include "core/tensor.h"
+
+namespace gf {
+
+// A point in a stream's work that others can wait for.
+class Event {
+ public:
+  virtual ~Event() = default;
+  // Blocks the host until the work before the event is done.
+  virtual void Wait() = 0;
+};
+
+// An ordered queue of work on a device. On the CPU work is done when the call returns.
+class Stream {
+ public:
+  virtual ~Stream() = default;
+  virtual void Synchronize() = 0;
+  virtual std::unique_ptr<Event> Record() = 0;
+  // Work enqueued later starts after the event.
+  virtual void WaitFor(Event* event) = 0;
+};
+
+// Where tensors live and arithmetic is done. One object per process and device.
+class Device {
+ public:
+  virtual ~Device() = default;
+
+  // "cpu", "cuda"
+  virtual std::string name() const = 0;
+  // One line for people: processor, instruction set, threads.
+  virtual std::string Description() const = 0;
+
+  // Memory aligned to 64 bytes (a huge page for large blocks), not initialised; freed with
+  // the last owner. Throws std::bad_alloc.
+  virtual std::shared_ptr<void> Allocate(size_t bytes) = 0;
+  virtual void Zero(void* data, size_t bytes, Stream* stream) = 0;
+
+  virtual Stream* compute_stream() = 0;
+  virtual std::unique_ptr<Stream> NewStream() = 0;
+
+  virtual void CopyToHost(const void* from, void* host, size_t bytes, Stream* stream) = 0;
+  virtual void CopyFromHost(const void* host, void* to, size_t bytes, Stream* stream) = 0;
+
+  // Converts between layouts and floating types; equal element counts are required, the
+  // shapes may differ (a matrix seen as a filter).
+  virtual void Convert(const Tensor& from, const Tensor& to, Stream* stream) = 0;
+};
+
+using DeviceRegistry = Registry<Device, int /* threads, 0 = all */>;
+
+#define GF_REGISTER_DEVICE(name, type)                                              \
+  static const bool GF_CONCAT(registered_, __LINE__) =                              \
+      ::gf::DeviceRegistry::Get().Add(name, [](int threads) -> std::unique_ptr<::gf::Device> { \
+        return std::make_unique<type>(threads);                                     \
+      })
+
+}  // namespace gf

@@ -1,0 +1,23 @@
+#include "core/pool_layout.h"
+
+#include <glog/logging.h>
+
+namespace gf {
+
+void PoolLayout::Add(PoolEntry entry) {
+  CHECK_EQ(Find(entry.name), -1) << entry.name;
+  entry.offset = count_;
+  entry.count = entry.layout.StorageCount(entry.shape);
+  count_ += (entry.count + kAlignment - 1) / kAlignment * kAlignment;
+  parameter_count_ += entry.shape.count();
+  entries_.push_back(std::move(entry));
+}
+
+int PoolLayout::Find(const std::string& name) const {
+  for (size_t i = 0; i < entries_.size(); ++i) {
+    if (entries_[i].name == name) return static_cast<int>(i);
+  }
+  return -1;
+}
+
+}  // namespace gf

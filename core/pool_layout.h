@@ -1,0 +1,46 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/tensor.h"
+
+namespace gf {
+
+// Where one parameter lies in every pool (master, compute, gradient, momentum, residual).
+struct PoolEntry {
+  std::string name;   // "conv1.weight"
+  std::string layer;  // "conv1"
+  Shape shape;        // plain order, as in checkpoints
+  Layout layout;      // order within the pools
+  int64_t offset = 0;  // elements from the start of a pool
+  int64_t count = 0;   // elements of storage, padding of the layout included
+  float lr_mult = 1;
+  float decay_mult = 1;
+};
+
+// The static order of all parameters: that in which backward generates their gradients.
+// Offsets are multiples of kAlignment; the gaps and the padding inside an entry hold zeros.
+class PoolLayout {
+ public:
+  static constexpr int64_t kAlignment = 32;
+
+  // Appends an entry and sets its offset.
+  void Add(PoolEntry entry);
+
+  const std::vector<PoolEntry>& entries() const { return entries_; }
+  // Elements of a pool.
+  int64_t count() const { return count_; }
+  // Elements of the parameters themselves, without padding.
+  int64_t parameter_count() const { return parameter_count_; }
+  // Index of a parameter by name, -1 if there is none.
+  int Find(const std::string& name) const;
+
+ private:
+  std::vector<PoolEntry> entries_;
+  int64_t count_ = 0;
+  int64_t parameter_count_ = 0;
+};
+
+}  // namespace gf

@@ -1,0 +1,58 @@
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include <glog/logging.h>
+
+#include "core/error.h"
+
+namespace gf {
+
+// Maps names to factories of Base. One registry per (Base, Args...); entries are added by
+// static objects (GF_REGISTER), so their libraries are linked with alwayslink.
+template <typename Base, typename... Args>
+class Registry {
+ public:
+  using Factory = std::function<std::unique_ptr<Base>(Args...)>;
+
+  static Registry& Get() {
+    static Registry* registry = new Registry;
+    return *registry;
+  }
+
+  bool Add(const std::string& name, Factory factory) {
+    CHECK(factories_.emplace(name, std::move(factory)).second) << name << " is registered twice";
+    return true;
+  }
+
+  bool Has(const std::string& name) const { return factories_.count(name) != 0; }
+
+  // A new object. Throws UserError "unknown <what> "<name>" (known: ...)".
+  std::unique_ptr<Base> Create(const std::string& what, const std::string& name,
+                               Args... args) const {
+    const auto it = factories_.find(name);
+    if (it == factories_.end()) {
+      ThrowUserError("unknown ", what, " \"", name, "\" (known: ", Names(), ")");
+    }
+    return it->second(std::forward<Args>(args)...);
+  }
+
+  // "A, B, C"
+  std::string Names() const {
+    std::string names;
+    for (const auto& entry : factories_) names += (names.empty() ? "" : ", ") + entry.first;
+    return names;
+  }
+
+ private:
+  std::map<std::string, Factory> factories_;
+};
+
+#define GF_CONCAT_INNER(a, b) a##b
+#define GF_CONCAT(a, b) GF_CONCAT_INNER(a, b)
+
+}  // namespace gf

@@ -1,0 +1,36 @@
+#include "core/shape.h"
+
+#include <glog/logging.h>
+
+namespace gf {
+
+int64_t Shape::operator[](int i) const {
+  const int at = i < 0 ? i + rank() : i;
+  CHECK(at >= 0 && at < rank()) << "axis " << i << " of " << ToString();
+  return dims_[at];
+}
+
+int64_t Shape::count(int begin, int end) const {
+  CHECK(0 <= begin && begin <= end && end <= rank()) << ToString();
+  int64_t n = 1;
+  for (int i = begin; i < end; ++i) {
+    CHECK(!__builtin_mul_overflow(n, dims_[i], &n)) << "element count overflows: " << ToString();
+  }
+  return n;
+}
+
+std::string Shape::ToString() const {
+  std::string text;
+  for (int64_t d : dims_) text += (text.empty() ? "" : "x") + std::to_string(d);
+  return text.empty() ? "scalar" : text;
+}
+
+bool IsSane(const Shape& shape) {
+  int64_t n = 1;
+  for (int64_t d : shape.dims()) {
+    if (d <= 0 || __builtin_mul_overflow(n, d, &n) || n > kMaxElements) return false;
+  }
+  return true;
+}
+
+}  // namespace gf

@@ -1,0 +1,51 @@
+#pragma once
+
+#include <cstdio>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+namespace gf {
+
+// Two-column table of names and values, aligned, for start-up ("every resolved setting").
+void PrintTable(const std::vector<std::pair<std::string, std::string>>& rows, FILE* out);
+
+// A line of progress: on a terminal it is rewritten in place, in a file each call is a line.
+class Console {
+ public:
+  explicit Console(FILE* out);
+  // A line that may be overwritten by the next one.
+  void Progress(const std::string& line);
+  // A line that stays.
+  void Line(const std::string& line);
+
+ private:
+  FILE* out_;
+  bool terminal_;
+  size_t pending_ = 0;  // columns of the line of progress on the screen
+};
+
+// Appends JSON objects, one per line, each flushed when written. An empty path writes none.
+class JsonLines {
+ public:
+  // Throws UserError if the file cannot be opened for appending.
+  explicit JsonLines(const std::string& path);
+  ~JsonLines();
+  JsonLines(const JsonLines&) = delete;
+  JsonLines& operator=(const JsonLines&) = delete;
+
+  void Write(const nlohmann::ordered_json& record);
+
+ private:
+  std::string path_;
+  FILE* file_ = nullptr;
+};
+
+// "1.23 GB", "512 B"; "1h02m", "3m20s", "12 s"; "61,100,840"
+std::string HumanBytes(double bytes);
+std::string HumanSeconds(double seconds);
+std::string WithCommas(int64_t value);
+
+}  // namespace gf

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "core/dtype.h"
+#include "core/layout.h"
+#include "core/shape.h"
+
+namespace gf {
+
+// What a tensor is, without its memory.
+struct TensorDesc {
+  Shape shape;
+  DType dtype = DType::kFP32;
+  Layout layout;
+
+  int64_t storage_count() const { return layout.StorageCount(shape); }
+  size_t bytes() const { return storage_count() * SizeOf(dtype); }
+};
+
+// A tensor: a description and its memory. `data` may point into memory owned by somebody
+// else (an arena, a pool); `owner` keeps alive what it owns, if anything.
+struct Tensor {
+  TensorDesc desc;
+  void* data = nullptr;
+  std::shared_ptr<void> owner;
+
+  template <typename T>
+  T* as() const {
+    return static_cast<T*>(data);
+  }
+};
+
+}  // namespace gf
