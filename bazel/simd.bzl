@@ -1,0 +1,30 @@
+"""simd_library: one source compiled for several instruction sets, chosen at run time.
+
+Each source is compiled once per variant with GF_SIMD_VARIANT defined to its name; it puts
+everything into the namespace that GF_SIMD_NAMESPACE (core/simd.h) names and includes nothing
+but headers of declarations, so that no inline function of a header is compiled for
+instructions that the machine may lack.
+"""
+
+VARIANTS = {
+    "baseline": [],
+    "avx2": ["-mavx2", "-mfma", "-mf16c"],
+    "avx512": ["-mavx512f", "-mavx512bw", "-mavx512dq", "-mavx512vl", "-mfma", "-mprefer-vector-width=512"],
+}
+
+def simd_library(name, srcs, hdrs, deps = [], **kwargs):
+    for variant, flags in VARIANTS.items():
+        native.cc_library(
+            name = name + "_" + variant,
+            srcs = srcs,
+            hdrs = hdrs,
+            copts = flags + ["-O3", "-ffast-math", "-fno-finite-math-only", "-fno-associative-math", "-DGF_SIMD_VARIANT=" + variant],
+            deps = deps + ["//core:simd"],
+            visibility = ["//visibility:private"],
+        )
+    native.cc_library(
+        name = name,
+        hdrs = hdrs,
+        deps = deps + ["//core:simd"] + [":" + name + "_" + variant for variant in VARIANTS],
+        **kwargs
+    )

@@ -1,0 +1,120 @@
+#include <omp.h>
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <new>
+
+#include <glog/logging.h>
+
+#include "core/cpu/dnnl.h"
+#include "core/device.h"
+#include "core/parallel.h"
+
+namespace gf {
+namespace {
+
+class CpuEvent : public Event {
+ public:
+  void Wait() override {}
+};
+
+class CpuStream : public Stream {
+ public:
+  void Synchronize() override {}
+  std::unique_ptr<Event> Record() override { return std::make_unique<CpuEvent>(); }
+  void WaitFor(Event* event) override {}
+};
+
+// The processor: work is done when a call returns, so streams and events have nothing to do.
+class CpuDevice : public Device {
+ public:
+  explicit CpuDevice(int threads) {
+    if (threads > 0) omp_set_num_threads(threads);
+  }
+
+  std::string name() const override { return "cpu"; }
+
+  std::string Description() const override {
+    const dnnl_version_t* v = dnnl_version();
+    const char* isa = "baseline";
+    switch (dnnl::get_effective_cpu_isa()) {
+      case dnnl::cpu_isa::sse41:
+        isa = "SSE4.1";
+        break;
+      case dnnl::cpu_isa::avx:
+        isa = "AVX";
+        break;
+      case dnnl::cpu_isa::avx2:
+      case dnnl::cpu_isa::avx2_vnni:
+        isa = "AVX2";
+        break;
+      case dnnl::cpu_isa::avx512_core:
+      case dnnl::cpu_isa::avx512_core_vnni:
+        isa = "AVX-512";
+        break;
+      case dnnl::cpu_isa::avx512_core_bf16:
+        isa = "AVX-512 with BF16";
+        break;
+      case dnnl::cpu_isa::avx512_core_amx:
+        isa = "AMX";
+        break;
+      default:
+        break;
+    }
+    return StrCat("cpu, ", omp_get_max_threads(), " threads, ", isa, ", oneDNN ", v->major, ".",
+                  v->minor, ".", v->patch);
+  }
+
+  std::shared_ptr<void> Allocate(size_t bytes) override {
+    constexpr size_t kHugePage = size_t{2} << 20;
+    const size_t alignment = bytes >= kHugePage ? kHugePage : 64;
+    const size_t size = (std::max<size_t>(bytes, 1) + alignment - 1) / alignment * alignment;
+    void* data = std::aligned_alloc(alignment, size);
+    if (data == nullptr) throw std::bad_alloc();
+    if (alignment == kHugePage) madvise(data, size, MADV_HUGEPAGE);
+    return std::shared_ptr<void>(data, std::free);
+  }
+
+  void Zero(void* data, size_t bytes, Stream* stream) override {
+    ParallelFor(static_cast<int64_t>(bytes), 1 << 21, [&](int64_t begin, int64_t end) {
+      std::memset(static_cast<char*>(data) + begin, 0, end - begin);
+    });
+  }
+
+  Stream* compute_stream() override { return &stream_; }
+  std::unique_ptr<Stream> NewStream() override { return std::make_unique<CpuStream>(); }
+
+  void CopyToHost(const void* from, void* host, size_t bytes, Stream* stream) override {
+    std::memcpy(host, from, bytes);
+  }
+  void CopyFromHost(const void* host, void* to, size_t bytes, Stream* stream) override {
+    std::memcpy(to, host, bytes);
+  }
+
+  void Convert(const Tensor& from, const Tensor& to, Stream* stream) override {
+    CHECK_EQ(from.desc.shape.count(), to.desc.shape.count());
+    dnnl::memory::desc source = ToDnnl(from.desc), target = ToDnnl(to.desc);
+    // A plain tensor takes the other's shape: a matrix of weights seen as filters.
+    if (source.dims() != target.dims()) {
+      if (from.desc.layout.plain()) {
+        source = PlainDesc(Shape(target.dims()), from.desc.dtype);
+      } else {
+        CHECK(to.desc.layout.plain()) << from.desc.layout.Name() << to.desc.layout.Name();
+        target = PlainDesc(Shape(source.dims()), to.desc.dtype);
+      }
+    }
+    dnnl::memory a = DnnlMemory(source, from.data), b = DnnlMemory(target, to.data);
+    dnnl::reorder(a, b).execute(DnnlStream(), a, b);
+    DnnlStream().wait();
+  }
+
+ private:
+  CpuStream stream_;
+};
+
+GF_REGISTER_DEVICE("cpu", CpuDevice);
+
+}  // namespace
+}  // namespace gf

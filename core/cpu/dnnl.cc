@@ -1,0 +1,153 @@
+#include "core/cpu/dnnl.h"
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <glog/logging.h>
+
+#include "core/error.h"
+
+namespace gf {
+namespace {
+
+using dnnl::memory;
+
+class DnnlLayout : public DeviceLayout {
+ public:
+  explicit DnnlLayout(memory::desc desc) : desc_(std::move(desc)) {}
+
+  const memory::desc& desc() const { return desc_; }
+
+  bool Equals(const DeviceLayout& other) const override {
+    const auto* that = dynamic_cast<const DnnlLayout*>(&other);
+    return that != nullptr && desc_ == that->desc_;
+  }
+
+  int64_t StorageCount() const override {
+    return static_cast<int64_t>(desc_.get_size() / memory::data_type_size(desc_.data_type()));
+  }
+
+  // "aBcd16b": axes from outermost to innermost, capitals are blocked, then the blocks.
+  std::string Name() const override {
+    const auto& d = desc_.data;
+    const auto& blocking = d.format_desc.blocking;
+    std::string name;
+    std::vector<int> order(d.ndims);
+    for (int i = 0; i < d.ndims; ++i) order[i] = i;
+    std::stable_sort(order.begin(), order.end(), [&](int a, int b) {
+      return blocking.strides[a] > blocking.strides[b];
+    });
+    for (int axis : order) {
+      bool blocked = false;
+      for (int b = 0; b < blocking.inner_nblks; ++b) blocked |= blocking.inner_idxs[b] == axis;
+      name += static_cast<char>((blocked ? 'A' : 'a') + axis);
+    }
+    for (int b = 0; b < blocking.inner_nblks; ++b) {
+      name += std::to_string(blocking.inner_blks[b]);
+      name += static_cast<char>('a' + blocking.inner_idxs[b]);
+    }
+    return name;
+  }
+
+ private:
+  memory::desc desc_;
+};
+
+memory::format_tag PlainTag(int rank) {
+  using tag = memory::format_tag;
+  static const tag kTags[] = {tag::undef, tag::a,     tag::ab,    tag::abc,
+                              tag::abcd,  tag::abcde, tag::abcdef};
+  CHECK(rank >= 1 && rank <= 6) << "rank " << rank;
+  return kTags[rank];
+}
+
+}  // namespace
+
+dnnl::engine& DnnlEngine() {
+  static auto* engine = new dnnl::engine(dnnl::engine::kind::cpu, 0);
+  return *engine;
+}
+
+dnnl::stream& DnnlStream() {
+  static auto* stream = new dnnl::stream(DnnlEngine());
+  return *stream;
+}
+
+memory::data_type ToDnnl(DType type) {
+  switch (type) {
+    case DType::kFP32:
+      return memory::data_type::f32;
+    case DType::kFP16:
+      return memory::data_type::f16;
+    case DType::kBF16:
+      return memory::data_type::bf16;
+    case DType::kUINT8:
+      return memory::data_type::u8;
+    case DType::kINT64:
+      break;
+  }
+  LOG(FATAL) << "oneDNN has no " << Name(type);
+  return memory::data_type::undef;
+}
+
+memory::desc ToDnnl(const TensorDesc& desc) {
+  if (desc.layout.plain()) return PlainDesc(desc.shape, desc.dtype);
+  const auto* layout = dynamic_cast<const DnnlLayout*>(desc.layout.device());
+  CHECK(layout != nullptr) << desc.layout.Name();
+  memory::desc result = layout->desc();
+  // The same order of elements serves every type (master FP32, compute BF16).
+  result.data.data_type = static_cast<dnnl_data_type_t>(ToDnnl(desc.dtype));
+  return result;
+}
+
+memory::desc PlainDesc(const Shape& shape, DType type) {
+  return memory::desc(shape.dims(), ToDnnl(type), PlainTag(shape.rank()));
+}
+
+memory::desc AnyDesc(const Shape& shape, DType type) {
+  return memory::desc(shape.dims(), ToDnnl(type), memory::format_tag::any);
+}
+
+Layout FromDnnl(const memory::desc& desc) {
+  if (desc == memory::desc(desc.dims(), desc.data_type(), PlainTag(desc.data.ndims))) return {};
+  // One type for all, so that equal orders compare equal whatever the type.
+  memory::desc order = desc;
+  order.data.data_type = dnnl_f32;
+  return Layout(std::make_shared<DnnlLayout>(std::move(order)));
+}
+
+bool GetChannelView(const TensorDesc& desc, ChannelView* view) {
+  const int rank = desc.shape.rank();
+  if (rank < 2) return false;
+  view->n = desc.shape[0];
+  view->channels = desc.shape[1];
+  view->spatial = desc.shape.count(2, rank);
+  if (desc.layout.plain()) {
+    view->block = 1;
+    view->blocks = view->channels;
+    return true;
+  }
+  const memory::desc md = ToDnnl(desc);
+  const auto& b = md.data.format_desc.blocking;
+  const auto is = [&](memory::format_tag tag) {
+    return md == memory::desc(desc.shape.dims(), ToDnnl(desc.dtype), tag);
+  };
+  if (rank == 4 && is(memory::format_tag::nhwc)) {
+    view->block = view->channels;
+    view->blocks = 1;
+    return true;
+  }
+  if (rank != 4 || b.inner_nblks != 1 || b.inner_idxs[0] != 1) return false;
+  if (!is(memory::format_tag::nChw16c) && !is(memory::format_tag::nChw8c) &&
+      !is(memory::format_tag::nChw4c)) {
+    return false;
+  }
+  view->block = b.inner_blks[0];
+  view->blocks = md.data.padded_dims[1] / view->block;
+  return true;
+}
+
+}  // namespace gf

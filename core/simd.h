@@ -1,0 +1,47 @@
+#pragma once
+
+// Kernels compiled for several instruction sets (bazel/simd.bzl) and chosen at run time.
+//
+// The header of a kernel file declares a struct of function pointers and
+//   GF_SIMD_DECLARE(ReluKernels, Relu)
+// which gives `const ReluKernels& Relu()`, the table for this machine. The source defines
+// the functions and
+//   GF_SIMD_DEFINE(ReluKernels, Relu) = {&Forward, &Backward};
+
+namespace gf {
+
+enum class Isa { kBaseline, kAvx2, kAvx512 };
+
+inline Isa BestIsa() {
+  static const Isa isa = [] {
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+        __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl")) {
+      return Isa::kAvx512;
+    }
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return Isa::kAvx2;
+    return Isa::kBaseline;
+  }();
+  return isa;
+}
+
+#define GF_SIMD_DECLARE(Type, name)                      \
+  extern const Type name##_baseline;                     \
+  extern const Type name##_avx2;                         \
+  extern const Type name##_avx512;                       \
+  inline const Type& name() {                            \
+    switch (::gf::BestIsa()) {                           \
+      case ::gf::Isa::kAvx512:                           \
+        return name##_avx512;                            \
+      case ::gf::Isa::kAvx2:                             \
+        return name##_avx2;                              \
+      case ::gf::Isa::kBaseline:                         \
+        break;                                           \
+    }                                                    \
+    return name##_baseline;                              \
+  }
+
+#define GF_SIMD_CONCAT_INNER(a, b) a##_##b
+#define GF_SIMD_CONCAT(a, b) GF_SIMD_CONCAT_INNER(a, b)
+#define GF_SIMD_DEFINE(Type, name) extern const Type GF_SIMD_CONCAT(name, GF_SIMD_VARIANT)
+
+}  // namespace gf

@@ -1,0 +1,19 @@
+#pragma once
+
+#include <string>
+
+#include <google/protobuf/message.h>
+#include <google/protobuf/text_format.h>
+
+namespace gf {
+
+// The contents of a text file. Throws UserError if it is missing, unreadable, a directory,
+// empty, larger than 64 MiB or not text.
+std::string ReadTextFile(const std::string& file);
+
+// ParseTextProto that also remembers where each field stood, if `locations` is not null.
+void ParseTextProto(const std::string& text, const std::string& name,
+                    google::protobuf::Message* message,
+                    google::protobuf::TextFormat::ParseInfoTree* locations);
+
+}  // namespace gf

@@ -1,0 +1,93 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/batch.h"
+#include "core/config.h"
+#include "core/device.h"
+#include "models/parameter_store.h"
+
+namespace gf {
+
+struct NetOptions {
+  Phase phase = TRAIN;
+  DType compute = DType::kFP32;
+  uint64_t seed = 1;
+  bool deterministic = false;
+  // Replaces the first dimension of the inputs; 0 keeps what the file says.
+  int64_t batch_size = 0;
+  // C, H, W of the images where the net does not say (a Data layer without crop_size);
+  // a net that says otherwise is an error. Empty: the net must say.
+  Shape image_shape;
+  // Parameters of another net of the same job to use instead of own ones.
+  std::shared_ptr<ParameterStore> parameters;
+  // Merge and fuse layers, and reuse the memory of activations. Off in tests that look inside.
+  bool fuse = true;
+  bool reuse_memory = true;
+};
+
+// One line of `--dry_run`: an operation of the compiled net.
+struct NetOp {
+  std::string name, type;
+  std::vector<std::string> bottoms, tops;  // blob names
+  std::vector<Shape> top_shapes;
+  std::vector<Layout> top_layouts;
+  std::vector<int> entries;  // its parameters, indices into the pool layout
+  int64_t parameter_count = 0;
+  int64_t forward_flops = 0;
+  double forward_seconds = 0, backward_seconds = 0;  // summed since ResetTimes
+};
+
+// A compiled network: checked, ordered, fused, with kernels built and memory planned.
+class Net {
+ public:
+  // Throws UserError for whatever is wrong with the net. New parameters are zero until
+  // InitParameters or a checkpoint fills them.
+  Net(const NetSource& source, const NetOptions& options, Device* device);
+  ~Net();
+
+  const std::string& name() const;
+  const std::shared_ptr<ParameterStore>& parameters() const;
+  // N, C, H, W of the images that Forward takes.
+  const Shape& input_shape() const;
+  // Classes that the first loss (or Softmax) tells apart; 0 if there is none.
+  int64_t classes() const;
+
+  // Fills the parameters from their fillers: functions of (seed, parameter name, index).
+  void InitParameters();
+
+  // Runs the net on a batch of input_shape(); returns the weighted sum of its losses.
+  // `sequence` numbers the batches of the whole run over all ranks (dropout's stream).
+  // Labels out of range are a UserError.
+  float Forward(const Batch& batch, uint64_t sequence = 0);
+  // Writes the gradients of loss_scale * loss into the gradient pool; calls `done` after each
+  // layer with parameters, with their pool entries, in pool order.
+  void Backward(float loss_scale, const std::function<void(const std::vector<int>&)>& done);
+
+  // Scalars of the last Forward by name: losses and accuracies.
+  std::vector<std::pair<std::string, float>> Scalars() const;
+  // The scores that the first loss (or Softmax) gets, FP32 [N][classes], of the last Forward.
+  std::vector<float> Logits() const;
+  // Any blob of the last Forward as plain FP32 (needs reuse_memory = false unless an output).
+  std::vector<float> Blob(const std::string& blob) const;
+  std::vector<float> BlobGradient(const std::string& blob) const;
+
+  const std::vector<NetOp>& ops() const;
+  // Bytes of the arena of activations, and what they would take without reuse.
+  size_t arena_bytes() const;
+  size_t arena_bytes_without_reuse() const;
+  // Times every operation from now on (costs little); gfbench.
+  void EnableTimes();
+  void ResetTimes();
+
+ private:
+  class Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace gf
