@@ -18,7 +18,7 @@ def simd_library(name, srcs, hdrs, deps = [], **kwargs):
             name = name + "_" + variant,
             srcs = srcs,
             hdrs = hdrs,
-            copts = flags + ["-O3", "-ffast-math", "-fno-finite-math-only", "-fno-associative-math", "-DGF_SIMD_VARIANT=" + variant],
+            copts = flags + ["-O3", "-ffast-math", "-fno-finite-math-only", "-fno-associative-math", "-Wno-psabi", "-DGF_SIMD_VARIANT=" + variant],
             deps = deps + ["//core:simd"],
             visibility = ["//visibility:private"],
         )

@@ -1,9 +1,9 @@
 #include "core/config.h"
 
+#include <google/protobuf/descriptor.h>
+
 #include <cmath>
 #include <string>
-
-#include <google/protobuf/descriptor.h>
 
 #include "core/error.h"
 
@@ -79,8 +79,8 @@ void CheckData(const DataConfig& data, const std::string& path, const Checker& c
   check.NotNegative(data.pad(), path + ".pad");
   check.NotNegative(data.crop_size(), path + ".crop_size");
   check.Require((data.resize_height() > 0) == (data.resize_width() > 0), path + ".resize_height",
-                "resize_height and resize_width must be given together, got ",
-                data.resize_height(), " and ", data.resize_width());
+                "resize_height and resize_width must be given together, got ", data.resize_height(),
+                " and ", data.resize_width());
   check.Require(data.resize_shorter() == 0 || data.resize_height() == 0, path + ".resize_shorter",
                 "give either resize_shorter or resize_height and resize_width, not both");
   const auto fits = [&](int64_t side, const char* name) {
@@ -92,9 +92,8 @@ void CheckData(const DataConfig& data, const std::string& path, const Checker& c
   fits(data.resize_height(), "resize_height");
   fits(data.resize_width(), "resize_width");
   const auto per_channel = [&](int size, const char* name) {
-    check.Require(size <= 1 || size == data.channels(), path + "." + name, "1 or ",
-                  data.channels(), " values are expected (channels: ", data.channels(), "), got ",
-                  size);
+    check.Require(size <= 1 || size == data.channels(), path + "." + name, "1 or ", data.channels(),
+                  " values are expected (channels: ", data.channels(), "), got ", size);
   };
   per_channel(data.mean_size(), "mean");
   per_channel(data.std_size(), "std");
@@ -191,11 +190,11 @@ JobConfig ReadJobConfig(const std::string& file, const std::vector<std::string>&
 
   const std::string folder = file.substr(0, file.rfind('/') + 1);
   config.set_net(Resolved(folder, config.net()));
-  for (DataConfig* data : {config.mutable_train_data(),
-                           config.has_validation_data() ? config.mutable_validation_data()
-                                                        : config.mutable_train_data()}) {
+  const auto resolve_source = [&](DataConfig* data) {
     data->set_source(Resolved(folder, data->source()));
-  }
+  };
+  resolve_source(config.mutable_train_data());
+  if (config.has_validation_data()) resolve_source(config.mutable_validation_data());
   return config;
 }
 

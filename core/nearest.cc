@@ -34,7 +34,7 @@ std::string Nearest(const std::string& name, const std::vector<std::string>& can
   constexpr size_t kLongestName = 100;
   if (name.size() > kLongestName) return "";
   std::string best;
-  size_t best_distance = name.size() / 3 + 1;
+  size_t best_distance = std::max<size_t>(1, name.size() / 3);
   for (const std::string& candidate : candidates) {
     const size_t distance = Distance(name, candidate);
     if (distance < best_distance || (distance == best_distance && best.empty())) {

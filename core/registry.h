@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include <glog/logging.h>
 
@@ -39,6 +40,12 @@ class Registry {
       ThrowUserError("unknown ", what, " \"", name, "\" (known: ", Names(), ")");
     }
     return it->second(std::forward<Args>(args)...);
+  }
+
+  std::vector<std::string> Keys() const {
+    std::vector<std::string> keys;
+    for (const auto& entry : factories_) keys.push_back(entry.first);
+    return keys;
   }
 
   // "A, B, C"

@@ -1,8 +1,8 @@
+#include <google/protobuf/descriptor.h>
+
 #include <charconv>
 #include <string>
 #include <vector>
-
-#include <google/protobuf/descriptor.h>
 
 #include "core/config.h"
 #include "core/error.h"
@@ -85,8 +85,8 @@ int ParseEnum(const Target& target, const std::string& text) {
 }
 
 std::string Unquote(const std::string& text) {
-  const bool quoted = text.size() >= 2 && (text[0] == '"' || text[0] == '\'') &&
-                      text.back() == text[0];
+  const bool quoted =
+      text.size() >= 2 && (text[0] == '"' || text[0] == '\'') && text.back() == text[0];
   return quoted ? text.substr(1, text.size() - 2) : text;
 }
 
@@ -157,8 +157,8 @@ void Resolve(const std::string& part, Target* target) {
   if (bracket == std::string::npos) return;
   if (!target->field->is_repeated()) Fail(*target, target->path, ": ", name, " is not repeated");
   if (part.back() != ']') Fail(*target, target->path, ": a ] is missing");
-  target->index = ParseNumber<int>(
-      *target, part.substr(bracket + 1, part.size() - bracket - 2), "an index");
+  target->index =
+      ParseNumber<int>(*target, part.substr(bracket + 1, part.size() - bracket - 2), "an index");
   const int size = target->message->GetReflection()->FieldSize(*target->message, target->field);
   if (target->index < 0 || target->index >= size) {
     Fail(*target, target->path, ": there are ", size, " elements, counted from 0");
@@ -175,10 +175,9 @@ void Descend(Target* target) {
     Fail(*target, target->path, " is repeated: name one element, ", target->path, "[0]");
   }
   const Reflection* reflection = target->message->GetReflection();
-  target->message =
-      field->is_repeated()
-          ? reflection->MutableRepeatedMessage(target->message, field, target->index)
-          : reflection->MutableMessage(target->message, field);
+  target->message = field->is_repeated()
+                        ? reflection->MutableRepeatedMessage(target->message, field, target->index)
+                        : reflection->MutableMessage(target->message, field);
 }
 
 }  // namespace

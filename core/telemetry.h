@@ -1,11 +1,10 @@
 #pragma once
 
 #include <cstdio>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
 #include <vector>
-
-#include <nlohmann/json.hpp>
 
 namespace gf {
 
@@ -16,6 +15,11 @@ void PrintTable(const std::vector<std::pair<std::string, std::string>>& rows, FI
 class Console {
  public:
   explicit Console(FILE* out);
+  // Leaves the last line of progress on the screen.
+  ~Console();
+  Console(const Console&) = delete;
+  Console& operator=(const Console&) = delete;
+
   // A line that may be overwritten by the next one.
   void Progress(const std::string& line);
   // A line that stays.

@@ -1,13 +1,13 @@
 #include "core/text_proto.h"
 
+#include <google/protobuf/io/tokenizer.h>
+#include <sys/stat.h>
+
 #include <cctype>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <memory>
-
-#include <google/protobuf/io/tokenizer.h>
-#include <sys/stat.h>
 
 #include "core/config.h"
 #include "core/error.h"

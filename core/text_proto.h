@@ -1,9 +1,9 @@
 #pragma once
 
-#include <string>
-
 #include <google/protobuf/message.h>
 #include <google/protobuf/text_format.h>
+
+#include <string>
 
 namespace gf {
 

@@ -128,25 +128,47 @@ std::string BlocksWith(const Descriptor* type, const std::string& name) {
 }
 
 bool IsUnsupportedCaffeLayer(const std::string& field) {
-  static const std::set<std::string>* const kFields = new std::set<std::string>{
-      "argmax_param",       "bias_param",        "clip_param",          "contrastive_loss_param",
-      "crop_param",         "detection_output_param", "dummy_data_param", "elu_param",
-      "embed_param",        "exp_param",         "hdf5_data_param",     "hdf5_output_param",
-      "hinge_loss_param",   "infogain_loss_param", "log_param",         "memory_data_param",
-      "multibox_loss_param", "mvn_param",        "norm_param",          "parameter_param",
-      "permute_param",      "power_param",       "prelu_param",         "prior_box_param",
-      "python_param",       "recurrent_param",   "reduction_param",     "slice_param",
-      "spp_param",          "swish_param",       "threshold_param",     "tile_param",
-      "window_data_param"};
+  static const std::set<std::string>* const kFields =
+      new std::set<std::string>{"argmax_param",        "bias_param",
+                                "clip_param",          "contrastive_loss_param",
+                                "crop_param",          "detection_output_param",
+                                "dummy_data_param",    "elu_param",
+                                "embed_param",         "exp_param",
+                                "hdf5_data_param",     "hdf5_output_param",
+                                "hinge_loss_param",    "infogain_loss_param",
+                                "log_param",           "memory_data_param",
+                                "multibox_loss_param", "mvn_param",
+                                "norm_param",          "parameter_param",
+                                "permute_param",       "power_param",
+                                "prelu_param",         "prior_box_param",
+                                "python_param",        "recurrent_param",
+                                "reduction_param",     "slice_param",
+                                "spp_param",           "swish_param",
+                                "threshold_param",     "tile_param",
+                                "window_data_param"};
   return kFields->count(field) != 0;
 }
 
 bool IsCaffeSolverField(const std::string& field) {
-  static const std::set<std::string>* const kFields = new std::set<std::string>{
-      "average_loss",   "clip_gradients", "display",         "max_iter",       "net_param",
-      "random_seed",    "regularization_type", "snapshot",   "snapshot_prefix", "solver_mode",
-      "solver_type",    "stepsize",       "stepvalue",       "test_initialization",
-      "test_interval",  "test_iter",      "test_net",        "train_net"};
+  static const std::set<std::string>* const kFields =
+      new std::set<std::string>{"average_loss",
+                                "clip_gradients",
+                                "display",
+                                "max_iter",
+                                "net_param",
+                                "random_seed",
+                                "regularization_type",
+                                "snapshot",
+                                "snapshot_prefix",
+                                "solver_mode",
+                                "solver_type",
+                                "stepsize",
+                                "stepvalue",
+                                "test_initialization",
+                                "test_interval",
+                                "test_iter",
+                                "test_net",
+                                "train_net"};
   return kFields->count(field) != 0;
 }
 
@@ -222,8 +244,7 @@ void Explain(const std::string& text, const Descriptor* root, TextError* error) 
     return;
   }
   const Descriptor* type = TypeAt(context, root);
-  const FieldDescriptor* field =
-      type == nullptr ? nullptr : type->FindFieldByName(context.field);
+  const FieldDescriptor* field = type == nullptr ? nullptr : type->FindFieldByName(context.field);
   if (field == nullptr) return;
   if (field->enum_type() != nullptr &&
       (StartsWith(message, "Unknown enumeration value") || StartsWith(message, "Expected int"))) {
@@ -235,9 +256,9 @@ void Explain(const std::string& text, const Descriptor* root, TextError* error) 
       values.push_back(field->enum_type()->value(i)->name());
     }
     const std::string nearest = Nearest(value, values);
-    error->message = StrCat(
-        field->name(), " cannot be \"", value, "\"",
-        nearest.empty() ? "" : "; did you mean " + nearest + "?", " (one of ", Join(values), ")");
+    error->message = StrCat(field->name(), " cannot be \"", value, "\"",
+                            nearest.empty() ? "" : "; did you mean " + nearest + "?", " (one of ",
+                            Join(values), ")");
   } else if (type == LayerParameter::descriptor() && field->name() == "type" &&
              IsOldTypeName(got)) {
     error->message = StrCat("type: ", got, ": ", kOldFormat);

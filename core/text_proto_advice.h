@@ -1,8 +1,8 @@
 #pragma once
 
-#include <string>
-
 #include <google/protobuf/descriptor.h>
+
+#include <string>
 
 namespace gf {
 

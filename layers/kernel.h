@@ -58,7 +58,8 @@ struct KernelArgs {
   uint64_t sequence = 0;
 
   // Backward only.
-  std::vector<std::vector<const void*>> top_diffs;  // per top: at most max_top_diffs
+  // Per top: at most max_top_diffs gradients to be added up; Backward may overwrite them.
+  std::vector<std::vector<void*>> top_diffs;
   std::vector<void*> bottom_diffs;                  // null where not wanted
   std::vector<void*> parameter_diffs;               // into the gradient pool, overwritten
   // The gradients of losses are multiplied by this (mixed precision).
@@ -82,6 +83,10 @@ class Kernel {
   virtual void Plan(KernelPlan* plan) = 0;
   virtual void Forward(const KernelArgs& args) = 0;
   virtual void Backward(const KernelArgs& args) {}
+  // Whether Recompute can write tops[0] once more during the backward pass from bottoms,
+  // parameters and saved, so that its memory is free in between. Costs one pass over memory.
+  virtual bool CanRecompute() const { return false; }
+  virtual void Recompute(const KernelArgs& args) {}
 };
 
 // Names are "<device>/<layer type>".

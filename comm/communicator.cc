@@ -1,0 +1,57 @@
+#include "comm/communicator.h"
+
+#include <glog/logging.h>
+#include <unistd.h>
+
+#include <cstdlib>
+
+#include "comm/mpi.h"
+#include "comm/single.h"
+#include "core/error.h"
+
+namespace gf {
+
+void Communicator::SetRanks(int rank, std::vector<std::string> hosts) {
+  CHECK(0 <= rank && rank < static_cast<int>(hosts.size())) << rank << " of " << hosts.size();
+  rank_ = rank;
+  hosts_ = std::move(hosts);
+  local_rank_ = local_size_ = 0;
+  for (int i = 0; i < size(); ++i) {
+    if (hosts_[i] != hosts_[rank]) continue;
+    local_rank_ += i < rank;
+    ++local_size_;
+  }
+}
+
+std::unique_ptr<Communicator> NewCommunicator(int* argc, char*** argv, double timeout_s) {
+  const char* const ranks = std::getenv("OMPI_COMM_WORLD_SIZE");
+  const bool launched =
+      ranks != nullptr || std::getenv("PMIX_RANK") != nullptr || std::getenv("PMI_SIZE") != nullptr;
+  const bool alone = ranks != nullptr && std::string(ranks) == "1";
+  if (!launched || alone) return NewSingleCommunicator();
+  return NewMpiCommunicator(argc, argv, timeout_s);
+}
+
+std::string HostName() {
+  char name[256] = {};
+  if (gethostname(name, sizeof(name) - 1) != 0) return "?";
+  return name;
+}
+
+std::string RankName(int rank, const std::vector<std::string>& hosts) {
+  return StrCat("rank ", rank, " (host ", hosts[rank], ")");
+}
+
+std::string RankList(const std::vector<int>& ranks) {
+  std::string text;
+  for (size_t i = 0; i < ranks.size();) {
+    size_t last = i;
+    while (last + 1 < ranks.size() && ranks[last + 1] == ranks[last] + 1) ++last;
+    text += (text.empty() ? "" : ", ") + std::to_string(ranks[i]);
+    if (last > i) text += (last > i + 1 ? "-" : ", ") + std::to_string(ranks[last]);
+    i = last + 1;
+  }
+  return (ranks.size() == 1 ? "rank " : "ranks ") + text;
+}
+
+}  // namespace gf

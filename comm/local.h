@@ -1,0 +1,21 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "comm/communicator.h"
+
+namespace gf {
+
+// A world of threads in one process, for tests: one communicator per rank, each to be used by
+// its own thread. `hosts` are the ranks' host names.
+std::vector<std::unique_ptr<Communicator>> NewLocalCommunicators(
+    const std::vector<std::string>& hosts, double timeout_s);
+
+// Runs body(communicator) on `size` ranks, a thread each, all on host "local". If a body throws,
+// the others' collectives end at once with a CommError and the first exception is rethrown.
+void RunLocal(int size, double timeout_s, const std::function<void(Communicator*)>& body);
+
+}  // namespace gf

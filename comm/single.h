@@ -1,0 +1,12 @@
+#pragma once
+
+#include <memory>
+
+#include "comm/communicator.h"
+
+namespace gf {
+
+// A world of one rank.
+std::unique_ptr<Communicator> NewSingleCommunicator();
+
+}  // namespace gf

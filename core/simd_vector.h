@@ -1,0 +1,67 @@
+#pragma once
+
+// Vectors of 4, 8 or 16 floats for kernels compiled by simd_library, on the compiler's vector
+// extension: the widest instructions of the variant are used. Loads and stores of FP32 and BF16.
+
+#include <cstdint>
+
+#define GF_INLINE static inline __attribute__((always_inline))
+
+namespace gf {
+
+template <int kLanes>
+struct VecTypes {
+  typedef float F __attribute__((vector_size(kLanes * 4)));
+  typedef int32_t I __attribute__((vector_size(kLanes * 4)));
+  typedef uint32_t U __attribute__((vector_size(kLanes * 4)));
+  typedef uint16_t H __attribute__((vector_size(kLanes * 2)));
+};
+
+template <int kLanes>
+using Vec = typename VecTypes<kLanes>::F;
+
+template <int kLanes>
+GF_INLINE Vec<kLanes> LoadVec(const float* p) {
+  Vec<kLanes> v;
+  __builtin_memcpy(&v, p, sizeof(v));
+  return v;
+}
+
+template <int kLanes>
+GF_INLINE Vec<kLanes> LoadVec(const uint16_t* p) {
+  typename VecTypes<kLanes>::H h;
+  __builtin_memcpy(&h, p, sizeof(h));
+  const auto bits = __builtin_convertvector(h, typename VecTypes<kLanes>::U) << 16;
+  return (Vec<kLanes>)bits;
+}
+
+template <int kLanes>
+GF_INLINE void StoreVec(float* p, Vec<kLanes> v) {
+  __builtin_memcpy(p, &v, sizeof(v));
+}
+
+// Rounds to nearest even. NaN stays NaN.
+template <int kLanes>
+GF_INLINE void StoreVec(uint16_t* p, Vec<kLanes> v) {
+  using U = typename VecTypes<kLanes>::U;
+  const U bits = (U)v;
+  const U rounded = (bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16;
+  const U nan = (bits >> 16) | 0x40u;
+  const U is_nan = (U)((bits & 0x7fffffffu) > 0x7f800000u);
+  const auto h = __builtin_convertvector((is_nan & nan) | (~is_nan & rounded),
+                                         typename VecTypes<kLanes>::H);
+  __builtin_memcpy(p, &h, sizeof(h));
+}
+
+template <int kLanes>
+GF_INLINE Vec<kLanes> Broadcast(float value) {
+  return Vec<kLanes>{} + value;
+}
+
+// max(0, v); NaN stays NaN.
+template <int kLanes>
+GF_INLINE Vec<kLanes> Relu(Vec<kLanes> v) {
+  return v < 0 ? Vec<kLanes>{} : v;
+}
+
+}  // namespace gf

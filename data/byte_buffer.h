@@ -1,0 +1,30 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+namespace gf {
+
+// Memory that is used again and again: it grows when asked for more than ever before, and
+// what it holds is neither kept nor initialised.
+class ByteBuffer {
+ public:
+  // At least `bytes` bytes, valid until the next call.
+  uint8_t* Reserve(size_t bytes) {
+    if (bytes > capacity_ || !data_) {
+      data_.reset();
+      capacity_ = 0;
+      const size_t grown = bytes + bytes / 4 + 64;
+      data_.reset(new uint8_t[grown]);
+      capacity_ = grown;
+    }
+    return data_.get();
+  }
+
+ private:
+  std::unique_ptr<uint8_t[]> data_;
+  size_t capacity_ = 0;
+};
+
+}  // namespace gf

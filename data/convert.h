@@ -1,0 +1,32 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace gf {
+
+struct ConvertOptions {
+  // A data set (folder, file or glob) and its format, "AUTO" to tell it from what is there.
+  std::string from, from_format = "AUTO";
+  // The folder to make, and the format in it.
+  std::string to, format = "TAR";
+  int shards = 0;
+  int quality = 0;
+  bool grayscale = false;
+  // Leave out damaged samples instead of giving up.
+  bool skip_damaged = false;
+  // Move what is at `to` aside.
+  bool force = false;
+};
+
+struct ConvertResult {
+  int64_t written = 0, skipped = 0;
+  // Where the former contents of `to` are now, if any.
+  std::string old;
+};
+
+// Copies a data set into another format. Encoded images keep their bytes between tar and
+// folder. The result appears when it is complete. Throws UserError naming the sample.
+ConvertResult ConvertDataSet(const ConvertOptions& options);
+
+}  // namespace gf

@@ -1,0 +1,62 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "core/error.h"
+
+namespace gf {
+
+// Pixels are 8 bit, in the order height, width, channels, rows without gaps. 1 channel is
+// luma (0.299 R + 0.587 G + 0.114 B), 3 are RGB.
+
+// What an image may have, whatever its file says.
+constexpr int64_t kMaxPixels = 100'000'000;
+// What an image file may have.
+constexpr int64_t kMaxEncodedBytes = int64_t{1} << 28;
+
+struct ImageSize {
+  int height = 0, width = 0;
+
+  int64_t pixels() const { return int64_t{height} * width; }
+  bool operator==(const ImageSize& o) const { return height == o.height && width == o.width; }
+  bool operator!=(const ImageSize& o) const { return !(*this == o); }
+  // "480x640 (height x width)"
+  std::string ToString() const { return StrCat(height, "x", width, " (height x width)"); }
+};
+
+// One sample that cannot be read or decoded: what DataConfig.on_error decides about.
+class SampleError : public UserError {
+ public:
+  using UserError::UserError;
+};
+
+struct ImageInfo {
+  const char* format = "";  // "JPEG", "PNG"
+  ImageSize size;
+  int channels = 0;  // 1 or 3, what a conversion without loss would give
+};
+
+// Reads an image file's header. Throws SampleError, as DecodeImage does.
+ImageInfo ProbeImage(const uint8_t* data, size_t size);
+
+// Given an image's size, returns where to write its pixels. May throw.
+using PlaceImage = std::function<uint8_t*(ImageSize)>;
+
+// Decodes an image file (told by its first bytes, whatever its name) to 1 or 3 channels.
+// Transparency is dropped. Throws SampleError "JPEG: what" for truncated or damaged data,
+// unknown formats and images of more than kMaxPixels.
+ImageSize DecodeImage(const uint8_t* data, size_t size, int channels, const PlaceImage& place);
+
+// Encodes an image of 1 or 3 channels. quality: 1..100; 4:4:4 chroma from 90 on.
+std::vector<uint8_t> EncodeJpeg(const uint8_t* pixels, ImageSize size, int channels, int quality);
+std::vector<uint8_t> EncodePng(const uint8_t* pixels, ImageSize size, int channels);
+
+// Converts between 1 and 3 channels; `from` and `to` must not overlap.
+void ConvertChannels(const uint8_t* from, int from_channels, int64_t pixels, int to_channels,
+                     uint8_t* to);
+
+}  // namespace gf

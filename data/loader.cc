@@ -1,0 +1,265 @@
+#include "data/loader.h"
+
+#include <glog/logging.h>
+#include <sched.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+#include <new>
+
+#include "core/error.h"
+
+namespace gf {
+namespace {
+
+constexpr int kMaxWorkers = 1024;
+// Damaged samples in a row that training tolerates.
+constexpr int64_t kMaxDamagedRun = 1000;
+
+const DataConfig& Checked(const DataConfig& config) {
+  const auto check = [](const char* field, int value, int low, int high) {
+    if (value < low || value > high) {
+      ThrowUserError(field, ": ", value, ", expected ", low, " to ", high);
+    }
+  };
+  check("batch_size", config.batch_size(), 1, 1 << 24);
+  check("workers", config.workers(), 0, kMaxWorkers);
+  check("prefetch", config.prefetch(), 1, 1024);
+  for (const auto& field :
+       {std::make_pair("mean", config.mean()), std::make_pair("std", config.std())}) {
+    const int count = field.second.size();
+    if (count > 1 && count != config.channels()) {
+      ThrowUserError(field.first, ": ", count, " values, expected none, 1 or one for each of the ",
+                     config.channels(), " channels");
+    }
+  }
+  for (const float std : config.std()) {
+    if (!(std > 0)) ThrowUserError("std: ", std, ", expected more than 0");
+  }
+  return config;
+}
+
+int CountWorkers(const DataConfig& config, const LoaderOptions& options) {
+  if (config.workers() > 0) return config.workers();
+  if (options.workers > 0) return std::min(options.workers, kMaxWorkers);
+  cpu_set_t processors;
+  if (sched_getaffinity(0, sizeof(processors), &processors) != 0) return 1;
+  return std::max(1, CPU_COUNT(&processors));
+}
+
+}  // namespace
+
+Loader::Loader(const DataConfig& config, const LoaderOptions& options)
+    : config_(Checked(config)),
+      options_(options),
+      reader_(config, options.seed, options.mode == LoaderOptions::kTrain, options.classes),
+      workers_(CountWorkers(config, options)),
+      batch_size_(config.batch_size()),
+      part_(EvaluationPart(reader_.source().size(), options.rank, options.world)) {
+  CHECK(options.rank >= 0 && options.rank < options.world);
+  if (reader_.image_bytes() > kMaxElements / batch_size_) {
+    ThrowUserError("batch_size: ", batch_size_, " images of ", reader_.image_bytes(),
+                   " bytes do not fit into memory");
+  }
+  const int channels = reader_.channels();
+  const auto per_channel = [&](const auto& values, float otherwise, int c) {
+    return values.empty() ? otherwise : values.Get(values.size() == 1 ? 0 : c);
+  };
+  // One more than are decoded ahead: the one that the caller holds.
+  for (int i = 0; i < config.prefetch() + 1; ++i) {
+    auto slot = std::make_unique<Slot>();
+    AllocateImages(slot.get());
+    slot->batch.labels.resize(batch_size_);
+    slot->good.resize(batch_size_);
+    for (int c = 0; c < channels; ++c) {
+      slot->batch.mean.push_back(per_channel(config.mean(), 0, c));
+      slot->batch.inverse_std.push_back(1 / per_channel(config.std(), 1, c));
+    }
+    slots_.push_back(std::move(slot));
+  }
+  Start();
+}
+
+Loader::~Loader() { Stop(); }
+
+Shape Loader::image_shape() const {
+  return {reader_.channels(), reader_.image_size().height, reader_.image_size().width};
+}
+
+int64_t Loader::batches() const { return EvaluationBatches(size(), options_.world, batch_size_); }
+
+void Loader::AllocateImages(Slot* slot) const {
+  const Shape shape = {batch_size_, reader_.channels(), reader_.image_size().height,
+                       reader_.image_size().width};
+  constexpr size_t kAlignment = 64;
+  const size_t bytes = (shape.count() + kAlignment - 1) / kAlignment * kAlignment;
+  std::shared_ptr<void> memory(std::aligned_alloc(kAlignment, bytes), std::free);
+  if (!memory) throw std::bad_alloc();
+  slot->batch.images = {{shape, DType::kUINT8, {}}, memory.get(), memory};
+}
+
+void Loader::Start() {
+  const int64_t stride = batch_size_ * options_.world;
+  start_position_ = position_;
+  if (options_.mode == LoaderOptions::kEvaluate) {
+    CHECK_EQ(position_ % stride, 0) << "evaluation cannot start within a batch";
+  }
+  stopping_ = false;
+  delivered_ = 0;
+  scheduled_ = 0;
+  ScheduleAhead();
+  pool_ = std::make_unique<ThreadPool>(workers_);
+  for (int i = 0; i < workers_; ++i) pool_->Add([this] { Work(); });
+}
+
+void Loader::Stop() {
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    stopping_ = true;
+  }
+  scheduled_changed_.notify_all();
+  pool_.reset();
+}
+
+void Loader::Seek(int64_t position) {
+  CHECK_GE(position, 0);
+  Stop();
+  position_ = position;
+  Start();
+}
+
+// Gives every slot that is free to the next batch. The slot of the batch handed out last is:
+// this is called when the caller wants another.
+void Loader::ScheduleAhead() {
+  const int64_t end = delivered_ + static_cast<int64_t>(slots_.size());
+  while (scheduled_ < end && Schedule(scheduled_)) {
+  }
+}
+
+// False if batch `number` lies behind the pass of evaluation.
+bool Loader::Schedule(int64_t number) {
+  const int64_t first = start_position_ + number * batch_size_ * options_.world;
+  Slot& slot = *slots_[number % slots_.size()];
+  if (options_.mode == LoaderOptions::kEvaluate) {
+    const int64_t in_pass = first / (batch_size_ * options_.world);
+    if (in_pass >= batches()) return false;
+    slot.position = part_.begin + in_pass * batch_size_;
+    slot.batch.epoch = 0;
+  } else {
+    slot.position = first + options_.rank * batch_size_;
+    slot.batch.epoch = slot.position / size();
+  }
+  slot.batch.position = slot.position;
+  slot.batch.padding = 0;
+  slot.error = nullptr;
+  // The caller may have kept a copy of the batch that lay here, or just let go of one.
+  if (slot.batch.images.owner.use_count() > 1) AllocateImages(&slot);
+  std::atomic_thread_fence(std::memory_order_acquire);
+  slot.done.store(0);
+  slot.next.store(0);
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    scheduled_ = number + 1;
+  }
+  scheduled_changed_.notify_all();
+  return true;
+}
+
+void Loader::Work() {
+  SampleScratch scratch;
+  Sampler sampler(size(), options_.seed, config_.shuffle());
+  for (int64_t number = 0;; ++number) {
+    {
+      std::unique_lock<std::mutex> lock(mutex_);
+      scheduled_changed_.wait(lock, [&] { return stopping_ || scheduled_ > number; });
+    }
+    Slot& slot = *slots_[number % slots_.size()];
+    while (!stopping_) {
+      const int64_t image = slot.next.fetch_add(1);
+      if (image >= batch_size_) break;
+      Fill(&slot, image, &sampler, &scratch);
+      if (slot.done.fetch_add(1) + 1 == batch_size_) {
+        std::lock_guard<std::mutex> lock(mutex_);
+        batch_done_.notify_one();
+      }
+    }
+    if (stopping_) return;
+  }
+}
+
+void Loader::Fill(Slot* slot, int64_t image, Sampler* sampler, SampleScratch* scratch) {
+  try {
+    bool good = false;
+    if (options_.mode == LoaderOptions::kTrain) {
+      good = FillTraining(slot, image, sampler, scratch);
+    } else if (slot->position + image < part_.end) {
+      good = reader_.Read({0, slot->position + image},
+                          slot->batch.images.as<uint8_t>() + image * reader_.image_bytes(),
+                          &slot->batch.labels[image], scratch);
+    }
+    slot->good[image] = good;
+  } catch (...) {
+    std::lock_guard<std::mutex> lock(slot->error_mutex);
+    // The first image's error, whichever worker was faster.
+    if (!slot->error || image < slot->error_image) {
+      slot->error = std::current_exception();
+      slot->error_image = image;
+    }
+  }
+}
+
+// A damaged sample is replaced by the next good one of the sequence.
+bool Loader::FillTraining(Slot* slot, int64_t image, Sampler* sampler, SampleScratch* scratch) {
+  const int64_t tries = std::min(size(), kMaxDamagedRun);
+  for (int64_t i = 0; i < tries; ++i) {
+    if (stopping_) return false;
+    if (reader_.Read(sampler->At(slot->position + image + i),
+                     slot->batch.images.as<uint8_t>() + image * reader_.image_bytes(),
+                     &slot->batch.labels[image], scratch)) {
+      return true;
+    }
+  }
+  ThrowUserError(config_.source(), ": ", tries,
+                 " samples in a row are damaged; the log names them");
+}
+
+const Batch& Loader::Next() {
+  if (options_.mode == LoaderOptions::kEvaluate) {
+    CHECK_LT(position_ / (batch_size_ * options_.world), batches()) << "the pass is over";
+  }
+  ScheduleAhead();
+  Slot& slot = *slots_[delivered_ % slots_.size()];
+  const auto start = std::chrono::steady_clock::now();
+  {
+    std::unique_lock<std::mutex> lock(mutex_);
+    batch_done_.wait(lock, [&] { return slot.done.load() == batch_size_; });
+  }
+  waited_ = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  if (slot.error) std::rethrow_exception(slot.error);
+  if (options_.mode == LoaderOptions::kEvaluate) Compact(&slot);
+  ++delivered_;
+  position_ += batch_size_ * options_.world;
+  return slot.batch;
+}
+
+// Moves the good images to the front; the rest is padding.
+void Loader::Compact(Slot* slot) const {
+  const int64_t bytes = reader_.image_bytes();
+  auto* images = slot->batch.images.as<uint8_t>();
+  int64_t kept = 0;
+  for (int64_t i = 0; i < batch_size_; ++i) {
+    if (!slot->good[i]) continue;
+    if (kept != i) {
+      std::memcpy(images + kept * bytes, images + i * bytes, bytes);
+      slot->batch.labels[kept] = slot->batch.labels[i];
+    }
+    ++kept;
+  }
+  std::memset(images + kept * bytes, 0, (batch_size_ - kept) * bytes);
+  std::fill(slot->batch.labels.begin() + kept, slot->batch.labels.end(), 0);
+  slot->batch.padding = batch_size_ - kept;
+}
+
+}  // namespace gf

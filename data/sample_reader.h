@@ -1,0 +1,64 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <unordered_set>
+
+#include "core/job.pb.h"
+#include "data/augment.h"
+#include "data/record_source.h"
+#include "data/sampler.h"
+
+namespace gf {
+
+// Memory that one thread needs to produce samples.
+struct SampleScratch {
+  Record record;
+  ByteBuffer pixels, resized;
+};
+
+// Produces the pixels and label of single samples: read, decode, augment. A pure function
+// of (config, seed, epoch, sample). Safe to use from several threads.
+class SampleReader {
+ public:
+  // Opens the data set that the config names and finds the size of its images. classes: how
+  // many the net can tell apart, 0 = not checked. Throws UserError for wrong settings, a data
+  // set that cannot be read, and a label out of range (names the sample).
+  SampleReader(const DataConfig& config, uint64_t seed, bool random, int64_t classes);
+
+  const RecordSource& source() const { return *source_; }
+  ImageSize image_size() const { return image_size_; }
+  int channels() const { return channels_; }
+  int64_t image_bytes() const { return image_size_.pixels() * channels_; }
+
+  // Writes image_bytes() to `out`. False if the sample is damaged and the policy is SKIP.
+  // Throws UserError naming the sample: damaged (policy FAIL), or of another size than the
+  // first and nothing is set that makes them equal.
+  bool Read(SampleUse use, uint8_t* out, int64_t* label, SampleScratch* scratch) const;
+
+  // Samples found damaged so far, when the source was opened or later.
+  int64_t skipped() const;
+
+ private:
+  void Produce(SampleUse use, uint8_t* out, int64_t* label, SampleScratch* scratch) const;
+  ImageSize FindImageSize();
+  void CheckLabels(int64_t classes) const;
+  void CheckSize(ImageSize in) const;
+  // Throws or remembers, as the policy says.
+  void Damaged(int64_t index, const std::string& what) const;
+  bool IsKnownDamaged(int64_t index) const;
+
+  const int channels_;
+  const uint64_t seed_;
+  const bool skip_;
+  const Augment augment_;
+  std::unique_ptr<RecordSource> source_;
+  ImageSize image_size_;
+
+  mutable std::mutex mutex_;
+  mutable std::unordered_set<int64_t> damaged_;
+};
+
+}  // namespace gf

@@ -1,0 +1,22 @@
+#include "layers/accuracy.h"
+
+namespace gf {
+
+void AccuracyLayer::SetUp(const std::vector<Shape>& bottoms) {
+  const Shape& scores = bottoms[0];
+  view_ = ClassAxisOf(scores, Axis(param().accuracy_param().axis(), scores.rank()));
+  CheckLabels(*this, scores, bottoms[1], view_);
+  if (top_k() < 1 || top_k() > view_.classes) {
+    Fail("accuracy_param.top_k is ", top_k(), "; with ", view_.classes,
+         " classes it must be in 1..", view_.classes);
+  }
+  tops_ = {Shape{1}};
+  if (param().top_size() > 1) tops_.push_back(Shape{view_.classes});
+}
+
+namespace {
+
+GF_REGISTER_LAYER("Accuracy", AccuracyLayer);
+
+}  // namespace
+}  // namespace gf

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <vector>
+
+#include "layers/class_axis.h"
+
+namespace gf {
+
+// The share of predictions whose label is among the top_k scores (bottom 0: scores, bottom 1:
+// INT64 labels). Of equal scores the one of the lower class ranks higher, so that top_k 1 is
+// what argmax says; a label whose score is NaN is never right, a NaN score ranks above all.
+// Top 0: one FP32 number. Top 1, optional: the same per class, 0 for classes without samples.
+class AccuracyLayer : public Layer {
+ public:
+  using Layer::Layer;
+  int MinBottoms() const override { return 2; }
+  int MaxBottoms() const override { return 2; }
+  int MaxTops() const override { return 2; }
+  void SetUp(const std::vector<Shape>& bottoms) override;
+
+  bool Differentiable(int bottom) const override { return false; }
+  DType TopType(int top, DType compute) const override { return DType::kFP32; }
+
+  const ClassAxis& view() const { return view_; }
+  int64_t top_k() const { return param().accuracy_param().top_k(); }
+  bool Ignored(int64_t label) const {
+    return param().accuracy_param().has_ignore_label() &&
+           label == param().accuracy_param().ignore_label();
+  }
+
+ private:
+  ClassAxis view_;
+};
+
+}  // namespace gf

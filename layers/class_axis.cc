@@ -1,0 +1,24 @@
+#include "layers/class_axis.h"
+
+namespace gf {
+
+void CheckLabels(const Layer& layer, const Shape& scores, const Shape& labels,
+                 const ClassAxis& view) {
+  if (labels.count() != view.predictions()) {
+    layer.Fail("needs one label per prediction: scores ", scores.ToString(), " with ", view.classes,
+               " classes make ", view.predictions(), " predictions, labels ", labels.ToString(),
+               " are ", labels.count());
+  }
+}
+
+int64_t CheckedLabel(const Layer& layer, const ClassAxis& view, const int64_t* labels,
+                     int64_t outer, int64_t inner) {
+  const int64_t label = labels[outer * view.inner + inner];
+  if (label < 0 || label >= view.classes) {
+    layer.Fail("label ", label, " of sample ", outer, " in the batch is outside 0..",
+               view.classes - 1);
+  }
+  return label;
+}
+
+}  // namespace gf

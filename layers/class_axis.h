@@ -1,0 +1,28 @@
+#pragma once
+
+#include <cstdint>
+
+#include "layers/layer.h"
+
+namespace gf {
+
+// A plain tensor of class scores seen as [outer][classes][inner].
+struct ClassAxis {
+  int64_t outer = 0, classes = 0, inner = 0;
+  int64_t predictions() const { return outer * inner; }
+};
+
+// `axis` (non-negative) holds the classes.
+inline ClassAxis ClassAxisOf(const Shape& scores, int axis) {
+  return {scores.count(0, axis), scores[axis], scores.count(axis + 1, scores.rank())};
+}
+
+// Fails unless there is one label per prediction.
+void CheckLabels(const Layer& layer, const Shape& scores, const Shape& labels,
+                 const ClassAxis& view);
+
+// The label of prediction (outer, inner). Fails if it is outside [0, classes).
+int64_t CheckedLabel(const Layer& layer, const ClassAxis& view, const int64_t* labels,
+                     int64_t outer, int64_t inner);
+
+}  // namespace gf

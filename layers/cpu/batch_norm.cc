@@ -1,0 +1,291 @@
+#include "layers/batch_norm.h"
+
+#include <omp.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <memory>
+#include <vector>
+
+#include "core/cpu/dnnl.h"
+#include "core/parallel.h"
+#include "layers/cpu/batch_norm_kernels.h"
+#include "layers/kernel.h"
+
+namespace gf {
+namespace {
+
+// Note [Batch norm passes]
+// Work is split into (block of channels) x (part of the images). A thread takes the statistics
+// of its channels and normalises them at once, while they are in its cache; the images are
+// split only when there are fewer blocks than threads, and then the two passes are separate.
+// Backward is the same with two sums. What each pass reads and writes:
+//   forward:  x | x, (add) -> y
+//   backward: x, dy, (dy2), (y) -> (dz) | x, dy or dz -> dx
+// The gradient of the fused ReLU is recomputed from x, so that y is not read; only with a
+// residual, whose value is not at hand, it is taken from y and dz is stored for pass two. dz is
+// then also the gradient of the residual.
+template <typename T>
+class BatchNormKernel : public Kernel {
+ public:
+  BatchNormKernel(const BatchNormLayer& layer, const KernelContext& context) : layer_(layer) {}
+
+  void Plan(KernelPlan* plan) override {
+    if (!GetChannelView(plan->bottoms[0], &view_) || !Supported(view_.block)) {
+      plan->bottoms[0].layout = Layout();
+      GetChannelView(plan->bottoms[0], &view_);
+    }
+    for (TensorDesc& bottom : plan->bottoms) bottom.layout = plan->bottoms[0].layout;
+    plan->tops[0].layout = plan->bottoms[0].layout;
+    const int64_t channels = view_.padded_channels();
+    for (auto* values : {&gamma_, &scale_, &offset_, &mean_, &inverse_std_, &a_, &b_, &c_}) {
+      values->assign(channels, 0);
+    }
+    if (!plan->backward) {
+      plan->in_place = true;
+      return;
+    }
+    plan->needs_bottom[0] = true;
+    plan->needs_top[0] = layer_.relu() && layer_.add();
+    plan->in_place_backward = true;
+    plan->max_top_diffs = 2;
+  }
+
+  void Forward(const KernelArgs& args) override {
+    const T* x = static_cast<const T*>(args.bottoms[0]);
+    LoadGamma(args);
+    if (layer_.global_statistics()) {
+      for (int64_t c = 0; c < view_.channels; ++c) {
+        mean_[c] = args.states[0][c];
+        inverse_std_[c] = 1 / std::sqrt(args.states[1][c] + layer_.eps());
+      }
+      for (int64_t b = 0; b < view_.blocks; ++b) SetScale(args, b);
+      Parts([&](int64_t b, int64_t begin, int64_t end, double*) { Apply(args, b, begin, end); },
+            nullptr);
+      return;
+    }
+    Parts(
+        [&](int64_t b, int64_t begin, int64_t end, double* sums) {
+          Table().statistics(Slice(end - begin), x + At(b, begin), Shift(args, b).data(), sums,
+                             sums + view_.block);
+        },
+        [&](int64_t b, const double* sums) {
+          Statistics(args, b, Shift(args, b).data(), sums);
+          SetScale(args, b);
+        },
+        [&](int64_t b, int64_t begin, int64_t end, double*) { Apply(args, b, begin, end); });
+  }
+
+  void Backward(const KernelArgs& args) override {
+    const auto& diffs = args.top_diffs[0];
+    T* dy = static_cast<T*>(diffs[0]);
+    const T* dy2 = diffs.size() > 1 ? static_cast<T*>(diffs[1]) : nullptr;
+    const T* x = static_cast<const T*>(args.bottoms[0]);
+    const T* y = static_cast<const T*>(args.tops[0]);
+    T* dx = static_cast<T*>(args.bottom_diffs[0]);
+    T* residual = layer_.add() ? static_cast<T*>(args.bottom_diffs[1]) : nullptr;
+    T* dz = residual;
+    if (dz == nullptr && (dy2 != nullptr || (layer_.add() && layer_.relu()))) dz = dy;
+    ReluGradient relu = ReluGradient::kNone;
+    if (layer_.relu()) relu = layer_.add() ? ReluGradient::kFromOutput : ReluGradient::kFromInput;
+
+    Parts(
+        [&](int64_t b, int64_t begin, int64_t end, double* sums) {
+          const int64_t at = At(b, begin), channel = b * view_.block;
+          Table().backward_reduce(Slice(end - begin), x + at, y ? y + at : nullptr, dy + at,
+                                  dy2 ? dy2 + at : nullptr, dz ? dz + at : nullptr,
+                                  &scale_[channel], &offset_[channel], &mean_[channel], relu, sums,
+                                  sums + view_.block);
+        },
+        [&](int64_t b, const double* sums) { Gradients(args, b, sums); },
+        [&](int64_t b, int64_t begin, int64_t end, double*) {
+          if (dx == nullptr) return;
+          const int64_t at = At(b, begin), channel = b * view_.block;
+          Table().backward_apply(Slice(end - begin), x + at, (dz ? dz : dy) + at, dx + at,
+                                 &scale_[channel], &offset_[channel],
+                                 dz == nullptr && layer_.relu(), &a_[channel], &b_[channel],
+                                 &c_[channel]);
+        });
+  }
+
+  bool CanRecompute() const override { return !layer_.add(); }
+
+  // scale_ and offset_ are still those of the last Forward.
+  void Recompute(const KernelArgs& args) override {
+    Parts([&](int64_t b, int64_t begin, int64_t end, double*) { Apply(args, b, begin, end); },
+          nullptr);
+  }
+
+ private:
+  static bool Supported(int64_t block) { return block == 1 || block == 8 || block == 16; }
+
+  static const BatchNormFunctions<T>& Table() {
+    if constexpr (sizeof(T) == 4) {
+      return BatchNormTable().fp32;
+    } else {
+      return BatchNormTable().bf16;
+    }
+  }
+
+  int64_t At(int64_t b, int64_t image) const {
+    return (image * view_.blocks + b) * view_.spatial * view_.block;
+  }
+  BatchNormSlice Slice(int64_t n) const {
+    return {n, view_.blocks * view_.spatial * view_.block, view_.spatial,
+            static_cast<int>(view_.block)};
+  }
+
+  // Runs first(b, begin, end, sums), reduce(b, sums) and second(b, begin, end) over all blocks
+  // b and images [begin, end), see Note [Batch norm passes]. sums are 2 * block doubles, zero
+  // at first and added up over the parts before reduce. `second` may be null.
+  template <typename First, typename Reduce, typename Second>
+  void Parts(const First& first, const Reduce& reduce, const Second& second) {
+    const int64_t threads = omp_get_max_threads(), width = 2 * view_.block;
+    const int64_t parts =
+        view_.blocks >= threads
+            ? 1
+            : std::min<int64_t>(view_.n, (2 * threads + view_.blocks - 1) / view_.blocks);
+    sums_.assign(view_.blocks * parts * width, 0);
+    const auto run = [&](const auto& body, int64_t item) {
+      const int64_t b = item / parts, part = item % parts;
+      body(b, view_.n * part / parts, view_.n * (part + 1) / parts, &sums_[item * width]);
+    };
+    const auto add_up = [&](int64_t b) {
+      double* total = &sums_[b * parts * width];
+      for (int64_t i = width; i < parts * width; ++i) total[i % width] += total[i];
+      return total;
+    };
+    if (parts == 1) {
+      ParallelFor(view_.blocks, 1, [&](int64_t begin, int64_t end) {
+        for (int64_t b = begin; b < end; ++b) {
+          run(first, b);
+          reduce(b, &sums_[b * width]);
+          run(second, b);
+        }
+      });
+      return;
+    }
+    const auto all = [&](const auto& body) {
+      ParallelFor(view_.blocks * parts, 1, [&](int64_t begin, int64_t end) {
+        for (int64_t item = begin; item < end; ++item) run(body, item);
+      });
+    };
+    all(first);
+    for (int64_t b = 0; b < view_.blocks; ++b) reduce(b, add_up(b));
+    all(second);
+  }
+
+  template <typename Only>
+  void Parts(const Only& only, std::nullptr_t) {
+    const auto nothing = [](int64_t, const double*) {};
+    const auto none = [](int64_t, int64_t, int64_t, double*) {};
+    Parts(only, nothing, none);
+  }
+
+  void LoadGamma(const KernelArgs& args) {
+    for (int64_t c = 0; c < view_.channels; ++c) gamma_[c] = layer_.scale() ? args.master[0][c] : 1;
+  }
+
+  // A value near the channel's mean, for sums of squares without cancellation: its first pixel.
+  std::vector<float> Shift(const KernelArgs& args, int64_t b) const {
+    const T* x = static_cast<const T*>(args.bottoms[0]) + At(b, 0);
+    std::vector<float> shift(view_.block);
+    for (int64_t l = 0; l < view_.block; ++l) {
+      if constexpr (sizeof(T) == 4) {
+        shift[l] = x[l];
+      } else {
+        shift[l] = FromBF16(x[l]);
+      }
+    }
+    return shift;
+  }
+
+  double Count() const { return static_cast<double>(view_.n) * view_.spatial; }
+
+  // Mean and variance of block b's channels, and the running statistics.
+  void Statistics(const KernelArgs& args, int64_t b, const float* shift, const double* sums) {
+    const double count = Count(), f = layer_.fraction();
+    for (int64_t l = 0; l < view_.block; ++l) {
+      const int64_t c = b * view_.block + l;
+      if (c >= view_.channels) break;
+      const double delta = sums[l] / count;
+      const double mean = shift[l] + delta;
+      const double variance =
+          std::max(0.0, sums[view_.block + l] / count - delta * delta);
+      mean_[c] = static_cast<float>(mean);
+      inverse_std_[c] = static_cast<float>(1 / std::sqrt(variance + layer_.eps()));
+      float* running = args.states[0];
+      running[c] = static_cast<float>(f * running[c] + (1 - f) * mean);
+      running = args.states[1];
+      running[c] =
+          static_cast<float>(f * running[c] + (1 - f) * variance * count / (count - 1));
+    }
+  }
+
+  void SetScale(const KernelArgs& args, int64_t b) {
+    for (int64_t c = b * view_.block; c < std::min((b + 1) * view_.block, view_.channels); ++c) {
+      const float beta = layer_.scale_bias() ? args.master[1][c] : 0.f;
+      scale_[c] = gamma_[c] * inverse_std_[c];
+      offset_[c] = beta - mean_[c] * scale_[c];
+    }
+  }
+
+  void Apply(const KernelArgs& args, int64_t b, int64_t begin, int64_t end) {
+    const int64_t at = At(b, begin), channel = b * view_.block;
+    const T* add = layer_.add() ? static_cast<const T*>(args.bottoms[1]) + at : nullptr;
+    Table().apply(Slice(end - begin), static_cast<const T*>(args.bottoms[0]) + at, add,
+                  static_cast<T*>(args.tops[0]) + at, &scale_[channel], &offset_[channel],
+                  layer_.relu());
+  }
+
+  // Gradients of gamma and beta, and dx = a * dz + b * x + c (Ioffe and Szegedy, section 3):
+  //   dx = gamma / std * (dz - mean(dz) - xhat * mean(dz * xhat)).
+  void Gradients(const KernelArgs& args, int64_t b, const double* sums) {
+    for (int64_t l = 0; l < view_.block; ++l) {
+      const int64_t c = b * view_.block + l;
+      if (c >= view_.channels) break;
+      const double sum = sums[l], product = sums[view_.block + l] * inverse_std_[c];
+      if (layer_.scale()) {
+        StoreOne(args.parameter_diffs[0], c, product);
+        if (layer_.scale_bias()) StoreOne(args.parameter_diffs[1], c, sum);
+      }
+      const double k = double{gamma_[c]} * inverse_std_[c];
+      if (layer_.global_statistics()) {
+        a_[c] = static_cast<float>(k);
+        continue;
+      }
+      const double slope = -k * inverse_std_[c] * product / Count();
+      a_[c] = static_cast<float>(k);
+      b_[c] = static_cast<float>(slope);
+      c_[c] = static_cast<float>(-slope * mean_[c] - k * sum / Count());
+    }
+  }
+
+  static void StoreOne(void* pool, int64_t c, double value) {
+    if constexpr (sizeof(T) == 4) {
+      static_cast<float*>(pool)[c] = static_cast<float>(value);
+    } else {
+      static_cast<uint16_t*>(pool)[c] = ToBF16(static_cast<float>(value));
+    }
+  }
+
+  const BatchNormLayer& layer_;
+  ChannelView view_;
+  // Per channel, padded to whole blocks with zeros, so that padding stays zero.
+  std::vector<float> gamma_, scale_, offset_, mean_, inverse_std_, a_, b_, c_;
+  std::vector<double> sums_;
+};
+
+const bool registered = KernelRegistry::Get().Add(
+    "cpu/BatchNorm",
+    [](const Layer& layer, const KernelContext& context) -> std::unique_ptr<Kernel> {
+      const auto& norm = static_cast<const BatchNormLayer&>(layer);
+      if (context.compute == DType::kBF16) {
+        return std::make_unique<BatchNormKernel<uint16_t>>(norm, context);
+      }
+      return std::make_unique<BatchNormKernel<float>>(norm, context);
+    });
+
+}  // namespace
+}  // namespace gf

@@ -1,0 +1,80 @@
+#include "layers/convolution.h"
+
+#include "layers/cpu/weighted.h"
+
+namespace gf {
+namespace {
+
+using dnnl::memory;
+
+class ConvolutionKernel : public WeightedKernel {
+ public:
+  ConvolutionKernel(const ConvolutionLayer& layer, const KernelContext& context)
+      : WeightedKernel(layer, context, layer.relu(), layer.relu_backward()), layer_(layer) {}
+
+ protected:
+  void Build(const KernelPlan& plan, const dnnl::primitive_attr& attr) override {
+    const Window& w = layer_.window();
+    const memory::dims stride = {w.stride[0], w.stride[1]}, pad = {w.pad[0], w.pad[1]},
+                       dilates = {w.dilation[0] - 1, w.dilation[1] - 1};
+    // On the right only as much padding as the last window covers.
+    memory::dims pad_right(2);
+    for (int i = 0; i < 2; ++i) {
+      pad_right[i] = (plan.tops[0].shape[2 + i] - 1) * w.stride[i] + w.extent(i) -
+                     plan.bottoms[0].shape[2 + i] - w.pad[i];
+    }
+    const DType type = context_.compute;
+    const memory::desc source = AnyDesc(plan.bottoms[0].shape, type),
+                       destination = AnyDesc(plan.tops[0].shape, type),
+                       weights = AnyDesc(WeightShape(plan.parameters[0].shape), type);
+    memory::desc bias;
+    if (layer_.bias()) bias = PlainDesc(plan.parameters[1].shape, type);
+    const auto algorithm = dnnl::algorithm::convolution_direct;
+
+    using Fwd = dnnl::convolution_forward;
+    const auto kind = plan.backward ? dnnl::prop_kind::forward_training
+                                    : dnnl::prop_kind::forward_inference;
+    const Fwd::desc fd = layer_.bias() ? Fwd::desc(kind, algorithm, source, weights, bias,
+                                                   destination, stride, dilates, pad, pad_right)
+                                       : Fwd::desc(kind, algorithm, source, weights, destination,
+                                                   stride, dilates, pad, pad_right);
+    const Fwd::primitive_desc fpd(fd, attr, DnnlEngine());
+    forward_ = MakeOp<Fwd>(fpd, fpd.src_desc(), fpd.weights_desc(), fpd.dst_desc());
+    if (!plan.backward) return;
+
+    dnnl::primitive_attr plain;
+    plain.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+    // The hint must not have the fused ReLU, which backward primitives do not know.
+    const Fwd::primitive_desc hint(fd, plain, DnnlEngine());
+    using BwdW = dnnl::convolution_backward_weights;
+    const memory::desc src = fpd.src_desc(), dst = fpd.dst_desc();
+    const BwdW::desc wd = layer_.bias() ? BwdW::desc(algorithm, src, weights, bias, dst, stride,
+                                                     dilates, pad, pad_right)
+                                        : BwdW::desc(algorithm, src, weights, dst, stride, dilates,
+                                                     pad, pad_right);
+    const BwdW::primitive_desc wpd(wd, plain, DnnlEngine(), hint);
+    backward_weights_ = MakeOp<BwdW>(wpd, wpd.src_desc(), wpd.diff_weights_desc(),
+                                     wpd.diff_dst_desc());
+    if (!plan.propagate[0]) return;
+    using BwdD = dnnl::convolution_backward_data;
+    const BwdD::primitive_desc dpd(
+        BwdD::desc(algorithm, src, weights, dst, stride, dilates, pad, pad_right), plain,
+        DnnlEngine(), hint);
+    backward_data_ =
+        MakeOp<BwdD>(dpd, dpd.diff_src_desc(), dpd.weights_desc(), dpd.diff_dst_desc());
+  }
+
+ private:
+  // oneDNN counts the groups as an axis of their own.
+  Shape WeightShape(const Shape& s) const {
+    const int64_t g = layer_.groups();
+    return g == 1 ? s : Shape{g, s[0] / g, s[1], s[2], s[3]};
+  }
+
+  const ConvolutionLayer& layer_;
+};
+
+GF_REGISTER_KERNEL("cpu/Convolution", ConvolutionLayer, ConvolutionKernel);
+
+}  // namespace
+}  // namespace gf

@@ -1,0 +1,59 @@
+#include "layers/dropout.h"
+
+#include <cmath>
+
+#include "core/random.h"
+#include "layers/cpu/dropout_kernels.h"
+#include "layers/cpu/elementwise.h"
+#include "layers/kernel.h"
+
+namespace gf {
+namespace {
+
+class DropoutKernel : public Kernel {
+ public:
+  DropoutKernel(const DropoutLayer& layer, const KernelContext& context)
+      : layer_(layer), context_(context), functions_(ForType(Dropout(), context.compute)) {}
+
+  void Plan(KernelPlan* plan) override {
+    plan->tops[0].layout = plan->bottoms[0].layout;
+    count_ = plan->bottoms[0].storage_count();
+    bytes_ = plan->bottoms[0].bytes();
+    plan->in_place = plan->in_place_backward = true;
+    if (!layer_.identity()) plan->saved_bytes = count_;  // one byte per element: kept or not
+  }
+
+  void Forward(const KernelArgs& args) override {
+    if (layer_.identity()) return CopyStorage(args.bottoms[0], args.tops[0], bytes_);
+    const DropoutStream random = {
+        context_.seed, StreamId(RandomUse::kDropout, context_.layer_index, args.sequence),
+        static_cast<uint32_t>(std::ceil(layer_.ratio() * 0x1p24))};
+    auto* keep = static_cast<uint8_t*>(args.saved);
+    ParallelFor(count_, kElementGrain, [&](int64_t begin, int64_t end) {
+      functions_.forward(args.bottoms[0], args.tops[0], keep, Scale(), random, begin, end);
+    });
+  }
+
+  void Backward(const KernelArgs& args) override {
+    const void* dy = args.top_diffs[0][0];
+    if (layer_.identity()) return CopyStorage(dy, args.bottom_diffs[0], bytes_);
+    const auto* keep = static_cast<const uint8_t*>(args.saved);
+    ParallelFor(count_, kElementGrain, [&](int64_t begin, int64_t end) {
+      functions_.backward(dy, keep, args.bottom_diffs[0], Scale(), begin, end);
+    });
+  }
+
+ private:
+  float Scale() const { return 1 / (1 - layer_.ratio()); }
+
+  const DropoutLayer& layer_;
+  KernelContext context_;
+  const DropoutFunctions& functions_;
+  int64_t count_ = 0;
+  size_t bytes_ = 0;
+};
+
+GF_REGISTER_KERNEL("cpu/Dropout", DropoutLayer, DropoutKernel);
+
+}  // namespace
+}  // namespace gf

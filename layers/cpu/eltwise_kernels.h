@@ -1,0 +1,36 @@
+#pragma once
+
+#include <cstdint>
+
+#include "core/simd.h"
+
+namespace gf {
+
+// The arrays of one call, all of one number type.
+struct EltwiseCall {
+  const void* const* bottoms = nullptr;
+  int count = 0;                        // of bottoms
+  const float* coefficients = nullptr;  // of a sum, one per bottom
+  bool relu = false;                    // on the result
+  void* top = nullptr;
+  uint8_t* winners = nullptr;  // of a maximum: the bottom that it comes from; may be null
+
+  // Backward: the gradients of the top are added up; a null bottom_diffs[i] is not wanted.
+  // Any of bottom_diffs may be any of top_diffs.
+  const void* const* top_diffs = nullptr;
+  int top_diff_count = 0;
+  void* const* bottom_diffs = nullptr;
+};
+
+// On the elements [begin, end).
+using EltwiseFunction = void (*)(const EltwiseCall& call, int64_t begin, int64_t end);
+struct EltwiseFunctions {
+  EltwiseFunction sum, product, maximum;
+  EltwiseFunction sum_backward, product_backward, maximum_backward;
+};
+struct EltwiseKernels {
+  EltwiseFunctions fp32, bf16;
+};
+GF_SIMD_DECLARE(EltwiseKernels, Eltwise)
+
+}  // namespace gf

@@ -1,0 +1,22 @@
+#pragma once
+
+#include <cstdint>
+
+#include "core/simd.h"
+
+namespace gf {
+
+// ReLU on the elements [begin, end) of arrays of one number type. x and y, dy and dx may be
+// the same memory.
+struct ReluFunctions {
+  void (*forward)(const void* x, void* y, float slope, int64_t begin, int64_t end);
+  // dx = sign > 0 ? dy : slope * dy. `sign` is x, or y if slope >= 0.
+  void (*backward)(const void* dy, const void* sign, void* dx, float slope, int64_t begin,
+                   int64_t end);
+};
+struct ReluKernels {
+  ReluFunctions fp32, bf16;
+};
+GF_SIMD_DECLARE(ReluKernels, Relu)
+
+}  // namespace gf

@@ -1,0 +1,78 @@
+#include "layers/cpu/scale_kernels.h"
+
+#include "core/bf16_inline.h"
+
+namespace gf {
+namespace {
+
+template <typename T>
+void Forward(const void* x_data, void* y_data, const float* gamma, const float* beta,
+             int64_t spatial, int64_t block) {
+  const T* x = static_cast<const T*>(x_data);
+  T* y = static_cast<T*>(y_data);
+  if (block == 1) {
+    const float scale = gamma[0], shift = beta[0];
+#pragma omp simd
+    for (int64_t s = 0; s < spatial; ++s) Store(y + s, scale * Load(x + s) + shift);
+    return;
+  }
+  for (int64_t s = 0; s < spatial; ++s) {
+#pragma omp simd
+    for (int64_t l = 0; l < block; ++l) {
+      Store(y + s * block + l, gamma[l] * Load(x + s * block + l) + beta[l]);
+    }
+  }
+}
+
+// The sums of a row in FP32, those over the rows in double.
+template <typename T>
+void Backward(const void* x_data, const void* dy_data, void* dx_data, const float* gamma,
+              int64_t rows, int64_t row_stride, int64_t spatial, int64_t block, int lanes,
+              double* dgamma, double* dbeta) {
+  for (int l = 0; l < lanes; ++l) dgamma[l] = dbeta[l] = 0;
+  for (int64_t r = 0; r < rows; ++r) {
+    const T* x = static_cast<const T*>(x_data) + r * row_stride;
+    const T* dy = static_cast<const T*>(dy_data) + r * row_stride;
+    T* dx = dx_data == nullptr ? nullptr : static_cast<T*>(dx_data) + r * row_stride;
+    if (block == 1) {
+      float product = 0, sum = 0;
+#pragma omp simd reduction(+ : product, sum)
+      for (int64_t s = 0; s < spatial; ++s) {
+        product += Load(dy + s) * Load(x + s);
+        sum += Load(dy + s);
+      }
+      dgamma[0] += product;
+      dbeta[0] += sum;
+      if (dx != nullptr) {
+        const float scale = gamma[0];
+#pragma omp simd
+        for (int64_t s = 0; s < spatial; ++s) Store(dx + s, scale * Load(dy + s));
+      }
+      continue;
+    }
+    float product[kScaleLanes] = {}, sum[kScaleLanes] = {};
+    for (int64_t s = 0; s < spatial; ++s) {
+      const int64_t at = s * block;
+#pragma omp simd
+      for (int l = 0; l < lanes; ++l) {
+        product[l] += Load(dy + at + l) * Load(x + at + l);
+        sum[l] += Load(dy + at + l);
+      }
+      if (dx != nullptr) {
+#pragma omp simd
+        for (int l = 0; l < lanes; ++l) Store(dx + at + l, gamma[l] * Load(dy + at + l));
+      }
+    }
+    for (int l = 0; l < lanes; ++l) {
+      dgamma[l] += product[l];
+      dbeta[l] += sum[l];
+    }
+  }
+}
+
+}  // namespace
+
+GF_SIMD_DEFINE(ScaleKernels, Scale) = {{&Forward<float>, &Backward<float>},
+                                       {&Forward<uint16_t>, &Backward<uint16_t>}};
+
+}  // namespace gf

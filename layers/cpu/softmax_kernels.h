@@ -1,0 +1,41 @@
+#pragma once
+
+#include <cstdint>
+
+#include "core/simd.h"
+
+namespace gf {
+
+// `width` neighbouring softmaxes: class c of softmax j lies at c * stride + j. Arithmetic in
+// FP32; a NaN among the scores makes the sum NaN.
+struct SoftmaxSpan {
+  int64_t classes, stride;
+  int width;  // at most kSoftmaxWidth
+};
+constexpr int kSoftmaxWidth = 64;
+
+// Sums over the classes x of one softmax.
+struct SoftmaxSums {
+  float max[kSoftmaxWidth];      // of x
+  float sum[kSoftmaxWidth];      // of exp(x - max)
+  float deficit[kSoftmaxWidth];  // of max - x
+};
+
+// For scores of one number type.
+struct SoftmaxFunctions {
+  void (*sums)(const SoftmaxSpan& span, const void* x, SoftmaxSums* sums);
+  // y = exp(x - max) / sum, in the type of x or in FP32; y may be x.
+  void (*normalize)(const SoftmaxSpan& span, const void* x, const SoftmaxSums& sums, void* y);
+  void (*normalize_fp32)(const SoftmaxSpan& span, const void* x, const SoftmaxSums& sums, float* y);
+  // dx = y * (dy - sum of dy * y); dx may be dy.
+  void (*backward)(const SoftmaxSpan& span, const void* y, const void* dy, void* dx);
+  // dx = factor[j] * (p - target)
+  void (*loss_backward)(const SoftmaxSpan& span, const float* p, const float* factor, float target,
+                        void* dx);
+};
+struct SoftmaxKernels {
+  SoftmaxFunctions fp32, bf16;
+};
+GF_SIMD_DECLARE(SoftmaxKernels, Softmax)
+
+}  // namespace gf

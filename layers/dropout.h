@@ -1,0 +1,19 @@
+#pragma once
+
+#include <vector>
+
+#include "layers/same_shape.h"
+
+namespace gf {
+
+// TRAIN: y = x / (1 - ratio) with probability 1 - ratio, else 0. TEST: y = x.
+class DropoutLayer : public SameShapeLayer {
+ public:
+  using SameShapeLayer::SameShapeLayer;
+  void SetUp(const std::vector<Shape>& bottoms) override;
+
+  float ratio() const { return param().dropout_param().dropout_ratio(); }
+  bool identity() const { return phase() == TEST || ratio() == 0; }
+};
+
+}  // namespace gf

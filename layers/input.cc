@@ -1,0 +1,22 @@
+#include "layers/input.h"
+
+namespace gf {
+
+void InputLayer::SetUp(const std::vector<Shape>& bottoms) {
+  const InputParameter& p = param().input_param();
+  if (p.shape_size() != 1 && p.shape_size() != param().top_size()) {
+    Fail("expects one shape, or one per top (", param().top_size(), "), got ", p.shape_size());
+  }
+  for (int i = 0; i < param().top_size(); ++i) {
+    const BlobShape& shape = p.shape(p.shape_size() == 1 ? 0 : i);
+    Shape top(std::vector<int64_t>(shape.dim().begin(), shape.dim().end()));
+    if (top.rank() == 0 || !IsSane(top)) {
+      Fail("top \"", param().top(i), "\" has the impossible shape ", top.ToString());
+    }
+    tops_.push_back(std::move(top));
+  }
+}
+
+GF_REGISTER_LAYER("Input", InputLayer);
+
+}  // namespace gf

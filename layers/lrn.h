@@ -1,0 +1,29 @@
+#pragma once
+
+#include <vector>
+
+#include "layers/same_shape.h"
+
+namespace gf {
+
+// Local response normalisation (Krizhevsky et al., NIPS 2012, section 3.3).
+// ACROSS_CHANNELS: y = x * (k + alpha / n * sum of x^2 over n channels around)^-beta.
+// WITHIN_CHANNEL: y = x * (1 + alpha / n^2 * sum of x^2 over the n x n window around)^-beta;
+// outside the image x is 0.
+class LrnLayer : public SameShapeLayer {
+ public:
+  using SameShapeLayer::SameShapeLayer;
+  void SetUp(const std::vector<Shape>& bottoms) override;
+
+  int64_t ForwardFlops() const override;
+
+  bool within_channel() const {
+    return param().lrn_param().norm_region() == LRNParameter::WITHIN_CHANNEL;
+  }
+  int64_t size() const { return param().lrn_param().local_size(); }
+  float alpha() const { return param().lrn_param().alpha(); }
+  float beta() const { return param().lrn_param().beta(); }
+  float k() const { return param().lrn_param().k(); }
+};
+
+}  // namespace gf

@@ -1,0 +1,9 @@
+#include "layers/relu.h"
+
+namespace gf {
+namespace {
+
+GF_REGISTER_LAYER("ReLU", ReluLayer);
+
+}  // namespace
+}  // namespace gf

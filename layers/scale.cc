@@ -1,0 +1,35 @@
+#include "layers/scale.h"
+
+namespace gf {
+
+void ScaleLayer::SetUp(const std::vector<Shape>& bottoms) {
+  if (bottoms.size() > 1) {
+    Fail(
+        "the form with two bottoms is not supported; use Eltwise with operation: PROD for "
+        "bottoms of one shape");
+  }
+  const ScaleParameter& scale = param().scale_param();
+  const Shape& bottom = bottoms[0];
+  begin_ = Axis(scale.axis(), bottom.rank());
+  if (scale.num_axes() < -1 || scale.num_axes() > bottom.rank() - begin_) {
+    Fail("scale_param.num_axes ", scale.num_axes(), " from axis ", begin_,
+         " is out of range for bottom ", bottom.ToString());
+  }
+  end_ = scale.num_axes() == -1 ? bottom.rank() : begin_ + scale.num_axes();
+  tops_ = {bottom};
+
+  std::vector<int64_t> dims(bottom.dims().begin() + begin_, bottom.dims().begin() + end_);
+  if (dims.empty()) dims = {1};
+  FillerParameter ones;
+  ones.set_type("constant");
+  ones.set_value(1);
+  parameters_ = {Parameter(0, "weight", Shape(dims), scale.has_filler() ? scale.filler() : ones)};
+  if (bias()) parameters_.push_back(Parameter(1, "bias", Shape(dims), scale.bias_filler()));
+}
+
+namespace {
+
+GF_REGISTER_LAYER("Scale", ScaleLayer);
+
+}  // namespace
+}  // namespace gf

@@ -1,0 +1,26 @@
+#pragma once
+
+#include <vector>
+
+#include "layers/layer.h"
+
+namespace gf {
+
+// y = gamma * x (+ beta), gamma and beta spread over the axes [axis, axis + num_axes).
+class ScaleLayer : public Layer {
+ public:
+  using Layer::Layer;
+  void SetUp(const std::vector<Shape>& bottoms) override;
+  // Two, so that SetUp can say what Caffe's form with two bottoms should become.
+  int MaxBottoms() const override { return 2; }
+
+  bool bias() const { return param().scale_param().bias_term(); }
+  // gamma belongs to the axes [begin, end) of the bottom.
+  int begin() const { return begin_; }
+  int end() const { return end_; }
+
+ private:
+  int begin_ = 1, end_ = 2;
+};
+
+}  // namespace gf

@@ -1,0 +1,15 @@
+#include "layers/softmax.h"
+
+namespace gf {
+
+void SoftmaxLayer::SetUp(const std::vector<Shape>& bottoms) {
+  SameShapeLayer::SetUp(bottoms);
+  view_ = ClassAxisOf(bottoms[0], Axis(param().softmax_param().axis(), bottoms[0].rank()));
+}
+
+namespace {
+
+GF_REGISTER_LAYER("Softmax", SoftmaxLayer);
+
+}  // namespace
+}  // namespace gf

@@ -1,0 +1,40 @@
+#pragma once
+
+#include <vector>
+
+#include "layers/class_axis.h"
+
+namespace gf {
+
+// Cross entropy of softmax(bottom 0) against the labels (bottom 1, INT64), summed over the
+// predictions and divided by Normalizer. The target of a prediction is
+// (1 - label_smoothing) * one_hot + label_smoothing / classes.
+// Top 0: the loss, one FP32 number. Top 1, optional: the probabilities; no gradient flows
+// through it.
+class SoftmaxWithLossLayer : public Layer {
+ public:
+  using Layer::Layer;
+  int MinBottoms() const override { return 2; }
+  int MaxBottoms() const override { return 2; }
+  int MaxTops() const override { return 2; }
+  void SetUp(const std::vector<Shape>& bottoms) override;
+
+  bool Differentiable(int bottom) const override { return bottom == 0; }
+  DType TopType(int top, DType compute) const override { return top == 0 ? DType::kFP32 : compute; }
+  // 1 for the loss unless given.
+  float LossWeight(int top) const override;
+
+  const ClassAxis& view() const { return view_; }
+  bool Ignored(int64_t label) const {
+    return param().loss_param().has_ignore_label() && label == param().loss_param().ignore_label();
+  }
+  float label_smoothing() const { return param().loss_param().label_smoothing(); }
+  // What the sum over the predictions is divided by: `counted` of them, in `samples` samples,
+  // were not ignored. At least 1.
+  double Normalizer(int64_t counted, int64_t samples) const;
+
+ private:
+  ClassAxis view_;
+};
+
+}  // namespace gf

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+
+#include <google/protobuf/repeated_field.h>
+
+#include "layers/layer.h"
+
+namespace gf {
+
+// A sliding window over the two spatial axes (index 0: height, 1: width).
+struct Window {
+  std::array<int64_t, 2> kernel = {1, 1};
+  std::array<int64_t, 2> stride = {1, 1};
+  std::array<int64_t, 2> pad = {0, 0};
+  std::array<int64_t, 2> dilation = {1, 1};
+
+  // Pixels between the first and the last tap, plus one.
+  int64_t extent(int axis) const { return dilation[axis] * (kernel[axis] - 1) + 1; }
+};
+
+// One of Caffe's window settings: "x: 3", "x: 3 x: 5" or "x_h: 3 x_w: 5"; `fallback` where it
+// is absent. Fails on a mixture or a wrong number of values.
+std::array<int64_t, 2> WindowField(const Layer& layer, const std::string& name,
+                                   const google::protobuf::RepeatedField<uint32_t>& both,
+                                   bool has_h, int64_t h, bool has_w, int64_t w,
+                                   int64_t fallback);
+
+// Fails unless kernel, stride and dilation are positive and all are sanely small.
+void CheckWindow(const Layer& layer, const Window& window);
+
+// Fails unless the bottom has four axes (N, C, H, W).
+void CheckImage(const Layer& layer, const Shape& bottom);
+
+}  // namespace gf

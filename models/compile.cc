@@ -1,0 +1,300 @@
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include <glog/logging.h>
+
+#include "core/error.h"
+#include "models/compiled_net.h"
+#include "models/graph.h"
+#include "models/inputs.h"
+#include "models/passes.h"
+
+namespace gf {
+namespace {
+
+// The compilation of one net, step by step.
+class Compiler {
+ public:
+  Compiler(const NetSource& source, const NetOptions& options, Device* device)
+      : options_(options), device_(device) {
+    nodes_ = ResolveGraph(source, options.phase);
+    SetInputs(options.batch_size, options.image_shape, &nodes_);
+    MergeBatchNormAndScale(&nodes_);
+    if (options.fuse) FuseLayers(options.phase, &nodes_);
+  }
+
+  CompiledNet Run() {
+    for (GraphNode& node : nodes_) AddLayer(node);
+    FindGradients();
+    PlanKernels();
+    FindResults();
+    BuildParameters();
+    PlanMemory(options_, device_, &net_);
+    return std::move(net_);
+  }
+
+ private:
+  int NewBlob(const std::string& name, TensorDesc desc, int producer) {
+    CompiledBlob blob;
+    blob.name = name;
+    blob.desc = std::move(desc);
+    blob.producer = producer;
+    net_.blobs.push_back(std::move(blob));
+    return static_cast<int>(net_.blobs.size()) - 1;
+  }
+
+  // Creates the layer, checks its counts and derives its shapes.
+  void AddLayer(const GraphNode& node) {
+    const LayerParameter& p = node.param;
+    if (!LayerRegistry::Get().Has(p.type())) {
+      std::string names;
+      for (const std::string& name : LayerRegistry::Get().Keys()) {
+        if (name[0] != '_') names += (names.empty() ? "" : ", ") + name;
+      }
+      ThrowUserError(node.location, ": layer \"", p.name(), "\": unknown type \"", p.type(),
+                     "\" (known: ", names, ", Data, ImageData)");
+    }
+    for (const ParamSpec& spec : p.param()) {
+      if (!spec.name().empty()) {
+        ThrowUserError(node.location, ": layer \"", p.name(), "\": parameters shared by name (\"",
+                       spec.name(), "\") are not supported; remove param.name");
+      }
+    }
+    CompiledOp op;
+    op.layer = LayerRegistry::Get().Create("layer type", p.type(), p, options_.phase,
+                                           node.location);
+    CheckCount(*op.layer, "bottoms", p.bottom_size(), op.layer->MinBottoms(),
+               op.layer->MaxBottoms());
+    CheckCount(*op.layer, "tops", p.top_size(), op.layer->MinTops(), op.layer->MaxTops());
+    const int index = static_cast<int>(net_.ops.size());
+    std::vector<Shape> shapes;
+    for (const std::string& bottom : p.bottom()) {
+      op.bottoms.push_back(by_name_.at(bottom));
+      shapes.push_back(net_.blobs[op.bottoms.back()].desc.shape);
+    }
+    op.layer->SetUp(shapes);
+    CHECK_EQ(static_cast<int>(op.layer->tops().size()), p.top_size()) << p.name();
+    for (int i = 0; i < p.top_size(); ++i) {
+      const Shape& shape = op.layer->tops()[i];
+      if (!IsSane(shape)) op.layer->Fail("impossible output shape ", shape.ToString());
+      TensorDesc desc{shape, op.layer->TopType(i, options_.compute), Layout()};
+      op.tops.push_back(by_name_[p.top(i)] = NewBlob(p.top(i), std::move(desc), index));
+    }
+    net_.ops.push_back(std::move(op));
+  }
+
+  static void CheckCount(const Layer& layer, const char* what, int got, int min, int max) {
+    if (got >= min && (max < 0 || got <= max)) return;
+    layer.Fail("expects ",
+               min == max ? StrCat(min) : max < 0 ? StrCat("at least ", min) : StrCat(min, " to ", max),
+               " ", what, ", got ", got);
+  }
+
+  // Which blobs need a gradient (parameters lie before them) and which operations work in the
+  // backward pass (a loss lies behind them, too).
+  void FindGradients() {
+    if (options_.phase == TEST) return;
+    for (CompiledOp& op : net_.ops) {
+      bool needs = !op.layer->parameters().empty();
+      for (size_t i = 0; i < op.bottoms.size(); ++i) {
+        needs |= Propagates(op, i);
+      }
+      for (int top : op.tops) net_.blobs[top].needs_gradient = needs;
+    }
+    std::set<int> reached;  // blobs that a loss depends on
+    for (size_t k = net_.ops.size(); k-- > 0;) {
+      CompiledOp& op = net_.ops[k];
+      bool behind = false;
+      for (size_t i = 0; i < op.tops.size(); ++i) {
+        behind |= op.layer->LossWeight(static_cast<int>(i)) != 0 || reached.count(op.tops[i]);
+      }
+      if (!behind) continue;
+      for (size_t i = 0; i < op.bottoms.size(); ++i) {
+        if (!Propagates(op, i)) continue;
+        op.backward = true;
+        reached.insert(op.bottoms[i]);
+      }
+      op.backward |= !op.layer->parameters().empty();
+    }
+  }
+
+  bool Propagates(const CompiledOp& op, size_t bottom) const {
+    return net_.blobs[op.bottoms[bottom]].needs_gradient &&
+           op.layer->Differentiable(static_cast<int>(bottom));
+  }
+
+  KernelContext Context(int layer_index) const {
+    return {device_, options_.compute, options_.seed, layer_index, options_.deterministic};
+  }
+
+  std::unique_ptr<Kernel> NewKernel(const Layer& layer, int layer_index) const {
+    return KernelRegistry::Get().Create("kernel", device_->name() + "/" + layer.type(), layer,
+                                        Context(layer_index));
+  }
+
+  // Lets the kernels agree on layouts, in forward order; puts conversions in between.
+  void PlanKernels() {
+    std::vector<CompiledOp> layers = std::move(net_.ops);
+    net_.ops.clear();
+    std::map<std::pair<int, std::string>, int> converted;
+    int layer_index = 0;
+    for (CompiledOp& op : layers) {
+      op.kernel = NewKernel(*op.layer, layer_index++);
+      KernelPlan& plan = op.plan;
+      plan.backward = op.backward;
+      for (size_t i = 0; i < op.bottoms.size(); ++i) {
+        plan.bottoms.push_back(net_.blobs[op.bottoms[i]].desc);
+        plan.propagate.push_back(op.backward && Propagates(op, i));
+      }
+      for (int top : op.tops) plan.tops.push_back(net_.blobs[top].desc);
+      plan.parameters_fixed = options_.parameters != nullptr;
+      for (const ParameterSpec& spec : op.layer->parameters()) {
+        TensorDesc desc{spec.shape, options_.compute, Layout()};
+        if (plan.parameters_fixed) desc.layout = SharedEntry(*op.layer, spec).layout;
+        plan.parameters.push_back(std::move(desc));
+      }
+      plan.needs_bottom.assign(op.bottoms.size(), false);
+      plan.needs_top.assign(op.tops.size(), false);
+      op.kernel->Plan(&plan);
+      for (size_t i = 0; i < op.bottoms.size(); ++i) {
+        const Layout& wanted = plan.bottoms[i].layout;
+        if (wanted == net_.blobs[op.bottoms[i]].desc.layout) continue;
+        const auto key = std::make_pair(op.bottoms[i], wanted.Name());
+        const auto found = converted.find(key);
+        if (found != converted.end()) {
+          op.bottoms[i] = found->second;
+        } else {
+          op.bottoms[i] = converted[key] = AddReorder(op.bottoms[i], plan.bottoms[i]);
+        }
+      }
+      AddOp(std::move(op));
+    }
+  }
+
+  // Adds an operation at the end and enters it into its blobs.
+  void AddOp(CompiledOp op) {
+    const int index = static_cast<int>(net_.ops.size());
+    for (size_t i = 0; i < op.tops.size(); ++i) {
+      net_.blobs[op.tops[i]].producer = index;
+      net_.blobs[op.tops[i]].desc.layout = op.plan.tops[i].layout;
+    }
+    for (int bottom : op.bottoms) net_.blobs[bottom].readers.push_back(index);
+    net_.ops.push_back(std::move(op));
+  }
+
+  int AddReorder(int blob, const TensorDesc& wanted) {
+    LayerParameter p;
+    p.set_name(StrCat(net_.blobs[blob].name, " to ", wanted.layout.Name()));
+    p.set_type("_Reorder");
+    CompiledOp op;
+    op.layer = LayerRegistry::Get().Create("layer type", p.type(), p, options_.phase,
+                                           std::string());
+    op.layer->SetUp({wanted.shape});
+    op.kernel = NewKernel(*op.layer, 0);
+    op.bottoms = {blob};
+    const int top = NewBlob(StrCat(net_.blobs[blob].name, "@", wanted.layout.Name()), wanted, -1);
+    op.tops = {top};
+    net_.blobs[top].needs_gradient = net_.blobs[blob].needs_gradient;
+    // Backward if a reader will be: the first one is; unneeded ones are left out later.
+    op.backward = options_.phase == TRAIN && net_.blobs[blob].needs_gradient;
+    op.plan.backward = op.backward;
+    op.plan.propagate = {op.backward};
+    op.plan.bottoms = {net_.blobs[blob].desc};
+    op.plan.tops = {wanted};
+    op.plan.needs_bottom = {false};
+    op.plan.needs_top = {false};
+    op.kernel->Plan(&op.plan);
+    AddOp(std::move(op));
+    return top;
+  }
+
+  void FindResults() {
+    for (size_t k = net_.ops.size(); k-- > 0 && net_.logits < 0;) {
+      const std::string& type = net_.ops[k].layer->type();
+      if (type == "SoftmaxWithLoss" || type == "Softmax") net_.logits = net_.ops[k].bottoms[0];
+    }
+    if (net_.logits >= 0) net_.blobs[net_.logits].keep = true;
+    for (size_t i = 0; i < net_.blobs.size(); ++i) {
+      CompiledBlob& blob = net_.blobs[i];
+      if (!blob.readers.empty()) continue;
+      blob.keep = true;
+      if (blob.desc.shape.count() == 1 && blob.desc.dtype == DType::kFP32) {
+        net_.scalars.push_back(static_cast<int>(i));
+      }
+    }
+  }
+
+  const PoolEntry& SharedEntry(const Layer& layer, const ParameterSpec& spec) const {
+    const PoolLayout& layout = options_.parameters->layout();
+    const std::string name = layer.name() + "." + spec.name;
+    const int i = layout.Find(name);
+    if (i < 0) layer.Fail("parameter ", name, " does not exist in the training net");
+    const PoolEntry& entry = layout.entries()[i];
+    if (entry.shape != spec.shape) {
+      layer.Fail("parameter ", name, " is ", spec.shape.ToString(), " here and ",
+                 entry.shape.ToString(), " in the training net");
+    }
+    return entry;
+  }
+
+  // Creates the pools, or finds this net's places in another net's.
+  void BuildParameters() {
+    if (options_.parameters != nullptr) {
+      net_.parameters = options_.parameters;
+    } else {
+      PoolLayout layout, states;
+      for (size_t k = net_.ops.size(); k-- > 0;) {
+        const CompiledOp& op = net_.ops[k];
+        const auto& specs = op.layer->parameters();
+        for (size_t i = 0; i < specs.size(); ++i) {
+          PoolEntry entry;
+          entry.name = op.layer->name() + "." + specs[i].name;
+          entry.layer = op.layer->name();
+          entry.shape = specs[i].shape;
+          entry.layout = op.plan.parameters[i].layout;
+          entry.lr_mult = specs[i].lr_mult;
+          entry.decay_mult = specs[i].decay_mult;
+          layout.Add(std::move(entry));
+        }
+      }
+      for (const CompiledOp& op : net_.ops) {
+        for (const StateSpec& spec : op.layer->states()) {
+          PoolEntry entry;
+          entry.name = op.layer->name() + "." + spec.name;
+          entry.layer = op.layer->name();
+          entry.shape = spec.shape;
+          states.Add(std::move(entry));
+        }
+      }
+      net_.parameters =
+          std::make_shared<ParameterStore>(device_, std::move(layout), std::move(states),
+                                           options_.compute, options_.phase == TRAIN);
+    }
+    for (CompiledOp& op : net_.ops) {
+      for (const ParameterSpec& spec : op.layer->parameters()) {
+        op.entries.push_back(net_.parameters->layout().Find(op.layer->name() + "." + spec.name));
+      }
+      for (const StateSpec& spec : op.layer->states()) {
+        const int entry =
+            net_.parameters->state_layout().Find(op.layer->name() + "." + spec.name);
+        if (entry < 0) op.layer->Fail("its ", spec.name, " does not exist in the training net");
+        op.state_entries.push_back(entry);
+      }
+    }
+  }
+
+  NetOptions options_;
+  Device* device_;
+  std::vector<GraphNode> nodes_;
+  std::map<std::string, int> by_name_;
+  CompiledNet net_;
+};
+
+}  // namespace
+
+CompiledNet CompileNet(const NetSource& source, const NetOptions& options, Device* device) {
+  return Compiler(source, options, device).Run();
+}
+
+}  // namespace gf

@@ -1,0 +1,68 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "layers/kernel.h"
+#include "models/memory_plan.h"
+#include "models/net.h"
+
+namespace gf {
+
+// A blob of the compiled net.
+struct CompiledBlob {
+  std::string name;
+  TensorDesc desc;
+  int producer = -1;
+  std::vector<int> readers;  // operations, once per reading bottom
+  bool needs_gradient = false;
+  bool keep = false;  // readable after the pass
+  int buffer = -1;
+  // Where the backward pass finds it if it is recomputed, and the operation (the first to read
+  // it then) before which that happens; else -1.
+  int recomputed_buffer = -1, recomputed_at = -1;
+  // Buffers of the gradients that the readers produce, in the order in which they do.
+  std::vector<int> gradients;
+};
+
+// An operation: a layer with its kernel, and what it reads and writes.
+struct CompiledOp {
+  std::unique_ptr<Layer> layer;
+  std::unique_ptr<Kernel> kernel;
+  KernelPlan plan;
+  std::vector<int> bottoms, tops;  // blobs
+  std::vector<int> entries, state_entries;
+  bool backward = false;
+  std::vector<int> bottom_gradients;  // buffers, -1 where not wanted
+  int saved = -1, forward_scratch = -1, backward_scratch = -1;
+  // Per top: adds up its gradients beforehand, if the kernel cannot; else null.
+  std::vector<std::unique_ptr<Kernel>> gradient_sums;
+  std::vector<KernelArgs> gradient_sum_args;
+  std::vector<int> recompute;  // operations whose tops[0] is recomputed before Backward
+  KernelArgs forward_args, backward_args, recompute_args;
+};
+
+// The net after parsing: layers created, layouts agreed, lifetimes known, memory placed.
+struct CompiledNet {
+  std::vector<CompiledBlob> blobs;
+  std::vector<CompiledOp> ops;
+  MemoryPlan memory;
+  std::shared_ptr<void> arena;
+  std::shared_ptr<ParameterStore> parameters;
+  int logits = -1;  // blob; -1 if there is no loss or Softmax
+  std::vector<int> scalars;  // blobs
+};
+
+// Builds it. See Net's constructor for the errors.
+CompiledNet CompileNet(const NetSource& source, const NetOptions& options, Device* device);
+
+// Steps of operation i of n in memory plans: forward, then backward in reverse.
+inline int ForwardTime(int i) { return i; }
+inline int BackwardTime(int i, int n) { return 2 * n - 1 - i; }
+
+// Chooses buffers and lifetimes of everything in `net` and places them (models/lifetimes.cc).
+void PlanMemory(const NetOptions& options, Device* device, CompiledNet* net);
+
+}  // namespace gf

@@ -1,0 +1,110 @@
+#include "models/filler.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/error.h"
+#include "core/parallel.h"
+#include "core/random.h"
+
+namespace gf {
+namespace {
+
+// FNV-1a: the stream of a parameter depends on its name only, not on its place in the net.
+uint64_t HashName(const std::string& name) {
+  uint64_t hash = 0xcbf29ce484222325u;
+  for (unsigned char c : name) hash = (hash ^ c) * 0x100000001b3u;
+  return hash;
+}
+
+// Number of inputs (outputs) that one output (input) is connected to.
+double Fan(const FillerParameter& filler, const Shape& shape) {
+  const double fan_in = static_cast<double>(shape.count()) / shape[0];
+  const double fan_out =
+      shape.rank() > 1 ? static_cast<double>(shape.count()) / shape[1] : shape.count();
+  switch (filler.variance_norm()) {
+    case FillerParameter::FAN_IN:
+      return fan_in;
+    case FillerParameter::FAN_OUT:
+      return fan_out;
+    case FillerParameter::AVERAGE:
+      return (fan_in + fan_out) / 2;
+  }
+  return fan_in;
+}
+
+}  // namespace
+
+std::vector<float> Fill(const FillerParameter& filler, const Shape& shape, uint64_t seed,
+                        const std::string& name) {
+  std::vector<float> values(shape.count());
+  const uint64_t stream = StreamId(RandomUse::kInit, HashName(name));
+  const auto uniform = [&](float low, float high) {
+    ParallelFor(shape.count(), 4, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; i += 4) {
+        const auto words = Philox(seed, stream, i / 4);
+        for (int64_t j = i; j < std::min(end, i + 4); ++j) {
+          values[j] = low + (high - low) * ToUniform(words[j - i]);
+        }
+      }
+    });
+  };
+  // Box-Muller: two words make two normal numbers.
+  const auto gaussian = [&](float mean, float std) {
+    ParallelFor(shape.count(), 4, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; i += 4) {
+        const auto words = Philox(seed, stream, i / 4);
+        for (int64_t j = i; j < std::min(end, i + 4); ++j) {
+          const int pair = static_cast<int>(j - i) & 2;
+          const float radius =
+              std::sqrt(-2 * std::log((static_cast<float>(words[pair] >> 8) + 0.5f) * 0x1p-24f));
+          const float angle = 6.28318531f * ToUniform(words[pair + 1]);
+          values[j] = mean + std * radius * ((j & 1) ? std::sin(angle) : std::cos(angle));
+        }
+      }
+    });
+  };
+
+  const std::string& type = filler.type();
+  if (type == "constant") {
+    std::fill(values.begin(), values.end(), filler.value());
+  } else if (type == "uniform") {
+    uniform(filler.min(), filler.max());
+  } else if (type == "gaussian") {
+    if (filler.sparse() >= 0) ThrowUserError(name, ": sparse gaussian fillers are not supported");
+    if (!(filler.std() >= 0)) ThrowUserError(name, ": std must not be negative");
+    gaussian(filler.mean(), filler.std());
+  } else if (type == "xavier") {
+    const float scale = static_cast<float>(std::sqrt(3.0 / Fan(filler, shape)));
+    uniform(-scale, scale);
+  } else if (type == "msra") {
+    gaussian(0, static_cast<float>(std::sqrt(2.0 / Fan(filler, shape))));
+  } else if (type == "positive_unitball") {
+    uniform(0, 1);
+    const int64_t rows = shape[0], columns = shape.count() / rows;
+    for (int64_t i = 0; i < rows; ++i) {
+      double sum = 0;
+      for (int64_t j = 0; j < columns; ++j) sum += values[i * columns + j];
+      for (int64_t j = 0; j < columns; ++j) {
+        values[i * columns + j] = static_cast<float>(values[i * columns + j] / sum);
+      }
+    }
+  } else if (type == "bilinear") {
+    if (shape.rank() != 4 || shape[2] != shape[3]) {
+      ThrowUserError(name, ": a bilinear filler needs square filters, got ", shape.ToString());
+    }
+    const int64_t k = shape[3];
+    const double f = std::ceil(k / 2.0), c = (k - 1) / (2.0 * f);
+    for (int64_t i = 0; i < shape.count(); ++i) {
+      const double x = i % k, y = i / k % k;
+      values[i] = static_cast<float>((1 - std::fabs(x / f - c)) * (1 - std::fabs(y / f - c)));
+    }
+  } else {
+    ThrowUserError(name, ": unknown filler type \"", type,
+                   "\" (known: bilinear, constant, gaussian, msra, positive_unitball, uniform, "
+                   "xavier)");
+  }
+  return values;
+}
+
+}  // namespace gf

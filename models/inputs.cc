@@ -1,0 +1,76 @@
+#include "models/inputs.h"
+
+#include "core/error.h"
+
+namespace gf {
+namespace {
+
+void AddShape(InputParameter* input, const std::vector<int64_t>& dims) {
+  BlobShape* shape = input->add_shape();
+  for (int64_t d : dims) shape->add_dim(d);
+}
+
+std::string Describe(const Shape& image) { return image.rank() == 0 ? "none" : image.ToString(); }
+
+// A Caffe data layer: images, then (if there is a second top) labels.
+void FromData(int64_t batch_size, const Shape& image_shape, GraphNode* node) {
+  LayerParameter& p = node->param;
+  const bool image_data = p.type() == "ImageData";
+  int64_t batch = batch_size;
+  if (batch == 0) {
+    batch = image_data ? p.image_data_param().batch_size() : p.data_param().batch_size();
+  }
+  if (batch == 0) batch = 1;
+  int64_t crop = p.transform_param().crop_size();
+  if (crop == 0) crop = image_data ? p.image_data_param().crop_size() : p.data_param().crop_size();
+  const int64_t channels = image_shape.rank() == 3 ? image_shape[0]
+                           : p.transform_param().force_gray() ? 1
+                                                              : 3;
+  Shape image = image_shape;
+  if (crop > 0) {
+    image = Shape{channels, crop, crop};
+    if (image_shape.rank() == 3 && image != image_shape) {
+      ThrowUserError(node->location, ": layer \"", p.name(), "\" crops images to ",
+                     image.ToString(), " but the data are ", image_shape.ToString(),
+                     "; set crop_size of the data to ", crop);
+    }
+  }
+  if (image.rank() != 3) {
+    ThrowUserError(node->location, ": layer \"", p.name(), "\" (", p.type(),
+                   ") does not say how large images are (no crop_size); give the image size, for "
+                   "example with --input=3x32x32");
+  }
+  if (p.top_size() > 2) {
+    ThrowUserError(node->location, ": layer \"", p.name(), "\" has ", p.top_size(),
+                   " tops; expected the images and the labels");
+  }
+  p.set_type("Input");
+  p.clear_input_param();
+  AddShape(p.mutable_input_param(), {batch, image[0], image[1], image[2]});
+  if (p.top_size() == 2) AddShape(p.mutable_input_param(), {batch});
+}
+
+void FromInput(int64_t batch_size, const Shape& image_shape, GraphNode* node) {
+  for (BlobShape& shape : *node->param.mutable_input_param()->mutable_shape()) {
+    if (shape.dim_size() == 0) continue;
+    if (batch_size > 0) shape.set_dim(0, batch_size);
+    if (shape.dim_size() != 4 || image_shape.rank() != 3) continue;
+    const Shape image{shape.dim(1), shape.dim(2), shape.dim(3)};
+    if (image.count() == 1 || image == image_shape) continue;
+    ThrowUserError(node->location, ": layer \"", node->param.name(), "\" takes images of ",
+                   Describe(image), " but the data are ", Describe(image_shape),
+                   "; change resize, crop_size or channels of the data");
+  }
+}
+
+}  // namespace
+
+void SetInputs(int64_t batch_size, const Shape& image_shape, std::vector<GraphNode>* nodes) {
+  for (GraphNode& node : *nodes) {
+    const std::string& type = node.param.type();
+    if (type == "Data" || type == "ImageData") FromData(batch_size, image_shape, &node);
+    if (type == "Input") FromInput(batch_size, image_shape, &node);
+  }
+}
+
+}  // namespace gf

@@ -1,0 +1,247 @@
+#include <algorithm>
+
+#include <glog/logging.h>
+
+#include "models/compiled_net.h"
+
+namespace gf {
+namespace {
+
+// Note [Lifetimes]
+// A net of n operations has 2n steps: operation i runs forward at step i and backward at step
+// 2n - 1 - i. A blob lives from its producer to its last reader, backward included when a kernel
+// says that it needs it there. A gradient lives from the reader that makes it to the producer
+// that consumes it. Work in place joins two of these lives in one buffer. A blob that can be
+// recomputed cheaply has two short lives instead of one that spans the turning point, where
+// memory is scarcest.
+class Planner {
+ public:
+  Planner(const NetOptions& options, Device* device, CompiledNet* net)
+      : options_(options), device_(device), net_(*net), n_(static_cast<int>(net->ops.size())) {}
+
+  void Run() {
+    backward_first_.assign(net_.blobs.size(), -1);
+    backward_last_.assign(net_.blobs.size(), -1);
+    used_by_producer_.assign(net_.blobs.size(), false);
+    Gradients();
+    BackwardReads();
+    Blobs();
+    for (int k = 0; k < n_; ++k) {
+      CompiledOp& op = net_.ops[k];
+      const int back = BackwardTime(k, n_);
+      op.saved = net_.memory.Add(op.plan.saved_bytes, k, op.backward ? back : k);
+      op.forward_scratch = net_.memory.Add(op.plan.forward_scratch_bytes, k, k);
+      if (op.backward) {
+        op.backward_scratch = net_.memory.Add(op.plan.backward_scratch_bytes, back, back);
+      }
+    }
+    net_.memory.Solve(options_.reuse_memory);
+    net_.arena = device_->Allocate(net_.memory.bytes());
+    if (!options_.reuse_memory) {
+      device_->Zero(net_.arena.get(), net_.memory.bytes(), device_->compute_stream());
+    }
+    for (CompiledOp& op : net_.ops) SetArgs(&op);
+  }
+
+ private:
+  // In backward order: which operations get a gradient at all, and where gradients lie.
+  void Gradients() {
+    for (int k = n_ - 1; k >= 0; --k) {
+      CompiledOp& op = net_.ops[k];
+      if (!op.backward) continue;
+      const int time = BackwardTime(k, n_);
+      bool reached = false;
+      for (size_t i = 0; i < op.tops.size(); ++i) {
+        reached |= op.layer->LossWeight(static_cast<int>(i)) != 0 ||
+                   !net_.blobs[op.tops[i]].gradients.empty();
+      }
+      if (!reached) {
+        op.backward = false;
+        continue;
+      }
+      for (size_t i = 0; i < op.tops.size(); ++i) {
+        const CompiledBlob& top = net_.blobs[op.tops[i]];
+        for (int buffer : top.gradients) net_.memory.Extend(buffer, time, time);
+        const size_t limit = i == 0 ? op.plan.max_top_diffs : 1;
+        op.gradient_sums.push_back(top.gradients.size() > limit ? NewSum(top) : nullptr);
+      }
+      for (size_t i = 0; i < op.bottoms.size(); ++i) {
+        op.bottom_gradients.push_back(-1);
+        if (!op.plan.propagate[i]) continue;
+        CompiledBlob& bottom = net_.blobs[op.bottoms[i]];
+        int buffer = -1;
+        if (i == 0 && op.plan.in_place_backward && !op.tops.empty()) {
+          const CompiledBlob& top = net_.blobs[op.tops[0]];
+          if (!top.gradients.empty() && top.desc.bytes() == bottom.desc.bytes()) {
+            buffer = top.gradients[0];
+          }
+        }
+        if (buffer < 0 || !options_.reuse_memory) {
+          buffer = net_.memory.Add(bottom.desc.bytes(), time, time);
+        }
+        op.bottom_gradients.back() = buffer;
+        bottom.gradients.push_back(buffer);
+      }
+    }
+  }
+
+  std::unique_ptr<Kernel> NewSum(const CompiledBlob& blob) const {
+    LayerParameter p;
+    p.set_name(blob.name);
+    p.set_type("_GradientSum");
+    const auto layer = LayerRegistry::Get().Create("layer type", p.type(), p, options_.phase,
+                                                   std::string());
+    const KernelContext context{device_, blob.desc.dtype, 0, 0, options_.deterministic};
+    auto kernel = KernelRegistry::Get().Create("kernel", device_->name() + "/" + p.type(), *layer,
+                                               context);
+    KernelPlan plan;
+    plan.bottoms.assign(blob.gradients.size(), blob.desc);
+    plan.propagate.assign(blob.gradients.size(), false);
+    plan.tops = {blob.desc};
+    kernel->Plan(&plan);
+    return kernel;
+  }
+
+  void Read(int blob, int time) {
+    if (backward_first_[blob] < 0) backward_first_[blob] = time;
+    backward_first_[blob] = std::min(backward_first_[blob], time);
+    backward_last_[blob] = std::max(backward_last_[blob], time);
+  }
+
+  // When the data of blobs are read in the backward pass.
+  void BackwardReads() {
+    for (int k = 0; k < n_; ++k) {
+      const CompiledOp& op = net_.ops[k];
+      if (!op.backward) continue;
+      for (size_t i = 0; i < op.bottoms.size(); ++i) {
+        if (op.plan.needs_bottom[i]) Read(op.bottoms[i], BackwardTime(k, n_));
+      }
+      for (size_t i = 0; i < op.tops.size(); ++i) {
+        if (!op.plan.needs_top[i]) continue;
+        Read(op.tops[i], BackwardTime(k, n_));
+        used_by_producer_[op.tops[i]] = true;
+      }
+    }
+  }
+
+  // Whether the operation's result should be given up after forward and recomputed.
+  bool ShouldRecompute(const CompiledOp& op) const {
+    constexpr size_t kWorthIt = size_t{1} << 20;
+    if (!options_.reuse_memory || !op.backward || op.tops.size() != 1) return false;
+    const CompiledBlob& top = net_.blobs[op.tops[0]];
+    if (top.keep || backward_first_[op.tops[0]] < 0 || used_by_producer_[op.tops[0]] ||
+        top.desc.bytes() < kWorthIt || !op.kernel->CanRecompute()) {
+      return false;
+    }
+    for (size_t i = 0; i < op.bottoms.size(); ++i) {
+      if (!op.plan.needs_bottom[i] || net_.blobs[op.bottoms[i]].recomputed_at >= 0) return false;
+    }
+    return true;
+  }
+
+  void Blobs() {
+    for (int k = 0; k < n_; ++k) {
+      CompiledOp& op = net_.ops[k];
+      for (size_t i = 0; i < op.tops.size(); ++i) {
+        const int b = op.tops[i];
+        CompiledBlob& blob = net_.blobs[b];
+        int end = blob.readers.empty() ? k : std::max(k, blob.readers.back());
+        if (i == 0 && ShouldRecompute(op)) {
+          blob.recomputed_at = 2 * n_ - 1 - backward_first_[b];
+          blob.recomputed_buffer =
+              net_.memory.Add(blob.desc.bytes(), backward_first_[b], backward_last_[b]);
+          net_.ops[blob.recomputed_at].recompute.push_back(k);
+        } else {
+          end = std::max(end, backward_last_[b]);
+        }
+        if (blob.keep || !options_.reuse_memory) end = 2 * n_;
+        if (i == 0 && InPlace(op, k)) {
+          blob.buffer = net_.blobs[op.bottoms[0]].buffer;
+          net_.memory.Extend(blob.buffer, k, end);
+        } else {
+          blob.buffer = net_.memory.Add(blob.desc.bytes(), k, end);
+        }
+      }
+    }
+  }
+
+  // Whether operation k may write its top over its bottom: nobody reads that any more.
+  bool InPlace(const CompiledOp& op, int k) const {
+    if (!options_.reuse_memory || !op.plan.in_place || op.bottoms.empty()) return false;
+    const int b = op.bottoms[0];
+    const CompiledBlob& bottom = net_.blobs[b];
+    return !bottom.keep && backward_last_[b] < 0 && bottom.readers.back() == k &&
+           std::count(op.bottoms.begin(), op.bottoms.end(), b) == 1 &&
+           bottom.desc.bytes() == net_.blobs[op.tops[0]].desc.bytes();
+  }
+
+  char* At(int buffer) const {
+    if (buffer < 0) return nullptr;
+    return static_cast<char*>(net_.arena.get()) + net_.memory.offset(buffer);
+  }
+
+  // Where the backward pass finds a blob's data.
+  char* BackwardData(int blob) const {
+    const CompiledBlob& b = net_.blobs[blob];
+    return At(b.recomputed_buffer >= 0 ? b.recomputed_buffer : b.buffer);
+  }
+
+  void SetArgs(CompiledOp* op) {
+    const ParameterStore& store = *net_.parameters;
+    KernelArgs args;
+    for (int entry : op->entries) {
+      const int64_t offset = store.layout().entries()[entry].offset;
+      const auto at = [&](const Tensor& pool) {
+        return pool.as<char>() + offset * SizeOf(pool.desc.dtype);
+      };
+      args.parameters.push_back(at(store.compute()));
+      args.master.push_back(store.master().as<float>() + offset);
+      if (op->backward) args.parameter_diffs.push_back(at(store.gradient()));
+    }
+    for (int entry : op->state_entries) {
+      args.states.push_back(store.states().as<float>() +
+                            store.state_layout().entries()[entry].offset);
+    }
+    args.saved = op->plan.saved_bytes ? At(op->saved) : nullptr;
+    op->forward_args = op->backward_args = op->recompute_args = args;
+
+    op->forward_args.scratch = At(op->forward_scratch);
+    for (int b : op->bottoms) op->forward_args.bottoms.push_back(At(net_.blobs[b].buffer));
+    for (int b : op->tops) op->forward_args.tops.push_back(At(net_.blobs[b].buffer));
+    if (!op->backward) return;
+    op->backward_args.scratch = At(op->backward_scratch);
+    for (int b : op->bottoms) op->backward_args.bottoms.push_back(BackwardData(b));
+    for (int b : op->tops) op->backward_args.tops.push_back(BackwardData(b));
+    op->recompute_args.bottoms = op->backward_args.bottoms;
+    op->recompute_args.tops = op->backward_args.tops;
+    for (int buffer : op->bottom_gradients) op->backward_args.bottom_diffs.push_back(At(buffer));
+    for (size_t i = 0; i < op->tops.size(); ++i) {
+      std::vector<void*> diffs;
+      for (int buffer : net_.blobs[op->tops[i]].gradients) diffs.push_back(At(buffer));
+      KernelArgs sum;
+      if (op->gradient_sums[i] != nullptr) {
+        sum.bottoms.assign(diffs.begin(), diffs.end());
+        sum.tops = {diffs[0]};
+        diffs.resize(1);
+      }
+      op->gradient_sum_args.push_back(std::move(sum));
+      op->backward_args.top_diffs.push_back(std::move(diffs));
+    }
+  }
+
+  const NetOptions& options_;
+  Device* device_;
+  CompiledNet& net_;
+  int n_;
+  // Per blob: first and last step of the backward pass that reads its data; -1 if none.
+  std::vector<int> backward_first_, backward_last_;
+  std::vector<bool> used_by_producer_;
+};
+
+}  // namespace
+
+void PlanMemory(const NetOptions& options, Device* device, CompiledNet* net) {
+  Planner(options, device, net).Run();
+}
+
+}  // namespace gf

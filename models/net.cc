@@ -1,0 +1,244 @@
+#include "models/net.h"
+
+#include <chrono>
+#include <cstring>
+#include <utility>
+
+#include <glog/logging.h>
+
+#include "layers/input.h"
+#include "models/compiled_net.h"
+#include "models/filler.h"
+#include "models/graph.h"
+
+namespace gf {
+namespace {
+
+double Now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+}  // namespace
+
+class Net::Impl {
+ public:
+  Impl(const NetSource& source, const NetOptions& options, Device* device)
+      : name_(source.param.name()),
+        options_(options),
+        device_(device),
+        net_(CompileNet(source, options, device)) {
+    if (name_.empty()) name_ = source.file;
+    for (const CompiledOp& op : net_.ops) {
+      NetOp line;
+      line.name = op.layer->name();
+      line.type = op.layer->type();
+      for (int b : op.bottoms) line.bottoms.push_back(net_.blobs[b].name);
+      for (int t : op.tops) {
+        line.tops.push_back(net_.blobs[t].name);
+        line.top_shapes.push_back(net_.blobs[t].desc.shape);
+        line.top_layouts.push_back(net_.blobs[t].desc.layout);
+      }
+      line.entries = op.entries;
+      for (const ParameterSpec& spec : op.layer->parameters()) {
+        line.parameter_count += spec.shape.count();
+      }
+      line.forward_flops = op.layer->ForwardFlops();
+      lines_.push_back(std::move(line));
+      if (op.layer->type() != "Input" || input_shape_.rank() > 0) continue;
+      for (const Shape& top : op.layer->tops()) {
+        if (top.rank() == 4 && top.count(1, 4) > 1) input_shape_ = top;
+      }
+    }
+  }
+
+  float Forward(const Batch& batch, uint64_t sequence) {
+    CHECK(batch.images.desc.shape == input_shape_)
+        << batch.images.desc.shape.ToString() << " for a net that takes "
+        << input_shape_.ToString();
+    sequence_ = sequence;
+    for (size_t k = 0; k < net_.ops.size(); ++k) {
+      CompiledOp& op = net_.ops[k];
+      op.forward_args.batch = &batch;
+      op.forward_args.sequence = sequence;
+      op.forward_args.parameters_version = net_.parameters->version();
+      const double start = times_ ? Now() : 0;
+      op.kernel->Forward(op.forward_args);
+      if (times_) lines_[k].forward_seconds += Now() - start;
+    }
+    double loss = 0;
+    for (CompiledOp& op : net_.ops) {
+      for (size_t i = 0; i < op.tops.size(); ++i) {
+        const float weight = op.layer->LossWeight(static_cast<int>(i));
+        if (weight == 0) continue;
+        for (float value : Values(net_.blobs[op.tops[i]].desc, op.forward_args.tops[i])) {
+          loss += weight * value;
+        }
+      }
+    }
+    return static_cast<float>(loss);
+  }
+
+  void Backward(float loss_scale, const std::function<void(const std::vector<int>&)>& done) {
+    CHECK(options_.phase == TRAIN);
+    for (size_t k = net_.ops.size(); k-- > 0;) {
+      CompiledOp& op = net_.ops[k];
+      if (!op.backward) {
+        // Parameters that no loss depends on: their gradients stay zero.
+        if (!op.entries.empty() && done) done(op.entries);
+        continue;
+      }
+      const double start = times_ ? Now() : 0;
+      for (int producer : op.recompute) {
+        CompiledOp& other = net_.ops[producer];
+        other.kernel->Recompute(other.recompute_args);
+      }
+      for (size_t i = 0; i < op.tops.size(); ++i) {
+        if (op.gradient_sums[i]) op.gradient_sums[i]->Forward(op.gradient_sum_args[i]);
+      }
+      op.backward_args.loss_scale = loss_scale;
+      op.backward_args.sequence = sequence_;
+      op.backward_args.parameters_version = net_.parameters->version();
+      op.kernel->Backward(op.backward_args);
+      if (times_) lines_[k].backward_seconds += Now() - start;
+      if (!op.entries.empty() && done) done(op.entries);
+    }
+  }
+
+  std::vector<float> Values(const TensorDesc& desc, const void* data) const {
+    Tensor from, to;
+    from.desc = desc;
+    from.data = const_cast<void*>(data);
+    to.desc = {desc.shape, DType::kFP32, Layout()};
+    std::vector<float> values(desc.shape.count());
+    if (desc.dtype == DType::kINT64) {
+      std::vector<int64_t> labels(values.size());
+      device_->CopyToHost(data, labels.data(), labels.size() * sizeof(int64_t),
+                          device_->compute_stream());
+      for (size_t i = 0; i < labels.size(); ++i) values[i] = static_cast<float>(labels[i]);
+      return values;
+    }
+    to.owner = device_->Allocate(to.desc.bytes());
+    to.data = to.owner.get();
+    device_->Convert(from, to, device_->compute_stream());
+    device_->CopyToHost(to.data, values.data(), to.desc.bytes(), device_->compute_stream());
+    return values;
+  }
+
+  // The newest version of a blob of the file.
+  int FindBlob(const std::string& name) const {
+    int found = -1;
+    for (size_t i = 0; i < net_.blobs.size(); ++i) {
+      const std::string& blob = net_.blobs[i].name;
+      if (blob.find('@') == std::string::npos && PlainBlobName(blob) == name) {
+        found = static_cast<int>(i);
+      }
+    }
+    CHECK_GE(found, 0) << "no blob " << name;
+    return found;
+  }
+
+  const void* Data(int blob) const {
+    return static_cast<const char*>(net_.arena.get()) +
+           net_.memory.offset(net_.blobs[blob].buffer);
+  }
+
+  void InitParameters() {
+    ParameterStore& store = *net_.parameters;
+    for (const CompiledOp& op : net_.ops) {
+      const auto& specs = op.layer->parameters();
+      for (size_t i = 0; i < specs.size(); ++i) {
+        const PoolEntry& entry = store.layout().entries()[op.entries[i]];
+        store.Import(Fill(specs[i].filler, specs[i].shape, options_.seed, entry.name), entry,
+                     store.master());
+      }
+      const auto& states = op.layer->states();
+      for (size_t i = 0; i < states.size(); ++i) {
+        const PoolEntry& entry = store.state_layout().entries()[op.state_entries[i]];
+        store.Import(std::vector<float>(entry.shape.count(), states[i].initial), entry,
+                     store.states());
+      }
+    }
+    store.SyncCompute();
+  }
+
+  std::string name_;
+  NetOptions options_;
+  Device* device_;
+  CompiledNet net_;
+  std::vector<NetOp> lines_;
+  Shape input_shape_;
+  uint64_t sequence_ = 0;
+  bool times_ = false;
+};
+
+Net::Net(const NetSource& source, const NetOptions& options, Device* device)
+    : impl_(std::make_unique<Impl>(source, options, device)) {}
+Net::~Net() = default;
+
+const std::string& Net::name() const { return impl_->name_; }
+const std::shared_ptr<ParameterStore>& Net::parameters() const { return impl_->net_.parameters; }
+const Shape& Net::input_shape() const { return impl_->input_shape_; }
+
+int64_t Net::classes() const {
+  if (impl_->net_.logits < 0) return 0;
+  const Shape& shape = impl_->net_.blobs[impl_->net_.logits].desc.shape;
+  return shape.rank() > 1 ? shape[1] : 0;
+}
+
+void Net::InitParameters() { impl_->InitParameters(); }
+
+float Net::Forward(const Batch& batch, uint64_t sequence) {
+  return impl_->Forward(batch, sequence);
+}
+
+void Net::Backward(float loss_scale, const std::function<void(const std::vector<int>&)>& done) {
+  impl_->Backward(loss_scale, done);
+}
+
+std::vector<std::pair<std::string, float>> Net::Scalars() const {
+  std::vector<std::pair<std::string, float>> scalars;
+  for (int b : impl_->net_.scalars) {
+    const CompiledBlob& blob = impl_->net_.blobs[b];
+    scalars.emplace_back(PlainBlobName(blob.name), impl_->Values(blob.desc, impl_->Data(b))[0]);
+  }
+  return scalars;
+}
+
+std::vector<float> Net::Logits() const {
+  CHECK_GE(impl_->net_.logits, 0);
+  const int b = impl_->net_.logits;
+  return impl_->Values(impl_->net_.blobs[b].desc, impl_->Data(b));
+}
+
+std::vector<float> Net::Blob(const std::string& blob) const {
+  const int b = impl_->FindBlob(blob);
+  return impl_->Values(impl_->net_.blobs[b].desc, impl_->Data(b));
+}
+
+std::vector<float> Net::BlobGradient(const std::string& blob) const {
+  const CompiledBlob& b = impl_->net_.blobs[impl_->FindBlob(blob)];
+  CHECK(!b.gradients.empty()) << blob << " has no gradient";
+  std::vector<float> sum(b.desc.shape.count());
+  for (int buffer : b.gradients) {
+    const char* data =
+        static_cast<const char*>(impl_->net_.arena.get()) + impl_->net_.memory.offset(buffer);
+    const std::vector<float> values = impl_->Values(b.desc, data);
+    for (size_t i = 0; i < sum.size(); ++i) sum[i] += values[i];
+  }
+  return sum;
+}
+
+const std::vector<NetOp>& Net::ops() const { return impl_->lines_; }
+size_t Net::arena_bytes() const { return impl_->net_.memory.bytes(); }
+size_t Net::arena_bytes_without_reuse() const { return impl_->net_.memory.bytes_without_reuse(); }
+
+void Net::EnableTimes() {
+  impl_->times_ = true;
+  ResetTimes();
+}
+
+void Net::ResetTimes() {
+  for (NetOp& op : impl_->lines_) op.forward_seconds = op.backward_seconds = 0;
+}
+
+}  // namespace gf

@@ -1,0 +1,66 @@
+#include "models/parameter_store.h"
+
+#include <utility>
+
+#include <glog/logging.h>
+
+namespace gf {
+namespace {
+
+Tensor NewPool(Device* device, int64_t count, DType dtype) {
+  Tensor pool;
+  pool.desc = {Shape{count}, dtype, Layout()};
+  pool.owner = device->Allocate(pool.desc.bytes());
+  pool.data = pool.owner.get();
+  device->Zero(pool.data, pool.desc.bytes(), device->compute_stream());
+  return pool;
+}
+
+}  // namespace
+
+ParameterStore::ParameterStore(Device* device, PoolLayout layout, PoolLayout states, DType compute,
+                               bool gradients)
+    : device_(device), layout_(std::move(layout)), state_layout_(std::move(states)) {
+  master_ = NewPool(device, layout_.count(), DType::kFP32);
+  compute_ = compute == DType::kFP32 ? master_ : NewPool(device, layout_.count(), compute);
+  if (gradients) gradient_ = NewPool(device, layout_.count(), compute);
+  states_ = NewPool(device, state_layout_.count(), DType::kFP32);
+}
+
+Tensor ParameterStore::View(const Tensor& pool, const PoolEntry& entry) const {
+  Tensor view;
+  view.desc = {entry.shape, pool.desc.dtype, entry.layout};
+  view.data = pool.as<char>() + entry.offset * SizeOf(pool.desc.dtype);
+  return view;
+}
+
+std::vector<float> ParameterStore::Export(const Tensor& pool, const PoolEntry& entry) const {
+  std::vector<float> values(entry.shape.count());
+  Tensor plain;
+  plain.desc = {entry.shape, DType::kFP32, Layout()};
+  plain.owner = device_->Allocate(plain.desc.bytes());
+  plain.data = plain.owner.get();
+  device_->Convert(View(pool, entry), plain, device_->compute_stream());
+  device_->CopyToHost(plain.data, values.data(), plain.desc.bytes(), device_->compute_stream());
+  return values;
+}
+
+void ParameterStore::Import(const std::vector<float>& values, const PoolEntry& entry,
+                            const Tensor& pool) {
+  CHECK_EQ(static_cast<int64_t>(values.size()), entry.shape.count()) << entry.name;
+  Tensor plain;
+  plain.desc = {entry.shape, DType::kFP32, Layout()};
+  plain.owner = device_->Allocate(plain.desc.bytes());
+  plain.data = plain.owner.get();
+  device_->CopyFromHost(values.data(), plain.data, plain.desc.bytes(), device_->compute_stream());
+  device_->Convert(plain, View(pool, entry), device_->compute_stream());
+}
+
+void ParameterStore::SyncCompute() {
+  if (compute_.data != master_.data) {
+    device_->Convert(master_, compute_, device_->compute_stream());
+  }
+  BumpVersion();
+}
+
+}  // namespace gf

@@ -1,0 +1,44 @@
+#include "solvers/accumulator.h"
+
+#include "solvers/pool_ranges.h"
+#include "solvers/update_kernels.h"
+
+namespace gf {
+
+Accumulator::Accumulator(ParameterStore* store) : store_(store) {
+  Device* device = store->device();
+  sum_.desc = {Shape({store->layout().count()}), DType::kFP32, Layout()};
+  sum_.owner = device->Allocate(sum_.desc.bytes());
+  sum_.data = sum_.owner.get();
+  device->Zero(sum_.data, sum_.desc.bytes(), device->compute_stream());
+}
+
+void Accumulator::Add(const std::vector<int>& entries) {
+  const Tensor& gradient = store_->gradient();
+  float* const sum = sum_.as<float>();
+  for (int index : entries) {
+    ForEntries(store_->layout(), index, index, [&](const PoolEntry&, int64_t begin, int64_t end) {
+      if (gradient.desc.dtype == DType::kFP32) {
+        Updates().add(sum + begin, gradient.as<float>() + begin, end - begin);
+      } else {
+        Updates().add_bf16(sum + begin, gradient.as<uint16_t>() + begin, end - begin);
+      }
+    });
+  }
+}
+
+void Accumulator::Merge(const std::vector<int>& entries) {
+  const Tensor& gradient = store_->gradient();
+  float* const sum = sum_.as<float>();
+  for (int index : entries) {
+    ForEntries(store_->layout(), index, index, [&](const PoolEntry&, int64_t begin, int64_t end) {
+      if (gradient.desc.dtype == DType::kFP32) {
+        Updates().merge(gradient.as<float>() + begin, sum + begin, end - begin);
+      } else {
+        Updates().merge_bf16(gradient.as<uint16_t>() + begin, sum + begin, end - begin);
+      }
+    });
+  }
+}
+
+}  // namespace gf

@@ -1,0 +1,17 @@
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <google/protobuf/message.h>
+
+namespace gf {
+
+// Every field of a config, unset ones with their defaults, as ("solver.base_lr", "0.1").
+// Repeated numbers are joined by commas; fields that are unset and have no default are left
+// out.
+std::vector<std::pair<std::string, std::string>> ConfigTable(
+    const google::protobuf::Message& config);
+
+}  // namespace gf

@@ -1,0 +1,87 @@
+#include "solvers/evaluation_report.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <nlohmann/json.hpp>
+
+#include "core/error.h"
+#include "core/telemetry.h"
+#include "solvers/file_io.h"
+
+namespace gf {
+namespace {
+
+std::string Percent(double share) {
+  char text[32];
+  std::snprintf(text, sizeof(text), "%.2f %%", 100 * share);
+  return text;
+}
+
+double Rate(const EvaluationReport& report) {
+  return report.seconds > 0 ? static_cast<double>(report.tally.images()) / report.seconds : 0;
+}
+
+std::string ClassName(const EvaluationReport& report, int64_t i) {
+  return i < static_cast<int64_t>(report.class_names.size()) ? report.class_names[i] : "";
+}
+
+double ClassShare(const Tally& tally, int64_t i) {
+  const int64_t images = tally.class_images()[i];
+  return images == 0 ? 0 : static_cast<double>(tally.class_right()[i]) / images;
+}
+
+}  // namespace
+
+void PrintEvaluation(const EvaluationReport& report, bool per_class, FILE* out) {
+  const Tally& tally = report.tally;
+  char text[64];
+  std::vector<std::pair<std::string, std::string>> rows = {
+      {"weights", report.weights},
+      {"data", report.data},
+      {"images", WithCommas(tally.images())},
+      {"top-1", Percent(tally.top1())}};
+  if (tally.classes() > 5) rows.emplace_back("top-5", Percent(tally.top5()));
+  std::snprintf(text, sizeof(text), "%.5f", tally.loss());
+  rows.emplace_back("loss", text);
+  std::snprintf(text, sizeof(text), "%.0f", Rate(report));
+  rows.emplace_back("images/s", text);
+  PrintTable(rows, out);
+  if (!per_class) return;
+  std::fprintf(out, "\n  class      images     right      top-1  name\n");
+  for (int64_t i = 0; i < tally.classes(); ++i) {
+    std::fprintf(out, "  %5lld  %10s  %8s  %9s  %s\n", static_cast<long long>(i),
+                 WithCommas(tally.class_images()[i]).c_str(),
+                 WithCommas(tally.class_right()[i]).c_str(), Percent(ClassShare(tally, i)).c_str(),
+                 ClassName(report, i).c_str());
+  }
+  std::fflush(out);
+}
+
+void WriteEvaluation(const EvaluationReport& report, const std::string& file) {
+  using json = nlohmann::ordered_json;
+  const Tally& tally = report.tally;
+  json root;
+  root["weights"] = report.weights;
+  root["data"] = report.data;
+  root["images"] = tally.images();
+  root["top1"] = tally.top1();
+  root["top5"] = tally.classes() > 5 ? json(tally.top5()) : json(nullptr);
+  root["loss"] = std::isfinite(tally.loss()) ? json(tally.loss()) : json(nullptr);
+  root["images_per_s"] = Rate(report);
+  root["classes"] = json::array();
+  for (int64_t i = 0; i < tally.classes(); ++i) {
+    json entry = {{"class", i}};
+    if (!report.class_names.empty()) entry["name"] = ClassName(report, i);
+    entry["images"] = tally.class_images()[i];
+    entry["right"] = tally.class_right()[i];
+    entry["top1"] = ClassShare(tally, i);
+    root["classes"].push_back(entry);
+  }
+  OutputFile out(file);
+  const std::string text = root.dump(1, ' ', false, json::error_handler_t::replace) + "\n";
+  out.Write(text.data(), text.size());
+  out.Finish();
+}
+
+}  // namespace gf

@@ -1,0 +1,70 @@
+#include "solvers/job.h"
+
+#include "core/error.h"
+
+namespace gf {
+
+JobOptions MakeJobOptions(const JobConfig& config, bool deterministic, int threads,
+                          const Communicator& comm) {
+  JobOptions options;
+  options.deterministic = deterministic;
+  options.seed = config.seed();
+  options.compute = config.compute_type() == BF16 ? DType::kBF16 : DType::kFP32;
+  options.rank = comm.rank();
+  options.world = comm.size();
+  options.threads = threads;
+  return options;
+}
+
+DataAndNet BuildDataAndNet(const DataConfig& data, const NetSource& source, Phase phase,
+                           const JobOptions& options,
+                           std::shared_ptr<ParameterStore> parameters, Device* device) {
+  LoaderOptions loader;
+  loader.mode = phase == TRAIN ? LoaderOptions::kTrain : LoaderOptions::kEvaluate;
+  loader.seed = options.seed;
+  loader.rank = options.rank;
+  loader.world = options.world;
+  loader.workers = options.threads;
+  DataAndNet result;
+  result.loader = std::make_unique<Loader>(data, loader);
+
+  NetOptions net;
+  net.phase = phase;
+  net.compute = options.compute;
+  net.seed = options.seed;
+  net.deterministic = options.deterministic;
+  net.batch_size = data.batch_size();
+  net.image_shape = result.loader->image_shape();
+  net.parameters = std::move(parameters);
+  result.net = std::make_unique<Net>(source, net, device);
+  if (result.net->classes() == 0) {
+    ThrowUserError(source.file, ": the net has no SoftmaxWithLoss or Softmax in phase ",
+                   Phase_Name(phase), ": there is nothing to ", phase == TRAIN ? "train" : "evaluate");
+  }
+  if (result.loader->classes() > result.net->classes()) {
+    // With the number of classes the loader checks each label and names the sample.
+    loader.classes = result.net->classes();
+    result.loader.reset();
+    result.loader = std::make_unique<Loader>(data, loader);
+  }
+  return result;
+}
+
+Job BuildJob(const JobConfig& config, const JobOptions& options) {
+  Job job;
+  job.device = DeviceRegistry::Get().Create("device", config.device(), options.threads);
+  job.source = ReadNet(config.net());
+  job.train = BuildDataAndNet(config.train_data(), job.source, TRAIN, options, nullptr,
+                              job.device.get());
+  job.store = job.train.net->parameters().get();
+  if (config.has_validation_data()) {
+    job.validation = BuildDataAndNet(config.validation_data(), job.source, TEST, options,
+                                     job.train.net->parameters(), job.device.get());
+  }
+  job.solver = SolverRegistry::Get().Create("solver.type", config.solver().type(),
+                                            config.solver(), job.store);
+  job.train.net->InitParameters();
+  return job;
+}
+
+}  // namespace gf

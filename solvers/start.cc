@@ -1,0 +1,205 @@
+#include "solvers/start.h"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include <dnnl.h>
+#include <glog/logging.h>
+#include <xxhash.h>
+
+#include "comm/consistency.h"
+#include "core/config.h"
+#include "core/error.h"
+#include "solvers/agree.h"
+#include "solvers/checkpoint_folder.h"
+#include "solvers/config_table.h"
+#include "solvers/pool_file.h"
+
+namespace gf {
+namespace {
+
+using Items = std::vector<std::pair<std::string, std::string>>;
+
+// Replaces a pool by rank 0's, in pieces that need little memory.
+void BroadcastPool(const Tensor& pool, Communicator* comm) {
+  constexpr size_t kPiece = size_t{32} << 20;
+  const size_t bytes = pool.desc.bytes();
+  for (size_t at = 0; at < bytes; at += kPiece) {
+    const size_t piece = std::min(kPiece, bytes - at);
+    std::string text;
+    if (comm->rank() == 0) text.assign(pool.as<char>() + at, piece);
+    comm->Broadcast(&text, 0, "weights of the start");
+    if (comm->rank() != 0) std::memcpy(pool.as<char>() + at, text.data(), piece);
+  }
+}
+
+void BroadcastState(TrainingState* state, Communicator* comm) {
+  int64_t numbers[2] = {state->step, state->position};
+  std::string text(reinterpret_cast<const char*>(numbers), sizeof(numbers));
+  comm->Broadcast(&text, 0, "state of the start");
+  std::memcpy(numbers, text.data(), sizeof(numbers));
+  state->step = numbers[0];
+  state->position = numbers[1];
+}
+
+// Says what has changed since the checkpoint, apart from what does not matter.
+void NoteChanges(const TrainingState& state, const JobConfig& config, int world,
+                 const std::function<void(const std::string&)>& note) {
+  if (state.world != world) {
+    note(StrCat("resuming on ", world, " ranks what ran on ", state.world,
+                ": the data go on where they stopped, but the batches differ"));
+  }
+  JobConfig old_config;
+  try {
+    ParseTextProto(state.config, "the checkpoint's config", &old_config);
+  } catch (const UserError&) {
+    return;
+  }
+  const Items was = ConfigTable(old_config), is = ConfigTable(config);
+  for (const auto& row : is) {
+    if (row.first.compare(0, 7, "solver.") != 0 && row.first.compare(0, 11, "train_data.") != 0 &&
+        row.first != "seed" && row.first != "compute_type") {
+      continue;
+    }
+    const auto it = std::find_if(was.begin(), was.end(),
+                                 [&](const auto& old) { return old.first == row.first; });
+    const std::string old = it == was.end() ? "not set" : it->second;
+    if (old != row.second) {
+      note(StrCat("changed since the checkpoint: ", row.first, " was ", old, ", is ", row.second));
+    }
+  }
+}
+
+bool IsFolder(const std::string& path) {
+  struct stat info;
+  return stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode);
+}
+
+// A run must not mix its checkpoints with later ones of another.
+void CheckFolderIsFree(const std::string& folder, int64_t step) {
+  if (folder.empty()) return;
+  const std::vector<FoundCheckpoint> found = ListCheckpoints(folder);
+  if (found.empty() || found.back().step <= step) return;
+  const std::string valid = LatestValidCheckpoint(folder, [](const std::string&) {});
+  for (const FoundCheckpoint& later : found) {
+    if (later.step > step && later.path == valid) {
+      ThrowUserError("checkpoint.dir: ", folder, " already holds later checkpoints (", valid,
+                     "): continue them with --resume, set another checkpoint.dir, or remove the "
+                     "folder");
+    }
+  }
+}
+
+}  // namespace
+
+void CheckSameConfig(const JobConfig& config, Communicator* comm) {
+  Items items = ConfigTable(config);
+  const dnnl_version_t* version = dnnl_version();
+  items.emplace_back("the version of oneDNN", StrCat(version->major, ".", version->minor, ".",
+                                                     version->patch, " ", version->hash));
+  items.emplace_back("the program", HashName(DigestFile("/proc/self/exe").hash));
+  CheckSameOnAllRanks(comm, items);
+}
+
+void CheckSameNet(const Job& job, Communicator* comm) {
+  const std::string net = job.source.param.DebugString();
+  Items items = {{"the net", HashName(XXH3_64bits(net.data(), net.size()))}};
+  for (const PoolLayout* layout : {&job.store->layout(), &job.store->state_layout()}) {
+    int index = 0;
+    for (const PoolEntry& entry : layout->entries()) {
+      items.emplace_back("parameter " + entry.name,
+                         StrCat("number ", index++, ", ", entry.shape.ToString(), " ",
+                                entry.layout.Name(), ", lr_mult ", entry.lr_mult,
+                                ", decay_mult ", entry.decay_mult));
+    }
+  }
+  const Tensor& master = job.store->master();
+  items.emplace_back("the checksum of the weights",
+                     HashName(XXH3_64bits(master.data, master.desc.bytes())));
+  items.emplace_back("the number of images", StrCat(job.train.loader->size()));
+  CheckSameOnAllRanks(comm, items);
+}
+
+TrainingState LoadStart(const JobConfig& config, const StartOptions& options, const Job& job,
+                        Communicator* comm,
+                        const std::function<void(const std::string&)>& note) {
+  TrainingState state;
+  bool loaded = false;
+  RunOnRankZero(comm, "reading the checkpoint", [&] {
+    std::string path = options.resume;
+    if (path == "latest") {
+      if (config.checkpoint().dir().empty()) {
+        ThrowUserError("--resume: checkpoint.dir is not set: set it, or name a checkpoint with "
+                       "--resume=FOLDER");
+      }
+      path = LatestValidCheckpoint(config.checkpoint().dir(), note);
+      if (path.empty()) {
+        note(StrCat("no valid checkpoint in ", config.checkpoint().dir(),
+                    ": starting from scratch"));
+      }
+    } else if (!path.empty() && !IsFolder(path)) {
+      ThrowUserError("--resume: ", path, " is not a folder: name a checkpoint, "
+                     "e.g. DIR/step-00001000");
+    }
+    if (!path.empty()) {
+      state = LoadCheckpoint(path, config.solver().type(), job.store, job.solver.get());
+      NoteChanges(state, config, comm->size(), note);
+      note(StrCat("resuming from ", path, ", step ", state.step));
+      loaded = true;
+    } else if (!options.weights.empty()) {
+      LoadWeights(options.weights, job.store);
+      note(StrCat("starting from the weights of ", options.weights));
+      loaded = true;
+    }
+    if (options.resume != "latest") CheckFolderIsFree(config.checkpoint().dir(), state.step);
+  });
+  int64_t any = loaded;
+  comm->AllReduce(&any, 1, ReduceOp::kMax, "state of the start");
+  if (any == 0) return state;
+  BroadcastState(&state, comm);
+  if (comm->size() > 1) {
+    BroadcastPool(job.store->master(), comm);
+    BroadcastPool(job.store->states(), comm);
+    for (const auto& pool : job.solver->State()) BroadcastPool(pool.second, comm);
+  }
+  job.store->SyncCompute();
+  job.store->BumpVersion();
+  return state;
+}
+
+std::string LoadEvaluationWeights(const JobConfig& config, const std::string& path,
+                                  ParameterStore* store, Communicator* comm) {
+  std::string source = path;
+  RunOnRankZero(comm, "reading the weights", [&] {
+    if (source.empty()) {
+      const std::string& folder = config.checkpoint().dir();
+      if (folder.empty()) {
+        ThrowUserError("--checkpoint is missing and checkpoint.dir is not set: name a checkpoint's "
+                       "folder or a safetensors file");
+      }
+      source = LatestValidCheckpoint(
+          folder, [](const std::string& text) { LOG(WARNING) << text; });
+      if (source.empty()) {
+        ThrowUserError("checkpoint.dir: no valid checkpoint in ", folder,
+                       ": train first, or name one with --checkpoint");
+      }
+    }
+    if (IsFolder(source)) {
+      LoadCheckpoint(source, "", store, nullptr);
+    } else {
+      LoadWeights(source, store);
+    }
+  });
+  comm->Broadcast(&source, 0, "name of the weights");
+  if (comm->size() > 1) {
+    BroadcastPool(store->master(), comm);
+    BroadcastPool(store->states(), comm);
+    store->SyncCompute();
+    store->BumpVersion();
+  }
+  return source;
+}
+
+}  // namespace gf

@@ -1,0 +1,40 @@
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "comm/communicator.h"
+#include "core/job.pb.h"
+#include "solvers/checkpoint.h"
+#include "solvers/job.h"
+
+namespace gf {
+
+// Where the first weights come from; at most one of the two is set.
+struct StartOptions {
+  // "latest" = the last valid checkpoint of checkpoint.dir, or a checkpoint's folder.
+  std::string resume;
+  // A safetensors file.
+  std::string weights;
+};
+
+// Checks that all ranks have the same config and program before anything large is built.
+// Throws UserError on all ranks.
+void CheckSameConfig(const JobConfig& config, Communicator* comm);
+
+// The same for the net: parameters, their places in the pools, and the bits of the weights.
+void CheckSameNet(const Job& job, Communicator* comm);
+
+// Fills the pools of all ranks from what rank 0 reads, and returns where training stands.
+// `note` gets remarks for people (on rank 0). Throws UserError on all ranks.
+TrainingState LoadStart(const JobConfig& config, const StartOptions& options, const Job& job,
+                        Communicator* comm,
+                        const std::function<void(const std::string&)>& note);
+
+// Fills the parameters and states of an evaluation net on all ranks from `path`, a checkpoint's
+// folder or a safetensors file; "" = the last valid checkpoint of checkpoint.dir. Returns what
+// was read. Throws UserError on all ranks.
+std::string LoadEvaluationWeights(const JobConfig& config, const std::string& path,
+                                  ParameterStore* store, Communicator* comm);
+
+}  // namespace gf

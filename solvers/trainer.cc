@@ -1,0 +1,285 @@
+#include "solvers/trainer.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <memory>
+
+#include "comm/gradient_flow.h"
+#include "core/error.h"
+#include "core/telemetry.h"
+#include "solvers/accumulator.h"
+#include "solvers/agree.h"
+#include "solvers/checkpoint_folder.h"
+#include "solvers/config_table.h"
+#include "solvers/evaluator.h"
+#include "solvers/job.h"
+#include "solvers/lr_policy.h"
+#include "solvers/meter.h"
+#include "solvers/report.h"
+#include "solvers/signals.h"
+#include "solvers/statistics.h"
+
+namespace gf {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double SecondsSince(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+// What the ranks tell each other after a step.
+struct StepOutcome {
+  double loss = 0;       // mean over ranks
+  int64_t diverged = 0;  // ranks whose loss is not finite
+  bool stop = false, checkpoint = false;
+};
+
+class Trainer {
+ public:
+  Trainer(const JobConfig& config, const TrainOptions& options, Communicator* comm);
+  void Run();
+
+ private:
+  void Announce(const JobOptions& job_options);
+  StepOutcome Step(double lr);
+  StepOutcome Exchange(double loss);
+  // Whether an event that is due every `interval` steps is due after this step.
+  bool Due(double interval) const;
+  void Validate();
+  void Save();
+  void Show(double lr);
+  double epoch() const {
+    return static_cast<double>(state_.position) / static_cast<double>(images_);
+  }
+
+  const JobConfig config_;
+  const TrainOptions options_;
+  Communicator* const comm_;
+  Report report_;
+  Job job_;
+  int64_t images_ = 0, images_per_step_ = 0;
+  double steps_per_epoch_ = 0;
+  std::unique_ptr<LearningRate> rate_;
+  std::unique_ptr<GradientFlow> flow_;
+  std::unique_ptr<Accumulator> accumulator_;
+  std::unique_ptr<StatisticsMean> statistics_;
+  std::unique_ptr<CheckpointFolder> checkpoints_;
+  SignalWatch signals_;
+  Meter meter_;
+
+  TrainingState state_;
+  int64_t last_step_ = 0;
+  int64_t validated_step_ = -1, saved_step_ = -1;
+  double data_wait_s_ = 0;
+};
+
+Trainer::Trainer(const JobConfig& config, const TrainOptions& options, Communicator* comm)
+    : config_(config),
+      options_(options),
+      comm_(comm),
+      report_(config.telemetry(), comm->rank() == 0) {
+  CheckSameConfig(config, comm);
+  const JobOptions job_options =
+      MakeJobOptions(config, options.deterministic, options.threads, *comm);
+  AgreeOnErrors(comm, "building the net", [&] { job_ = BuildJob(config, job_options); });
+
+  images_ = job_.train.loader->size();
+  images_per_step_ =
+      int64_t{config.train_data().batch_size()} * config.solver().iter_size() * comm->size();
+  steps_per_epoch_ = static_cast<double>(images_) / static_cast<double>(images_per_step_);
+  rate_ = std::make_unique<LearningRate>(config.solver(), steps_per_epoch_);
+  last_step_ = rate_->max_steps();
+  if (options.stop_step > 0) last_step_ = std::min(last_step_, options.stop_step);
+  flow_ = NewGradientFlow("PER_TENSOR", job_.store->layout(), job_.store->gradient(), comm);
+  statistics_ = std::make_unique<StatisticsMean>(job_.store, comm, options.deterministic);
+  if (config.solver().iter_size() > 1) accumulator_ = std::make_unique<Accumulator>(job_.store);
+
+  Announce(job_options);
+  if (!config.checkpoint().dir().empty()) {
+    checkpoints_ = std::make_unique<CheckpointFolder>(config.checkpoint().dir(),
+                                                      config.checkpoint().keep());
+    RunOnRankZero(comm, "preparing the checkpoints' folder", [&] {
+      checkpoints_->Prepare(CheckpointBytes(*job_.store, *job_.solver));
+    });
+  }
+  state_ = LoadStart(config, options.start, job_, comm,
+                     [&](const std::string& text) { report_.Note(text); });
+  CheckSameNet(job_, comm);
+  state_.seed = config.seed();
+  state_.world = comm->size();
+  state_.solver = config.solver().type();
+  state_.net = job_.train.net->name();
+  state_.config = config.DebugString();
+  saved_step_ = state_.step;
+  job_.train.loader->Seek(state_.position);
+}
+
+void Trainer::Announce(const JobOptions& job_options) {
+  std::vector<std::pair<std::string, std::string>> rows = ConfigTable(config_);
+  for (auto& row : rows) {
+    if (row.first == "threads") row.second = StrCat(job_options.threads);
+  }
+  std::vector<std::string> hosts = comm_->hosts();
+  std::sort(hosts.begin(), hosts.end());
+  hosts.erase(std::unique(hosts.begin(), hosts.end()), hosts.end());
+  const Net& net = *job_.train.net;
+  rows.emplace_back("deterministic", options_.deterministic ? "yes" : "no");
+  rows.emplace_back("ranks", StrCat(comm_->size(), " on ", hosts.size(),
+                                    hosts.size() == 1 ? " host" : " hosts"));
+  rows.emplace_back("processor", job_.device->Description());
+  rows.emplace_back("training data", job_.train.loader->Describe());
+  if (job_.validation.loader) {
+    rows.emplace_back("validation data", job_.validation.loader->Describe());
+  }
+  rows.emplace_back("decoding threads per rank", StrCat(job_.train.loader->workers()));
+  rows.emplace_back("network", StrCat(net.name(), ", input ", net.input_shape().ToString(), ", ",
+                                      net.classes(), " classes"));
+  rows.emplace_back("parameters", StrCat(WithCommas(job_.store->layout().parameter_count()),
+                                         " in ", job_.store->layout().entries().size(),
+                                         " tensors"));
+  rows.emplace_back("memory of activations",
+                    StrCat(HumanBytes(static_cast<double>(net.arena_bytes())), " per rank"));
+  rows.emplace_back("images per step", WithCommas(images_per_step_));
+  rows.emplace_back("steps per epoch", StrCat(steps_per_epoch_));
+  rows.emplace_back("steps", StrCat(WithCommas(rate_->max_steps()), ", warm-up ",
+                                    WithCommas(rate_->warmup_steps())));
+  if (last_step_ < rate_->max_steps()) {
+    rows.emplace_back("stops after step", WithCommas(last_step_));
+  }
+  report_.Start(rows);
+}
+
+StepOutcome Trainer::Step(double lr) {
+  const int micro_batches = config_.solver().iter_size();
+  double loss = 0;
+  data_wait_s_ = 0;
+  flow_->BeginStep(state_.step);
+  for (int i = 0; i < micro_batches; ++i) {
+    const Batch& batch = job_.train.loader->Next();
+    data_wait_s_ += job_.train.loader->waited();
+    const uint64_t sequence =
+        static_cast<uint64_t>(state_.step * micro_batches + i) * comm_->size() + comm_->rank();
+    loss += job_.train.net->Forward(batch, sequence) / micro_batches;
+    const bool last = i + 1 == micro_batches;
+    job_.train.net->Backward(1, [&](const std::vector<int>& entries) {
+      if (!last) return accumulator_->Add(entries);
+      if (accumulator_) accumulator_->Merge(entries);
+      flow_->GradientsReady(entries);
+    });
+  }
+  const double scale = 1.0 / (static_cast<double>(comm_->size()) * micro_batches);
+  flow_->Finish([&](const Bucket& bucket) {
+    job_.solver->Update(bucket.first_entry, bucket.last_entry, lr, scale);
+  });
+  job_.store->BumpVersion();
+  statistics_->StepDone();
+  ++state_.step;
+  state_.position = job_.train.loader->position();
+  state_.epoch = epoch();
+
+  const StepOutcome outcome = Exchange(loss);
+  if (outcome.diverged > 0) {
+    throw AgreedError(StrCat(
+        "the loss is not finite (", loss, ") on ", outcome.diverged, " of ", comm_->size(),
+        " ranks in step ", state_.step, ", learning rate ", lr,
+        ": training has diverged. Lower solver.base_lr or lengthen the warm-up, and check mean and "
+        "std of the data; --resume continues from the last checkpoint"));
+  }
+  return outcome;
+}
+
+StepOutcome Trainer::Exchange(double loss) {
+  const bool finite = std::isfinite(loss);
+  double values[4] = {finite ? loss : 0, finite ? 0.0 : 1.0,
+                      signals_.stop_requested() ? 1.0 : 0.0,
+                      signals_.checkpoint_requested() ? 1.0 : 0.0};
+  comm_->AllReduce(values, 4, ReduceOp::kSum, StrCat("loss of step ", state_.step));
+  StepOutcome outcome;
+  outcome.loss = values[0] / comm_->size();
+  outcome.diverged = static_cast<int64_t>(values[1]);
+  outcome.stop = values[2] > 0;
+  outcome.checkpoint = values[3] > 0;
+  return outcome;
+}
+
+bool Trainer::Due(double interval) const {
+  if (!(interval > 0)) return false;
+  const double done = static_cast<double>(state_.step) * (1 + 1e-12);
+  const double before = static_cast<double>(state_.step - 1) * (1 + 1e-12);
+  return std::floor(done / interval) > std::floor(before / interval);
+}
+
+void Trainer::Validate() {
+  if (!job_.validation.net || validated_step_ == state_.step) return;
+  meter_.Pause();
+  statistics_->Take();
+  const auto start = Clock::now();
+  const Tally tally = Evaluate(job_.validation.net.get(), job_.validation.loader.get(), comm_);
+  report_.Validation(state_.step, state_.epoch, tally, SecondsSince(start));
+  validated_step_ = state_.step;
+  meter_.Resume();
+}
+
+void Trainer::Save() {
+  if (!checkpoints_ || saved_step_ == state_.step) return;
+  meter_.Pause();
+  statistics_->Take();
+  const auto start = Clock::now();
+  std::string path;
+  RunOnRankZero(comm_, StrCat("checkpoint of step ", state_.step), [&] {
+    path = checkpoints_->Write(state_, *job_.store, *job_.solver);
+  });
+  report_.Checkpoint(state_.step, path, SecondsSince(start));
+  saved_step_ = state_.step;
+  meter_.Resume();
+}
+
+void Trainer::Show(double lr) {
+  TrainRecord record;
+  record.step = state_.step;
+  record.max_steps = last_step_;
+  record.epoch = state_.epoch;
+  record.lr = lr;
+  meter_.Close(images_per_step_, &record);
+  report_.Train(record);
+}
+
+void Trainer::Run() {
+  const double validation_steps = config_.validation_interval_epochs() * steps_per_epoch_;
+  const double checkpoint_steps = config_.checkpoint().interval_epochs() * steps_per_epoch_;
+  const double checkpoint_every = static_cast<double>(config_.checkpoint().interval_steps());
+  bool stopped = false;
+  meter_.Resume();
+  while (state_.step < last_step_ && !stopped) {
+    const double lr = rate_->At(state_.step);
+    const StepOutcome outcome = Step(lr);
+    meter_.Step(outcome.loss, data_wait_s_, flow_->stats().exposed_s);
+    stopped = outcome.stop;
+    if (meter_.steps() >= config_.telemetry().display_interval() || state_.step == last_step_) {
+      Show(lr);
+    }
+    if (Due(checkpoint_steps) || Due(checkpoint_every) || outcome.checkpoint || stopped) Save();
+    if (outcome.checkpoint) signals_.ClearCheckpointRequest();
+    if (Due(validation_steps) && !stopped) Validate();
+  }
+  Save();
+  if (!stopped) Validate();
+  if (const int64_t skipped = job_.train.loader->skipped()) {
+    report_.Note(StrCat(WithCommas(skipped), " damaged samples were left out (on_error: SKIP)"));
+  }
+  if (stopped && !checkpoints_) {
+    report_.Note("no checkpoint was written: checkpoint.dir is not set");
+  }
+  report_.End(state_.step, state_.epoch, stopped ? "stopped by a signal" : "training has ended");
+}
+
+}  // namespace
+
+void Train(const JobConfig& config, const TrainOptions& options, Communicator* comm) {
+  Trainer trainer(config, options, comm);
+  trainer.Run();
+}
+
+}  // namespace gf

@@ -1,0 +1,42 @@
+#include "core/error.h"
+
+#include <gtest/gtest.h>
+
+#include <new>
+
+namespace gf {
+namespace {
+
+TEST(ErrorTest, StrCatPrintsAsAStreamWould) {
+  EXPECT_EQ(StrCat("a", 1, ' ', 2.5, std::string(" b")), "a1 2.5 b");
+}
+
+TEST(ErrorTest, ThrowUserErrorJoinsItsArguments) {
+  try {
+    ThrowUserError("file:", 3, ": bad");
+    FAIL();
+  } catch (const UserError& e) {
+    EXPECT_STREQ(e.what(), "file:3: bad");
+  }
+}
+
+TEST(ErrorTest, RunMainTurnsExceptionsIntoExitCodes) {
+  char name[] = "/bin/program";
+  char* argv[] = {name, nullptr};
+  EXPECT_EQ(RunMain([](int, char**) { return 7; }, 1, argv), 7);
+  EXPECT_EQ(RunMain([](int, char**) -> int { throw UserError("u"); }, 1, argv), 2);
+  EXPECT_EQ(RunMain([](int, char**) -> int { throw CommError("c"); }, 1, argv), 3);
+  EXPECT_EQ(RunMain([](int, char**) -> int { throw std::bad_alloc(); }, 1, argv), 2);
+  EXPECT_EQ(RunMain([](int, char**) -> int { throw std::runtime_error("r"); }, 1, argv), 1);
+}
+
+TEST(ErrorTest, RunMainPrintsOneLineWithTheProgramsName) {
+  char name[] = "/bin/program";
+  char* argv[] = {name, nullptr};
+  testing::internal::CaptureStderr();
+  RunMain([](int, char**) -> int { throw UserError("wrong"); }, 1, argv);
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "program: error: wrong\n");
+}
+
+}  // namespace
+}  // namespace gf

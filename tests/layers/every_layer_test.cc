@@ -1,0 +1,213 @@
+// Promises that every layer keeps, on every device.
+
+#include <google/protobuf/text_format.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <sstream>
+#include <string>
+#include <tuple>
+
+#include "tests/layers/layer_cases.h"
+
+namespace gf {
+namespace {
+
+class EveryLayer : public testing::TestWithParam<std::tuple<std::string, LayerCase>> {
+ protected:
+  const LayerCase& Case() const { return std::get<1>(GetParam()); }
+  RunOptions Options() const {
+    RunOptions options;
+    options.device = std::get<0>(GetParam());
+    return options;
+  }
+};
+
+// All results of a run, by name.
+std::map<std::string, Values> Results(LayerRun* run, bool backward = true) {
+  std::map<std::string, Values> results;
+  run->Forward();
+  for (size_t i = 0; i < run->plan().tops.size(); ++i) {
+    results[StrCat("top ", i)] = run->Top(static_cast<int>(i));
+  }
+  for (size_t i = 0; i < run->layer().states().size(); ++i) {
+    results[run->layer().states()[i].name] = run->State(static_cast<int>(i));
+  }
+  if (!backward) return results;
+  run->Backward();
+  for (size_t i = 0; i < run->plan().bottoms.size(); ++i) {
+    const int index = static_cast<int>(i);
+    if (run->HasBottomDiff(index)) results[StrCat("gradient ", i)] = run->BottomDiff(index);
+  }
+  for (size_t i = 0; i < run->layer().parameters().size(); ++i) {
+    results["gradient of " + run->layer().parameters()[i].name] =
+        run->ParameterDiff(static_cast<int>(i));
+  }
+  return results;
+}
+
+std::map<std::string, Values> Results(const LayerCase& test, const RunOptions& options) {
+  LayerRun run(test, options);
+  return Results(&run, options.backward);
+}
+
+void ExpectResultsNear(const std::map<std::string, Values>& results,
+                       const std::map<std::string, Values>& expected, double tolerance) {
+  for (const auto& [name, values] : results) {
+    ASSERT_EQ(expected.count(name), 1u) << name;
+    ExpectNear(values, expected.at(name), tolerance, name);
+  }
+}
+
+TEST_P(EveryLayer, GradientsAreThoseOfDifferences) { ExpectGradients(Case(), Options()); }
+
+TEST_P(EveryLayer, GradientsAreThoseOfDifferencesInBlockedLayouts) {
+  RunOptions options = Options();
+  options.format = "blocked";
+  GradientCheck check;
+  check.samples = 16;
+  ExpectGradients(Case(), options, check);
+}
+
+TEST_P(EveryLayer, ResultsDoNotDependOnTheLayoutOfTheBottoms) {
+  const auto expected = Results(Case(), Options());
+  for (const char* format : {"blocked", "nhwc"}) {
+    SCOPED_TRACE(format);
+    RunOptions options = Options();
+    options.format = format;
+    ExpectResultsNear(Results(Case(), options), expected, 1e-4);
+  }
+}
+
+TEST_P(EveryLayer, PaddingOfBlockedLayoutsStaysZero) {
+  for (DType compute : {DType::kFP32, DType::kBF16}) {
+    RunOptions options = Options();
+    options.format = "blocked";
+    options.compute = compute;
+    LayerRun run(Case(), options);
+    run.Forward();
+    run.Backward();
+    EXPECT_EQ(run.LargestPadding(), 0) << Name(compute);
+  }
+}
+
+TEST_P(EveryLayer, InPlaceGivesTheSameBits) {
+  for (const char* format : {"plain", "blocked"}) {
+    RunOptions options = Options();
+    options.format = format;
+    const auto expected = Results(Case(), options);
+    options.in_place = true;
+    EXPECT_EQ(Results(Case(), options), expected) << format;
+  }
+}
+
+TEST_P(EveryLayer, RepeatedCallsGiveTheSameBits) {
+  LayerRun run(Case(), Options());
+  const auto expected = Results(&run);
+  EXPECT_EQ(Results(&run), expected);
+}
+
+TEST_P(EveryLayer, Bf16AgreesWithFp32) {
+  for (const char* format : {"plain", "blocked"}) {
+    RunOptions options = Options();
+    options.format = format;
+    const auto expected = Results(Case(), options);
+    options.compute = DType::kBF16;
+    for (const auto& [name, values] : Results(Case(), options)) {
+      EXPECT_LE(RelativeError(values, expected.at(name)), Case().bf16_tolerance)
+          << name << ", " << format;
+    }
+  }
+}
+
+TEST_P(EveryLayer, ResultsDoNotDependOnTheNumberOfThreads) {
+  for (DType compute : {DType::kFP32, DType::kBF16}) {
+    RunOptions options = Options();
+    options.compute = compute;
+    options.threads = 1;
+    const auto expected = Results(Case(), options);
+    for (int threads : {2, 5}) {
+      options.threads = threads;
+      const auto results = Results(Case(), options);
+      if (Case().exact_for_threads) {
+        EXPECT_EQ(results, expected) << threads << " threads, " << Name(compute);
+      } else {
+        ExpectResultsNear(results, expected, compute == DType::kFP32 ? 1e-4 : 2e-2);
+      }
+    }
+  }
+}
+
+TEST_P(EveryLayer, InferenceGivesTheTopsOfTraining) {
+  RunOptions options = Options();
+  const auto expected = Results(Case(), options);
+  options.backward = false;
+  options.in_place = true;
+  ExpectResultsNear(Results(Case(), options), expected, 1e-5);
+}
+
+TEST_P(EveryLayer, GradientsThatAreNotWantedAreLeftOut) {
+  const auto expected = Results(Case(), Options());
+  const size_t bottoms = Case().bottoms.size();
+  for (size_t wanted = 0; wanted <= bottoms; ++wanted) {
+    RunOptions options = Options();
+    options.propagate.assign(bottoms, false);
+    if (wanted < bottoms) options.propagate[wanted] = true;
+    LayerRun run(Case(), options);
+    const bool any = wanted < bottoms && run.HasBottomDiff(static_cast<int>(wanted));
+    if (!any && run.layer().parameters().empty()) continue;
+    ExpectResultsNear(Results(&run), expected, 1e-5);
+  }
+}
+
+TEST_P(EveryLayer, AddsUpSeveralGradientsOfItsTop) {
+  RunOptions options = Options();
+  const auto expected = Results(Case(), options);
+  const int most = std::min(3, LayerRun(Case(), options).plan().max_top_diffs);
+  for (int count = 2; count <= most; ++count) {
+    for (bool in_place : {false, true}) {
+      options.top_diffs = count;
+      options.in_place = in_place;
+      ExpectResultsNear(Results(Case(), options), expected, 1e-4);
+    }
+  }
+}
+
+TEST_P(EveryLayer, RecomputesItsTop) {
+  LayerRun run(Case(), Options());
+  run.Forward();
+  const Values expected = run.Top(0);
+  if (run.Recompute()) {
+    EXPECT_EQ(run.Top(0), expected);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Layers, EveryLayer,
+                         testing::Combine(testing::ValuesIn(TestDevices()),
+                                          testing::ValuesIn(LayerCases())),
+                         [](const auto& info) {
+                           return std::get<0>(info.param) + "_" + std::get<1>(info.param).name;
+                         });
+
+TEST(LayerCases, CoverEveryRegisteredLayer) {
+  // Without gradients, or part of nets only.
+  std::set<std::string> types = {"Accuracy", "Data", "ImageData", "Input", "Silence"};
+  for (const LayerCase& test : LayerCases()) {
+    LayerParameter param;
+    ASSERT_TRUE(google::protobuf::TextFormat::ParseFromString(test.prototxt, &param));
+    types.insert(param.type());
+  }
+  std::istringstream names(LayerRegistry::Get().Names());
+  for (std::string name; std::getline(names >> std::ws, name, ',');) {
+    if (name[0] == '_') continue;  // internal
+    EXPECT_EQ(types.count(name), 1u) << "no case for layer type " << name;
+    for (const std::string& device : TestDevices()) {
+      EXPECT_TRUE(KernelRegistry::Get().Has(device + "/" + name)) << device << "/" << name;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace gf

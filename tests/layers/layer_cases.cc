@@ -1,0 +1,201 @@
+#include "tests/layers/layer_cases.h"
+
+#include <utility>
+
+namespace gf {
+namespace {
+
+using Cases = std::vector<LayerCase>;
+
+const Shape kImage = {2, 19, 5, 6};
+
+LayerCase Case(std::string name, std::string prototxt, std::vector<Shape> bottoms) {
+  LayerCase test;
+  test.name = std::move(name);
+  test.prototxt = std::move(prototxt);
+  test.bottoms = std::move(bottoms);
+  return test;
+}
+
+LayerCase WithTops(LayerCase test, int tops) {
+  test.tops = tops;
+  return test;
+}
+
+LayerCase InTest(LayerCase test) {
+  test.phase = TEST;
+  return test;
+}
+
+LayerCase WithLabels(LayerCase test, std::vector<int64_t> labels) {
+  test.labels = std::move(labels);
+  return test;
+}
+
+// oneDNN and the batch statistics split sums among the threads.
+LayerCase SplitsSums(LayerCase test) {
+  test.exact_for_threads = false;
+  test.bf16_tolerance = 0.02;
+  return test;
+}
+
+Cases Elementwise() {
+  return {
+      Case("Relu", "type: 'ReLU'", {kImage}),
+      Case("ReluLeaky", "type: 'ReLU' relu_param { negative_slope: 0.1 }", {kImage}),
+      Case("ReluNegativeSlope", "type: 'ReLU' relu_param { negative_slope: -0.5 }", {kImage}),
+      Case("ReluLarge", "type: 'ReLU'", {{3, 16, 33, 31}}),
+      Case("Sigmoid", "type: 'Sigmoid'", {kImage}),
+      Case("SigmoidVector", "type: 'Sigmoid'", {{3, 7}}),
+      Case("Tanh", "type: 'TanH'", {kImage}),
+      Case("Dropout", "type: 'Dropout' dropout_param { dropout_ratio: 0.3 }", {kImage}),
+      Case("DropoutLarge", "type: 'Dropout'", {{65, 1023}}),
+      InTest(Case("DropoutTest", "type: 'Dropout'", {kImage})),
+  };
+}
+
+Cases Eltwise() {
+  const std::string sum = "type: 'Eltwise' eltwise_param { operation: SUM }";
+  return {
+      Case("EltwiseSum", sum, {kImage, kImage}),
+      Case("EltwiseSumRelu", sum + " fusion { relu: true }", {kImage, kImage}),
+      Case("EltwiseSumOfThree", "type: 'Eltwise' eltwise_param { coeff: [1, -0.5, 2] }",
+           {kImage, kImage, kImage}),
+      Case("EltwiseProduct", "type: 'Eltwise' eltwise_param { operation: PROD }",
+           {kImage, kImage, kImage}),
+      Case("EltwiseMax", "type: 'Eltwise' eltwise_param { operation: MAX }",
+           {kImage, kImage, kImage}),
+      Case("EltwiseMaxRelu",
+           "type: 'Eltwise' eltwise_param { operation: MAX } fusion { relu: true }",
+           {kImage, kImage}),
+      Case("EltwiseLarge", sum, {{2, 32, 29, 31}, {2, 32, 29, 31}}),
+  };
+}
+
+Cases Copies() {
+  return {
+      Case("ConcatOddChannels", "type: 'Concat'", {{2, 3, 4, 5}, {2, 5, 4, 5}, {2, 1, 4, 5}}),
+      Case("ConcatBlocks", "type: 'Concat'", {{2, 16, 4, 5}, {2, 32, 4, 5}, {2, 7, 4, 5}}),
+      Case("ConcatImages", "type: 'Concat' concat_param { axis: 0 }", {{2, 3, 4}, {1, 3, 4}}),
+      Case("ConcatLastAxis", "type: 'Concat' concat_param { axis: -1 }", {{2, 3, 4}, {2, 3, 1}}),
+      Case("Flatten", "type: 'Flatten'", {kImage}),
+      Case("Reshape", "type: 'Reshape' reshape_param { shape { dim: [0, -1, 2] } }", {kImage}),
+      WithTops(Case("Split", "type: 'Split'", {kImage}), 3),
+  };
+}
+
+Cases Normalization() {
+  const std::string within = "type: 'LRN' lrn_param { norm_region: WITHIN_CHANNEL ";
+  return {
+      Case("LrnAcross", "type: 'LRN' lrn_param { alpha: 0.5 k: 2 }", {kImage}),
+      Case("LrnAcrossThree", "type: 'LRN' lrn_param { local_size: 3 alpha: 2 beta: 0.5 }",
+           {{1, 32, 3, 3}}),
+      Case("LrnWithin", within + "local_size: 3 alpha: 2 }", {kImage}),
+      Case("LrnWithinLarge", within + "local_size: 9 alpha: 3 beta: 1.2 }", {kImage}),
+      Case("Scale", "type: 'Scale' scale_param { bias_term: true }", {kImage}),
+      Case("ScaleWithoutBias", "type: 'Scale'", {{1, 35, 3, 3}}),
+      Case("ScaleVector", "type: 'Scale' scale_param { bias_term: true }", {{5, 37}}),
+      Case("ScaleLastAxes", "type: 'Scale' scale_param { axis: 2 num_axes: -1 bias_term: true }",
+           {kImage}),
+      Case("ScaleByOneNumber", "type: 'Scale' scale_param { num_axes: 0 bias_term: true }",
+           {{3, 4, 5}}),
+  };
+}
+
+Cases Losses() {
+  const std::string loss = "type: 'SoftmaxWithLoss' ";
+  const Shape scores = {4, 33}, labels = {4}, map = {2, 5, 3, 3}, map_labels = {2, 1, 3, 3};
+  const std::vector<int64_t> some = {0, 32, 5, 5};
+  const std::vector<int64_t> pixels = {0, 1, 2, 3, 4, 0, 1, 2, 3, 4, 0, 1, 2, 3, 4, 0, 1, 2};
+  return {
+      Case("Softmax", "type: 'Softmax'", {scores}),
+      Case("SoftmaxOverChannels", "type: 'Softmax'", {{2, 5, 9, 9}}),
+      Case("SoftmaxLastAxis", "type: 'Softmax' softmax_param { axis: -1 }", {{3, 4, 21}}),
+      WithLabels(Case("Loss", loss, {scores, labels}), some),
+      WithTops(WithLabels(Case("LossAndProbabilities", loss, {scores, labels}), some), 2),
+      WithLabels(Case("LossSmoothed", loss + "loss_param { label_smoothing: 0.1 } loss_weight: 0.3",
+                      {scores, labels}),
+                 some),
+      WithLabels(Case("LossIgnoring", loss + "loss_param { ignore_label: 5 }", {scores, labels}),
+                 some),
+      WithLabels(Case("LossPerPixel",
+                      loss + "loss_param { normalization: BATCH_SIZE label_smoothing: 0.2 }",
+                      {map, map_labels}),
+                 pixels),
+      WithLabels(Case("LossPerPixelWide", loss + "softmax_param { axis: 0 }", {{3, 81}, {81}}),
+                 std::vector<int64_t>(81, 1)),
+  };
+}
+
+Cases Weighted() {
+  const std::string conv = "type: 'Convolution' convolution_param { num_output: ";
+  return {
+      SplitsSums(Case("Convolution", conv + "21 kernel_size: 3 pad: 1 }", {kImage})),
+      SplitsSums(Case("ConvolutionOfOne", conv + "5 kernel_size: 3 stride: 2 bias_term: false }",
+                      {{1, 3, 9, 7}})),
+      SplitsSums(Case("ConvolutionGroups", conv + "6 kernel_size: 3 group: 2 }", {{2, 4, 7, 6}})),
+      SplitsSums(
+          Case("ConvolutionDepthwise", conv + "16 kernel_size: 3 group: 16 }", {{2, 16, 7, 6}})),
+      SplitsSums(Case("ConvolutionDilated",
+                      conv + "7 kernel_h: 3 kernel_w: 2 pad_h: 2 pad_w: 1 stride_h: 2 "
+                             "stride_w: 1 dilation: [2, 3] }",
+                      {{2, 5, 9, 8}})),
+      SplitsSums(Case("ConvolutionPoint", conv + "33 kernel_size: 1 }", {{3, 17, 4, 4}})),
+      SplitsSums(
+          Case("ConvolutionRelu", conv + "21 kernel_size: 3 } fusion { relu: true }", {kImage})),
+      SplitsSums(Case("InnerProduct", "type: 'InnerProduct' inner_product_param { num_output: 19 }",
+                      {{5, 3, 4, 2}})),
+      SplitsSums(Case("InnerProductOfOne",
+                      "type: 'InnerProduct' inner_product_param { num_output: 5 "
+                      "bias_term: false } fusion { relu: true }",
+                      {{1, 37}})),
+      SplitsSums(Case("InnerProductLastAxis",
+                      "type: 'InnerProduct' inner_product_param { num_output: 6 axis: 2 }",
+                      {{3, 4, 7}})),
+  };
+}
+
+Cases BatchNorm() {
+  const std::string bn = "type: 'BatchNorm' ";
+  const std::string fused = bn + "fusion { scale: true scale_bias: true ";
+  return {
+      SplitsSums(Case("BatchNorm", bn, {kImage})),
+      SplitsSums(Case("BatchNormVector", bn, {{9, 5}})),
+      SplitsSums(Case("BatchNormOfOne", bn, {{1, 3, 5, 5}})),
+      SplitsSums(Case("BatchNormScale", fused + "}", {kImage})),
+      SplitsSums(Case("BatchNormGamma", bn + "fusion { scale: true }", {kImage})),
+      SplitsSums(Case("BatchNormRelu", fused + "relu: true }", {kImage})),
+      SplitsSums(Case("BatchNormAdd", fused + "add: true }", {kImage, kImage})),
+      SplitsSums(Case("BatchNormAddRelu", fused + "relu: true add: true }", {kImage, kImage})),
+      InTest(Case("BatchNormGlobal", fused + "relu: true }", {kImage})),
+  };
+}
+
+Cases Pooling() {
+  const std::string pool = "type: 'Pooling' pooling_param { ";
+  return {
+      Case("PoolingMax", pool + "kernel_size: 3 stride: 2 }", {{2, 19, 8, 7}}),
+      Case("PoolingMaxPadded", pool + "kernel_size: 3 stride: 2 pad: 1 round_mode: FLOOR }",
+           {kImage}),
+      Case("PoolingMaxLargeWindow", pool + "kernel_size: 17 }", {{1, 3, 18, 19}}),
+      Case("PoolingAverage", pool + "pool: AVE kernel_size: 3 stride: 2 pad: 1 }", {kImage}),
+      Case("PoolingAverageOblong",
+           pool + "pool: AVE kernel_h: 2 kernel_w: 3 stride_h: 1 stride_w: 2 }", {{1, 5, 6, 8}}),
+      Case("PoolingGlobal", pool + "pool: AVE global_pooling: true }", {kImage}),
+      Case("PoolingGlobalMax", pool + "global_pooling: true }", {{1, 16, 5, 4}}),
+  };
+}
+
+}  // namespace
+
+std::vector<LayerCase> LayerCases() {
+  Cases all;
+  for (const auto& some :
+       {Elementwise, Eltwise, Copies, Normalization, Losses, Weighted, BatchNorm, Pooling}) {
+    for (LayerCase& test : some()) all.push_back(std::move(test));
+  }
+  for (size_t i = 0; i < all.size(); ++i) all[i].seed = 1 + i;
+  return all;
+}
+
+}  // namespace gf

@@ -1,0 +1,94 @@
+#include "solvers/lr_policy.h"
+
+#include <cmath>
+
+#include <gtest/gtest.h>
+
+#include "core/config.h"
+
+namespace gf {
+namespace {
+
+LearningRate Rate(const std::string& solver, double steps_per_epoch = 100) {
+  SolverConfig config;
+  ParseTextProto(solver, "test", &config);
+  return LearningRate(config, steps_per_epoch);
+}
+
+TEST(LearningRateTest, FixedStaysTheSame) {
+  const LearningRate rate = Rate("base_lr: 0.5 max_steps: 10");
+  EXPECT_DOUBLE_EQ(rate.At(0), 0.5);
+  EXPECT_DOUBLE_EQ(rate.At(9), 0.5);
+}
+
+TEST(LearningRateTest, StepFallsAtMultiplesOfStepSize) {
+  const LearningRate rate =
+      Rate("base_lr: 2 lr_policy: STEP gamma: 0.5 step_size: 10 max_steps: 100");
+  EXPECT_DOUBLE_EQ(rate.At(0), 2);
+  EXPECT_DOUBLE_EQ(rate.At(9), 2);
+  EXPECT_DOUBLE_EQ(rate.At(10), 1);
+  EXPECT_DOUBLE_EQ(rate.At(19), 1);
+  EXPECT_DOUBLE_EQ(rate.At(30), 0.25);
+}
+
+TEST(LearningRateTest, MultistepFallsAtEachValue) {
+  const LearningRate rate = Rate(
+      "base_lr: 2 lr_policy: MULTISTEP gamma: 0.5 step_value: 3 step_value: 7 max_steps: 100");
+  EXPECT_DOUBLE_EQ(rate.At(2), 2);
+  EXPECT_DOUBLE_EQ(rate.At(3), 1);
+  EXPECT_DOUBLE_EQ(rate.At(6), 1);
+  EXPECT_DOUBLE_EQ(rate.At(7), 0.5);
+  EXPECT_DOUBLE_EQ(rate.At(99), 0.5);
+}
+
+TEST(LearningRateTest, PolyReachesZeroAtTheEnd) {
+  const LearningRate rate = Rate("base_lr: 2 lr_policy: POLY power: 2 max_steps: 100");
+  EXPECT_DOUBLE_EQ(rate.At(0), 2);
+  EXPECT_DOUBLE_EQ(rate.At(50), 0.5);
+  EXPECT_DOUBLE_EQ(rate.At(100), 0);
+  EXPECT_DOUBLE_EQ(rate.At(200), 0);  // not a number outside, with an odd power
+}
+
+TEST(LearningRateTest, CosineIsHalfInTheMiddle) {
+  const LearningRate rate = Rate("base_lr: 2 lr_policy: COSINE max_steps: 100");
+  EXPECT_DOUBLE_EQ(rate.At(0), 2);
+  EXPECT_DOUBLE_EQ(rate.At(50), 1);
+  EXPECT_NEAR(rate.At(25), 1 + std::sqrt(0.5), 1e-12);
+  EXPECT_NEAR(rate.At(100), 0, 1e-12);
+}
+
+TEST(LearningRateTest, ExpFallsEveryStep) {
+  const LearningRate rate = Rate("base_lr: 8 lr_policy: EXP gamma: 0.5 max_steps: 100");
+  EXPECT_DOUBLE_EQ(rate.At(0), 8);
+  EXPECT_DOUBLE_EQ(rate.At(3), 1);
+}
+
+TEST(LearningRateTest, InvFollowsCaffesFormula) {
+  const LearningRate rate =
+      Rate("base_lr: 0.5 lr_policy: INV gamma: 3 power: 2 max_steps: 100");
+  EXPECT_DOUBLE_EQ(rate.At(0), 0.5);
+  EXPECT_DOUBLE_EQ(rate.At(1), 0.5 / 16);
+}
+
+TEST(LearningRateTest, WarmupRisesLinearlyToThePolicysRate) {
+  const LearningRate rate = Rate(
+      "base_lr: 1 lr_policy: POLY power: 1 max_steps: 100 warmup_steps: 10 warmup_lr: 0.1");
+  EXPECT_NEAR(rate.At(0), 0.1, 1e-7);
+  EXPECT_NEAR(rate.At(5), 0.5, 1e-7);
+  EXPECT_NEAR(rate.At(9), 0.82, 1e-7);
+  EXPECT_NEAR(rate.At(10), 0.9, 1e-7);
+  EXPECT_NEAR(rate.At(11), 0.89, 1e-7);
+}
+
+TEST(LearningRateTest, EpochsBecomeSteps) {
+  const LearningRate rate = Rate("base_lr: 1 max_epochs: 1.5 warmup_epochs: 0.5", 100);
+  EXPECT_EQ(rate.max_steps(), 150);
+  EXPECT_EQ(rate.warmup_steps(), 50);
+  // The step that reaches the end of an epoch counts, whole or not.
+  EXPECT_EQ(Rate("base_lr: 1 max_epochs: 1", 468.75).max_steps(), 469);
+  // 3 epochs of 1/3 step are one step in spite of rounding.
+  EXPECT_EQ(Rate("base_lr: 1 max_epochs: 3", 1.0 / 3).max_steps(), 1);
+}
+
+}  // namespace
+}  // namespace gf

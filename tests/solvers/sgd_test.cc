@@ -1,0 +1,142 @@
+#include <cmath>
+#include <cstdint>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "core/error.h"
+#include "core/random.h"
+#include "solvers/accumulator.h"
+#include "solvers/solver.h"
+#include "tests/solvers/store_for_test.h"
+
+namespace gf {
+namespace {
+
+// One gradient value; the stored (rounded) value comes back.
+double SetGradient(const Tensor& gradient, int64_t i, float value) {
+  if (gradient.desc.dtype == DType::kFP32) {
+    gradient.as<float>()[i] = value;
+    return value;
+  }
+  gradient.as<uint16_t>()[i] = ToBF16(value);
+  return FromBF16(ToBF16(value));
+}
+
+SolverConfig Config() {
+  SolverConfig config;
+  config.set_momentum(0.9f);
+  config.set_weight_decay(0.01f);
+  return config;
+}
+
+// 20 updates with changing rates against the formula in double precision.
+void CheckAgainstReference(DType type) {
+  auto store = TestStore(type);
+  const SolverConfig config = Config();
+  auto solver = SolverRegistry::Get().Create("solver", "SGD", config, store.get());
+  const int64_t size = store->layout().count();
+  std::vector<double> w(size), v(size), g(size);
+  for (int64_t i = 0; i < size; ++i) w[i] = store->master().as<float>()[i];
+  Random random(1, 2);
+  for (int step = 0; step < 20; ++step) {
+    const double lr = 0.1 / (1 + step), scale = 0.25;
+    for (const PoolEntry& entry : store->layout().entries()) {
+      for (int64_t i = entry.offset; i < entry.offset + entry.count; ++i) {
+        g[i] = SetGradient(store->gradient(), i, random.Gaussian());
+        v[i] = config.momentum() * v[i] +
+               lr * entry.lr_mult *
+                   (scale * g[i] + config.weight_decay() * entry.decay_mult * w[i]);
+        w[i] -= v[i];
+      }
+    }
+    // In two ranges, as buckets come.
+    solver->Update(0, 1, lr, scale);
+    solver->Update(2, 3, lr, scale);
+  }
+  for (int64_t i = 0; i < size; ++i) {
+    ASSERT_NEAR(store->master().as<float>()[i], w[i], 2e-6) << i;
+    if (type == DType::kBF16) {
+      ASSERT_EQ(store->compute().as<uint16_t>()[i], ToBF16(store->master().as<float>()[i])) << i;
+    }
+  }
+}
+
+TEST(SgdTest, FollowsCaffesFormula) { CheckAgainstReference(DType::kFP32); }
+
+TEST(SgdTest, FollowsCaffesFormulaWithBf16Gradients) { CheckAgainstReference(DType::kBF16); }
+
+TEST(SgdTest, LeavesEntriesOutsideTheRangeAndThePaddingAlone) {
+  auto store = TestStore();
+  auto solver = SolverRegistry::Get().Create("solver", "SGD", Config(), store.get());
+  const int64_t size = store->layout().count();
+  const float* w = store->master().as<float>();
+  const std::vector<float> before(w, w + size);
+  for (int64_t i = 0; i < size; ++i) store->gradient().as<float>()[i] = 1;
+  solver->Update(1, 2, 0.1, 1);
+  const auto& entries = store->layout().entries();
+  for (int e = 0; e < 4; ++e) {
+    const int64_t first = entries[e].offset, last = first + entries[e].count;
+    const int64_t end = e + 1 < 4 ? entries[e + 1].offset : size;
+    for (int64_t i = first; i < last; ++i) EXPECT_EQ(w[i] == before[i], e == 0 || e == 3) << i;
+    for (int64_t i = last; i < end; ++i) EXPECT_EQ(w[i], 0) << i;
+  }
+}
+
+TEST(SgdTest, RefusesMomentumOfOne) {
+  auto store = TestStore();
+  SolverConfig config;
+  config.set_momentum(1);
+  EXPECT_THROW(SolverRegistry::Get().Create("solver", "SGD", config, store.get()), UserError);
+}
+
+TEST(SolverRegistryTest, NamesTheKnownSolvers) {
+  auto store = TestStore();
+  try {
+    SolverRegistry::Get().Create("solver", "SGDD", Config(), store.get());
+    FAIL();
+  } catch (const UserError& e) {
+    EXPECT_NE(std::string(e.what()).find("SGD"), std::string::npos) << e.what();
+  }
+}
+
+TEST(AccumulatorTest, SumsInFp32EvenWhereBf16WouldLoseTheAddends) {
+  auto store = TestStore(DType::kBF16);
+  Accumulator accumulator(store.get());
+  const std::vector<int> all = {0, 1, 2, 3};
+  const int64_t last = store->layout().entries()[3].offset + store->layout().entries()[3].count - 1;
+  // 256 + 1 is not a BF16 number: summed in BF16 the ones would vanish.
+  SetGradient(store->gradient(), last, 256);
+  accumulator.Add(all);
+  SetGradient(store->gradient(), last, 1);
+  for (int i = 0; i < 3; ++i) accumulator.Add(all);
+  accumulator.Merge(all);
+  EXPECT_EQ(FromBF16(store->gradient().as<uint16_t>()[last]), 260);
+  // The sums start anew.
+  SetGradient(store->gradient(), last, 3);
+  accumulator.Merge(all);
+  EXPECT_EQ(FromBF16(store->gradient().as<uint16_t>()[last]), 3);
+}
+
+TEST(AccumulatorTest, Fp32SumsAreExact) {
+  auto store = TestStore();
+  Accumulator accumulator(store.get());
+  for (int i = 1; i <= 3; ++i) {
+    for (const PoolEntry& entry : store->layout().entries()) {
+      for (int64_t k = 0; k < entry.count; ++k) {
+        SetGradient(store->gradient(), entry.offset + k, static_cast<float>(i * (k % 5)));
+      }
+    }
+    if (i < 3) accumulator.Add({0, 1, 2, 3});
+  }
+  accumulator.Merge({0, 1});
+  accumulator.Merge({2, 3});
+  for (const PoolEntry& entry : store->layout().entries()) {
+    for (int64_t k = 0; k < entry.count; ++k) {
+      ASSERT_EQ(store->gradient().as<float>()[entry.offset + k], 6.0f * (k % 5)) << entry.name;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace gf

@@ -1,0 +1,205 @@
+#include "tools/dry_run.h"
+
+#include <memory>
+#include <vector>
+
+#include "comm/gradient_flow.h"
+#include "core/config.h"
+#include "core/device.h"
+#include "core/error.h"
+#include "core/telemetry.h"
+#include "data/loader.h"
+#include "models/net.h"
+
+namespace gf {
+namespace {
+
+// Rows of cells, columns aligned; numbers (right) and words (left) as the header says.
+class Table {
+ public:
+  // A name that starts with '>' stands for a column of numbers.
+  explicit Table(std::vector<std::string> header) {
+    for (std::string& name : header) {
+      right_.push_back(name[0] == '>');
+      if (right_.back()) name.erase(0, 1);
+    }
+    rows_.push_back(std::move(header));
+  }
+
+  void Add(std::vector<std::string> row) { rows_.push_back(std::move(row)); }
+
+  void Print(FILE* out) const {
+    std::vector<size_t> width(rows_[0].size());
+    for (const auto& row : rows_) {
+      for (size_t i = 0; i < row.size(); ++i) width[i] = std::max(width[i], row[i].size());
+    }
+    for (const auto& row : rows_) {
+      std::string line;
+      for (size_t i = 0; i < row.size(); ++i) {
+        const std::string blanks(width[i] - row[i].size(), ' ');
+        line += "  " + (right_[i] ? blanks + row[i] : row[i] + blanks);
+      }
+      line.erase(line.find_last_not_of(' ') + 1);
+      std::fprintf(out, "%s\n", line.c_str());
+    }
+  }
+
+ private:
+  std::vector<bool> right_;
+  std::vector<std::vector<std::string>> rows_;
+};
+
+// "3x227x227" as a shape.
+Shape ParseInput(const std::string& text) {
+  std::vector<int64_t> dims;
+  size_t at = 0;
+  while (at < text.size()) {
+    const size_t end = std::min(text.find('x', at), text.size());
+    const std::string digits = text.substr(at, end - at);
+    if (digits.empty() || digits.size() > 9 ||
+        digits.find_first_not_of("0123456789") != std::string::npos) {
+      break;
+    }
+    dims.push_back(std::stoll(digits));
+    at = end + 1;
+  }
+  const Shape shape(dims);
+  if (dims.size() != 3 || at < text.size() || !IsSane(shape)) {
+    ThrowUserError("--input=", text, ": expected channels, height and width, e.g. 3x224x224");
+  }
+  return shape;
+}
+
+template <typename T>
+std::string JoinAll(const std::vector<T>& items, const std::string& separator,
+                    std::string (*name)(const T&)) {
+  std::string text;
+  for (size_t i = 0; i < items.size(); ++i) text += (i ? separator : "") + name(items[i]);
+  return text;
+}
+
+std::string Name(const std::string& text) { return text; }
+std::string Name(const Shape& shape) { return shape.ToString(); }
+std::string Name(const Layout& layout) { return layout.Name(); }
+
+std::string Flops(int64_t flops) {
+  char text[32];
+  std::snprintf(text, sizeof(text), "%.3f", static_cast<double>(flops) * 1e-9);
+  return flops == 0 ? "" : text;
+}
+
+void PrintLayers(const Net& net, FILE* out) {
+  Table table({"layer", "type", "bottoms", "tops", "shapes", "layout", ">parameters", ">GFLOP"});
+  int64_t flops = 0;
+  for (const NetOp& op : net.ops()) {
+    flops += op.forward_flops;
+    table.Add({op.name, op.type, JoinAll<std::string>(op.bottoms, ",", Name),
+               JoinAll<std::string>(op.tops, ",", Name), JoinAll<Shape>(op.top_shapes, ",", Name),
+               JoinAll<Layout>(op.top_layouts, ",", Name),
+               op.parameter_count == 0 ? "" : WithCommas(op.parameter_count),
+               Flops(op.forward_flops)});
+  }
+  table.Print(out);
+  std::fprintf(out, "\n  forward: %s GFLOP per batch of %lld\n", Flops(flops).c_str(),
+               static_cast<long long>(net.input_shape()[0]));
+}
+
+void PrintMemory(const Net& net, Phase phase, FILE* out) {
+  const ParameterStore& store = *net.parameters();
+  const auto megabytes = [](const Tensor& pool) {
+    return pool.data == nullptr ? std::string("none")
+                                : HumanBytes(static_cast<double>(pool.desc.bytes()));
+  };
+  const bool own_compute = store.compute().data != store.master().data;
+  PrintTable({{"parameters", StrCat(WithCommas(store.layout().parameter_count()), " in ",
+                                    store.layout().entries().size(), " tensors")},
+              {"states", WithCommas(store.state_layout().parameter_count())},
+              {"activations", StrCat(HumanBytes(static_cast<double>(net.arena_bytes())), " (",
+                                     HumanBytes(static_cast<double>(
+                                         net.arena_bytes_without_reuse())),
+                                     " without reuse)")},
+              {"master weights", megabytes(store.master())},
+              {"compute weights", own_compute ? megabytes(store.compute()) : "the master weights"},
+              {"gradients", phase == TRAIN ? megabytes(store.gradient()) : "none"}},
+             out);
+}
+
+void PrintPool(const PoolLayout& layout, FILE* out) {
+  Table table({"pool entry", "shape", "layout", ">offset", ">elements", ">lr_mult", ">decay_mult"});
+  for (const PoolEntry& entry : layout.entries()) {
+    table.Add({entry.name, entry.shape.ToString(), entry.layout.Name(), WithCommas(entry.offset),
+               WithCommas(entry.count), StrCat(entry.lr_mult), StrCat(entry.decay_mult)});
+  }
+  table.Print(out);
+}
+
+void PrintBuckets(const ParameterStore& store, Communicator* comm, FILE* out) {
+  const auto flow = NewGradientFlow("PER_TENSOR", store.layout(), store.gradient(), comm);
+  const std::vector<Bucket> plan = flow->Plan();
+  Table table({">bucket", ">offset", ">elements", "bytes", "from", "to"});
+  for (size_t i = 0; i < plan.size(); ++i) {
+    const Bucket& bucket = plan[i];
+    const double bytes = static_cast<double>(bucket.count) *
+                         static_cast<double>(SizeOf(store.gradient().desc.dtype));
+    table.Add({StrCat(i), WithCommas(bucket.offset), WithCommas(bucket.count), HumanBytes(bytes),
+               store.layout().entries()[bucket.first_entry].name,
+               store.layout().entries()[bucket.last_entry].name});
+  }
+  std::fprintf(out, "  %zu %s on %d %s\n", plan.size(), plan.size() == 1 ? "bucket" : "buckets",
+               comm->size(), comm->size() == 1 ? "rank (nothing travels)" : "ranks");
+  table.Print(out);
+}
+
+// C, H, W of a config's images; opens the data only where the config leaves it to them.
+Shape ImageShape(const DataConfig& data, Phase phase) {
+  if (data.crop_size() > 0) return {data.channels(), data.crop_size(), data.crop_size()};
+  if (data.resize_height() > 0) {
+    return {data.channels(), data.resize_height() + 2 * data.pad(),
+            data.resize_width() + 2 * data.pad()};
+  }
+  LoaderOptions options;
+  options.mode = phase == TRAIN ? LoaderOptions::kTrain : LoaderOptions::kEvaluate;
+  return Loader(data, options).image_shape();
+}
+
+}  // namespace
+
+void DryRun(const JobConfig* config, const DryRunOptions& options, Communicator* comm, FILE* out) {
+  NetOptions net_options;
+  if (!Phase_Parse(options.phase, &net_options.phase)) {
+    ThrowUserError("--phase=", options.phase, ": expected TRAIN or TEST");
+  }
+  if (!options.input.empty()) net_options.image_shape = ParseInput(options.input);
+  std::string file = options.net, device_name = "cpu";
+  if (config != nullptr) {
+    file = config->net();
+    device_name = config->device();
+    const bool test = net_options.phase == TEST && config->has_validation_data();
+    const DataConfig& data = test ? config->validation_data() : config->train_data();
+    net_options.batch_size = data.batch_size();
+    net_options.compute = config->compute_type() == BF16 ? DType::kBF16 : DType::kFP32;
+    net_options.seed = config->seed();
+    if (options.input.empty()) net_options.image_shape = ImageShape(data, net_options.phase);
+  }
+  if (options.batch_size < 0) {
+    ThrowUserError("--batch_size=", options.batch_size, ": expected > 0");
+  }
+  if (options.batch_size > 0) net_options.batch_size = options.batch_size;
+  const auto device = DeviceRegistry::Get().Create("device", device_name, 0);
+  const Net net(ReadNet(file), net_options, device.get());
+  if (comm->rank() != 0) return;
+  std::fprintf(out, "%s (%s), phase %s, %s, %s\n\n", net.name().c_str(), file.c_str(),
+               options.phase.c_str(), Name(net_options.compute),
+               device->Description().c_str());
+  PrintLayers(net, out);
+  std::fprintf(out, "\n");
+  PrintMemory(net, net_options.phase, out);
+  std::fprintf(out, "\n");
+  PrintPool(net.parameters()->layout(), out);
+  std::fprintf(out, "\n");
+  if (net_options.phase == TRAIN && net.parameters()->gradient().data != nullptr) {
+    PrintBuckets(*net.parameters(), comm, out);
+  }
+}
+
+}  // namespace gf

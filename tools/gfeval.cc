@@ -1,0 +1,116 @@
+// Evaluates a network: gfeval --help.
+#include <chrono>
+#include <cstdio>
+#include <exception>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <gflags/gflags.h>
+#include <nlohmann/json.hpp>
+
+#include "core/config.h"
+#include "core/error.h"
+#include "core/telemetry.h"
+#include "solvers/agree.h"
+#include "solvers/evaluator.h"
+#include "solvers/evaluation_report.h"
+#include "solvers/job.h"
+#include "solvers/start.h"
+#include "solvers/threads.h"
+#include "tools/flags.h"
+#include "tools/rank_main.h"
+
+DEFINE_string(config, "", "the job: its net and validation_data are used");
+DEFINE_string(checkpoint, "", "a checkpoint's folder or a safetensors file");
+DEFINE_string(data, "", "evaluate on this source instead of validation_data.source");
+DEFINE_string(json, "", "write the result to this file");
+DEFINE_bool(per_class, false, "print a table of the classes");
+
+namespace gf {
+namespace {
+
+constexpr char kUsage[] = R"(gfeval: evaluates a network on a data set, each image exactly once.
+
+  gfeval --config=configs/quickstart.prototxt
+  mpirun -n 4 gfeval --config=FILE --checkpoint=DIR/step-00001000 --json=result.json
+
+  --config=FILE         the job: its net and validation_data are used
+  --set PATH=VALUE      override a field of it; may be repeated
+  --checkpoint=PATH     a checkpoint's folder or a safetensors file; without it the last valid
+                        checkpoint of checkpoint.dir
+  --data=SOURCE         evaluate on this source instead of validation_data.source
+  --per_class           print a table of the classes
+  --json=FILE           write the result to a file
+  --help, --version
+)";
+
+JobConfig ReadConfig(const std::vector<std::string>& overrides) {
+  if (FLAGS_config.empty()) {
+    ThrowUserError("--config is missing: name the job's file (see --help)");
+  }
+  JobConfig config = ReadJobConfig(FLAGS_config, overrides);
+  if (!config.has_validation_data()) {
+    ThrowUserError(FLAGS_config, ": validation_data is missing: say what to evaluate on");
+  }
+  if (!FLAGS_data.empty()) config.mutable_validation_data()->set_source(FLAGS_data);
+  return config;
+}
+
+void Evaluate(const JobConfig& config, int threads, Communicator* comm) {
+  CheckSameConfig(config, comm);
+  const JobOptions options = MakeJobOptions(config, false, threads, *comm);
+  std::unique_ptr<Device> device;
+  DataAndNet job;
+  AgreeOnErrors(comm, "building the net", [&] {
+    device = DeviceRegistry::Get().Create("device", config.device(), threads);
+    job = BuildDataAndNet(config.validation_data(), ReadNet(config.net()), TEST, options, nullptr,
+                          device.get());
+  });
+  const std::string weights =
+      LoadEvaluationWeights(config, FLAGS_checkpoint, job.net->parameters().get(), comm);
+  const auto start = std::chrono::steady_clock::now();
+  const Tally tally = Evaluate(job.net.get(), job.loader.get(), comm);
+  const double seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  EvaluationReport report{weights, config.validation_data().source(), tally,
+                          job.loader->class_names(), seconds};
+  AgreeOnErrors(comm, "writing the result", [&] {
+    if (comm->rank() != 0) return;
+    PrintEvaluation(report, FLAGS_per_class, stdout);
+    if (!FLAGS_json.empty()) WriteEvaluation(report, FLAGS_json);
+  });
+}
+
+int Main(int argc, char** argv) {
+  InitLogging(argv[0]);
+  std::vector<std::string> overrides;
+  FlagSpec spec;
+  spec.file = __FILE__;
+  spec.usage = kUsage;
+  spec.repeated = "set";
+  spec.values = &overrides;
+
+  // Mistakes that every rank makes are told once, which needs the other ranks.
+  JobConfig config;
+  std::exception_ptr mistake;
+  try {
+    const int code = ParseFlags(argc, argv, spec);
+    if (code >= 0) return code;
+    config = ReadConfig(overrides);
+  } catch (const UserError&) {
+    mistake = std::current_exception();
+  }
+  return RunOnRanks(&argc, &argv, config.comm().timeout_s(), [&](Communicator* comm) {
+    AgreeOnErrors(comm, "reading the config", [&] {
+      if (mistake) std::rethrow_exception(mistake);
+    });
+    Evaluate(config, SetComputeThreads(config.threads(), comm), comm);
+    return 0;
+  });
+}
+
+}  // namespace
+}  // namespace gf
+
+int main(int argc, char** argv) { return gf::RunMain(gf::Main, argc, argv); }

@@ -1,0 +1,53 @@
+#include "tools/rank_main.h"
+
+#include <cstdio>
+#include <memory>
+#include <new>
+#include <string>
+
+#include <glog/logging.h>
+
+#include "core/error.h"
+#include "solvers/agree.h"
+
+namespace gf {
+
+void InitLogging(const char* program) {
+  FLAGS_logtostderr = true;
+  FLAGS_minloglevel = google::GLOG_WARNING;
+  google::InitGoogleLogging(program);
+}
+
+int RunOnRanks(int* argc, char*** argv, double timeout_s,
+               const std::function<int(Communicator*)>& body) {
+  const std::unique_ptr<Communicator> comm = NewCommunicator(argc, argv, timeout_s);
+  const auto fail_alone = [&](const std::string& what) {
+    std::fflush(stdout);
+    std::fprintf(stderr, "error on %s: %s\n", RankName(comm->rank(), comm->hosts()).c_str(),
+                 what.c_str());
+    std::fflush(stderr);
+    comm->Abort(2);
+  };
+  try {
+    const int code = body(comm.get());
+    comm->Finalize();
+    return code;
+  } catch (const AgreedError& e) {
+    if (comm->size() == 1) throw;
+    if (comm->rank() == 0) {
+      std::fflush(stdout);
+      std::fprintf(stderr, "error: %s\n", e.what());
+    }
+    comm->Finalize();
+    return 2;
+  } catch (const UserError& e) {
+    if (comm->size() == 1) throw;
+    fail_alone(e.what());
+  } catch (const std::bad_alloc&) {
+    if (comm->size() == 1) throw;
+    fail_alone("out of memory: lower batch_size, or run fewer ranks on this host");
+  }
+  return 2;
+}
+
+}  // namespace gf
