@@ -99,7 +99,7 @@ void WriteCheckpointFiles(const std::string& folder, const TrainingState& state,
   // Names and texts that are not UTF-8 were replaced in the dump: hash what will be read.
   root = json::parse(Dump(root));
   root["xxh3"] = HashText(Dump(root));
-  OutputFile file(folder + "/" + kStateFile);
+  SyncedFile file(folder + "/" + kStateFile);
   const std::string text = Dump(root) + "\n";
   file.Write(text.data(), text.size());
   file.Finish();

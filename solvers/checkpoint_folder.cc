@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cstdio>
@@ -22,7 +23,6 @@ namespace {
 constexpr char kPrefix[] = "step-";
 constexpr char kTemporary[] = ".tmp-";
 constexpr char kTrash[] = ".trash-";
-constexpr auto kLockPatience = std::chrono::seconds(15);
 
 std::string NameOf(int64_t step) {
   char name[32];
@@ -49,13 +49,14 @@ bool StartsWith(const std::string& text, const std::string& start) {
 bool Exists(const std::string& path) { return access(path.c_str(), F_OK) == 0; }
 
 // Claims the folder as long as the descriptor is open; -1 where the file system has no locks.
-int Lock(const std::string& folder) {
+int Lock(const std::string& folder, double patience_s) {
   const std::string path = folder + "/.lock";
   const int fd = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
   if (fd < 0) {
     ThrowUserError("checkpoint.dir: cannot write to ", folder, ": ", ExplainErrno(errno));
   }
-  const auto give_up = std::chrono::steady_clock::now() + kLockPatience;
+  const auto give_up =
+      std::chrono::steady_clock::now() + std::chrono::duration<double>(patience_s);
   while (flock(fd, LOCK_EX | LOCK_NB) != 0) {
     if (errno != EWOULDBLOCK && errno != EINTR) {
       close(fd);
@@ -82,13 +83,13 @@ CheckpointFolder::~CheckpointFolder() {
 
 void CheckpointFolder::Prepare(uint64_t checkpoint_bytes) {
   MakeFolders(path_);
-  lock_ = Lock(path_);
+  lock_ = Lock(path_, patience_s_);
   for (const std::string& name : ListFolder(path_)) {
     if (StartsWith(name, kTemporary) || StartsWith(name, kTrash)) RemoveFolder(path_ + "/" + name);
   }
   const std::string probe = path_ + "/" + kTemporary + "probe";
   try {
-    OutputFile file(probe);
+    SyncedFile file(probe);
     const char block[4096] = {};
     file.Write(block, sizeof(block));
     file.Finish();

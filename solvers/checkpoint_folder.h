@@ -23,6 +23,8 @@ class CheckpointFolder {
   // a run that is just ending), tries whether it can be written, compares the free space with
   // `checkpoint_bytes`, and removes what dead runs left. Throws UserError.
   void Prepare(uint64_t checkpoint_bytes);
+  // How many seconds Prepare waits for another run to end.
+  void SetPatience(double seconds) { patience_s_ = seconds; }
 
   // Writes a checkpoint and returns its folder; then removes the oldest beyond `keep`.
   // Throws UserError, with older checkpoints untouched and nothing left behind.
@@ -35,6 +37,7 @@ class CheckpointFolder {
 
   std::string path_;
   int keep_;
+  double patience_s_ = 15;
   int lock_ = -1;
 };
 

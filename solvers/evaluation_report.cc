@@ -78,7 +78,7 @@ void WriteEvaluation(const EvaluationReport& report, const std::string& file) {
     entry["top1"] = ClassShare(tally, i);
     root["classes"].push_back(entry);
   }
-  OutputFile out(file);
+  SyncedFile out(file);
   const std::string text = root.dump(1, ' ', false, json::error_handler_t::replace) + "\n";
   out.Write(text.data(), text.size());
   out.Finish();

@@ -74,18 +74,18 @@ std::string HashName(uint64_t hash) {
   return text;
 }
 
-OutputFile::OutputFile(const std::string& path) : path_(path), hash_(nullptr, FreeHash) {
+SyncedFile::SyncedFile(const std::string& path) : path_(path), hash_(nullptr, FreeHash) {
   fd_ = open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
   if (fd_ < 0) Fail("cannot create", path, errno);
   hash_.reset(XXH3_createState());
   XXH3_64bits_reset(hash_.get());
 }
 
-OutputFile::~OutputFile() {
+SyncedFile::~SyncedFile() {
   if (fd_ >= 0) close(fd_);
 }
 
-void OutputFile::Write(const void* data, size_t bytes) {
+void SyncedFile::Write(const void* data, size_t bytes) {
   const char* p = static_cast<const char*>(data);
   XXH3_64bits_update(hash_.get(), p, bytes);
   bytes_ += bytes;
@@ -100,7 +100,7 @@ void OutputFile::Write(const void* data, size_t bytes) {
   }
 }
 
-FileDigest OutputFile::Finish() {
+FileDigest SyncedFile::Finish() {
   if (fsync(fd_) != 0) Fail("cannot write", path_, errno);
   const int fd = fd_;
   fd_ = -1;

@@ -24,13 +24,13 @@ struct FileDigest {
 std::string HashName(uint64_t hash);
 
 // A new file, written from start to end and hashed on the way.
-class OutputFile {
+class SyncedFile {
  public:
-  explicit OutputFile(const std::string& path);
+  explicit SyncedFile(const std::string& path);
   // Closes; a file that was not finished stays incomplete.
-  ~OutputFile();
-  OutputFile(const OutputFile&) = delete;
-  OutputFile& operator=(const OutputFile&) = delete;
+  ~SyncedFile();
+  SyncedFile(const SyncedFile&) = delete;
+  SyncedFile& operator=(const SyncedFile&) = delete;
 
   void Write(const void* data, size_t bytes);
   // Makes sure that everything is on the disk and closes.

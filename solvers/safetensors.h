@@ -74,7 +74,7 @@ class SafetensorsWriter {
  private:
   std::vector<SafetensorsEntry> entries_;
   size_t next_ = 0;
-  OutputFile file_;
+  SyncedFile file_;
 };
 
 }  // namespace gf

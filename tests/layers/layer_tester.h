@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <ostream>
 #include <string>
 #include <vector>
 
@@ -35,6 +36,9 @@ struct LayerCase {
     return !labels.empty() && bottom + 1 == static_cast<int>(bottoms.size());
   }
 };
+
+// What GoogleTest prints of a case.
+inline void PrintTo(const LayerCase& test, std::ostream* out) { *out << test.name; }
 
 struct RunOptions {
   std::string device = "cpu";
@@ -93,8 +97,9 @@ class LayerRun {
   bool IsLoss(int top) const { return layer_->LossWeight(top) != 0; }
 
   // The largest absolute value (NaN counts as infinite) in the padding of the storage of the
-  // tops and the gradients.
-  double LargestPadding() const;
+  // tops (after Forward) and of the gradients (after Backward).
+  double TopPadding() const;
+  double GradientPadding() const;
 
  private:
   Tensor New(const TensorDesc& desc) const;
@@ -120,10 +125,11 @@ class LayerRun {
 };
 
 // Compares every gradient with central differences of Objective (FP32 kernels) at up to
-// `samples` elements per tensor. Elements at which the differences for two steps disagree lie
-// at a kink and are skipped; more than a fifth of such elements is a failure.
+// `samples` elements per tensor, with smaller and smaller steps. Differences count if those of
+// a step and of half of it agree. Elements where they never do lie at a kink; more than a
+// fifth of such elements is a failure.
 struct GradientCheck {
-  float step = 1e-2f;
+  float step = 1e-2f;       // the first
   double tolerance = 3e-3;  // relative to the larger of the gradient and the tensor's rms
   int samples = 48;
 };
