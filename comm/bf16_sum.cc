@@ -1,20 +1,17 @@
 #include "comm/bf16_sum.h"
 
-#include "core/dtype.h"
-
-// Sanitizers start too late for the resolvers that choose between clones.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || defined(__clang__)
-#define GF_VECTOR_CLONES
-#else
-#define GF_VECTOR_CLONES __attribute__((target_clones("arch=skylake-avx512", "avx2", "default")))
-#endif
+#include "core/bf16_inline.h"
 
 namespace gf {
+namespace {
 
-GF_VECTOR_CLONES
-void AddBF16(const uint16_t* from, uint16_t* to, int64_t count) {
+void Add(const uint16_t* from, uint16_t* to, int64_t count) {
 #pragma omp simd
-  for (int64_t i = 0; i < count; ++i) to[i] = ToBF16(FromBF16(to[i]) + FromBF16(from[i]));
+  for (int64_t i = 0; i < count; ++i) Store(to + i, Load(to + i) + Load(from + i));
 }
+
+}  // namespace
+
+GF_SIMD_DEFINE(BF16SumKernels, BF16Sum) = {&Add};
 
 }  // namespace gf

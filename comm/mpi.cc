@@ -25,7 +25,7 @@ constexpr int64_t kLargestCount = int64_t{1} << 30;
 constexpr int64_t kPiecePerRank = int64_t{1} << 18;
 
 void SumBF16(void* from, void* to, int* count, MPI_Datatype*) {
-  AddBF16(static_cast<const uint16_t*>(from), static_cast<uint16_t*>(to), *count);
+  BF16Sum().add(static_cast<const uint16_t*>(from), static_cast<uint16_t*>(to), *count);
 }
 
 MPI_Op ToMpi(ReduceOp op) {

@@ -55,12 +55,6 @@ Augment::Augment(const DataConfig& config, bool random)
   }
 }
 
-ImageSize Augment::FixedSize() const {
-  if (crop_ > 0) return {crop_, crop_};
-  if (resize_height_ > 0) return {resize_height_ + 2 * pad_, resize_width_ + 2 * pad_};
-  return {};
-}
-
 ImageSize Augment::ResizedSize(ImageSize in) const {
   if (resize_height_ > 0) return {resize_height_, resize_width_};
   if (resize_shorter_ == 0) return in;

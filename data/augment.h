@@ -18,8 +18,6 @@ class Augment {
   // that contradict each other.
   Augment(const DataConfig& config, bool random);
 
-  // The size of every result, if the config alone fixes it; otherwise 0x0.
-  ImageSize FixedSize() const;
   // The size of the result for an image of this size. Throws UserError if the crop is
   // larger than the image or the result has more than kMaxPixels.
   ImageSize OutputSize(ImageSize in) const;

@@ -16,12 +16,10 @@ namespace {
 // A progressive file may refine the whole image in each scan: more is an attack on our time.
 constexpr int kMaxScans = 200;
 
-// Whether a warning of the library means that pixels are missing or invented. The others
-// (bytes between segments, an odd Adobe or JFIF marker) lose nothing.
-bool MeansDamage(int code) {
-  return code == JWRN_JPEG_EOF || code == JWRN_HIT_MARKER || code == JWRN_HUFF_BAD_CODE ||
-         code == JWRN_MUST_RESYNC || code == JWRN_ARITH_BAD_CODE || code == JWRN_BOGUS_PROGRESSION;
-}
+// Whether a warning of the library means that the end of the file is missing. With the others
+// (bytes between segments, an odd marker, wrong codes, a segment that ends early) readers of
+// images everywhere go on, and data sets count on it.
+bool MeansTruncation(int code) { return code == JWRN_JPEG_EOF; }
 
 // The library's decompressor; one per thread, used for one image after another.
 class Decompressor {
@@ -30,7 +28,7 @@ class Decompressor {
     info_.err = jpeg_std_error(&errors_);
     errors_.error_exit = [](j_common_ptr info) { Self(info)->Fail(); };
     errors_.emit_message = [](j_common_ptr info, int level) {
-      if (level < 0 && MeansDamage(info->err->msg_code)) Self(info)->Fail();
+      if (level < 0 && MeansTruncation(info->err->msg_code)) Self(info)->Fail();
     };
     errors_.output_message = [](j_common_ptr) {};
     info_.client_data = this;

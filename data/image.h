@@ -47,8 +47,9 @@ ImageInfo ProbeImage(const uint8_t* data, size_t size);
 using PlaceImage = std::function<uint8_t*(ImageSize)>;
 
 // Decodes an image file (told by its first bytes, whatever its name) to 1 or 3 channels.
-// Transparency is dropped. Throws SampleError "JPEG: what" for truncated or damaged data,
-// unknown formats and images of more than kMaxPixels.
+// Transparency is dropped. Throws SampleError "JPEG: what" for data that are truncated or
+// cannot be decoded, unknown formats and images of more than kMaxPixels. A JPEG with wrong
+// codes inside is decoded as far as they allow.
 ImageSize DecodeImage(const uint8_t* data, size_t size, int channels, const PlaceImage& place);
 
 // Encodes an image of 1 or 3 channels. quality: 1..100; 4:4:4 chroma from 90 on.

@@ -33,7 +33,6 @@ void SampleReader::CheckLabels(int64_t classes) const {
 }
 
 ImageSize SampleReader::FindImageSize() {
-  if (augment_.FixedSize().pixels() > 0) return augment_.FixedSize();
   Record record;
   for (int64_t i = 0; i < source_->size(); ++i) {
     std::optional<ImageSize> found;
@@ -43,7 +42,12 @@ ImageSize SampleReader::FindImageSize() {
     } catch (const SampleError& error) {
       Damaged(i, error.what());
     }
-    if (found) return augment_.OutputSize(*found);
+    if (!found) continue;
+    try {
+      return augment_.OutputSize(*found);
+    } catch (const UserError& error) {
+      ThrowUserError(source_->Where(i), ": ", error.what());
+    }
   }
   ThrowUserError("all ", source_->size(), " images are damaged; the log names them");
 }

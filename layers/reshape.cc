@@ -22,9 +22,9 @@ void ReshapeLayer::SetUp(const std::vector<Shape>& bottoms) {
   for (int i = 0; i < reshape.shape().dim_size(); ++i) {
     int64_t dim = reshape.shape().dim(i);
     if (dim == 0) {
-      if (begin + i >= end) {
+      if (begin + i >= rank) {
         Fail("reshape_param.shape: dim ", i, " is 0 (keep the bottom's extent), but bottom ",
-             bottom.ToString(), " has no reshaped axis ", begin + i);
+             bottom.ToString(), " has no axis ", begin + i);
       }
       dim = bottom[begin + i];
     } else if (dim == -1) {

@@ -73,6 +73,8 @@ class Compiler {
       op.bottoms.push_back(by_name_.at(bottom));
       shapes.push_back(net_.blobs[op.bottoms.back()].desc.shape);
     }
+    CheckBottomTypes(op);
+    CheckLossWeights(p, node.location, *op.layer);
     op.layer->SetUp(shapes);
     CHECK_EQ(static_cast<int>(op.layer->tops().size()), p.top_size()) << p.name();
     for (int i = 0; i < p.top_size(); ++i) {
@@ -89,6 +91,34 @@ class Compiler {
     layer.Fail("expects ",
                min == max ? StrCat(min) : max < 0 ? StrCat("at least ", min) : StrCat(min, " to ", max),
                " ", what, ", got ", got);
+  }
+
+  // Labels go where labels are expected (a bottom after the first that has no gradient), and
+  // nowhere else.
+  void CheckBottomTypes(const CompiledOp& op) const {
+    if (op.layer->param().top_size() == 0) return;
+    for (size_t i = 0; i < op.bottoms.size(); ++i) {
+      const CompiledBlob& blob = net_.blobs[op.bottoms[i]];
+      const bool wants_labels = i > 0 && !op.layer->Differentiable(static_cast<int>(i));
+      const bool labels = blob.desc.dtype == DType::kINT64;
+      if (labels == wants_labels) continue;
+      op.layer->Fail("bottom \"", PlainBlobName(blob.name), "\" (", blob.desc.shape.ToString(),
+                     labels ? ") holds labels, expected numbers" : ") is not labels of the data",
+                     "; an Input of N x C x H x W holds images, any other holds labels");
+    }
+  }
+
+  // Only a layer whose first top has a weight by itself can have a loss_weight.
+  void CheckLossWeights(const LayerParameter& p, const std::string& location,
+                        const Layer& layer) const {
+    LayerParameter bare = p;
+    bare.clear_loss_weight();
+    const auto unweighted =
+        LayerRegistry::Get().Create("layer type", p.type(), bare, options_.phase, location);
+    if (unweighted->LossWeight(0) != 0) return;
+    for (float weight : p.loss_weight()) {
+      if (weight != 0) layer.Fail("has loss_weight ", weight, " but is not a loss; remove it");
+    }
   }
 
   // Which blobs need a gradient (parameters lie before them) and which operations work in the
@@ -120,6 +150,10 @@ class Compiler {
   }
 
   bool Propagates(const CompiledOp& op, size_t bottom) const {
+    const LayerParameter& p = op.layer->param();
+    if (static_cast<int>(bottom) < p.propagate_down_size() && !p.propagate_down(bottom)) {
+      return false;
+    }
     return net_.blobs[op.bottoms[bottom]].needs_gradient &&
            op.layer->Differentiable(static_cast<int>(bottom));
   }
@@ -215,6 +249,11 @@ class Compiler {
       if (type == "SoftmaxWithLoss" || type == "Softmax") net_.logits = net_.ops[k].bottoms[0];
     }
     if (net_.logits >= 0) net_.blobs[net_.logits].keep = true;
+    for (const CompiledOp& op : net_.ops) {
+      for (size_t i = 0; i < op.tops.size(); ++i) {
+        if (op.layer->LossWeight(static_cast<int>(i)) != 0) net_.blobs[op.tops[i]].keep = true;
+      }
+    }
     for (size_t i = 0; i < net_.blobs.size(); ++i) {
       CompiledBlob& blob = net_.blobs[i];
       if (!blob.readers.empty()) continue;
@@ -241,6 +280,8 @@ class Compiler {
   // Creates the pools, or finds this net's places in another net's.
   void BuildParameters() {
     if (options_.parameters != nullptr) {
+      CHECK(options_.parameters->compute().desc.dtype == options_.compute);
+      CHECK(options_.phase == TEST || options_.parameters->gradient().data != nullptr);
       net_.parameters = options_.parameters;
     } else {
       PoolLayout layout, states;

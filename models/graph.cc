@@ -66,7 +66,13 @@ std::vector<GraphNode> NetInputs(const NetSource& source) {
                             Phase phase) {
   std::map<std::string, const GraphNode*> producer;
   for (const GraphNode& node : pending) {
-    for (const std::string& top : node.param.top()) producer.emplace(top, &node);
+    const auto& bottoms = node.param.bottom();
+    for (const std::string& top : node.param.top()) {
+      // A layer in place needs somebody else to make the blob.
+      if (std::find(bottoms.begin(), bottoms.end(), top) == bottoms.end()) {
+        producer.emplace(top, &node);
+      }
+    }
   }
   for (const GraphNode& node : pending) {
     for (const std::string& bottom : node.param.bottom()) {

@@ -218,8 +218,14 @@ std::vector<float> Net::Blob(const std::string& blob) const {
 std::vector<float> Net::BlobGradient(const std::string& blob) const {
   const CompiledBlob& b = impl_->net_.blobs[impl_->FindBlob(blob)];
   CHECK(!b.gradients.empty()) << blob << " has no gradient";
+  std::vector<int> buffers = b.gradients;
+  const CompiledOp& producer = impl_->net_.ops[b.producer];
+  for (size_t i = 0; i < producer.gradient_sums.size(); ++i) {
+    // The sum was written over the first.
+    if (&b == &impl_->net_.blobs[producer.tops[i]] && producer.gradient_sums[i]) buffers.resize(1);
+  }
   std::vector<float> sum(b.desc.shape.count());
-  for (int buffer : b.gradients) {
+  for (int buffer : buffers) {
     const char* data =
         static_cast<const char*>(impl_->net_.arena.get()) + impl_->net_.memory.offset(buffer);
     const std::vector<float> values = impl_->Values(b.desc, data);

@@ -55,7 +55,7 @@ class Net {
   const std::shared_ptr<ParameterStore>& parameters() const;
   // N, C, H, W of the images that Forward takes.
   const Shape& input_shape() const;
-  // Classes that the first loss (or Softmax) tells apart; 0 if there is none.
+  // Classes that the last loss (or Softmax) tells apart; 0 if there is none.
   int64_t classes() const;
 
   // Fills the parameters from their fillers: functions of (seed, parameter name, index).
@@ -71,7 +71,7 @@ class Net {
 
   // Scalars of the last Forward by name: losses and accuracies.
   std::vector<std::pair<std::string, float>> Scalars() const;
-  // The scores that the first loss (or Softmax) gets, FP32 [N][classes], of the last Forward.
+  // The scores that the last loss (or Softmax) gets, FP32 [N][classes], of the last Forward.
   std::vector<float> Logits() const;
   // Any blob of the last Forward as plain FP32 (needs reuse_memory = false unless an output).
   std::vector<float> Blob(const std::string& blob) const;

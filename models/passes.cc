@@ -34,13 +34,14 @@ int Producer(const Nodes& nodes, const std::string& blob) {
 
 bool IsPlainRelu(const LayerParameter& p) {
   return p.type() == "ReLU" && p.relu_param().negative_slope() == 0 && p.bottom_size() == 1 &&
-         p.top_size() == 1 && p.loss_weight_size() == 0;
+         p.top_size() == 1 && p.propagate_down_size() == 0;
 }
 
 bool IsPlainSum(const LayerParameter& p) {
   const auto& coefficients = p.eltwise_param().coeff();
   return p.type() == "Eltwise" && p.eltwise_param().operation() == EltwiseParameter::SUM &&
          p.bottom_size() == 2 && p.top_size() == 1 && p.bottom(0) != p.bottom(1) &&
+         p.propagate_down_size() == 0 &&
          std::all_of(coefficients.begin(), coefficients.end(), [](float c) { return c == 1; });
 }
 
@@ -80,7 +81,7 @@ void FuseRelu(Nodes* nodes) {
         type != "Eltwise") {
       continue;
     }
-    if (p.top_size() != 1 || p.fusion().relu() || p.loss_weight_size() > 0) continue;
+    if (p.top_size() != 1 || p.fusion().relu()) continue;
     const int reader = OnlyReader(*nodes, p.top(0));
     if (reader < 0 || !IsPlainRelu((*nodes)[reader].param)) continue;
     p.set_top(0, (*nodes)[reader].param.top(0));

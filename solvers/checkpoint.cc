@@ -6,6 +6,7 @@
 #include <xxhash.h>
 
 #include "core/error.h"
+#include "data/file.h"
 #include "solvers/file_io.h"
 #include "solvers/pool_file.h"
 
@@ -20,7 +21,7 @@ using json = nlohmann::ordered_json;
 constexpr char kOptimizerFile[] = "optimizer.safetensors";
 constexpr char kStateFile[] = "state.json";
 constexpr int kFormat = 1;
-constexpr uint64_t kMaxStateBytes = uint64_t{4} << 20;
+constexpr int64_t kMaxStateBytes = int64_t{4} << 20;
 
 std::string Dump(const json& value) {
   return value.dump(1, ' ', false, json::error_handler_t::replace);

@@ -108,19 +108,6 @@ FileDigest SyncedFile::Finish() {
   return {bytes_, XXH3_64bits_digest(hash_.get())};
 }
 
-std::string ReadSmallFile(const std::string& path, uint64_t limit) {
-  InputFd file(path);
-  std::string text;
-  char buffer[65536];
-  while (const size_t n = file.Read(buffer, sizeof(buffer))) {
-    text.append(buffer, n);
-    if (text.size() > limit) {
-      ThrowUserError(path, ": is larger than ", limit, " bytes: not a file of this kind");
-    }
-  }
-  return text;
-}
-
 FileDigest DigestFile(const std::string& path) {
   InputFd file(path);
   std::unique_ptr<XXH3_state_s, void (*)(XXH3_state_s*)> hash(XXH3_createState(), FreeHash);

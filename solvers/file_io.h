@@ -43,9 +43,6 @@ class SyncedFile {
   std::unique_ptr<XXH3_state_s, void (*)(XXH3_state_s*)> hash_;
 };
 
-// Reads a whole file of at most `limit` bytes.
-std::string ReadSmallFile(const std::string& path, uint64_t limit);
-
 FileDigest DigestFile(const std::string& path);
 
 // Puts the entries of a folder (creations, renames) on the disk.

@@ -1,7 +1,5 @@
 #include "solvers/start.h"
 
-#include <sys/stat.h>
-
 #include <algorithm>
 #include <cstring>
 
@@ -12,6 +10,7 @@
 #include "comm/consistency.h"
 #include "core/config.h"
 #include "core/error.h"
+#include "data/file.h"
 #include "solvers/agree.h"
 #include "solvers/checkpoint_folder.h"
 #include "solvers/config_table.h"
@@ -70,11 +69,6 @@ void NoteChanges(const TrainingState& state, const JobConfig& config, int world,
       note(StrCat("changed since the checkpoint: ", row.first, " was ", old, ", is ", row.second));
     }
   }
-}
-
-bool IsFolder(const std::string& path) {
-  struct stat info;
-  return stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode);
 }
 
 // A run must not mix its checkpoints with later ones of another.

@@ -20,7 +20,7 @@ TEST(BF16SumTest, EveryLengthAddsInFP32AndRoundsOnce) {
       to[i] = ToBF16(random.Gaussian() * 100);
       expected[i] = ToBF16(FromBF16(to[i]) + FromBF16(from[i]));
     }
-    AddBF16(from.data(), to.data(), n);
+    BF16Sum().add(from.data(), to.data(), n);
     EXPECT_EQ(to, expected) << n;
   }
 }
@@ -29,7 +29,7 @@ TEST(BF16SumTest, NaNAndInfinityStay) {
   // Long enough for the vector path.
   std::vector<uint16_t> from(64, 0x7f80), to(64, 0xff80);
   to[5] = 0x3f80;
-  AddBF16(from.data(), to.data(), 64);
+  BF16Sum().add(from.data(), to.data(), 64);
   EXPECT_TRUE(std::isnan(FromBF16(to[0])));
   EXPECT_EQ(to[5], 0x7f80);
 }

@@ -1,11 +1,11 @@
 #include "data/sampler.h"
 
+#include <gtest/gtest.h>
+
 #include <cmath>
 #include <map>
 #include <set>
 #include <vector>
-
-#include <gtest/gtest.h>
 
 namespace gf {
 namespace {
@@ -111,7 +111,9 @@ TEST(Evaluation, EachSampleOccursOnceOnAnyNumberOfRanks) {
         for (const int64_t batch : {1, 3, 16}) {
           const int64_t batches = EvaluationBatches(size, world, batch);
           EXPECT_GE(batches * batch, part.end - part.begin);
-          if (rank == 0) EXPECT_LT((batches - 1) * batch, part.end - part.begin);
+          if (rank == 0) {
+            EXPECT_LT((batches - 1) * batch, part.end - part.begin);
+          }
         }
       }
       EXPECT_EQ(uses, std::vector<int>(size, 1));

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <gtest/gtest.h>
+
 #include <cstdint>
 #include <cstdlib>
 #include <filesystem>
@@ -7,8 +9,6 @@
 #include <functional>
 #include <string>
 #include <vector>
-
-#include <gtest/gtest.h>
 
 #include "core/error.h"
 #include "data/image.h"
@@ -96,8 +96,8 @@ inline std::string RealData(const std::string& name) {
   return std::string(folder) + "/" + name;
 }
 
-#define GF_REAL_DATA_OR_SKIP(variable, name)                                             \
-  const std::string variable = ::gf::RealData(name);                                    \
+#define GF_REAL_DATA_OR_SKIP(variable, name)         \
+  const std::string variable = ::gf::RealData(name); \
   if (variable.empty()) GTEST_SKIP() << "SKIPPED: GF_DATA_DIR is not set or has no " << name
 
 }  // namespace gf

@@ -72,6 +72,7 @@ TEST_P(EveryLayer, GradientsAreThoseOfDifferencesInBlockedLayouts) {
 }
 
 TEST_P(EveryLayer, ResultsDoNotDependOnTheLayoutOfTheBottoms) {
+  if (Case().depends_on_layout) GTEST_SKIP() << "its random numbers do, by definition";
   const auto expected = Results(Case(), Options());
   for (const char* format : {"blocked", "nhwc"}) {
     SCOPED_TRACE(format);

@@ -29,6 +29,8 @@ struct LayerCase {
   uint64_t seed = 1;
   // Whether results are the same bits for any number of threads.
   bool exact_for_threads = true;
+  // Whether random numbers go to elements in the order of their storage.
+  bool depends_on_layout = false;
   // Relative L2 error of BF16 against FP32 that is accepted.
   double bf16_tolerance = 0.01;
 

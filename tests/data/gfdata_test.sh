@@ -1,0 +1,32 @@
+#!/usr/bin/env bash
+# The program itself: usage, exit codes, a round trip.
+set -u
+gfdata=$1
+work=$TEST_TMPDIR/gfdata
+mkdir -p "$work"
+fail() { echo "FAILED: $*"; exit 1; }
+
+# expect CODE WORDS ARGUMENTS...: exit code and a part of what is printed.
+expect() {
+  local code=$1 words=$2
+  shift 2
+  local output
+  output=$("$gfdata" "$@" 2>&1)
+  local got=$?
+  [ "$got" = "$code" ] || fail "gfdata $*: exit code $got, expected $code: $output"
+  grep -qF -- "$words" <<<"$output" || fail "gfdata $*: no \"$words\" in: $output"
+}
+
+expect 2 "Usage:"
+expect 0 "Usage:" --help
+expect 2 "unknown flag --shard=3" convert --shard=3
+expect 2 "unknown command \"paint\"" paint
+expect 2 "--from is missing" convert --to="$work/x"
+expect 2 "no such file" info "$work/nothing"
+expect 0 "30 training and 6 validation images" draw --out="$work/drawn" --images=30
+expect 2 "is not empty" draw --out="$work/drawn" --images=30
+expect 0 "30 images" convert --from="$work/drawn/train-*.tar" --to="$work/folder" --format=folder
+expect 0 "FOLDER, 30 images, 10 classes" info "$work/folder"
+expect 2 "known: FOLDER, IDX, TAR" convert --from="$work/folder" --to="$work/x" --format=zip
+expect 2 "cannot be created" draw --out=/proc/nowhere/x --images=30
+echo passed
