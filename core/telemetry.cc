@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cmath>
+#include <cstdlib>
 #include <cstring>
 
 #include "core/error.h"
@@ -39,7 +40,19 @@ void PrintTable(const std::vector<std::pair<std::string, std::string>>& rows, FI
   std::fflush(out);
 }
 
-Console::Console(FILE* out) : out_(out), terminal_(isatty(fileno(out)) != 0) {}
+bool IsTerminal(FILE* out) {
+  const int fd = fileno(out);
+  if (isatty(fd) == 0) return false;
+  if (std::getenv("OMPI_COMM_WORLD_RANK") == nullptr) return true;
+  char target[256];
+  const std::string link = "/proc/" + std::to_string(getppid()) + "/fd/" + std::to_string(fd);
+  const ssize_t length = readlink(link.c_str(), target, sizeof(target));
+  if (length <= 0) return false;
+  const std::string name(target, static_cast<size_t>(length));
+  return name.rfind("/dev/pts/", 0) == 0 || name.rfind("/dev/tty", 0) == 0;
+}
+
+Console::Console(FILE* out) : out_(out), terminal_(IsTerminal(out)) {}
 
 Console::~Console() {
   if (pending_ > 0) std::fputc('\n', out_);

@@ -11,6 +11,10 @@ namespace gf {
 // Two-column table of names and values, aligned, for start-up ("every resolved setting").
 void PrintTable(const std::vector<std::pair<std::string, std::string>>& rows, FILE* out);
 
+// Whether a stream of this process ends at a terminal. mpirun gives its processes a terminal of
+// their own even when its output goes to a file, so there its output decides.
+bool IsTerminal(FILE* out);
+
 // A line of progress: on a terminal it is rewritten in place, in a file each call is a line.
 class Console {
  public:

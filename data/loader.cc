@@ -154,9 +154,10 @@ bool Loader::Schedule(int64_t number) {
   slot.batch.position = slot.position;
   slot.batch.padding = 0;
   slot.error = nullptr;
-  // The caller may have kept a copy of the batch that lay here, or just let go of one.
+  // The caller may have kept a copy of the batch that lay here.
   if (slot.batch.images.owner.use_count() > 1) AllocateImages(&slot);
-  std::atomic_thread_fence(std::memory_order_acquire);
+  // Another thread may just have let go of one: counting up and down waits for its reads.
+  std::shared_ptr<void>(slot.batch.images.owner).reset();
   slot.done.store(0);
   slot.next.store(0);
   {

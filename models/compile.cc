@@ -1,8 +1,8 @@
+#include <glog/logging.h>
+
 #include <algorithm>
 #include <set>
 #include <utility>
-
-#include <glog/logging.h>
 
 #include "core/error.h"
 #include "models/compiled_net.h"
@@ -62,8 +62,8 @@ class Compiler {
       }
     }
     CompiledOp op;
-    op.layer = LayerRegistry::Get().Create("layer type", p.type(), p, options_.phase,
-                                           node.location);
+    op.layer =
+        LayerRegistry::Get().Create("layer type", p.type(), p, options_.phase, node.location);
     CheckCount(*op.layer, "bottoms", p.bottom_size(), op.layer->MinBottoms(),
                op.layer->MaxBottoms());
     CheckCount(*op.layer, "tops", p.top_size(), op.layer->MinTops(), op.layer->MaxTops());
@@ -89,7 +89,9 @@ class Compiler {
   static void CheckCount(const Layer& layer, const char* what, int got, int min, int max) {
     if (got >= min && (max < 0 || got <= max)) return;
     layer.Fail("expects ",
-               min == max ? StrCat(min) : max < 0 ? StrCat("at least ", min) : StrCat(min, " to ", max),
+               min == max ? StrCat(min)
+               : max < 0  ? StrCat("at least ", min)
+                          : StrCat(min, " to ", max),
                " ", what, ", got ", got);
   }
 
@@ -222,8 +224,8 @@ class Compiler {
     p.set_name(StrCat(net_.blobs[blob].name, " to ", wanted.layout.Name()));
     p.set_type("_Reorder");
     CompiledOp op;
-    op.layer = LayerRegistry::Get().Create("layer type", p.type(), p, options_.phase,
-                                           std::string());
+    op.layer =
+        LayerRegistry::Get().Create("layer type", p.type(), p, options_.phase, std::string());
     op.layer->SetUp({wanted.shape});
     op.kernel = NewKernel(*op.layer, 0);
     op.bottoms = {blob};
@@ -308,17 +310,15 @@ class Compiler {
           states.Add(std::move(entry));
         }
       }
-      net_.parameters =
-          std::make_shared<ParameterStore>(device_, std::move(layout), std::move(states),
-                                           options_.compute, options_.phase == TRAIN);
+      net_.parameters = std::make_shared<ParameterStore>(
+          device_, std::move(layout), std::move(states), options_.compute, options_.phase == TRAIN);
     }
     for (CompiledOp& op : net_.ops) {
       for (const ParameterSpec& spec : op.layer->parameters()) {
         op.entries.push_back(net_.parameters->layout().Find(op.layer->name() + "." + spec.name));
       }
       for (const StateSpec& spec : op.layer->states()) {
-        const int entry =
-            net_.parameters->state_layout().Find(op.layer->name() + "." + spec.name);
+        const int entry = net_.parameters->state_layout().Find(op.layer->name() + "." + spec.name);
         if (entry < 0) op.layer->Fail("its ", spec.name, " does not exist in the training net");
         op.state_entries.push_back(entry);
       }

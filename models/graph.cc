@@ -62,8 +62,8 @@ std::vector<GraphNode> NetInputs(const NetSource& source) {
 }
 
 // Explains why none of the pending layers can run.
-[[noreturn]] void FailStuck(const std::deque<GraphNode>& pending, const std::set<std::string>& known,
-                            Phase phase) {
+[[noreturn]] void FailStuck(const std::deque<GraphNode>& pending,
+                            const std::set<std::string>& known, Phase phase) {
   std::map<std::string, const GraphNode*> producer;
   for (const GraphNode& node : pending) {
     const auto& bottoms = node.param.bottom();
@@ -120,8 +120,8 @@ std::vector<GraphNode> ResolveGraph(const NetSource& source, Phase phase) {
     if (!Included(node, phase)) continue;
     if (node.param.name().empty()) node.param.set_name(StrCat("layer", i));
     if (!names.insert(node.param.name()).second) {
-      ThrowUserError(node.location, ": two layers of phase ", Phase_Name(phase),
-                     " are named \"", node.param.name(), "\"");
+      ThrowUserError(node.location, ": two layers of phase ", Phase_Name(phase), " are named \"",
+                     node.param.name(), "\"");
     }
     pending.push_back(std::move(node));
   }
@@ -129,7 +129,7 @@ std::vector<GraphNode> ResolveGraph(const NetSource& source, Phase phase) {
     ThrowUserError(source.file, ": the net has no layers in phase ", Phase_Name(phase));
   }
 
-  std::map<std::string, int> versions;        // blob name in the file -> times written
+  std::map<std::string, int> versions;         // blob name in the file -> times written
   std::map<std::string, std::string> current;  // -> name of the newest version
   std::set<std::string> known;
   std::vector<GraphNode> nodes;

@@ -1,10 +1,10 @@
 #include "models/net.h"
 
+#include <glog/logging.h>
+
 #include <chrono>
 #include <cstring>
 #include <utility>
-
-#include <glog/logging.h>
 
 #include "layers/input.h"
 #include "models/compiled_net.h"
@@ -138,8 +138,7 @@ class Net::Impl {
   }
 
   const void* Data(int blob) const {
-    return static_cast<const char*>(net_.arena.get()) +
-           net_.memory.offset(net_.blobs[blob].buffer);
+    return static_cast<const char*>(net_.arena.get()) + net_.memory.offset(net_.blobs[blob].buffer);
   }
 
   void InitParameters() {

@@ -32,16 +32,22 @@ int Producer(const Nodes& nodes, const std::string& blob) {
   return -1;
 }
 
+// Whether a layer can vanish into another one: nothing about it but its type matters.
+bool CanVanish(const LayerParameter& p) {
+  const auto& down = p.propagate_down();
+  return p.loss_weight_size() == 0 &&
+         std::all_of(down.begin(), down.end(), [](bool d) { return d; });
+}
+
 bool IsPlainRelu(const LayerParameter& p) {
   return p.type() == "ReLU" && p.relu_param().negative_slope() == 0 && p.bottom_size() == 1 &&
-         p.top_size() == 1 && p.propagate_down_size() == 0;
+         p.top_size() == 1 && CanVanish(p);
 }
 
 bool IsPlainSum(const LayerParameter& p) {
   const auto& coefficients = p.eltwise_param().coeff();
   return p.type() == "Eltwise" && p.eltwise_param().operation() == EltwiseParameter::SUM &&
-         p.bottom_size() == 2 && p.top_size() == 1 && p.bottom(0) != p.bottom(1) &&
-         p.propagate_down_size() == 0 &&
+         p.bottom_size() == 2 && p.top_size() == 1 && p.bottom(0) != p.bottom(1) && CanVanish(p) &&
          std::all_of(coefficients.begin(), coefficients.end(), [](float c) { return c == 1; });
 }
 
@@ -117,7 +123,7 @@ void Bypass(Nodes* nodes, int i) {
 void DropIdentities(Phase phase, Nodes* nodes) {
   for (size_t i = 0; i < nodes->size(); ++i) {
     const LayerParameter& p = (*nodes)[i].param;
-    if (p.bottom_size() != 1 || p.top_size() != 1) continue;
+    if (p.bottom_size() != 1 || p.top_size() != 1 || !CanVanish(p)) continue;
     const int reader = OnlyReader(*nodes, p.top(0));
     if (reader < 0) continue;  // a result of the net keeps its name
     const LayerParameter& next = (*nodes)[reader].param;
@@ -146,7 +152,8 @@ void MergeBatchNormAndScale(Nodes* nodes) {
     const ScaleParameter& p = scale.scale_param();
     // Caffe's BatchNorm has three `param`s, for its statistics; ours are those of the Scale.
     norm.clear_param();
-    if (scale.type() != "Scale" || scale.bottom_size() != 1 || p.axis() != 1 || p.num_axes() != 1) {
+    if (scale.type() != "Scale" || scale.bottom_size() != 1 || p.axis() != 1 || p.num_axes() != 1 ||
+        !CanVanish(scale)) {
       continue;
     }
     FusionParameter* fusion = norm.mutable_fusion();

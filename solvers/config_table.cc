@@ -11,6 +11,9 @@ using google::protobuf::Message;
 using Rows = std::vector<std::pair<std::string, std::string>>;
 
 std::string Value(const Message& message, const FieldDescriptor* field, int index) {
+  if (index < 0 && field->cpp_type() == FieldDescriptor::CPPTYPE_STRING) {
+    return message.GetReflection()->GetString(message, field);
+  }
   std::string text;
   google::protobuf::TextFormat::PrintFieldValueToString(message, field, index, &text);
   return text;

@@ -46,20 +46,29 @@ class ConvolutionKernel : public WeightedKernel {
     plain.set_scratchpad_mode(dnnl::scratchpad_mode::user);
     // The hint must not have the fused ReLU, which backward primitives do not know.
     const Fwd::primitive_desc hint(fd, plain, DnnlEngine());
+    // In the layouts of forward if oneDNN is fast at that, else in those that it prefers.
     using BwdW = dnnl::convolution_backward_weights;
-    const memory::desc src = fpd.src_desc(), dst = fpd.dst_desc();
-    const BwdW::desc wd = layer_.bias() ? BwdW::desc(algorithm, src, weights, bias, dst, stride,
-                                                     dilates, pad, pad_right)
-                                        : BwdW::desc(algorithm, src, weights, dst, stride, dilates,
-                                                     pad, pad_right);
-    const BwdW::primitive_desc wpd(wd, plain, DnnlEngine(), hint);
-    backward_weights_ = MakeOp<BwdW>(wpd, wpd.src_desc(), wpd.diff_weights_desc(),
-                                     wpd.diff_dst_desc());
+    const auto weights_pd = [&](const memory::desc& src, const memory::desc& dst) {
+      const BwdW::desc d = layer_.bias() ? BwdW::desc(algorithm, src, weights, bias, dst, stride,
+                                                      dilates, pad, pad_right)
+                                         : BwdW::desc(algorithm, src, weights, dst, stride,
+                                                      dilates, pad, pad_right);
+      return BwdW::primitive_desc(d, plain, DnnlEngine(), hint);
+    };
+    BwdW::primitive_desc wpd = weights_pd(fpd.src_desc(), fpd.dst_desc());
+    if (IsReference(wpd)) wpd = weights_pd(source, destination);
+    backward_weights_ =
+        MakeOp<BwdW>(wpd, wpd.src_desc(), wpd.diff_weights_desc(), wpd.diff_dst_desc());
     if (!plan.propagate[0]) return;
+
     using BwdD = dnnl::convolution_backward_data;
-    const BwdD::primitive_desc dpd(
-        BwdD::desc(algorithm, src, weights, dst, stride, dilates, pad, pad_right), plain,
-        DnnlEngine(), hint);
+    const auto data_pd = [&](const memory::desc& src, const memory::desc& dst) {
+      return BwdD::primitive_desc(
+          BwdD::desc(algorithm, src, weights, dst, stride, dilates, pad, pad_right), plain,
+          DnnlEngine(), hint);
+    };
+    BwdD::primitive_desc dpd = data_pd(fpd.src_desc(), fpd.dst_desc());
+    if (IsReference(dpd)) dpd = data_pd(source, destination);
     backward_data_ =
         MakeOp<BwdD>(dpd, dpd.diff_src_desc(), dpd.weights_desc(), dpd.diff_dst_desc());
   }

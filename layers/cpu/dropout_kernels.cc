@@ -11,7 +11,7 @@ constexpr int kBlock = 4 * kCounters;
 // keep[0, 64) of the elements of counters [first, first + 16). The generator is the one of
 // core/random.h, written so that the counters lie in the lanes of vectors.
 inline void KeepBlock(const DropoutStream& random, uint64_t first, uint8_t* keep) {
-  uint8_t words[4][kCounters];
+  uint32_t words[4][kCounters];
 #pragma omp simd
   for (int j = 0; j < kCounters; ++j) {
     const uint64_t index = first + j;
@@ -29,13 +29,13 @@ inline void KeepBlock(const DropoutStream& random, uint64_t first, uint8_t* keep
       k0 += 0x9E3779B9u;
       k1 += 0xBB67AE85u;
     }
-    words[0][j] = (c0 >> 8) >= random.threshold;
-    words[1][j] = (c1 >> 8) >= random.threshold;
-    words[2][j] = (c2 >> 8) >= random.threshold;
-    words[3][j] = (c3 >> 8) >= random.threshold;
+    words[0][j] = c0;
+    words[1][j] = c1;
+    words[2][j] = c2;
+    words[3][j] = c3;
   }
   for (int j = 0; j < kCounters; ++j) {
-    for (int w = 0; w < 4; ++w) keep[4 * j + w] = words[w][j];
+    for (int w = 0; w < 4; ++w) keep[4 * j + w] = (words[w][j] >> 8) >= random.threshold;
   }
 }
 

@@ -32,68 +32,89 @@ void WeightedKernel::Plan(KernelPlan* plan) {
     }
     layer_.Fail("oneDNN cannot compute this: ", e.what());
   }
-  plan->bottoms[0].layout = FromDnnl(forward_.source);
-  plan->tops[0].layout = FromDnnl(forward_.destination);
+  const dnnl::memory::desc source = forward_.source.wanted,
+                           destination = forward_.destination.wanted;
+  plan->bottoms[0].layout = FromDnnl(source);
+  plan->tops[0].layout = FromDnnl(destination);
   if (!plan->parameters_fixed) {
-    plan->parameters[0].layout = FromDnnl(backward_ ? backward_weights_.weights : forward_.weights);
+    plan->parameters[0].layout =
+        FromDnnl(backward_ ? backward_weights_.weights.wanted : forward_.weights.wanted);
   }
-  pool_weights_ = ToDnnl(plan->parameters[0]);
-  if (plan->parameters.size() > 1) bias_ = ToDnnl(plan->parameters[1]);
-  if (pool_weights_.data.ndims != forward_.weights.data.ndims) {
+  dnnl::memory::desc weights = ToDnnl(plan->parameters[0]);
+  if (weights.data.ndims != forward_.weights.wanted.data.ndims) {
     // Plain weights of a grouped convolution: the same order with one more axis.
-    pool_weights_ = PlainDesc(Shape(forward_.weights.dims()), plan->parameters[0].dtype);
+    weights = PlainDesc(Shape(forward_.weights.wanted.dims()), plan->parameters[0].dtype);
   }
+  if (plan->parameters.size() > 1) bias_ = ToDnnl(plan->parameters[1]);
 
-  size_t kept = 0;
-  for (Op* op : {&forward_, &backward_data_}) {
-    if (!op->primitive || op->weights == pool_weights_) continue;
-    op->reordered = true;
-    op->reorder = dnnl::reorder(dnnl::reorder::primitive_desc(DnnlEngine(), pool_weights_,
-                                                              DnnlEngine(), op->weights));
-  }
-  forward_scratchpad_ = Align(forward_.scratchpad.get_size());
-  plan->forward_scratch_bytes = forward_scratchpad_;
-  if (forward_.reordered) {
-    kept = forward_.weights.get_size();
-    if (backward_) plan->forward_scratch_bytes += kept;
-  }
+  Adapt(&forward_, source, weights, destination);
+  plan->forward_scratch_bytes = forward_.scratch_bytes;
   if (!backward_) {
-    if (forward_.reordered) kept_weights_ = context_.device->Allocate(kept);
+    if (forward_.weights.differs) {
+      kept_weights_ = context_.device->Allocate(forward_.weights.wanted.get_size());
+    }
     return;
   }
-  backward_scratchpad_ = Align(backward_weights_.scratchpad.get_size());
+  Adapt(&backward_weights_, source, weights, destination);
+  plan->backward_scratch_bytes = backward_weights_.scratch_bytes;
   if (backward_data_.primitive) {
-    backward_scratchpad_ =
-        std::max(backward_scratchpad_, Align(backward_data_.scratchpad.get_size()));
+    Adapt(&backward_data_, source, weights, destination);
+    plan->backward_scratch_bytes =
+        std::max(plan->backward_scratch_bytes, backward_data_.scratch_bytes);
   }
-  plan->backward_scratch_bytes = backward_scratchpad_;
-  if (backward_data_.reordered) plan->backward_scratch_bytes += backward_data_.weights.get_size();
   plan->needs_bottom[0] = true;
   plan->needs_top[0] = relu_backward_;
   top_count_ = plan->tops[0].storage_count();
 }
 
-const void* WeightedKernel::Weights(Op* op, const KernelArgs& args, void* scratch) {
-  if (!op->reordered) return args.parameters[0];
-  void* target = backward_ ? scratch : kept_weights_.get();
-  if (!backward_) {
-    if (kept_version_ == args.parameters_version) return target;
+void WeightedKernel::Adapt(Op* op, const dnnl::memory::desc& source,
+                           const dnnl::memory::desc& weights,
+                           const dnnl::memory::desc& destination) {
+  op->scratch_bytes = Align(op->scratchpad.get_size());
+  const auto adapt = [&](Operand* operand, const dnnl::memory::desc& given) {
+    operand->given = given;
+    operand->differs = operand->wanted != given;
+    if (!operand->differs) return;
+    operand->offset = op->scratch_bytes;
+    op->scratch_bytes += Align(operand->wanted.get_size());
+    const auto reorder = [](const dnnl::memory::desc& from, const dnnl::memory::desc& to) {
+      return dnnl::reorder(
+          dnnl::reorder::primitive_desc(DnnlEngine(), from, DnnlEngine(), to));
+    };
+    operand->to_wanted = reorder(given, operand->wanted);
+    operand->to_given = reorder(operand->wanted, given);
+  };
+  adapt(&op->source, source);
+  adapt(&op->weights, weights);
+  adapt(&op->destination, destination);
+}
+
+dnnl::memory WeightedKernel::In(Operand* operand, const void* data, void* scratch) {
+  dnnl::memory given = DnnlMemory(operand->given, data);
+  if (!operand->differs) return given;
+  dnnl::memory wanted =
+      DnnlMemory(operand->wanted, static_cast<char*>(scratch) + operand->offset);
+  operand->to_wanted.execute(DnnlStream(), given, wanted);
+  return wanted;
+}
+
+dnnl::memory WeightedKernel::Weights(Op* op, const KernelArgs& args) {
+  if (backward_ || !op->weights.differs) return In(&op->weights, args.parameters[0], args.scratch);
+  dnnl::memory kept = DnnlMemory(op->weights.wanted, kept_weights_.get());
+  if (kept_version_ != args.parameters_version) {
+    dnnl::memory given = DnnlMemory(op->weights.given, args.parameters[0]);
+    op->weights.to_wanted.execute(DnnlStream(), given, kept);
     kept_version_ = args.parameters_version;
   }
-  dnnl::memory from = DnnlMemory(pool_weights_, args.parameters[0]);
-  dnnl::memory to = DnnlMemory(op->weights, target);
-  op->reorder.execute(DnnlStream(), from, to);
-  return target;
+  return kept;
 }
 
 void WeightedKernel::Forward(const KernelArgs& args) {
-  char* scratch = static_cast<char*>(args.scratch);
-  const void* weights = Weights(&forward_, args, scratch + forward_scratchpad_);
   std::unordered_map<int, dnnl::memory> memory = {
-      {DNNL_ARG_SRC, DnnlMemory(forward_.source, args.bottoms[0])},
-      {DNNL_ARG_WEIGHTS, DnnlMemory(forward_.weights, weights)},
-      {DNNL_ARG_DST, DnnlMemory(forward_.destination, args.tops[0])},
-      {DNNL_ARG_SCRATCHPAD, DnnlMemory(forward_.scratchpad, scratch)}};
+      {DNNL_ARG_SRC, In(&forward_.source, args.bottoms[0], args.scratch)},
+      {DNNL_ARG_WEIGHTS, Weights(&forward_, args)},
+      {DNNL_ARG_DST, DnnlMemory(forward_.destination.wanted, args.tops[0])},
+      {DNNL_ARG_SCRATCHPAD, DnnlMemory(forward_.scratchpad, args.scratch)}};
   if (args.parameters.size() > 1) {
     memory.emplace(DNNL_ARG_BIAS, DnnlMemory(bias_, args.parameters[1]));
   }
@@ -102,7 +123,6 @@ void WeightedKernel::Forward(const KernelArgs& args) {
 }
 
 void WeightedKernel::Backward(const KernelArgs& args) {
-  char* scratch = static_cast<char*>(args.scratch);
   void* top_diff = args.top_diffs[0][0];
   if (relu_backward_) {
     ParallelFor(top_count_, 1024, [&](int64_t begin, int64_t end) {
@@ -117,23 +137,35 @@ void WeightedKernel::Backward(const KernelArgs& args) {
   }
   // The weights' gradient first: it can travel while the rest is computed.
   Op& bw = backward_weights_;
+  dnnl::memory weights_diff = DnnlMemory(bw.weights.given, args.parameter_diffs[0]);
+  dnnl::memory computed = weights_diff;
+  if (bw.weights.differs) {
+    computed = DnnlMemory(bw.weights.wanted, static_cast<char*>(args.scratch) + bw.weights.offset);
+  }
   std::unordered_map<int, dnnl::memory> memory = {
-      {DNNL_ARG_SRC, DnnlMemory(bw.source, args.bottoms[0])},
-      {DNNL_ARG_DIFF_DST, DnnlMemory(bw.destination, top_diff)},
-      {DNNL_ARG_DIFF_WEIGHTS, DnnlMemory(bw.weights, args.parameter_diffs[0])},
-      {DNNL_ARG_SCRATCHPAD, DnnlMemory(bw.scratchpad, scratch)}};
+      {DNNL_ARG_SRC, In(&bw.source, args.bottoms[0], args.scratch)},
+      {DNNL_ARG_DIFF_DST, In(&bw.destination, top_diff, args.scratch)},
+      {DNNL_ARG_DIFF_WEIGHTS, computed},
+      {DNNL_ARG_SCRATCHPAD, DnnlMemory(bw.scratchpad, args.scratch)}};
   if (args.parameter_diffs.size() > 1) {
     memory.emplace(DNNL_ARG_DIFF_BIAS, DnnlMemory(bias_, args.parameter_diffs[1]));
   }
   bw.primitive.execute(DnnlStream(), memory);
+  if (bw.weights.differs) bw.weights.to_given.execute(DnnlStream(), computed, weights_diff);
+
   if (args.bottom_diffs[0] != nullptr) {
     Op& bd = backward_data_;
-    const void* weights = Weights(&bd, args, scratch + backward_scratchpad_);
+    dnnl::memory source_diff = DnnlMemory(bd.source.given, args.bottom_diffs[0]);
+    dnnl::memory result = source_diff;
+    if (bd.source.differs) {
+      result = DnnlMemory(bd.source.wanted, static_cast<char*>(args.scratch) + bd.source.offset);
+    }
     bd.primitive.execute(DnnlStream(),
-                         {{DNNL_ARG_DIFF_DST, DnnlMemory(bd.destination, top_diff)},
-                          {DNNL_ARG_WEIGHTS, DnnlMemory(bd.weights, weights)},
-                          {DNNL_ARG_DIFF_SRC, DnnlMemory(bd.source, args.bottom_diffs[0])},
-                          {DNNL_ARG_SCRATCHPAD, DnnlMemory(bd.scratchpad, scratch)}});
+                         {{DNNL_ARG_DIFF_DST, In(&bd.destination, top_diff, args.scratch)},
+                          {DNNL_ARG_WEIGHTS, Weights(&bd, args)},
+                          {DNNL_ARG_DIFF_SRC, result},
+                          {DNNL_ARG_SCRATCHPAD, DnnlMemory(bd.scratchpad, args.scratch)}});
+    if (bd.source.differs) bd.source.to_given.execute(DnnlStream(), result, source_diff);
   }
   DnnlStream().wait();
 }

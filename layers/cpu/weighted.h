@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 
 #include "core/cpu/dnnl.h"
 #include "layers/kernel.h"
@@ -9,9 +10,12 @@
 namespace gf {
 
 // What Convolution and InnerProduct share on oneDNN: three primitives over a source, weights,
-// an optional bias and a destination, each of which may want the weights in another order than
-// the one in which they lie in the pools (that in which backward writes their gradient, so that
-// gradients need no copy).
+// an optional bias and a destination.
+//
+// Note [Orders of weights]
+// Weights lie in the pools in the order in which backward writes their gradient, so that
+// gradients need no copy. Where forward or backward data want another order, they are reordered
+// before each call (in evaluation: once per version of the parameters).
 class WeightedKernel : public Kernel {
  public:
   WeightedKernel(const Layer& layer, const KernelContext& context, bool relu, bool relu_backward)
@@ -22,22 +26,40 @@ class WeightedKernel : public Kernel {
   void Backward(const KernelArgs& args) final;
 
  protected:
-  // One primitive and the orders it wants.
+  // A tensor as a primitive wants it, and as it lies in memory where that differs.
+  struct Operand {
+    dnnl::memory::desc wanted;
+    dnnl::memory::desc given;
+    bool differs = false;
+    size_t offset = 0;  // of the converted copy in the scratch memory
+    dnnl::reorder to_wanted, to_given;
+  };
   struct Op {
     dnnl::primitive primitive;
-    dnnl::memory::desc source, weights, destination, scratchpad;
-    dnnl::reorder reorder;  // pool order -> `weights`, where they differ
-    bool reordered = false;
+    dnnl::memory::desc scratchpad;
+    Operand source, weights, destination;
+    size_t scratch_bytes = 0;
   };
 
   // Creates the primitives with oneDNN's choice of layouts. `attr` has what a fused ReLU needs.
   virtual void Build(const KernelPlan& plan, const dnnl::primitive_attr& attr) = 0;
 
-  // Fills an Op from a primitive descriptor.
   template <typename Primitive, typename Desc>
   static Op MakeOp(const Desc& pd, const dnnl::memory::desc& source,
                    const dnnl::memory::desc& weights, const dnnl::memory::desc& destination) {
-    return {Primitive(pd), source, weights, destination, pd.scratchpad_desc(), {}, false};
+    Op op;
+    op.primitive = Primitive(pd);
+    op.scratchpad = pd.scratchpad_desc();
+    op.source.wanted = source;
+    op.weights.wanted = weights;
+    op.destination.wanted = destination;
+    return op;
+  }
+
+  // Whether oneDNN has but its slow reference code for this.
+  template <typename Desc>
+  static bool IsReference(const Desc& pd) {
+    return std::string(pd.impl_info_str()).rfind("ref", 0) == 0;
   }
 
   const Layer& layer_;
@@ -45,13 +67,15 @@ class WeightedKernel : public Kernel {
   Op forward_, backward_data_, backward_weights_;
 
  private:
-  const void* Weights(Op* op, const KernelArgs& args, void* scratch);
+  void Adapt(Op* op, const dnnl::memory::desc& source, const dnnl::memory::desc& weights,
+             const dnnl::memory::desc& destination);
+  dnnl::memory In(Operand* operand, const void* data, void* scratch);
+  dnnl::memory Weights(Op* op, const KernelArgs& args);
 
   bool relu_, relu_backward_;
   bool backward_ = false;
-  dnnl::memory::desc pool_weights_, bias_;
+  dnnl::memory::desc bias_;
   int64_t top_count_ = 0;
-  size_t forward_scratchpad_ = 0, backward_scratchpad_ = 0;
   // Evaluation keeps the reordered weights from call to call.
   std::shared_ptr<void> kept_weights_;
   uint64_t kept_version_ = 0;

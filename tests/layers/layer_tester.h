@@ -126,18 +126,8 @@ class LayerRun {
   Tensor saved_, forward_scratch_, backward_scratch_;
 };
 
-// Compares every gradient with central differences of Objective (FP32 kernels) at up to
-// `samples` elements per tensor, with smaller and smaller steps. Differences count if those of
-// a step and of half of it agree. Elements where they never do lie at a kink; more than a
-// fifth of such elements is a failure.
-struct GradientCheck {
-  float step = 1e-2f;       // the first
-  double tolerance = 3e-3;  // relative to the larger of the gradient and the tensor's rms
-  int samples = 48;
-};
-void ExpectGradients(const LayerCase& test, const RunOptions& options,
-                     const GradientCheck& check = {});
-
+// Root of the mean square.
+double Rms(const Values& values);
 // |a - b| <= tolerance * max(|a|, |b|, rms of b) for each element.
 void ExpectNear(const Values& a, const Values& b, double tolerance, const std::string& what);
 // Relative L2 error of a against b.

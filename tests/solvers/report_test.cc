@@ -67,7 +67,7 @@ TEST(ConfigTableTest, HasEveryFieldWithItsDefault) {
     }
     return "none";
   };
-  EXPECT_EQ(value("net"), "\"a.prototxt\"");
+  EXPECT_EQ(value("net"), "a.prototxt");
   EXPECT_EQ(value("train_data.mean"), "1,2");
   EXPECT_EQ(value("train_data.batch_size"), "64");
   EXPECT_EQ(value("solver.momentum"), "0.9");

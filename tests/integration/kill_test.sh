@@ -1,0 +1,41 @@
+#!/bin/bash
+# kill_test.sh RANKS: a run is killed with -9 at random moments, GF_KILLS times (6), with a
+# checkpoint after every step so that many hit a save. Resuming always works, no checkpoint is
+# ever damaged, and the end has the bits of a run that was never interrupted.
+ranks=$1
+kills=${GF_KILLS:-6}
+. tests/integration/lib.sh
+make_job
+steps=$((60 + 20 * kills))
+
+train() {
+  on_ranks "$ranks" "$gftrain" --config=job.prototxt --deterministic --resume \
+    --set comm.timeout_s=60 --set checkpoint.interval_steps=1 --set solver.max_steps=$steps \
+    --set telemetry.display_interval=100 "$@"
+}
+
+train --set checkpoint.dir=whole >whole.log 2>&1 || fail "uninterrupted run"
+
+hit_saves=0 resumed=0
+for i in $(seq "$kills"); do
+  train --set checkpoint.dir=killed >"killed.$i.log" 2>&1 &
+  pid=$!
+  # Every third during the start, the others somewhere among steps and saves.
+  if [ $((i % 3)) != 0 ]; then
+    for _ in $(seq 2000); do
+      grep -q '^checkpoint' "killed.$i.log" && break
+      sleep 0.01
+    done
+  fi
+  sleep "0.$(printf '%03d' $((RANDOM % 300)))"
+  kill_job "$pid"
+  grep -q 'passed over' "killed.$i.log" && fail "a checkpoint was damaged"
+  grep -q 'training has ended' "killed.$i.log" && fail "too few steps for so many kills"
+  ls -d killed/.tmp-step-* >/dev/null 2>&1 && hit_saves=$((hit_saves + 1))
+  grep -q 'resuming from' "killed.$i.log" && resumed=$((resumed + 1))
+done
+train --set checkpoint.dir=killed >end.log 2>&1 || fail "the last run"
+grep -q 'passed over' end.log && fail "a checkpoint was damaged"
+same_weights whole/step-$(printf '%08d' $steps) killed/step-$(printf '%08d' $steps)
+ls -d killed/.tmp-* killed/.trash-* >/dev/null 2>&1 && fail "dead runs' files were not removed"
+echo "PASS: $kills kills, $hit_saves of them during a save, $resumed runs had resumed"

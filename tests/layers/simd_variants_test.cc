@@ -1,0 +1,100 @@
+// The kernels compiled for older processors give the results of the newest that this one runs.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "core/dtype.h"
+#include "core/random.h"
+#include "layers/cpu/dropout_kernels.h"
+#include "layers/cpu/eltwise_kernels.h"
+#include "layers/cpu/relu_kernels.h"
+#include "layers/cpu/softmax_kernels.h"
+
+namespace gf {
+namespace {
+
+constexpr int kCount = 1003;
+
+std::vector<float> Numbers(uint64_t seed) {
+  Random random(seed, 1);
+  std::vector<float> values(kCount);
+  for (float& value : values) value = 5 * random.Gaussian();
+  return values;
+}
+
+// The variants that this processor runs, oldest first.
+template <typename Table>
+std::vector<const Table*> Supported(const Table& baseline, const Table& avx2, const Table& avx512) {
+  std::vector<const Table*> tables = {&baseline};
+  if (BestIsa() != Isa::kBaseline) tables.push_back(&avx2);
+  if (BestIsa() == Isa::kAvx512) tables.push_back(&avx512);
+  return tables;
+}
+
+TEST(SimdVariants, DropoutKeepsTheSameElements) {
+  const std::vector<float> x = Numbers(1);
+  const DropoutStream stream = {0xfedcba9876543210u, 0x0123456789abcdefu, 7u << 20};
+  for (const DropoutKernels* table : Supported(Dropout_baseline, Dropout_avx2, Dropout_avx512)) {
+    std::vector<float> y(kCount);
+    std::vector<uint8_t> keep(kCount);
+    table->fp32.forward(x.data(), y.data(), keep.data(), 2, stream, 0, kCount);
+    for (int i = 0; i < kCount; ++i) {
+      const bool kept = Philox(stream.key, stream.stream, i / 4)[i % 4] >> 8 >= stream.threshold;
+      EXPECT_EQ(keep[i], kept) << i;
+      EXPECT_EQ(y[i], kept ? 2 * x[i] : 0) << i;
+    }
+  }
+}
+
+TEST(SimdVariants, SoftmaxIsItsFormula) {
+  const std::vector<float> x = Numbers(2);
+  double largest = x[0], sum = 0;
+  for (float value : x) largest = std::max<double>(largest, value);
+  for (float value : x) sum += std::exp(value - largest);
+  for (const SoftmaxKernels* table : Supported(Softmax_baseline, Softmax_avx2, Softmax_avx512)) {
+    const SoftmaxSpan span = {kCount, 1, 1};
+    SoftmaxSums sums;
+    std::vector<float> y(kCount);
+    table->fp32.sums(span, x.data(), &sums);
+    table->fp32.normalize(span, x.data(), sums, y.data());
+    for (int i = 0; i < kCount; ++i) {
+      const double expected = std::exp(x[i] - largest) / sum;
+      EXPECT_NEAR(y[i], expected, 2e-6 * expected + 1e-37) << i;
+    }
+  }
+}
+
+TEST(SimdVariants, SumsAndReluRoundAlike) {
+  std::vector<uint16_t> a, b;
+  for (float value : Numbers(3)) a.push_back(ToBF16(value));
+  for (float value : Numbers(4)) b.push_back(ToBF16(value));
+  std::vector<uint16_t> sum, relu;
+  for (int i = 0; i < kCount; ++i) {
+    const float value = FromBF16(a[i]) + FromBF16(b[i]);
+    sum.push_back(ToBF16(value < 0 ? 0 : value));
+    relu.push_back(ToBF16(FromBF16(a[i]) < 0 ? 0.25f * FromBF16(a[i]) : FromBF16(a[i])));
+  }
+  const void* bottoms[] = {a.data(), b.data()};
+  const float ones[] = {1, 1};
+  std::vector<uint16_t> y(kCount);
+  EltwiseCall call;
+  call.bottoms = bottoms;
+  call.count = 2;
+  call.coefficients = ones;
+  call.relu = true;
+  call.top = y.data();
+  for (const EltwiseKernels* table : Supported(Eltwise_baseline, Eltwise_avx2, Eltwise_avx512)) {
+    table->bf16.sum(call, 0, kCount);
+    EXPECT_EQ(y, sum);
+  }
+  for (const ReluKernels* table : Supported(Relu_baseline, Relu_avx2, Relu_avx512)) {
+    table->bf16.forward(a.data(), y.data(), 0.25f, 0, kCount);
+    EXPECT_EQ(y, relu);
+  }
+}
+
+}  // namespace
+}  // namespace gf

@@ -1,0 +1,110 @@
+// Runs a shipped network once on random parameters and a random batch and writes what
+// tests/golden/torch_reference.py needs to do the same, and the results:
+//   OUT/weights.safetensors, OUT/input.safetensors as that script describes them
+//   OUT/ours.safetensors     loss, logits, grad/<name>, state/<name> of a training step;
+//                            eval_logits (a TEST net on the training net's parameters),
+//                            eval_alone_logits (a TEST net of its own), both before that step
+
+#include <gflags/gflags.h>
+
+#include <cstdio>
+
+#include "solvers/safetensors.h"
+#include "tests/models/net_for_test.h"
+
+DEFINE_string(net, "", "name of a shipped network");
+DEFINE_int32(batch, 4, "images");
+DEFINE_int32(side, 0, "pixels of an image's side; 0 = what the net says");
+DEFINE_double(bias, 0, "middle of the biases of convolutions and inner products");
+DEFINE_double(gamma, 0.5, "middle of the batch norms' gammas");
+DEFINE_string(last_norm, "", "part of the names of the batch norms whose gamma is 0.1");
+DEFINE_string(out, ".", "folder");
+
+namespace gf {
+namespace {
+
+struct NamedTensor {
+  std::string name;
+  Shape shape;
+  std::vector<float> values;
+};
+
+void Write(const std::string& file, const std::vector<NamedTensor>& tensors,
+           const std::vector<int64_t>& labels = {}) {
+  std::vector<SafetensorsEntry> entries;
+  for (const NamedTensor& tensor : tensors) {
+    SafetensorsEntry entry;
+    entry.name = tensor.name;
+    entry.shape = tensor.shape;
+    entries.push_back(entry);
+  }
+  if (!labels.empty()) {
+    SafetensorsEntry entry;
+    entry.name = "label";
+    entry.dtype = "I64";
+    entry.shape = Shape{static_cast<int64_t>(labels.size())};
+    entries.push_back(entry);
+  }
+  SafetensorsWriter writer(FLAGS_out + "/" + file, entries, {});
+  for (const NamedTensor& tensor : tensors) {
+    writer.Write(tensor.values.data(), tensor.values.size() * sizeof(float));
+  }
+  if (!labels.empty()) writer.Write(labels.data(), labels.size() * sizeof(int64_t));
+  writer.Finish();
+}
+
+void Append(const std::string& prefix, const Values& values, const PoolLayout& layout,
+            std::vector<NamedTensor>* tensors) {
+  for (const PoolEntry& entry : layout.entries()) {
+    tensors->push_back({prefix + entry.name, entry.shape, values.at(entry.name)});
+  }
+}
+
+int Main(int argc, char** argv) {
+  const NetSource source = ShippedNet(FLAGS_net, FLAGS_batch, FLAGS_side);
+  const auto net = NewNet(source, TestOptions());
+  const ParameterStore& store = *net->parameters();
+  RandomParameters how;
+  how.bias = static_cast<float>(FLAGS_bias);
+  how.gamma = static_cast<float>(FLAGS_gamma);
+  how.last_norm = FLAGS_last_norm;
+  SetRandom(how, net->parameters().get());
+  const Batch batch = RandomBatch(net->input_shape(), net->classes());
+
+  std::vector<NamedTensor> weights;
+  Append("", Parameters(*net), store.layout(), &weights);
+  Append("", States(*net), store.state_layout(), &weights);
+  Write("weights.safetensors", weights);
+  const float* pixels = batch.images.as<float>();
+  Write("input.safetensors",
+        {{"data", net->input_shape(), {pixels, pixels + net->input_shape().count()}}},
+        batch.labels);
+
+  const Shape scores{net->input_shape()[0], net->classes()};
+  std::vector<NamedTensor> ours;
+  NetOptions options = TestOptions(TEST);
+  const auto alone = NewNet(source, options);
+  CopyParameters(*net, alone.get());
+  options.parameters = net->parameters();
+  const auto shared = NewNet(source, options);
+  ours.push_back({"eval_loss", {1}, {shared->Forward(batch)}});
+  ours.push_back({"eval_logits", scores, shared->Logits()});
+  alone->Forward(batch);
+  ours.push_back({"eval_alone_logits", scores, alone->Logits()});
+
+  ours.push_back({"loss", {1}, {net->Forward(batch)}});
+  ours.push_back({"logits", scores, net->Logits()});
+  net->Backward(1, nullptr);
+  Append("grad/", Gradients(*net), store.layout(), &ours);
+  Append("state/", States(*net), store.state_layout(), &ours);
+  Write("ours.safetensors", ours);
+  return 0;
+}
+
+}  // namespace
+}  // namespace gf
+
+int main(int argc, char** argv) {
+  gflags::ParseCommandLineFlags(&argc, &argv, true);
+  return gf::RunMain(&gf::Main, argc, argv);
+}

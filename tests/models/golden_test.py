@@ -1,0 +1,56 @@
+"""Loss, logits, gradients and statistics of one training step, and evaluation logits, of a shipped
+network on random parameters: ours against PyTorch's. See torch_reference.py for the metric."""
+
+import os
+import subprocess
+import sys
+import tempfile
+
+import numpy
+
+sys.path.insert(0, "tests/golden")
+import safetensors_io
+import torch_reference
+
+TOLERANCE = 1e-4
+
+
+def error(ours, expected, floor=0.0):
+    difference = numpy.linalg.norm(ours.astype("f8").ravel() - expected.ravel())
+    return difference / (numpy.linalg.norm(expected) + floor) if difference else 0.0
+
+
+def main():
+    dump, net, flags = sys.argv[1], sys.argv[2], sys.argv[3:]
+    with tempfile.TemporaryDirectory() as folder:
+        subprocess.run([dump, "--net=" + net, "--out=" + folder] + flags, check=True)
+        files = [safetensors_io.read(os.path.join(folder, name + ".safetensors"))
+                 for name in ("weights", "input", "ours")]
+    weights, batch, ours = files
+    train = torch_reference.compute(net, weights, batch["data"], batch["label"])
+    evaluated = torch_reference.compute(net, weights, batch["data"], batch["label"], mode="eval")
+
+    expected = dict(train)
+    expected["eval_loss"] = evaluated["loss"]
+    expected["eval_logits"] = expected["eval_alone_logits"] = evaluated["logits"]
+    if set(ours) != set(expected):
+        sys.exit(f"{net}: tensors differ: {sorted(set(ours) ^ set(expected))}")
+    whole = numpy.sqrt(sum(numpy.square(values.astype("f8")).sum()
+                           for name, values in train.items() if name.startswith("grad/")))
+    errors = {}
+    for name, values in expected.items():
+        if ours[name].shape != values.shape:
+            sys.exit(f"{net}: {name} is {ours[name].shape}, expected {values.shape}")
+        floor = 1e-4 * whole if name.startswith("grad/") else 0.0
+        errors[name] = error(ours[name], values, floor)
+    worst = sorted(errors, key=lambda name: -errors[name])
+    print(f"{net}: {len(errors)} tensors, whole gradient {whole:.4g}; worst:")
+    for name in worst[:5]:
+        print(f"  {errors[name]:.2e} {name}")
+    bad = [name for name in worst if not errors[name] <= TOLERANCE]
+    if bad:
+        sys.exit(f"{net}: {len(bad)} tensors differ by more than {TOLERANCE}: {bad[:20]}")
+
+
+if __name__ == "__main__":
+    main()

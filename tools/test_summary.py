@@ -1,0 +1,144 @@
+#!/usr/bin/env python3
+"""Says how a `bazel test` went, from its build events: what failed, what was skipped and why.
+
+The last line is "N passed, N failed, N skipped". What is counted are single tests: those of
+GoogleTest and of Python's unittest by their logs; any other test target counts as one. A test
+that several ranks run counts once. Exit code: 0 if nothing failed, else 1.
+"""
+import argparse
+import json
+import re
+import sys
+import urllib.parse
+
+PASSED, SKIPPED, FAILED = "passed", "skipped", "failed"
+RANK = {PASSED: 0, SKIPPED: 1, FAILED: 2}
+
+GTEST = re.compile(r"\[ {2,}(OK|SKIPPED|FAILED) +\] ([\w/.]+)(?:, where [^\n]*)? \(\d+ ms\)")
+GTEST_REASON = re.compile(r"^\S+:\d+: Skipped\n(.*)$", re.MULTILINE)
+UNITTEST = re.compile(r"^(\S+) \(([\w.]+)\)[^\n]* \.\.\. (ok|FAIL|ERROR|skipped[^\n]*)$",
+                      re.MULTILINE)
+SCRIPT_SKIP = re.compile(r"^SKIPPED\b:?\s*(.*)$", re.MULTILINE)
+
+
+class Outcome:
+    """The tests of one target: name -> (result, reason)."""
+
+    def __init__(self):
+        self.tests = {}
+
+    def add(self, name, result, reason=""):
+        old = self.tests.get(name)
+        if old is None or RANK[result] > RANK[old[0]]:
+            self.tests[name] = (result, reason)
+
+
+def outcome_of_log(text, succeeded):
+    """The tests that a log speaks of; one without a name if it speaks of none."""
+    outcome = Outcome()
+    start = 0
+    for match in GTEST.finditer(text):
+        result = {"OK": PASSED, "SKIPPED": SKIPPED, "FAILED": FAILED}[match.group(1)]
+        reason = ""
+        if result == SKIPPED:
+            reasons = GTEST_REASON.findall(text, start, match.start())
+            reason = reasons[-1] if reasons else ""
+        start = match.end()
+        outcome.add(match.group(2), result, reason)
+    for name, suite, word in UNITTEST.findall(text):
+        result = {"ok": PASSED, "FAIL": FAILED, "ERROR": FAILED}.get(word, SKIPPED)
+        outcome.add(suite + "." + name, result, word if result == SKIPPED else "")
+    if not outcome.tests:
+        skip = SCRIPT_SKIP.search(text)
+        if skip:
+            outcome.add("", SKIPPED, skip.group(1))
+        elif succeeded:
+            outcome.add("", PASSED)
+    if not succeeded and all(result != FAILED for result, _ in outcome.tests.values()):
+        outcome.add("", FAILED, "the target failed outside its tests")
+    return outcome
+
+
+def read_log(uri):
+    path = urllib.parse.unquote(urllib.parse.urlparse(uri).path)
+    try:
+        with open(path, errors="replace") as log:
+            return log.read()
+    except OSError:
+        return ""
+
+
+def read_events(lines):
+    """Build events -> {label: Outcome} of every test target."""
+    tests, logs, status, missing = set(), {}, {}, {}
+    for line in lines:
+        event = json.loads(line)
+        key = event.get("id", {})
+        if "targetConfigured" in key and event.get("configured", {}).get("testSize"):
+            tests.add(key["targetConfigured"]["label"])
+        elif "targetCompleted" in key:
+            label = key["targetCompleted"]["label"]
+            if event.get("aborted", {}).get("reason") == "SKIPPED":
+                missing[label] = (SKIPPED, "not for this configuration")
+            elif not event.get("completed", {}).get("success"):
+                missing[label] = (FAILED, "was not built")
+        elif "testResult" in key:
+            for output in event.get("testResult", {}).get("testActionOutput", []):
+                if output["name"] == "test.log":
+                    logs.setdefault(key["testResult"]["label"], []).append(output["uri"])
+        elif "testSummary" in key:
+            status[key["testSummary"]["label"]] = event["testSummary"]["overallStatus"]
+    outcomes = {}
+    for label in sorted(tests | set(status)):
+        if label in status:
+            text = "\n".join(read_log(uri) for uri in logs.get(label, []))
+            succeeded = status[label] in ("PASSED", "FLAKY")
+            outcomes[label] = outcome_of_log(text, succeeded)
+            if status[label] == "TIMEOUT":
+                outcomes[label].add("", FAILED, "ran out of time")
+        else:
+            outcomes[label] = Outcome()
+            outcomes[label].add("", *missing.get(label, (FAILED, "did not run")))
+    return outcomes
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("events", help="what --build_event_json_file wrote")
+    parser.add_argument("--bazel_exit_code", type=int, default=0)
+    parser.add_argument("--check", action="append", default=[], metavar="NAME=RESULT",
+                        help="a check that ran beside the tests: passed, failed or skipped")
+    arguments = parser.parse_args()
+    try:
+        with open(arguments.events) as events:
+            outcomes = read_events(events)
+    except (OSError, ValueError):
+        outcomes = {}
+    for check in arguments.check:
+        name, result = check.rsplit("=", 1)
+        outcomes[name] = Outcome()
+        outcomes[name].add("", result)
+
+    counts = {PASSED: 0, FAILED: 0, SKIPPED: 0}
+    for outcome in outcomes.values():
+        for result, _ in outcome.tests.values():
+            counts[result] += 1
+    # 3: tests failed; 4: there were none to run. Anything else is told nowhere above.
+    if arguments.bazel_exit_code not in (0, 3, 4) and counts[FAILED] == 0:
+        outcomes["bazel"] = Outcome()
+        outcomes["bazel"].add("", FAILED, "exit code %d" % arguments.bazel_exit_code)
+        counts[FAILED] += 1
+
+    print()
+    for wanted in (SKIPPED, FAILED):
+        for label, outcome in outcomes.items():
+            for name, (result, reason) in outcome.tests.items():
+                if result == wanted:
+                    print("%s  %s%s" % (wanted, label, " " + name if name else "")
+                          + (": " + reason if reason else ""))
+    print("%d passed, %d failed, %d skipped" % (counts[PASSED], counts[FAILED], counts[SKIPPED]))
+    return 1 if counts[FAILED] else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
