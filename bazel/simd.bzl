@@ -1,9 +1,9 @@
 """simd_library: one source compiled for several instruction sets, chosen at run time.
 
-Each source is compiled once per variant with GF_SIMD_VARIANT defined to its name; it puts
-everything into the namespace that GF_SIMD_NAMESPACE (core/simd.h) names and includes nothing
-but headers of declarations, so that no inline function of a header is compiled for
-instructions that the machine may lack.
+Each source is compiled once per variant with GF_SIMD_VARIANT defined to its name (core/simd.h).
+It keeps its functions in an anonymous namespace and includes nothing but headers of declarations
+and static functions, so that no inline function of a header is compiled for instructions that
+the machine may lack.
 """
 
 VARIANTS = {
