@@ -46,8 +46,8 @@ class Compiler {
 
   // Creates the layer, checks its counts and derives its shapes.
   void AddLayer(const GraphNode& node) {
-    const LayerParameter& p = node.param;
-    if (!LayerRegistry::Get().Has(p.type())) {
+    LayerParameter p = node.param;
+    if (p.type()[0] == '_' || !LayerRegistry::Get().Has(p.type())) {
       std::string names;
       for (const std::string& name : LayerRegistry::Get().Keys()) {
         if (name[0] != '_') names += (names.empty() ? "" : ", ") + name;
@@ -61,9 +61,18 @@ class Compiler {
                        spec.name(), "\") are not supported; remove param.name");
       }
     }
+    const bool is_loss = IsLoss(p);
+    // As in Caffe, a loss may leave out its top.
+    if (is_loss && p.top_size() == 0) {
+      p.add_top(StrCat(p.name(), by_name_.count(p.name()) ? " (loss)" : ""));
+    }
     CompiledOp op;
     op.layer =
         LayerRegistry::Get().Create("layer type", p.type(), p, options_.phase, node.location);
+    for (float weight : p.loss_weight()) {
+      if (weight == 0 || is_loss) continue;
+      op.layer->Fail("has loss_weight ", weight, " but is not a loss; remove it");
+    }
     CheckCount(*op.layer, "bottoms", p.bottom_size(), op.layer->MinBottoms(),
                op.layer->MaxBottoms());
     CheckCount(*op.layer, "tops", p.top_size(), op.layer->MinTops(), op.layer->MaxTops());
@@ -74,7 +83,6 @@ class Compiler {
       shapes.push_back(net_.blobs[op.bottoms.back()].desc.shape);
     }
     CheckBottomTypes(op);
-    CheckLossWeights(p, node.location, *op.layer);
     op.layer->SetUp(shapes);
     CHECK_EQ(static_cast<int>(op.layer->tops().size()), p.top_size()) << p.name();
     for (int i = 0; i < p.top_size(); ++i) {
@@ -110,17 +118,12 @@ class Compiler {
     }
   }
 
-  // Only a layer whose first top has a weight by itself can have a loss_weight.
-  void CheckLossWeights(const LayerParameter& p, const std::string& location,
-                        const Layer& layer) const {
-    LayerParameter bare = p;
-    bare.clear_loss_weight();
-    const auto unweighted =
-        LayerRegistry::Get().Create("layer type", p.type(), bare, options_.phase, location);
-    if (unweighted->LossWeight(0) != 0) return;
-    for (float weight : p.loss_weight()) {
-      if (weight != 0) layer.Fail("has loss_weight ", weight, " but is not a loss; remove it");
-    }
+  // A loss is a layer whose first top has a weight by itself.
+  bool IsLoss(LayerParameter p) const {
+    p.clear_loss_weight();
+    const auto layer =
+        LayerRegistry::Get().Create("layer type", p.type(), p, options_.phase, std::string());
+    return layer->LossWeight(0) != 0;
   }
 
   // Which blobs need a gradient (parameters lie before them) and which operations work in the

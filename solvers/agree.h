@@ -16,13 +16,11 @@ class AgreedError : public UserError {
 
 // Runs `body`, which must not communicate, on every rank. If it throws UserError on any, all
 // ranks throw AgreedError with the message, which names the ranks unless it is the same on all.
-void AgreeOnErrors(Communicator* comm, const std::string& label,
-                   const std::function<void()>& body);
+void AgreeOnErrors(Communicator* comm, const std::string& label, const std::function<void()>& body);
 
 // Runs `body`, which must not communicate, on rank 0 while the others wait, however long it
 // takes: the ranks exchange a sign of life now and then. A UserError of the body is thrown on
 // all ranks as AgreedError.
-void RunOnRankZero(Communicator* comm, const std::string& label,
-                   const std::function<void()>& body);
+void RunOnRankZero(Communicator* comm, const std::string& label, const std::function<void()>& body);
 
 }  // namespace gf

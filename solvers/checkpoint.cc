@@ -1,9 +1,9 @@
 #include "solvers/checkpoint.h"
 
-#include <cmath>
-
-#include <nlohmann/json.hpp>
 #include <xxhash.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
 
 #include "core/error.h"
 #include "data/file.h"
@@ -90,6 +90,7 @@ void WriteCheckpointFiles(const std::string& folder, const TrainingState& state,
   root["epoch"] = state.epoch;
   root["seed"] = state.seed;
   root["world"] = state.world;
+  root["threads"] = state.threads;
   root["solver"] = state.solver;
   root["net"] = state.net;
   root["config"] = state.config;
@@ -115,6 +116,7 @@ TrainingState VerifyCheckpoint(const std::string& folder) {
   state.epoch = Get<double>(root, "epoch", file);
   state.seed = Get<uint64_t>(root, "seed", file);
   state.world = static_cast<int>(Get<int64_t>(root, "world", file));
+  state.threads = static_cast<int>(Get<int64_t>(root, "threads", file));
   state.solver = Get<std::string>(root, "solver", file);
   state.net = Get<std::string>(root, "net", file);
   state.config = Get<std::string>(root, "config", file);
@@ -143,8 +145,9 @@ TrainingState LoadCheckpoint(const std::string& folder, const std::string& solve
   TrainingState state = VerifyCheckpoint(folder);
   if (solver != nullptr && state.solver != solver_type) {
     ThrowUserError(folder, ": was written by solver ", state.solver, ", but the config says ",
-                   solver_type, ": set solver.type, or start from its weights alone with --weights=",
-                   folder, "/", kWeightsFile);
+                   solver_type,
+                   ": set solver.type, or start from its weights alone with --weights=", folder,
+                   "/", kWeightsFile);
   }
   LoadWeights(folder + "/" + kWeightsFile, store);
   if (solver != nullptr) {

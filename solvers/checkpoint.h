@@ -16,6 +16,7 @@ struct TrainingState {
   double epoch = 0;      // passes over the data done
   uint64_t seed = 0;
   int world = 1;
+  int threads = 1;     // compute threads of rank 0; sums may be rounded differently with others
   std::string solver;  // its registered name
   std::string net;     // the net's name
   std::string config;  // the resolved config as text

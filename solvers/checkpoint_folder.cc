@@ -1,6 +1,7 @@
 #include "solvers/checkpoint_folder.h"
 
 #include <fcntl.h>
+#include <glog/logging.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -10,8 +11,6 @@
 #include <chrono>
 #include <cstdio>
 #include <thread>
-
-#include <glog/logging.h>
 
 #include "core/error.h"
 #include "core/telemetry.h"
@@ -55,8 +54,7 @@ int Lock(const std::string& folder, double patience_s) {
   if (fd < 0) {
     ThrowUserError("checkpoint.dir: cannot write to ", folder, ": ", ExplainErrno(errno));
   }
-  const auto give_up =
-      std::chrono::steady_clock::now() + std::chrono::duration<double>(patience_s);
+  const auto give_up = std::chrono::steady_clock::now() + std::chrono::duration<double>(patience_s);
   while (flock(fd, LOCK_EX | LOCK_NB) != 0) {
     if (errno != EWOULDBLOCK && errno != EINTR) {
       close(fd);
@@ -74,8 +72,7 @@ int Lock(const std::string& folder, double patience_s) {
 
 }  // namespace
 
-CheckpointFolder::CheckpointFolder(const std::string& path, int keep)
-    : path_(path), keep_(keep) {}
+CheckpointFolder::CheckpointFolder(const std::string& path, int keep) : path_(path), keep_(keep) {}
 
 CheckpointFolder::~CheckpointFolder() {
   if (lock_ >= 0) close(lock_);
@@ -167,9 +164,8 @@ std::vector<FoundCheckpoint> ListCheckpoints(const std::string& folder) {
     const int64_t step = StepOf(name);
     if (step >= 0) found.push_back({folder + "/" + name, step});
   }
-  std::sort(found.begin(), found.end(), [](const FoundCheckpoint& a, const FoundCheckpoint& b) {
-    return a.step < b.step;
-  });
+  std::sort(found.begin(), found.end(),
+            [](const FoundCheckpoint& a, const FoundCheckpoint& b) { return a.step < b.step; });
   return found;
 }
 

@@ -28,8 +28,7 @@ class CheckpointFolder {
 
   // Writes a checkpoint and returns its folder; then removes the oldest beyond `keep`.
   // Throws UserError, with older checkpoints untouched and nothing left behind.
-  std::string Write(const TrainingState& state, const ParameterStore& store,
-                    const Solver& solver);
+  std::string Write(const TrainingState& state, const ParameterStore& store, const Solver& solver);
 
  private:
   void Prune(int64_t newest_step);

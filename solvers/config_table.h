@@ -1,10 +1,10 @@
 #pragma once
 
+#include <google/protobuf/message.h>
+
 #include <string>
 #include <utility>
 #include <vector>
-
-#include <google/protobuf/message.h>
 
 namespace gf {
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-
 #include <nlohmann/json.hpp>
 
 #include "core/error.h"
@@ -36,11 +35,10 @@ double ClassShare(const Tally& tally, int64_t i) {
 void PrintEvaluation(const EvaluationReport& report, bool per_class, FILE* out) {
   const Tally& tally = report.tally;
   char text[64];
-  std::vector<std::pair<std::string, std::string>> rows = {
-      {"weights", report.weights},
-      {"data", report.data},
-      {"images", WithCommas(tally.images())},
-      {"top-1", Percent(tally.top1())}};
+  std::vector<std::pair<std::string, std::string>> rows = {{"weights", report.weights},
+                                                           {"data", report.data},
+                                                           {"images", WithCommas(tally.images())},
+                                                           {"top-1", Percent(tally.top1())}};
   if (tally.classes() > 5) rows.emplace_back("top-5", Percent(tally.top5()));
   std::snprintf(text, sizeof(text), "%.5f", tally.loss());
   rows.emplace_back("loss", text);

@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
+#include <xxhash.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -11,8 +12,6 @@
 #include <cstring>
 #include <filesystem>
 #include <system_error>
-
-#include <xxhash.h>
 
 #include "core/error.h"
 

@@ -17,8 +17,8 @@ JobOptions MakeJobOptions(const JobConfig& config, bool deterministic, int threa
 }
 
 DataAndNet BuildDataAndNet(const DataConfig& data, const NetSource& source, Phase phase,
-                           const JobOptions& options,
-                           std::shared_ptr<ParameterStore> parameters, Device* device) {
+                           const JobOptions& options, std::shared_ptr<ParameterStore> parameters,
+                           Device* device) {
   LoaderOptions loader;
   loader.mode = phase == TRAIN ? LoaderOptions::kTrain : LoaderOptions::kEvaluate;
   loader.seed = options.seed;
@@ -39,7 +39,8 @@ DataAndNet BuildDataAndNet(const DataConfig& data, const NetSource& source, Phas
   result.net = std::make_unique<Net>(source, net, device);
   if (result.net->classes() == 0) {
     ThrowUserError(source.file, ": the net has no SoftmaxWithLoss or Softmax in phase ",
-                   Phase_Name(phase), ": there is nothing to ", phase == TRAIN ? "train" : "evaluate");
+                   Phase_Name(phase), ": there is nothing to ",
+                   phase == TRAIN ? "train" : "evaluate");
   }
   if (result.loader->classes() > result.net->classes()) {
     // With the number of classes the loader checks each label and names the sample.
@@ -54,15 +55,15 @@ Job BuildJob(const JobConfig& config, const JobOptions& options) {
   Job job;
   job.device = DeviceRegistry::Get().Create("device", config.device(), options.threads);
   job.source = ReadNet(config.net());
-  job.train = BuildDataAndNet(config.train_data(), job.source, TRAIN, options, nullptr,
-                              job.device.get());
+  job.train =
+      BuildDataAndNet(config.train_data(), job.source, TRAIN, options, nullptr, job.device.get());
   job.store = job.train.net->parameters().get();
   if (config.has_validation_data()) {
     job.validation = BuildDataAndNet(config.validation_data(), job.source, TEST, options,
                                      job.train.net->parameters(), job.device.get());
   }
-  job.solver = SolverRegistry::Get().Create("solver.type", config.solver().type(),
-                                            config.solver(), job.store);
+  job.solver = SolverRegistry::Get().Create("solver.type", config.solver().type(), config.solver(),
+                                            job.store);
   job.train.net->InitParameters();
   return job;
 }

@@ -34,8 +34,8 @@ JobOptions MakeJobOptions(const JobConfig& config, bool deterministic, int threa
 // job's other net, or null. Labels that the net cannot tell apart are a UserError that names
 // the sample.
 DataAndNet BuildDataAndNet(const DataConfig& data, const NetSource& source, Phase phase,
-                           const JobOptions& options,
-                           std::shared_ptr<ParameterStore> parameters, Device* device);
+                           const JobOptions& options, std::shared_ptr<ParameterStore> parameters,
+                           Device* device);
 
 // All that a training job consists of, on one rank.
 struct Job {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/error.h"
+
 namespace gf {
 
 int64_t StepsOfEpochs(double epochs, double steps_per_epoch) {
@@ -15,6 +17,11 @@ LearningRate::LearningRate(const SolverConfig& config, double steps_per_epoch) :
   warmup_steps_ = config.warmup_epochs() > 0
                       ? StepsOfEpochs(config.warmup_epochs(), steps_per_epoch)
                       : config.warmup_steps();
+  if (warmup_steps_ > 0 && warmup_steps_ >= max_steps_) {
+    ThrowUserError("solver.warmup_steps: a warm-up of ", warmup_steps_,
+                   " steps does not fit into a training of ", max_steps_,
+                   ": shorten it, or set solver.warmup_steps and solver.warmup_epochs to 0");
+  }
 }
 
 double LearningRate::Policy(int64_t step) const {

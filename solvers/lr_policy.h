@@ -10,7 +10,8 @@ namespace gf {
 class LearningRate {
  public:
   // `config` as ReadJobConfig checked it. `steps_per_epoch`: steps that one pass over the
-  // training data takes on all ranks; may be fractional.
+  // training data takes on all ranks; may be fractional. Throws UserError if the warm-up is
+  // not shorter than training.
   LearningRate(const SolverConfig& config, double steps_per_epoch);
 
   // The rate of a step, 0 <= step. During warm-up it rises linearly from warmup_lr at step 0

@@ -11,9 +11,7 @@ void Meter::Step(double loss, double data_wait_s, double comm_s) {
   comm_s_ += comm_s;
 }
 
-void Meter::Pause() {
-  running_s_ += std::chrono::duration<double>(Clock::now() - since_).count();
-}
+void Meter::Pause() { running_s_ += std::chrono::duration<double>(Clock::now() - since_).count(); }
 
 void Meter::Resume() { since_ = Clock::now(); }
 

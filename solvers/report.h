@@ -19,9 +19,9 @@ struct TrainRecord {
   double epoch = 0;
   double loss = 0;  // mean over steps and ranks
   double lr = 0;
-  double images_per_s = 0;        // of all ranks
-  double data_wait = 0;           // share of the time that rank 0 waited for data
-  double comm_ms = 0;             // exposed communication per step
+  double images_per_s = 0;  // of all ranks
+  double data_wait = 0;     // share of the time that rank 0 waited for data
+  double comm_ms = 0;       // exposed communication per step
   double eta_s = 0;
 };
 

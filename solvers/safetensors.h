@@ -14,8 +14,8 @@ namespace gf {
 // One tensor of a safetensors file (github.com/huggingface/safetensors, "Format").
 struct SafetensorsEntry {
   std::string name;
-  std::string dtype = "F32";  // F64 F32 F16 BF16 I64 I32 I16 I8 U8 BOOL
-  Shape shape;                // row-major; rank 0 = one value
+  std::string dtype = "F32";    // F64 F32 F16 BF16 I64 I32 I16 I8 U8 BOOL
+  Shape shape;                  // row-major; rank 0 = one value
   uint64_t begin = 0, end = 0;  // bytes from the start of the data
 
   int64_t count() const { return shape.count(); }

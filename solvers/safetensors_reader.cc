@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-
 #include <nlohmann/json.hpp>
 
 #include "core/dtype.h"
@@ -154,9 +153,8 @@ void SafetensorsReader::ParseHeader(const std::string& header, uint64_t data_byt
     }
     const auto dtype = value.find("dtype"), shape = value.find("shape");
     const auto offsets = value.find("data_offsets");
-    if (dtype == value.end() || !dtype->is_string() || shape == value.end() ||
-        !shape->is_array() || offsets == value.end() || !offsets->is_array() ||
-        offsets->size() != 2) {
+    if (dtype == value.end() || !dtype->is_string() || shape == value.end() || !shape->is_array() ||
+        offsets == value.end() || !offsets->is_array() || offsets->size() != 2) {
       Fail(StrCat("\"", name, "\" lacks a proper dtype, shape or data_offsets"));
     }
     SafetensorsEntry entry;
@@ -201,9 +199,8 @@ void SafetensorsReader::CheckCoverage(uint64_t data_bytes) {
   for (size_t i = 0; i < entries_.size(); ++i) {
     const SafetensorsEntry& entry = entries_[i];
     if (entry.begin != position) {
-      Fail(StrCat("\"", entry.name, "\" begins at byte ", entry.begin,
-                  " of the data, expected ", position,
-                  entry.begin < position ? " (tensors overlap)" : " (there is a gap)"));
+      Fail(StrCat("\"", entry.name, "\" begins at byte ", entry.begin, " of the data, expected ",
+                  position, entry.begin < position ? " (tensors overlap)" : " (there is a gap)"));
     }
     position = entry.end;
     index_[entry.name] = i;

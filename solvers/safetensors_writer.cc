@@ -1,12 +1,12 @@
 #include <glog/logging.h>
+
 #include <nlohmann/json.hpp>
 
 #include "solvers/safetensors.h"
 
 namespace gf {
 
-SafetensorsWriter::SafetensorsWriter(const std::string& path,
-                                     std::vector<SafetensorsEntry> entries,
+SafetensorsWriter::SafetensorsWriter(const std::string& path, std::vector<SafetensorsEntry> entries,
                                      const std::map<std::string, std::string>& metadata)
     : entries_(std::move(entries)), file_(path) {
   nlohmann::ordered_json header = nlohmann::ordered_json::object();

@@ -1,6 +1,6 @@
-#include <cmath>
-
 #include <glog/logging.h>
+
+#include <cmath>
 
 #include "core/error.h"
 #include "solvers/pool_ranges.h"

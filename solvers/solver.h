@@ -27,11 +27,10 @@ class Solver {
 
 using SolverRegistry = Registry<Solver, const SolverConfig&, ParameterStore*>;
 
-#define GF_REGISTER_SOLVER(name, type)                                            \
+#define GF_REGISTER_SOLVER(name, type)                                                  \
   static const bool GF_CONCAT(registered_, __LINE__) = ::gf::SolverRegistry::Get().Add( \
-      name, [](const ::gf::SolverConfig& config, ::gf::ParameterStore* store)     \
-                -> std::unique_ptr<::gf::Solver> {                                \
-        return std::make_unique<type>(config, store);                             \
-      })
+      name,                                                                             \
+      [](const ::gf::SolverConfig& config, ::gf::ParameterStore* store)                 \
+          -> std::unique_ptr<::gf::Solver> { return std::make_unique<type>(config, store); })
 
 }  // namespace gf

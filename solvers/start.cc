@@ -1,11 +1,11 @@
 #include "solvers/start.h"
 
-#include <algorithm>
-#include <cstring>
-
 #include <dnnl.h>
 #include <glog/logging.h>
 #include <xxhash.h>
+
+#include <algorithm>
+#include <cstring>
 
 #include "comm/consistency.h"
 #include "core/config.h"
@@ -43,12 +43,25 @@ void BroadcastState(TrainingState* state, Communicator* comm) {
   state->position = numbers[1];
 }
 
+// A difference is known to all ranks: one of them prints it.
+void CheckSame(Communicator* comm, const Items& items) {
+  try {
+    CheckSameOnAllRanks(comm, items);
+  } catch (const UserError& e) {
+    throw AgreedError(e.what());
+  }
+}
+
 // Says what has changed since the checkpoint, apart from what does not matter.
-void NoteChanges(const TrainingState& state, const JobConfig& config, int world,
+void NoteChanges(const TrainingState& state, const JobConfig& config, int world, int threads,
                  const std::function<void(const std::string&)>& note) {
   if (state.world != world) {
     note(StrCat("resuming on ", world, " ranks what ran on ", state.world,
                 ": the data go on where they stopped, but the batches differ"));
+  }
+  if (state.threads != threads) {
+    note(StrCat("resuming with ", threads, " compute threads what ran with ", state.threads,
+                ": the last bits may differ"));
   }
   JobConfig old_config;
   try {
@@ -94,7 +107,7 @@ void CheckSameConfig(const JobConfig& config, Communicator* comm) {
   items.emplace_back("the version of oneDNN", StrCat(version->major, ".", version->minor, ".",
                                                      version->patch, " ", version->hash));
   items.emplace_back("the program", HashName(DigestFile("/proc/self/exe").hash));
-  CheckSameOnAllRanks(comm, items);
+  CheckSame(comm, items);
 }
 
 void CheckSameNet(const Job& job, Communicator* comm) {
@@ -103,30 +116,30 @@ void CheckSameNet(const Job& job, Communicator* comm) {
   for (const PoolLayout* layout : {&job.store->layout(), &job.store->state_layout()}) {
     int index = 0;
     for (const PoolEntry& entry : layout->entries()) {
-      items.emplace_back("parameter " + entry.name,
-                         StrCat("number ", index++, ", ", entry.shape.ToString(), " ",
-                                entry.layout.Name(), ", lr_mult ", entry.lr_mult,
-                                ", decay_mult ", entry.decay_mult));
+      items.emplace_back(
+          "parameter " + entry.name,
+          StrCat("number ", index++, ", ", entry.shape.ToString(), " ", entry.layout.Name(),
+                 ", lr_mult ", entry.lr_mult, ", decay_mult ", entry.decay_mult));
     }
   }
   const Tensor& master = job.store->master();
   items.emplace_back("the checksum of the weights",
                      HashName(XXH3_64bits(master.data, master.desc.bytes())));
   items.emplace_back("the number of images", StrCat(job.train.loader->size()));
-  CheckSameOnAllRanks(comm, items);
+  CheckSame(comm, items);
 }
 
 TrainingState LoadStart(const JobConfig& config, const StartOptions& options, const Job& job,
-                        Communicator* comm,
-                        const std::function<void(const std::string&)>& note) {
+                        Communicator* comm, const std::function<void(const std::string&)>& note) {
   TrainingState state;
   bool loaded = false;
   RunOnRankZero(comm, "reading the checkpoint", [&] {
     std::string path = options.resume;
     if (path == "latest") {
       if (config.checkpoint().dir().empty()) {
-        ThrowUserError("--resume: checkpoint.dir is not set: set it, or name a checkpoint with "
-                       "--resume=FOLDER");
+        ThrowUserError(
+            "--resume: checkpoint.dir is not set: set it, or name a checkpoint with "
+            "--resume=FOLDER");
       }
       path = LatestValidCheckpoint(config.checkpoint().dir(), note);
       if (path.empty()) {
@@ -134,12 +147,13 @@ TrainingState LoadStart(const JobConfig& config, const StartOptions& options, co
                     ": starting from scratch"));
       }
     } else if (!path.empty() && !IsFolder(path)) {
-      ThrowUserError("--resume: ", path, " is not a folder: name a checkpoint, "
+      ThrowUserError("--resume: ", path,
+                     " is not a folder: name a checkpoint, "
                      "e.g. DIR/step-00001000");
     }
     if (!path.empty()) {
       state = LoadCheckpoint(path, config.solver().type(), job.store, job.solver.get());
-      NoteChanges(state, config, comm->size(), note);
+      NoteChanges(state, config, comm->size(), options.threads, note);
       note(StrCat("resuming from ", path, ", step ", state.step));
       loaded = true;
     } else if (!options.weights.empty()) {
@@ -170,11 +184,11 @@ std::string LoadEvaluationWeights(const JobConfig& config, const std::string& pa
     if (source.empty()) {
       const std::string& folder = config.checkpoint().dir();
       if (folder.empty()) {
-        ThrowUserError("--checkpoint is missing and checkpoint.dir is not set: name a checkpoint's "
-                       "folder or a safetensors file");
+        ThrowUserError(
+            "--checkpoint is missing and checkpoint.dir is not set: name a checkpoint's "
+            "folder or a safetensors file");
       }
-      source = LatestValidCheckpoint(
-          folder, [](const std::string& text) { LOG(WARNING) << text; });
+      source = LatestValidCheckpoint(folder, [](const std::string& text) { LOG(WARNING) << text; });
       if (source.empty()) {
         ThrowUserError("checkpoint.dir: no valid checkpoint in ", folder,
                        ": train first, or name one with --checkpoint");

@@ -16,6 +16,7 @@ struct StartOptions {
   std::string resume;
   // A safetensors file.
   std::string weights;
+  int threads = 1;  // compute threads of this rank
 };
 
 // Checks that all ranks have the same config and program before anything large is built.
@@ -28,8 +29,7 @@ void CheckSameNet(const Job& job, Communicator* comm);
 // Fills the pools of all ranks from what rank 0 reads, and returns where training stands.
 // `note` gets remarks for people (on rank 0). Throws UserError on all ranks.
 TrainingState LoadStart(const JobConfig& config, const StartOptions& options, const Job& job,
-                        Communicator* comm,
-                        const std::function<void(const std::string&)>& note);
+                        Communicator* comm, const std::function<void(const std::string&)>& note);
 
 // Fills the parameters and states of an evaluation net on all ranks from `path`, a checkpoint's
 // folder or a safetensors file; "" = the last valid checkpoint of checkpoint.dir. Returns what

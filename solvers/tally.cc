@@ -1,9 +1,9 @@
 #include "solvers/tally.h"
 
+#include <glog/logging.h>
+
 #include <algorithm>
 #include <cmath>
-
-#include <glog/logging.h>
 
 namespace gf {
 

@@ -57,7 +57,7 @@ class Trainer {
   const JobConfig config_;
   const TrainOptions options_;
   Communicator* const comm_;
-  Report report_;
+  std::unique_ptr<Report> report_;
   Job job_;
   int64_t images_ = 0, images_per_step_ = 0;
   double steps_per_epoch_ = 0;
@@ -76,39 +76,40 @@ class Trainer {
 };
 
 Trainer::Trainer(const JobConfig& config, const TrainOptions& options, Communicator* comm)
-    : config_(config),
-      options_(options),
-      comm_(comm),
-      report_(config.telemetry(), comm->rank() == 0) {
+    : config_(config), options_(options), comm_(comm) {
   CheckSameConfig(config, comm);
+  AgreeOnErrors(comm, "opening the log",
+                [&] { report_ = std::make_unique<Report>(config.telemetry(), comm->rank() == 0); });
   const JobOptions job_options =
-      MakeJobOptions(config, options.deterministic, options.threads, *comm);
+      MakeJobOptions(config, options.deterministic, options.start.threads, *comm);
   AgreeOnErrors(comm, "building the net", [&] { job_ = BuildJob(config, job_options); });
 
   images_ = job_.train.loader->size();
   images_per_step_ =
       int64_t{config.train_data().batch_size()} * config.solver().iter_size() * comm->size();
   steps_per_epoch_ = static_cast<double>(images_) / static_cast<double>(images_per_step_);
-  rate_ = std::make_unique<LearningRate>(config.solver(), steps_per_epoch_);
+  AgreeOnErrors(comm, "preparing the loop", [&] {
+    rate_ = std::make_unique<LearningRate>(config.solver(), steps_per_epoch_);
+    flow_ = NewGradientFlow("PER_TENSOR", job_.store->layout(), job_.store->gradient(), comm);
+    if (config.solver().iter_size() > 1) accumulator_ = std::make_unique<Accumulator>(job_.store);
+  });
+  statistics_ = std::make_unique<StatisticsMean>(job_.store, comm, options.deterministic);
   last_step_ = rate_->max_steps();
   if (options.stop_step > 0) last_step_ = std::min(last_step_, options.stop_step);
-  flow_ = NewGradientFlow("PER_TENSOR", job_.store->layout(), job_.store->gradient(), comm);
-  statistics_ = std::make_unique<StatisticsMean>(job_.store, comm, options.deterministic);
-  if (config.solver().iter_size() > 1) accumulator_ = std::make_unique<Accumulator>(job_.store);
 
   Announce(job_options);
   if (!config.checkpoint().dir().empty()) {
-    checkpoints_ = std::make_unique<CheckpointFolder>(config.checkpoint().dir(),
-                                                      config.checkpoint().keep());
-    RunOnRankZero(comm, "preparing the checkpoints' folder", [&] {
-      checkpoints_->Prepare(CheckpointBytes(*job_.store, *job_.solver));
-    });
+    checkpoints_ =
+        std::make_unique<CheckpointFolder>(config.checkpoint().dir(), config.checkpoint().keep());
+    RunOnRankZero(comm, "preparing the checkpoints' folder",
+                  [&] { checkpoints_->Prepare(CheckpointBytes(*job_.store, *job_.solver)); });
   }
   state_ = LoadStart(config, options.start, job_, comm,
-                     [&](const std::string& text) { report_.Note(text); });
+                     [&](const std::string& text) { report_->Note(text); });
   CheckSameNet(job_, comm);
   state_.seed = config.seed();
   state_.world = comm->size();
+  state_.threads = options.start.threads;
   state_.solver = config.solver().type();
   state_.net = job_.train.net->name();
   state_.config = config.DebugString();
@@ -126,8 +127,8 @@ void Trainer::Announce(const JobOptions& job_options) {
   hosts.erase(std::unique(hosts.begin(), hosts.end()), hosts.end());
   const Net& net = *job_.train.net;
   rows.emplace_back("deterministic", options_.deterministic ? "yes" : "no");
-  rows.emplace_back("ranks", StrCat(comm_->size(), " on ", hosts.size(),
-                                    hosts.size() == 1 ? " host" : " hosts"));
+  rows.emplace_back(
+      "ranks", StrCat(comm_->size(), " on ", hosts.size(), hosts.size() == 1 ? " host" : " hosts"));
   rows.emplace_back("processor", job_.device->Description());
   rows.emplace_back("training data", job_.train.loader->Describe());
   if (job_.validation.loader) {
@@ -136,9 +137,8 @@ void Trainer::Announce(const JobOptions& job_options) {
   rows.emplace_back("decoding threads per rank", StrCat(job_.train.loader->workers()));
   rows.emplace_back("network", StrCat(net.name(), ", input ", net.input_shape().ToString(), ", ",
                                       net.classes(), " classes"));
-  rows.emplace_back("parameters", StrCat(WithCommas(job_.store->layout().parameter_count()),
-                                         " in ", job_.store->layout().entries().size(),
-                                         " tensors"));
+  rows.emplace_back("parameters", StrCat(WithCommas(job_.store->layout().parameter_count()), " in ",
+                                         job_.store->layout().entries().size(), " tensors"));
   rows.emplace_back("memory of activations",
                     StrCat(HumanBytes(static_cast<double>(net.arena_bytes())), " per rank"));
   rows.emplace_back("images per step", WithCommas(images_per_step_));
@@ -148,7 +148,7 @@ void Trainer::Announce(const JobOptions& job_options) {
   if (last_step_ < rate_->max_steps()) {
     rows.emplace_back("stops after step", WithCommas(last_step_));
   }
-  report_.Start(rows);
+  report_->Start(rows);
 }
 
 StepOutcome Trainer::Step(double lr) {
@@ -192,8 +192,7 @@ StepOutcome Trainer::Step(double lr) {
 
 StepOutcome Trainer::Exchange(double loss) {
   const bool finite = std::isfinite(loss);
-  double values[4] = {finite ? loss : 0, finite ? 0.0 : 1.0,
-                      signals_.stop_requested() ? 1.0 : 0.0,
+  double values[4] = {finite ? loss : 0, finite ? 0.0 : 1.0, signals_.stop_requested() ? 1.0 : 0.0,
                       signals_.checkpoint_requested() ? 1.0 : 0.0};
   comm_->AllReduce(values, 4, ReduceOp::kSum, StrCat("loss of step ", state_.step));
   StepOutcome outcome;
@@ -217,7 +216,7 @@ void Trainer::Validate() {
   statistics_->Take();
   const auto start = Clock::now();
   const Tally tally = Evaluate(job_.validation.net.get(), job_.validation.loader.get(), comm_);
-  report_.Validation(state_.step, state_.epoch, tally, SecondsSince(start));
+  report_->Validation(state_.step, state_.epoch, tally, SecondsSince(start));
   validated_step_ = state_.step;
   meter_.Resume();
 }
@@ -228,10 +227,9 @@ void Trainer::Save() {
   statistics_->Take();
   const auto start = Clock::now();
   std::string path;
-  RunOnRankZero(comm_, StrCat("checkpoint of step ", state_.step), [&] {
-    path = checkpoints_->Write(state_, *job_.store, *job_.solver);
-  });
-  report_.Checkpoint(state_.step, path, SecondsSince(start));
+  RunOnRankZero(comm_, StrCat("checkpoint of step ", state_.step),
+                [&] { path = checkpoints_->Write(state_, *job_.store, *job_.solver); });
+  report_->Checkpoint(state_.step, path, SecondsSince(start));
   saved_step_ = state_.step;
   meter_.Resume();
 }
@@ -243,7 +241,7 @@ void Trainer::Show(double lr) {
   record.epoch = state_.epoch;
   record.lr = lr;
   meter_.Close(images_per_step_, &record);
-  report_.Train(record);
+  report_->Train(record);
 }
 
 void Trainer::Run() {
@@ -267,12 +265,12 @@ void Trainer::Run() {
   Save();
   if (!stopped) Validate();
   if (const int64_t skipped = job_.train.loader->skipped()) {
-    report_.Note(StrCat(WithCommas(skipped), " damaged samples were left out (on_error: SKIP)"));
+    report_->Note(StrCat("damaged samples left out (on_error: SKIP): ", WithCommas(skipped)));
   }
   if (stopped && !checkpoints_) {
-    report_.Note("no checkpoint was written: checkpoint.dir is not set");
+    report_->Note("no checkpoint was written: checkpoint.dir is not set");
   }
-  report_.End(state_.step, state_.epoch, stopped ? "stopped by a signal" : "training has ended");
+  report_->End(state_.step, state_.epoch, stopped ? "stopped by a signal" : "training has ended");
 }
 
 }  // namespace

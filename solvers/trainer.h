@@ -18,7 +18,6 @@ struct TrainOptions {
   // Training ends after this step (0 = where the config says); the learning rate follows the
   // config's length all the same.
   int64_t stop_step = 0;
-  int threads = 1;  // compute threads of this rank
 };
 
 // Trains a net on all ranks of `comm`: the loop. Returns at the end of training, and when a

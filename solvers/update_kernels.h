@@ -8,10 +8,10 @@ namespace gf {
 
 // The constants of one SGD update of a range.
 struct SgdFactors {
-  float rate = 0;      // learning rate of these parameters
+  float rate = 0;  // learning rate of these parameters
   float momentum = 0;
-  float decay = 0;     // weight decay of these parameters
-  float scale = 1;     // the gradient is multiplied by it first
+  float decay = 0;  // weight decay of these parameters
+  float scale = 1;  // the gradient is multiplied by it first
 };
 
 // Inner loops over ranges of pools of n elements; one thread. BF16 as uint16_t.

@@ -111,17 +111,17 @@ void PrintMemory(const Net& net, Phase phase, FILE* out) {
                                 : HumanBytes(static_cast<double>(pool.desc.bytes()));
   };
   const bool own_compute = store.compute().data != store.master().data;
-  PrintTable({{"parameters", StrCat(WithCommas(store.layout().parameter_count()), " in ",
-                                    store.layout().entries().size(), " tensors")},
-              {"states", WithCommas(store.state_layout().parameter_count())},
-              {"activations", StrCat(HumanBytes(static_cast<double>(net.arena_bytes())), " (",
-                                     HumanBytes(static_cast<double>(
-                                         net.arena_bytes_without_reuse())),
-                                     " without reuse)")},
-              {"master weights", megabytes(store.master())},
-              {"compute weights", own_compute ? megabytes(store.compute()) : "the master weights"},
-              {"gradients", phase == TRAIN ? megabytes(store.gradient()) : "none"}},
-             out);
+  PrintTable(
+      {{"parameters", StrCat(WithCommas(store.layout().parameter_count()), " in ",
+                             store.layout().entries().size(), " tensors")},
+       {"states", WithCommas(store.state_layout().parameter_count())},
+       {"activations", StrCat(HumanBytes(static_cast<double>(net.arena_bytes())), " (",
+                              HumanBytes(static_cast<double>(net.arena_bytes_without_reuse())),
+                              " without reuse)")},
+       {"master weights", megabytes(store.master())},
+       {"compute weights", own_compute ? megabytes(store.compute()) : "the master weights"},
+       {"gradients", phase == TRAIN ? megabytes(store.gradient()) : "none"}},
+      out);
 }
 
 void PrintPool(const PoolLayout& layout, FILE* out) {
@@ -189,8 +189,7 @@ void DryRun(const JobConfig* config, const DryRunOptions& options, Communicator*
   const Net net(ReadNet(file), net_options, device.get());
   if (comm->rank() != 0) return;
   std::fprintf(out, "%s (%s), phase %s, %s, %s\n\n", net.name().c_str(), file.c_str(),
-               options.phase.c_str(), Name(net_options.compute),
-               device->Description().c_str());
+               options.phase.c_str(), Name(net_options.compute), device->Description().c_str());
   PrintLayers(net, out);
   std::fprintf(out, "\n");
   PrintMemory(net, net_options.phase, out);

@@ -1,9 +1,9 @@
 #include "tools/flags.h"
 
+#include <gflags/gflags.h>
+
 #include <algorithm>
 #include <cstdio>
-
-#include <gflags/gflags.h>
 
 #include "core/error.h"
 #include "core/nearest.h"

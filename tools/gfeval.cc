@@ -1,20 +1,20 @@
 // Evaluates a network: gfeval --help.
+#include <gflags/gflags.h>
+
 #include <chrono>
 #include <cstdio>
 #include <exception>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
-
-#include <gflags/gflags.h>
-#include <nlohmann/json.hpp>
 
 #include "core/config.h"
 #include "core/error.h"
 #include "core/telemetry.h"
 #include "solvers/agree.h"
-#include "solvers/evaluator.h"
 #include "solvers/evaluation_report.h"
+#include "solvers/evaluator.h"
 #include "solvers/job.h"
 #include "solvers/start.h"
 #include "solvers/threads.h"

@@ -1,9 +1,9 @@
 // Trains a network: gftrain --help.
+#include <gflags/gflags.h>
+
 #include <exception>
 #include <string>
 #include <vector>
-
-#include <gflags/gflags.h>
 
 #include "core/config.h"
 #include "core/error.h"
@@ -104,7 +104,7 @@ int Main(int argc, char** argv) {
       if (mistake) std::rethrow_exception(mistake);
     });
     TrainOptions options;
-    options.threads = SetComputeThreads(config.threads(), comm);
+    options.start.threads = SetComputeThreads(config.threads(), comm);
     if (FLAGS_dry_run) return DryRunBody(FLAGS_net.empty() ? &config : nullptr, comm);
     options.start.resume = FLAGS_resume;
     options.start.weights = FLAGS_weights;

@@ -1,11 +1,12 @@
 #include "tools/rank_main.h"
 
+#include <glog/logging.h>
+
+#include <cerrno>
 #include <cstdio>
 #include <memory>
 #include <new>
 #include <string>
-
-#include <glog/logging.h>
 
 #include "core/error.h"
 #include "solvers/agree.h"
@@ -21,10 +22,11 @@ void InitLogging(const char* program) {
 int RunOnRanks(int* argc, char*** argv, double timeout_s,
                const std::function<int(Communicator*)>& body) {
   const std::unique_ptr<Communicator> comm = NewCommunicator(argc, argv, timeout_s);
+  const std::string tool = program_invocation_short_name;
   const auto fail_alone = [&](const std::string& what) {
     std::fflush(stdout);
-    std::fprintf(stderr, "error on %s: %s\n", RankName(comm->rank(), comm->hosts()).c_str(),
-                 what.c_str());
+    std::fprintf(stderr, "%s: error on %s: %s\n", tool.c_str(),
+                 RankName(comm->rank(), comm->hosts()).c_str(), what.c_str());
     std::fflush(stderr);
     comm->Abort(2);
   };
@@ -36,7 +38,7 @@ int RunOnRanks(int* argc, char*** argv, double timeout_s,
     if (comm->size() == 1) throw;
     if (comm->rank() == 0) {
       std::fflush(stdout);
-      std::fprintf(stderr, "error: %s\n", e.what());
+      std::fprintf(stderr, "%s: error: %s\n", tool.c_str(), e.what());
     }
     comm->Finalize();
     return 2;

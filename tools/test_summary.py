@@ -16,7 +16,7 @@ RANK = {PASSED: 0, SKIPPED: 1, FAILED: 2}
 
 GTEST = re.compile(r"\[ {2,}(OK|SKIPPED|FAILED) +\] ([\w/.]+)(?:, where [^\n]*)? \(\d+ ms\)")
 GTEST_REASON = re.compile(r"^\S+:\d+: Skipped\n(.*)$", re.MULTILINE)
-UNITTEST = re.compile(r"^(\S+) \(([\w.]+)\)[^\n]* \.\.\. (ok|FAIL|ERROR|skipped[^\n]*)$",
+UNITTEST = re.compile(r"^(\w+) \(([\w.]+)\)(?:\n[^\n]*)?? \.\.\. (ok|FAIL|ERROR|skipped[^\n]*)$",
                       re.MULTILINE)
 SCRIPT_SKIP = re.compile(r"^SKIPPED\b:?\s*(.*)$", re.MULTILINE)
 
@@ -45,6 +45,7 @@ def outcome_of_log(text, succeeded):
             reason = reasons[-1] if reasons else ""
         start = match.end()
         outcome.add(match.group(2), result, reason)
+    # A test's docstring, if it has one, is printed below its name.
     for name, suite, word in UNITTEST.findall(text):
         result = {"ok": PASSED, "FAIL": FAILED, "ERROR": FAILED}.get(word, SKIPPED)
         outcome.add(suite + "." + name, result, word if result == SKIPPED else "")

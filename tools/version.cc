@@ -15,9 +15,8 @@ std::string Version() {
   MPI_Get_library_version(mpi, &length);
   const std::string name(mpi, static_cast<size_t>(length));
   return StrCat("GradientFlow 0.1.0 (oneDNN ", dnnl->major, ".", dnnl->minor, ".", dnnl->patch,
-                ", protobuf ",
-                google::protobuf::internal::VersionString(GOOGLE_PROTOBUF_VERSION), ", ",
-                name.substr(0, name.find(',')), ")");
+                ", protobuf ", google::protobuf::internal::VersionString(GOOGLE_PROTOBUF_VERSION),
+                ", ", name.substr(0, name.find(',')), ")");
 }
 
 }  // namespace gf

@@ -6,7 +6,7 @@ ranks=$1
 kills=${GF_KILLS:-6}
 . tests/integration/lib.sh
 make_job
-steps=$((60 + 20 * kills))
+steps=$((100 + 50 * kills))
 
 train() {
   on_ranks "$ranks" "$gftrain" --config=job.prototxt --deterministic --resume \
@@ -16,7 +16,7 @@ train() {
 
 train --set checkpoint.dir=whole >whole.log 2>&1 || fail "uninterrupted run"
 
-hit_saves=0 resumed=0
+killed=0 hit_saves=0 resumed=0
 for i in $(seq "$kills"); do
   train --set checkpoint.dir=killed >"killed.$i.log" 2>&1 &
   pid=$!
@@ -27,15 +27,18 @@ for i in $(seq "$kills"); do
       sleep 0.01
     done
   fi
-  sleep "0.$(printf '%03d' $((RANDOM % 300)))"
+  sleep "0.$(printf '%03d' $((RANDOM % 150)))"
   kill_job "$pid"
   grep -q 'passed over' "killed.$i.log" && fail "a checkpoint was damaged"
-  grep -q 'training has ended' "killed.$i.log" && fail "too few steps for so many kills"
+  # A fast machine may get to the end before the last kills.
+  grep -q 'training has ended' "killed.$i.log" && break
+  killed=$i
   ls -d killed/.tmp-step-* >/dev/null 2>&1 && hit_saves=$((hit_saves + 1))
   grep -q 'resuming from' "killed.$i.log" && resumed=$((resumed + 1))
 done
+[ "$((2 * killed))" -ge "$kills" ] || fail "only $killed of $kills kills came before the end"
 train --set checkpoint.dir=killed >end.log 2>&1 || fail "the last run"
 grep -q 'passed over' end.log && fail "a checkpoint was damaged"
 same_weights whole/step-$(printf '%08d' $steps) killed/step-$(printf '%08d' $steps)
 ls -d killed/.tmp-* killed/.trash-* >/dev/null 2>&1 && fail "dead runs' files were not removed"
-echo "PASS: $kills kills, $hit_saves of them during a save, $resumed runs had resumed"
+echo "PASS: $killed kills, $hit_saves of them during a save, $resumed runs had resumed"

@@ -75,9 +75,7 @@ TEST(FillerTest, UniformFillsItsRange) {
 TEST(FillerTest, XavierAndMsraScaleByTheChosenFan) {
   const double in = 1250, out = 5000;
   for (const auto& fan : std::vector<std::pair<std::string, double>>{
-           {"", in},
-           {"variance_norm: FAN_OUT", out},
-           {"variance_norm: AVERAGE", (in + out) / 2}}) {
+           {"", in}, {"variance_norm: FAN_OUT", out}, {"variance_norm: AVERAGE", (in + out) / 2}}) {
     const auto xavier = Fill(Filler("type: 'xavier' " + fan.first), kLarge, 1, "a");
     const double limit = std::sqrt(3 / fan.second);
     EXPECT_NEAR(Measure(xavier).std, limit / std::sqrt(3.0), 0.01 * limit);

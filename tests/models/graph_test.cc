@@ -30,7 +30,8 @@ TEST(GraphTest, LayersBelongToThePhasesTheyNameOrDoNotExclude) {
       "layer { name: 'always' type: 'Input' top: 'a' }"
       "layer { name: 'train' type: 'Input' top: 'b' include { phase: TRAIN } }"
       "layer { name: 'test' type: 'Input' top: 'c' include { phase: TEST } }"
-      "layer { name: 'both' type: 'Input' top: 'd' include { phase: TEST } include { phase: TRAIN } }"
+      "layer { name: 'both' type: 'Input' top: 'd' include { phase: TEST } include { phase: TRAIN "
+      "} }"
       "layer { name: 'not_test' type: 'Input' top: 'e' exclude { phase: TEST } }"
       "layer { name: 'stage' type: 'Input' top: 'f' include { stage: 'deploy' } }"
       "layer { name: 'not_stage' type: 'Input' top: 'g' include { not_stage: 'deploy' } }"
@@ -41,7 +42,8 @@ TEST(GraphTest, LayersBelongToThePhasesTheyNameOrDoNotExclude) {
 
 TEST(GraphTest, IncludeAndExcludeTogetherAreRefused) {
   const std::string error = Error(
-      "layer { name: 'x' type: 'Input' top: 'x' include { phase: TRAIN } exclude { phase: TEST } }");
+      "layer { name: 'x' type: 'Input' top: 'x' include { phase: TRAIN } exclude { phase: TEST } "
+      "}");
   EXPECT_TRUE(Has(error, "test.prototxt:1:1")) << error;
   EXPECT_TRUE(Has(error, "both include and exclude")) << error;
 }

@@ -43,8 +43,9 @@ TEST(InputsTest, TheJobsBatchSizeReplacesTheFiles) {
   EXPECT_EQ(Shapes(kData, 8), "8x3x27x27 8");
   EXPECT_EQ(Shapes("input: 'x' input_dim: 10 input_dim: 3 input_dim: 6 input_dim: 6", 4),
             "4x3x6x6");
-  EXPECT_EQ(Shapes("layer { name: 'l' type: 'Input' top: 'l' input_param { shape { dim: 1 } } }", 4),
-            "4");
+  EXPECT_EQ(
+      Shapes("layer { name: 'l' type: 'Input' top: 'l' input_param { shape { dim: 1 } } }", 4),
+      "4");
 }
 
 TEST(InputsTest, ADataLayerWithoutCropTakesTheJobsImageShape) {

@@ -37,8 +37,8 @@ TEST(MemoryPlanTest, BuffersThatLiveAtTheSameTimeNeverShareBytes) {
         EXPECT_EQ(offset % 64, 0u);
         EXPECT_LE(offset + intervals[a].bytes, plan.bytes());
         for (size_t b = 0; b < a; ++b) {
-          const bool together = intervals[a].begin <= intervals[b].end &&
-                                intervals[b].begin <= intervals[a].end;
+          const bool together =
+              intervals[a].begin <= intervals[b].end && intervals[b].begin <= intervals[a].end;
           if ((reuse && !together) || !intervals[a].bytes || !intervals[b].bytes) continue;
           const size_t other = plan.offset(static_cast<int>(b));
           EXPECT_TRUE(offset + intervals[a].bytes <= other || other + intervals[b].bytes <= offset)

@@ -29,7 +29,7 @@ NetSource ShippedNet(const std::string& name, int64_t batch, int64_t side = 0);
 // Normal FP32 pixels and labels below `classes`, the same for the same seed.
 Batch RandomBatch(const Shape& images, int64_t classes, uint64_t seed = 7);
 
-// Parameters and statistics that differ from value to value: weights N(0, 1 / inputs), gammas
+// Parameters and statistics that differ from value to value: weights of variance 1 / inputs, gammas
 // near `gamma` (0.1 where the name contains `last_norm`), biases near `bias` and betas near 1.
 // Biases that shift ReLUs away from 0 make gradients comparable between programs (see
 // tests/golden/torch_reference.py).

@@ -66,11 +66,10 @@ TEST(MergeTest, BatchNormAndScaleBecomeOneLayerWithTheScalesSettings) {
 }
 
 TEST(MergeTest, InPlacePairsMergeToo) {
-  std::vector<GraphNode> nodes = Nodes(
-      std::string(kConv) +
-      "layer { name: 'n' type: 'BatchNorm' bottom: 'c' top: 'c' }"
-      "layer { name: 's' type: 'Scale' bottom: 'c' top: 'c' }"
-      "layer { name: 'r' type: 'ReLU' bottom: 'c' top: 'c' }");
+  std::vector<GraphNode> nodes = Nodes(std::string(kConv) +
+                                       "layer { name: 'n' type: 'BatchNorm' bottom: 'c' top: 'c' }"
+                                       "layer { name: 's' type: 'Scale' bottom: 'c' top: 'c' }"
+                                       "layer { name: 'r' type: 'ReLU' bottom: 'c' top: 'c' }");
   MergeBatchNormAndScale(&nodes);
   EXPECT_EQ(Names(nodes), "c n r");
   EXPECT_TRUE(Find(nodes, "n").fusion().scale());
@@ -78,9 +77,9 @@ TEST(MergeTest, InPlacePairsMergeToo) {
 }
 
 TEST(MergeTest, ABatchNormThatAnotherLayerReadsTooStaysApart) {
-  std::vector<GraphNode> nodes =
-      Nodes(std::string(kNorm) + "layer { name: 's' type: 'Scale' bottom: 'n' top: 's' }"
-                                 "layer { name: 'r' type: 'ReLU' bottom: 'n' top: 'r' }");
+  std::vector<GraphNode> nodes = Nodes(std::string(kNorm) +
+                                       "layer { name: 's' type: 'Scale' bottom: 'n' top: 's' }"
+                                       "layer { name: 'r' type: 'ReLU' bottom: 'n' top: 'r' }");
   MergeBatchNormAndScale(&nodes);
   EXPECT_EQ(Names(nodes), "n s r");
   EXPECT_FALSE(Find(nodes, "n").fusion().scale());
@@ -153,9 +152,8 @@ constexpr char kResidual[] =
 
 TEST(FuseTest, AResidualSumAndItsReluFuseIntoTheBatchNorm) {
   for (const char* order : {"bottom: 'n' bottom: 'x'", "bottom: 'x' bottom: 'n'"}) {
-    const auto nodes =
-        Fused(std::string(kResidual) + "layer { name: 'e' type: 'Eltwise' " + order +
-              " top: 'e' } layer { name: 'r' type: 'ReLU' bottom: 'e' top: 'r' }");
+    const auto nodes = Fused(std::string(kResidual) + "layer { name: 'e' type: 'Eltwise' " + order +
+                             " top: 'e' } layer { name: 'r' type: 'ReLU' bottom: 'e' top: 'r' }");
     ASSERT_EQ(Names(nodes), "c n");
     const LayerParameter& norm = Find(nodes, "n");
     EXPECT_TRUE(norm.fusion().add());
@@ -168,10 +166,10 @@ TEST(FuseTest, AResidualSumAndItsReluFuseIntoTheBatchNorm) {
 }
 
 TEST(FuseTest, ASumOfTwoBatchNormsFusesIntoOneOfThemAfterTheOther) {
-  const auto nodes =
-      Fused(std::string(kResidual) + "layer { name: 'd' type: 'BatchNorm' bottom: 'x' top: 'd' }"
-                                     "layer { name: 'e' type: 'Eltwise' bottom: 'n' bottom: 'd'"
-                                     " top: 'e' }");
+  const auto nodes = Fused(std::string(kResidual) +
+                           "layer { name: 'd' type: 'BatchNorm' bottom: 'x' top: 'd' }"
+                           "layer { name: 'e' type: 'Eltwise' bottom: 'n' bottom: 'd'"
+                           " top: 'e' }");
   ASSERT_EQ(Names(nodes), "c d n");
   EXPECT_TRUE(Find(nodes, "n").fusion().add());
   EXPECT_FALSE(Find(nodes, "d").fusion().add());
@@ -179,13 +177,12 @@ TEST(FuseTest, ASumOfTwoBatchNormsFusesIntoOneOfThemAfterTheOther) {
 }
 
 TEST(FuseTest, OnlyAPlainSumOfTwoFuses) {
-  for (const char* sum :
-       {"bottom: 'n' bottom: 'x' eltwise_param { operation: MAX }",
-        "bottom: 'n' bottom: 'x' eltwise_param { operation: PROD }",
-        "bottom: 'n' bottom: 'x' eltwise_param { coeff: 1 coeff: -1 }",
-        "bottom: 'n' bottom: 'x' bottom: 'c'", "bottom: 'n' bottom: 'n'",
-        "bottom: 'n' bottom: 'x' loss_weight: 1",
-        "bottom: 'n' bottom: 'x' propagate_down: true propagate_down: false"}) {
+  for (const char* sum : {"bottom: 'n' bottom: 'x' eltwise_param { operation: MAX }",
+                          "bottom: 'n' bottom: 'x' eltwise_param { operation: PROD }",
+                          "bottom: 'n' bottom: 'x' eltwise_param { coeff: 1 coeff: -1 }",
+                          "bottom: 'n' bottom: 'x' bottom: 'c'", "bottom: 'n' bottom: 'n'",
+                          "bottom: 'n' bottom: 'x' loss_weight: 1",
+                          "bottom: 'n' bottom: 'x' propagate_down: true propagate_down: false"}) {
     const auto nodes =
         Fused(std::string(kResidual) + "layer { name: 'e' type: 'Eltwise' top: 'e' " + sum + " }");
     EXPECT_EQ(Names(nodes), "c n e") << sum;
@@ -201,10 +198,9 @@ TEST(FuseTest, ASumStaysWhenItsBatchNormHasAnotherReaderOrItsOwnRelu) {
                         "layer { name: 'e' type: 'Eltwise' bottom: 'n' bottom: 'x' top: 'e' }"
                         "layer { name: 'q' type: 'Sigmoid' bottom: 'n' top: 'q' }")),
             "c n e q");
-  const auto nodes =
-      Fused(std::string(kResidual) +
-            "layer { name: 'r' type: 'ReLU' bottom: 'n' top: 'r' }"
-            "layer { name: 'e' type: 'Eltwise' bottom: 'r' bottom: 'x' top: 'e' }");
+  const auto nodes = Fused(std::string(kResidual) +
+                           "layer { name: 'r' type: 'ReLU' bottom: 'n' top: 'r' }"
+                           "layer { name: 'e' type: 'Eltwise' bottom: 'r' bottom: 'x' top: 'e' }");
   EXPECT_EQ(Names(nodes), "c n e");
   EXPECT_FALSE(Find(nodes, "n").fusion().add());
 }
@@ -231,8 +227,7 @@ TEST(FuseTest, OtherReadersOfTheReluKeepItsBackwardPass) {
 
 TEST(FuseTest, FlattenBeforeInnerProductIsDropped) {
   const std::string inner = "layer { name: 'i' type: 'InnerProduct' bottom: 'f' top: 'i' }";
-  const auto nodes =
-      Fused("layer { name: 'f' type: 'Flatten' bottom: 'x' top: 'f' }" + inner);
+  const auto nodes = Fused("layer { name: 'f' type: 'Flatten' bottom: 'x' top: 'f' }" + inner);
   EXPECT_EQ(Names(nodes), "i");
   EXPECT_EQ(Find(nodes, "i").bottom(0), "x");
   EXPECT_EQ(Names(Fused("layer { name: 'f' type: 'Flatten' bottom: 'x' top: 'f'"

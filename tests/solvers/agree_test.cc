@@ -1,11 +1,10 @@
 #include "solvers/agree.h"
 
+#include <gtest/gtest.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <new>
-
-#include <gtest/gtest.h>
 
 #include "comm/local.h"
 #include "solvers/threads.h"

@@ -1,5 +1,6 @@
 #include "solvers/checkpoint_folder.h"
 
+#include <gtest/gtest.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -7,8 +8,6 @@
 #include <csignal>
 #include <filesystem>
 #include <fstream>
-
-#include <gtest/gtest.h>
 
 #include "core/error.h"
 #include "tests/solvers/store_for_test.h"
@@ -93,8 +92,7 @@ TEST_F(CheckpointFolderTest, LatestPassesOverTheDamagedAndSaysWhy) {
   fs::resize_file(path_ + "/step-00000030/optimizer.safetensors", 100);
   fs::remove(path_ + "/step-00000020/state.json");
   EXPECT_EQ(Latest(), path_ + "/step-00000010");
-  EXPECT_NE(warnings_.find("step-00000030/optimizer.safetensors: has 100 bytes"),
-            std::string::npos)
+  EXPECT_NE(warnings_.find("step-00000030/optimizer.safetensors: has 100 bytes"), std::string::npos)
       << warnings_;
   EXPECT_NE(warnings_.find("step-00000020/state.json"), std::string::npos) << warnings_;
 }

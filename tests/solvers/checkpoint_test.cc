@@ -1,10 +1,10 @@
 #include "solvers/checkpoint.h"
 
+#include <gtest/gtest.h>
+
 #include <cmath>
 #include <filesystem>
 #include <fstream>
-
-#include <gtest/gtest.h>
 
 #include "core/error.h"
 #include "solvers/file_io.h"
@@ -36,6 +36,7 @@ class CheckpointTest : public ::testing::Test {
     state_.epoch = 1.5;
     state_.seed = UINT64_MAX;
     state_.world = 3;
+    state_.threads = 8;
     state_.solver = "SGD";
     state_.net = "test";
     state_.config = "name: \"caf\xe9\"";  // not UTF-8
@@ -76,6 +77,7 @@ TEST_F(CheckpointTest, BringsBackEveryBit) {
   EXPECT_EQ(state.epoch, 1.5);
   EXPECT_EQ(state.seed, UINT64_MAX);
   EXPECT_EQ(state.world, 3);
+  EXPECT_EQ(state.threads, 8);
   EXPECT_EQ(Values(*store, store->master(), store->layout()),
             Values(*store_, store_->master(), store_->layout()));
   EXPECT_EQ(Values(*store, store->states(), store->state_layout()),

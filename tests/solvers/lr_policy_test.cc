@@ -1,10 +1,11 @@
 #include "solvers/lr_policy.h"
 
-#include <cmath>
-
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "core/config.h"
+#include "core/error.h"
 
 namespace gf {
 namespace {
@@ -32,8 +33,8 @@ TEST(LearningRateTest, StepFallsAtMultiplesOfStepSize) {
 }
 
 TEST(LearningRateTest, MultistepFallsAtEachValue) {
-  const LearningRate rate = Rate(
-      "base_lr: 2 lr_policy: MULTISTEP gamma: 0.5 step_value: 3 step_value: 7 max_steps: 100");
+  const LearningRate rate =
+      Rate("base_lr: 2 lr_policy: MULTISTEP gamma: 0.5 step_value: 3 step_value: 7 max_steps: 100");
   EXPECT_DOUBLE_EQ(rate.At(2), 2);
   EXPECT_DOUBLE_EQ(rate.At(3), 1);
   EXPECT_DOUBLE_EQ(rate.At(6), 1);
@@ -64,15 +65,14 @@ TEST(LearningRateTest, ExpFallsEveryStep) {
 }
 
 TEST(LearningRateTest, InvFollowsCaffesFormula) {
-  const LearningRate rate =
-      Rate("base_lr: 0.5 lr_policy: INV gamma: 3 power: 2 max_steps: 100");
+  const LearningRate rate = Rate("base_lr: 0.5 lr_policy: INV gamma: 3 power: 2 max_steps: 100");
   EXPECT_DOUBLE_EQ(rate.At(0), 0.5);
   EXPECT_DOUBLE_EQ(rate.At(1), 0.5 / 16);
 }
 
 TEST(LearningRateTest, WarmupRisesLinearlyToThePolicysRate) {
-  const LearningRate rate = Rate(
-      "base_lr: 1 lr_policy: POLY power: 1 max_steps: 100 warmup_steps: 10 warmup_lr: 0.1");
+  const LearningRate rate =
+      Rate("base_lr: 1 lr_policy: POLY power: 1 max_steps: 100 warmup_steps: 10 warmup_lr: 0.1");
   EXPECT_NEAR(rate.At(0), 0.1, 1e-7);
   EXPECT_NEAR(rate.At(5), 0.5, 1e-7);
   EXPECT_NEAR(rate.At(9), 0.82, 1e-7);
@@ -88,6 +88,11 @@ TEST(LearningRateTest, EpochsBecomeSteps) {
   EXPECT_EQ(Rate("base_lr: 1 max_epochs: 1", 468.75).max_steps(), 469);
   // 3 epochs of 1/3 step are one step in spite of rounding.
   EXPECT_EQ(Rate("base_lr: 1 max_epochs: 3", 1.0 / 3).max_steps(), 1);
+}
+
+TEST(LearningRateTest, AWarmupLongerThanTrainingIsRefused) {
+  EXPECT_THROW(Rate("base_lr: 1 max_steps: 10 warmup_steps: 10"), UserError);
+  EXPECT_NO_THROW(Rate("base_lr: 1 max_steps: 11 warmup_steps: 10"));
 }
 
 }  // namespace

@@ -1,9 +1,9 @@
 #include "solvers/report.h"
 
+#include <gtest/gtest.h>
+
 #include <csignal>
 #include <fstream>
-
-#include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
 #include "core/config.h"

@@ -1,10 +1,10 @@
 #include "solvers/safetensors.h"
 
+#include <gtest/gtest.h>
+
 #include <cmath>
 #include <cstring>
 #include <fstream>
-
-#include <gtest/gtest.h>
 
 #include "core/error.h"
 
@@ -121,8 +121,7 @@ TEST(SafetensorsTest, RefusesHostileHeaders) {
   ExpectRefused("{" + Tensor("a", "F31", "[1]", "[0,4]") + "}", "1234", "unknown dtype");
   ExpectRefused("{" + Tensor("a", "F32", "[-1]", "[0,4]") + "}", "1234", "shape of non-numbers");
   ExpectRefused("{" + Tensor("a", "F32", "[1.5]", "[0,4]") + "}", "1234", "shape of non-numbers");
-  ExpectRefused("{" + Tensor("a", "F32", "[\"1\"]", "[0,4]") + "}", "1234",
-                "shape of non-numbers");
+  ExpectRefused("{" + Tensor("a", "F32", "[\"1\"]", "[0,4]") + "}", "1234", "shape of non-numbers");
   ExpectRefused("{" + Tensor("a", "F32", "[1]", "[0,-4]") + "}", "1234", "not numbers");
   ExpectRefused("{" + Tensor("a", "F32", "[1]", "[0]") + "}", "1234", "lacks a proper");
   ExpectRefused("{" + Tensor("a", "F32", "[1]", "[4,0]") + "}", "1234", "lies at bytes");

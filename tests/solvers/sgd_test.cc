@@ -1,8 +1,8 @@
+#include <gtest/gtest.h>
+
 #include <cmath>
 #include <cstdint>
 #include <vector>
-
-#include <gtest/gtest.h>
 
 #include "core/error.h"
 #include "core/random.h"
@@ -44,9 +44,9 @@ void CheckAgainstReference(DType type) {
     for (const PoolEntry& entry : store->layout().entries()) {
       for (int64_t i = entry.offset; i < entry.offset + entry.count; ++i) {
         g[i] = SetGradient(store->gradient(), i, random.Gaussian());
-        v[i] = config.momentum() * v[i] +
-               lr * entry.lr_mult *
-                   (scale * g[i] + config.weight_decay() * entry.decay_mult * w[i]);
+        v[i] =
+            config.momentum() * v[i] +
+            lr * entry.lr_mult * (scale * g[i] + config.weight_decay() * entry.decay_mult * w[i]);
         w[i] -= v[i];
       }
     }

@@ -1,8 +1,8 @@
 #include "solvers/tally.h"
 
-#include <cmath>
-
 #include <gtest/gtest.h>
+
+#include <cmath>
 
 #include "comm/local.h"
 
@@ -11,9 +11,9 @@ namespace {
 
 TEST(TallyTest, CountsTop1Top5AndTheMeanLoss) {
   Tally tally(7);
-  tally.Add({0, 1, 2, 3, 4, 5, 6,    // label 6: first
-             6, 5, 4, 3, 2, 1, 0,    // label 4: fifth
-             6, 5, 4, 3, 2, 1, 0},   // label 5: sixth
+  tally.Add({0, 1, 2, 3, 4, 5, 6,   // label 6: first
+             6, 5, 4, 3, 2, 1, 0,   // label 4: fifth
+             6, 5, 4, 3, 2, 1, 0},  // label 5: sixth
             {6, 4, 5}, 3);
   EXPECT_EQ(tally.images(), 3);
   EXPECT_DOUBLE_EQ(tally.top1(), 1.0 / 3);

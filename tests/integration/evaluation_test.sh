@@ -1,0 +1,37 @@
+#!/bin/bash
+# gfeval counts each image exactly once and gives the same result on any number of ranks, and
+# that of the validation at the end of training.
+. tests/integration/lib.sh
+make_job
+"$gfdata" draw --out=more --images=515 --size=32 --seed=9 --force >draw.log 2>&1 || fail "gfdata draw"
+on_ranks 2 "$gftrain" --config=job.prototxt --set validation_interval_epochs=1000 >train.log 2>&1 ||
+  fail "training"
+
+for ranks in 1 2 3; do
+  on_ranks "$ranks" "$gfeval" --config=job.prototxt --json="$ranks.json" --per_class \
+    >"$ranks.log" 2>&1 || fail "gfeval on $ranks ranks"
+  # 515 images: no number of ranks and no batch divides them.
+  on_ranks "$ranks" "$gfeval" --config=job.prototxt --data='more/train-*.tar' \
+    --checkpoint=run/step-00000300/weights.safetensors --json="more$ranks.json" >"more$ranks.log" \
+    2>&1 || fail "gfeval of the file on $ranks ranks"
+done
+python3 - <<'PY' || fail "the results differ"
+import json
+def load(name):
+    with open(name) as f:
+        return json.load(f)
+for prefix, images in (("", 60), ("more", 515)):
+    results = [load("%s%d.json" % (prefix, ranks)) for ranks in (1, 2, 3)]
+    for r in results:
+        assert r["images"] == images, r["images"]
+        assert sum(c["images"] for c in r["classes"]) == images
+        assert sum(c["right"] for c in r["classes"]) == round(r["top1"] * images)
+        assert r["top1"] == results[0]["top1"] and r["top5"] == results[0]["top5"]
+        assert [c["right"] for c in r["classes"]] == [c["right"] for c in results[0]["classes"]]
+        assert abs(r["loss"] - results[0]["loss"]) < 1e-5
+validation = [json.loads(line) for line in open("log.jsonl")]
+validation = [v for v in validation if v["kind"] == "validation"][-1]
+assert validation["top1"] == load("1.json")["top1"], validation
+assert abs(validation["loss"] - load("1.json")["loss"]) < 1e-5
+PY
+echo PASS

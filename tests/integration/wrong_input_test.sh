@@ -1,0 +1,127 @@
+#!/bin/bash
+# Wrong inputs each give one clear message and exit code 2.
+. tests/integration/lib.sh
+make_job
+train=("$gftrain" --config=job.prototxt --set solver.max_steps=2 --set solver.warmup_steps=0)
+
+# changed FILE SED-EXPRESSION NEW: a copy of a file with something wrong in it.
+changed() {
+  sed -e "$2" "$1" >"$3"
+  cmp -s "$1" "$3" && fail "the change \"$2\" of $1 changes nothing"
+  return 0
+}
+# net_error PATTERN SED-EXPRESSION: a net with a mistake, trained and compiled alone.
+net_error() {
+  changed net.prototxt "$2" wrong_net.prototxt
+  expect_error "$1" "${train[@]}" --set net=wrong_net.prototxt
+  expect_error "$1" "$gftrain" --dry_run --net=wrong_net.prototxt
+}
+
+# The command line.
+expect_error 'unknown flag --confg; did you mean --config' "$gftrain" --confg=job.prototxt
+expect_error '"job.prototxt" is not a flag' "$gftrain" job.prototxt
+expect_error '--config needs a value' "$gftrain" --config
+expect_error '--config is missing' "$gftrain" --deterministic
+expect_error '--max_steps: "many"' "${train[@]}" --max_steps=many
+expect_error 'none.prototxt' "$gftrain" --config=none.prototxt
+expect_error '--input' "$gftrain" --dry_run --net=net.prototxt --input=3x28
+"$gftrain" >out.log 2>&1
+[ $? = 2 ] || fail "no arguments: not exit code 2"
+"$gftrain" --help >out.log 2>&1 || fail "--help: not exit code 0"
+"$gftrain" --version >out.log 2>&1 || fail "--version: not exit code 0"
+
+# The config.
+expect_error 'solver.base_lrr|base_lrr.*base_lr' "${train[@]}" --set solver.base_lrr=1
+changed job.prototxt 's/base_lr:/base_lrr:/' wrong.prototxt
+expect_error 'wrong.prototxt:[0-9]+:[0-9]+: .*base_lrr.*base_lr' "$gftrain" --config=wrong.prototxt
+expect_error 'solver.momentum' "${train[@]}" --set solver.momentum=2
+expect_error 'unknown solver.type "SDG" \(known: SGD' "${train[@]}" --set solver.type=SDG
+expect_error 'solver.warmup_steps.*20' "$gftrain" --config=job.prototxt --set solver.max_steps=20
+expect_error 'unknown device "gpu"' "${train[@]}" --set device=gpu
+
+# The net.
+net_error 'wrong_net.prototxt:[0-9]+:[0-9]+: .*kernel_sizee' 's/kernel_size/kernel_sizee/'
+net_error 'Convolutoin' 's/"Convolution"/"Convolutoin"/'
+net_error 'nowhere' 's/bottom: "ip2"/bottom: "nowhere"/'
+net_error 'conv1' 's/kernel_size: 3/kernel_size: 99/'
+cat >cycle.prototxt <<'NET'
+layer { name: "label" type: "Input" top: "label" input_param { shape { dim: 1 } } }
+layer { name: "a" type: "ReLU" bottom: "y" top: "x" }
+layer { name: "b" type: "ReLU" bottom: "x" top: "y" }
+layer { name: "loss" type: "SoftmaxWithLoss" bottom: "y" bottom: "label" top: "loss" }
+NET
+expect_error 'cycle|"y"|blob y' "$gftrain" --dry_run --net=cycle.prototxt
+cat >mismatch.prototxt <<'NET'
+layer { name: "data" type: "Input" top: "data" top: "more"
+        input_param { shape { dim: [2, 3, 8, 8] } shape { dim: [2, 3, 9, 9] } } }
+layer { name: "sum" type: "Eltwise" bottom: "data" bottom: "more" top: "sum" }
+NET
+expect_error '"sum".*2x3x9x9.*2x3x8x8' "$gftrain" --dry_run --net=mismatch.prototxt
+changed net.prototxt 's/num_output: 10/num_output: 7/' seven.prototxt
+expect_error 'train-000000.tar:train-[0-9]+:[0-9]+: label' "${train[@]}" --set net=seven.prototxt
+
+# The data.
+expect_error 'nothing' "${train[@]}" --set 'train_data.source=nothing/*.tar'
+mkdir empty
+expect_error 'empty' "${train[@]}" --set train_data.source=empty
+mkdir cut
+head -c 100000 data/train-000000.tar >cut/train-000000.tar
+expect_error 'cut/train-000000.tar' "${train[@]}" --set train_data.source=cut/train-000000.tar
+timeout 60 "${train[@]}" --set train_data.source=cut/train-000000.tar --set train_data.on_error=SKIP \
+  --set checkpoint.dir=skip >skip.log 2>&1 || fail "on_error: SKIP of a truncated shard"
+mkdir -p folder/a folder/b
+for i in 1 2 3 4 5 6 7 8 9; do printf 'no image' >folder/a/$i.jpg; printf 'no image' >folder/b/$i.png; done
+expect_error 'folder/[ab]/[0-9].(jpg|png)' "${train[@]}" --set train_data.source=folder
+
+# Checkpoints.
+"${train[@]}" --set checkpoint.dir=good >good.log 2>&1 || fail "a good run"
+expect_error 'already holds later checkpoints' "${train[@]}" --set checkpoint.dir=good
+changed net.prototxt 's/num_output: 32/num_output: 33/' wider.prototxt
+expect_error 'of another shape.*ip1.weight|ip[12]\.(weight|bias) \(file' "${train[@]}" \
+  --set checkpoint.dir=good --set net=wider.prototxt --resume
+changed net.prototxt 's/name: "ip2"/name: "ip3"/' renamed.prototxt
+expect_error 'missing in the file: ip3' "${train[@]}" --set checkpoint.dir=other \
+  --weights=good/step-00000002/weights.safetensors --set net=renamed.prototxt
+expect_error 'data/train-000000.tar' "${train[@]}" --weights=data/train-000000.tar
+expect_error 'no valid checkpoint' "$gfeval" --config=job.prototxt --set checkpoint.dir=none
+printf 'x' >file
+expect_error 'file' "${train[@]}" --set checkpoint.dir=file/sub
+expect_error '/proc/nowhere' "${train[@]}" --set checkpoint.dir=/proc/nowhere
+expect_error 'none/log.jsonl' "${train[@]}" --set telemetry.jsonl=none/log.jsonl
+
+# A full disk: noticed before training, or (files limited to 64 KiB) when a checkpoint fails.
+if unshare -rm true 2>/dev/null; then
+  mkdir full
+  expect_error 'free space' unshare -rm sh -c \
+    'mount -t tmpfs -o size=64k none full && exec "$@"' sh "${train[@]}" --set checkpoint.dir=full/run
+else
+  echo "NOTE: no mount name spaces here, the test with a full tmpfs is left out"
+fi
+(
+  trap '' XFSZ
+  ulimit -f 64
+  expect_error 'checkpoint of step 2 failed: cannot write' "${train[@]}" --set checkpoint.dir=limited
+) || exit 1
+ls -d limited/.tmp-step* limited/step-* >/dev/null 2>&1 && fail "a failed checkpoint left something behind"
+
+expect_error 'diverged' "${train[@]}" --set solver.base_lr=1e30 --set checkpoint.dir=diverged
+
+# Several ranks: still one message, and nobody hangs.
+ranks=(mpirun --allow-run-as-root --oversubscribe --bind-to none --mca btl self,vader,tcp
+       --mca btl_tcp_if_include lo)
+expect_error '^gftrain: error: wrong_net.prototxt:.*conv1' "${ranks[@]}" -np 2 "$gftrain" --config=job.prototxt \
+  --set net=wrong_net.prototxt
+expect_error 'ranks disagree on solver.base_lr: 0.02 on rank 0 .*0.03 on rank 1' \
+  "${ranks[@]}" -np 1 "$gftrain" --config=job.prototxt : \
+  -np 1 "$gftrain" --config=job.prototxt --set solver.base_lr=0.03
+# The same words on both ranks, but another file behind them.
+for folder in a b; do
+  mkdir "$folder"
+  cp job.prototxt net.prototxt "$folder"
+  ln -s ../data "$folder/data"
+done
+sed -i 's/type: "Dropout"/& dropout_param { dropout_ratio: 0.4 }/' b/net.prototxt
+expect_error 'ranks disagree on the net' \
+  "${ranks[@]}" -np 1 -wdir "$work/a" "$gftrain" --config=job.prototxt : \
+  -np 1 -wdir "$work/b" "$gftrain" --config=job.prototxt
+echo PASS

@@ -1,0 +1,248 @@
+// Nets written the way Caffe's users write them.
+
+#include <gtest/gtest.h>
+
+#include "tests/models/net_for_test.h"
+
+namespace gf {
+namespace {
+
+std::string PoolNames(const Net& net) {
+  std::string names;
+  for (const PoolEntry& entry : net.parameters()->layout().entries()) names += entry.name + " ";
+  return names;
+}
+
+// Builds for a phase, runs forward and, in phase TRAIN, backward; returns the net.
+std::unique_ptr<Net> Compute(const std::string& text, Phase phase, const Shape& image = Shape()) {
+  NetOptions options = TestOptions(phase);
+  options.image_shape = image;
+  auto net = NewNet(text, options);
+  net->InitParameters();
+  const float loss = net->Forward(RandomBatch(net->input_shape(), net->classes()));
+  if (phase == TRAIN) {
+    EXPECT_GT(loss, 0);
+    net->Backward(1, nullptr);
+    for (const auto& entry : Gradients(*net)) EXPECT_GT(Norm({entry}), 0) << entry.first;
+  }
+  return net;
+}
+
+constexpr char kTrainVal[] = R"(
+name: "TrainVal"
+layer {
+  name: "mnist" type: "Data" top: "data" top: "label"
+  include { phase: TRAIN }
+  transform_param { scale: 0.00390625 mirror: true mean_file: "mean.binaryproto" }
+  data_param { source: "train_lmdb" batch_size: 8 backend: LMDB }
+}
+layer {
+  name: "mnist" type: "Data" top: "data" top: "label"
+  include { phase: TEST }
+  transform_param { scale: 0.00390625 }
+  data_param { source: "test_lmdb" batch_size: 5 backend: LMDB }
+}
+layer {
+  name: "conv1" type: "Convolution" bottom: "data" top: "conv1"
+  param { lr_mult: 1 } param { lr_mult: 2 decay_mult: 0 }
+  convolution_param {
+    num_output: 6 pad: 2 kernel_size: 5 stride: 1 engine: CAFFE
+    weight_filler { type: "gaussian" std: 0.1 } bias_filler { type: "constant" value: 0.1 }
+  }
+}
+layer { name: "relu1" type: "ReLU" bottom: "conv1" top: "conv1" }
+layer {
+  name: "norm1" type: "LRN" bottom: "conv1" top: "norm1"
+  lrn_param { local_size: 3 alpha: 5e-05 beta: 0.75 norm_region: WITHIN_CHANNEL }
+}
+layer {
+  name: "pool1" type: "Pooling" bottom: "norm1" top: "pool1"
+  pooling_param { pool: AVE kernel_size: 3 stride: 2 }
+}
+layer {
+  name: "ip" type: "InnerProduct" bottom: "pool1" top: "ip"
+  param { lr_mult: 1 decay_mult: 250 } param { lr_mult: 2 decay_mult: 0 }
+  inner_product_param { num_output: 10 weight_filler { type: "xavier" } }
+}
+layer {
+  name: "accuracy" type: "Accuracy" bottom: "ip" bottom: "label" top: "accuracy"
+  include { phase: TEST }
+}
+layer { name: "loss" type: "SoftmaxWithLoss" bottom: "ip" bottom: "label" top: "loss" }
+)";
+
+TEST(CaffeIdiomsTest, ATrainValNetBuildsInBothPhasesWithoutCropSize) {
+  const auto train = Compute(kTrainVal, TRAIN, Shape{1, 20, 20});
+  EXPECT_EQ(train->input_shape(), (Shape{8, 1, 20, 20}));
+  EXPECT_EQ(PoolNames(*train), "ip.weight ip.bias conv1.weight conv1.bias ");
+  const auto& layout = train->parameters()->layout();
+  EXPECT_EQ(layout.entries()[0].decay_mult, 250);
+  EXPECT_EQ(layout.entries()[3].lr_mult, 2);
+  EXPECT_EQ(layout.entries()[3].decay_mult, 0);
+  ASSERT_EQ(train->Scalars().size(), 1u);
+  const auto test = Compute(kTrainVal, TEST, Shape{1, 20, 20});
+  EXPECT_EQ(test->input_shape(), (Shape{5, 1, 20, 20}));
+  ASSERT_EQ(test->Scalars().size(), 2u);
+  EXPECT_EQ(test->Scalars()[0].first, "accuracy");
+}
+
+TEST(CaffeIdiomsTest, AnOldDeployNetTakesItsInputAtTheTop) {
+  const std::string layers = R"(
+    layer { name: "ip" type: "InnerProduct" bottom: "data" top: "ip"
+            inner_product_param { num_output: 4 weight_filler { type: "xavier" } } }
+    layer { name: "drop" type: "Dropout" bottom: "ip" top: "ip" dropout_param { dropout_ratio: 0.5 } }
+    layer { name: "prob" type: "Softmax" bottom: "ip" top: "prob" })";
+  for (const char* input : {"input: 'data' input_dim: 2 input_dim: 3 input_dim: 5 input_dim: 5",
+                            "input: 'data' input_shape { dim: 2 dim: 3 dim: 5 dim: 5 }",
+                            "layer { name: 'data' type: 'Input' top: 'data' "
+                            "input_param { shape: { dim: 2 dim: 3 dim: 5 dim: 5 } } }"}) {
+    const auto net = Compute(input + layers, TEST);
+    EXPECT_EQ(net->classes(), 4);
+    const auto prob = net->Blob("prob");
+    ASSERT_EQ(prob.size(), 8u);
+    EXPECT_NEAR(prob[0] + prob[1] + prob[2] + prob[3], 1, 1e-5);
+    EXPECT_EQ(net->Logits(), net->Blob("ip"));
+  }
+}
+
+std::string Head(const std::string& layers) {
+  return R"(
+    layer { name: "data" type: "Input" top: "data" input_param { shape { dim: [6, 3, 9, 9] } } }
+    layer { name: "label" type: "Input" top: "label" input_param { shape { dim: 6 } } })" +
+         layers + R"(
+    layer { name: "fc" type: "InnerProduct" bottom: "top" top: "fc"
+            inner_product_param { num_output: 5 weight_filler { type: "xavier" } } }
+    layer { name: "loss" type: "SoftmaxWithLoss" bottom: "fc" bottom: "label" top: "loss" })";
+}
+
+constexpr char kConvolution[] =
+    "layer { name: 'conv' type: 'Convolution' bottom: 'data' top: 'conv' convolution_param "
+    "{ num_output: 8 kernel_size: 3 bias_term: false weight_filler { type: 'msra' } } }";
+
+TEST(CaffeIdiomsTest, BatchNormWithThreeFrozenParamsAndAScaleIsOneBatchNorm) {
+  const std::string text = Head(std::string(kConvolution) + R"(
+    layer { name: "bn" type: "BatchNorm" bottom: "conv" top: "bn"
+            param { lr_mult: 0 } param { lr_mult: 0 } param { lr_mult: 0 } }
+    layer { name: "scale" type: "Scale" bottom: "bn" top: "bn"
+            scale_param { bias_term: true } }
+    layer { name: "relu" type: "ReLU" bottom: "bn" top: "top" })");
+  const auto train = Compute(text, TRAIN);
+  EXPECT_EQ(PoolNames(*train), "fc.weight fc.bias bn.weight bn.bias conv.weight ");
+  for (const PoolEntry& entry : train->parameters()->layout().entries()) {
+    EXPECT_EQ(entry.lr_mult, 1) << entry.name;
+  }
+  EXPECT_EQ(train->parameters()->state_layout().entries().size(), 2u);
+  EXPECT_EQ(Parameters(*train).at("bn.weight"), std::vector<float>(8, 1.f));
+  Compute(text, TEST);
+}
+
+TEST(CaffeIdiomsTest, BatchNormPerPhaseWithGlobalStatisticsSharesItsName) {
+  const std::string text = Head(std::string(kConvolution) + R"(
+    layer { name: "bn" type: "BatchNorm" bottom: "conv" top: "bn" include { phase: TRAIN }
+            batch_norm_param { use_global_stats: false } }
+    layer { name: "bn" type: "BatchNorm" bottom: "conv" top: "bn" include { phase: TEST }
+            batch_norm_param { use_global_stats: true } }
+    layer { name: "sig" type: "Sigmoid" bottom: "bn" top: "top" })");
+  const auto train = Compute(text, TRAIN);
+  NetOptions options = TestOptions(TEST);
+  options.parameters = train->parameters();
+  const auto test = NewNet(text, options);
+  EXPECT_GT(test->Forward(RandomBatch(test->input_shape(), 5)), 0);
+}
+
+TEST(CaffeIdiomsTest, BranchesOfAnInceptionModuleAreConcatenated) {
+  const std::string text = Head(R"(
+    layer { name: "a" type: "Convolution" bottom: "data" top: "a" convolution_param
+            { num_output: 4 kernel_size: 1 weight_filler { type: "xavier" } } }
+    layer { name: "a_relu" type: "ReLU" bottom: "a" top: "a" }
+    layer { name: "b" type: "Convolution" bottom: "data" top: "b" convolution_param
+            { num_output: 8 kernel_size: 3 pad: 1 weight_filler { type: "xavier" } } }
+    layer { name: "b_relu" type: "ReLU" bottom: "b" top: "b" }
+    layer { name: "pool" type: "Pooling" bottom: "data" top: "pool"
+            pooling_param { pool: MAX kernel_size: 3 stride: 1 pad: 1 } }
+    layer { name: "top" type: "Concat" bottom: "a" bottom: "b" bottom: "pool" top: "top" })");
+  const auto net = Compute(text, TRAIN);
+  Compute(text, TEST);
+}
+
+TEST(CaffeIdiomsTest, AuxiliaryLossesAndAccuraciesHaveTheirWeightsAndNames) {
+  const std::string text = Head(R"(
+    layer { name: "ip" type: "InnerProduct" bottom: "data" top: "top" inner_product_param
+            { num_output: 12 weight_filler { type: "xavier" } } }
+    layer { name: "aux" type: "InnerProduct" bottom: "top" top: "aux" inner_product_param
+            { num_output: 5 weight_filler { type: "xavier" } } }
+    layer { name: "loss1" type: "SoftmaxWithLoss" bottom: "aux" bottom: "label" top: "loss1/loss"
+            loss_weight: 0.3 }
+    layer { name: "top-5" type: "Accuracy" bottom: "aux" bottom: "label" top: "loss1/top-5"
+            include { phase: TEST } accuracy_param { top_k: 5 } })");
+  const auto train = Compute(text, TRAIN);
+  ASSERT_EQ(train->Scalars().size(), 2u);
+  const float loss = train->Forward(RandomBatch(train->input_shape(), 5));
+  EXPECT_EQ(train->Scalars()[0].first, "loss1/loss");
+  EXPECT_NEAR(loss, 0.3f * train->Scalars()[0].second + train->Scalars()[1].second, 1e-5);
+  EXPECT_EQ(train->Logits(), train->Blob("fc"));
+  const auto test = Compute(text, TEST);
+  ASSERT_EQ(test->Scalars().size(), 3u);
+  EXPECT_EQ(test->Scalars()[1].second, 1) << "top-5 of 5 classes";
+}
+
+TEST(CaffeIdiomsTest, SeveralTopsSplitsAndSilencedBlobsWork) {
+  const std::string text = Head(R"(
+    layer { name: "hush" type: "Silence" bottom: "label" bottom: "data" }
+    layer { name: "split" type: "Split" bottom: "data" top: "one" top: "two" top: "three" }
+    layer { name: "ip1" type: "InnerProduct" bottom: "one" top: "ip1" inner_product_param
+            { num_output: 5 weight_filler { type: "xavier" } } }
+    layer { name: "hush2" type: "Silence" bottom: "two" }
+    layer { name: "ip3" type: "InnerProduct" bottom: "three" top: "ip3" inner_product_param
+            { num_output: 5 weight_filler { type: "xavier" } } }
+    layer { name: "sum" type: "Eltwise" bottom: "ip1" bottom: "ip3" top: "top"
+            eltwise_param { operation: SUM coeff: 1 coeff: -0.5 } }
+    layer { name: "out" type: "SoftmaxWithLoss" bottom: "top" bottom: "label" top: "loss2"
+            top: "prob" loss_weight: 1 loss_weight: 0 })");
+  const auto train = Compute(text, TRAIN);
+  EXPECT_EQ(train->Blob("prob").size(), 30u);
+  Compute(text, TEST);
+}
+
+TEST(CaffeIdiomsTest, FlattenReshapeAndDropoutInPlaceWork) {
+  const std::string text = Head(std::string(kConvolution) + R"(
+    layer { name: "relu" type: "ReLU" bottom: "conv" top: "conv" relu_param { negative_slope: 0.1 } }
+    layer { name: "drop" type: "Dropout" bottom: "conv" top: "conv" }
+    layer { name: "flat" type: "Flatten" bottom: "conv" top: "flat" }
+    layer { name: "shape" type: "Reshape" bottom: "flat" top: "top"
+            reshape_param { shape { dim: 0 dim: 8 dim: -1 dim: 7 } } })");
+  Compute(text, TRAIN);
+  Compute(text, TEST);
+}
+
+TEST(CaffeIdiomsTest, ImageDataLayersAreFedByTheJob) {
+  const std::string text = R"(
+    layer { name: "data" type: "ImageData" top: "data" top: "label"
+            transform_param { mirror: true crop_size: 8 mean_value: 104 mean_value: 117 }
+            image_data_param { source: "list.txt" batch_size: 3 new_height: 10 new_width: 10 } }
+    layer { name: "ip" type: "InnerProduct" bottom: "data" top: "ip" inner_product_param
+            { num_output: 5 weight_filler { type: "xavier" } } }
+    layer { name: "loss" type: "SoftmaxWithLoss" bottom: "ip" bottom: "label" })";
+  NetOptions options = TestOptions();
+  EXPECT_EQ(NewNet(text, options)->input_shape(), (Shape{3, 3, 8, 8}));
+}
+
+TEST(CaffeIdiomsTest, ALossWithoutATopCountsUnderItsOwnName) {
+  std::string text = Head("");
+  text = text.replace(text.find("bottom: \"top\""), 13, "bottom: \"data\"");
+  text = text.replace(text.find(" top: \"loss\""), 12, "");
+  const auto net = Compute(text, TRAIN);
+  ASSERT_EQ(net->Scalars().size(), 1u);
+  EXPECT_EQ(net->Scalars()[0].first, "loss");
+  EXPECT_GT(net->Scalars()[0].second, 0);
+}
+
+TEST(CaffeIdiomsTest, OldLayersAreRefusedWithAdvice) {
+  const std::string error =
+      ErrorOf([] { NewNet("layers { name: 'c' type: CONVOLUTION bottom: 'x' top: 'c' }"); });
+  EXPECT_NE(error.find("old V1 format"), std::string::npos) << error;
+  EXPECT_NE(error.find("test.prototxt:1:1"), std::string::npos) << error;
+}
+
+}  // namespace
+}  // namespace gf

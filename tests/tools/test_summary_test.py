@@ -1,0 +1,98 @@
+"""What tools/test counts."""
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+
+sys.path.insert(0, "tools")
+from test_summary import FAILED, PASSED, SKIPPED, outcome_of_log
+
+GTEST = """[ RUN      ] Data.Reads
+[       OK ] Data.Reads (1 ms)
+[ RUN      ] Data.Real/0
+tests/data/x.cc:7: Skipped
+GF_DATA_DIR is not set
+
+[  SKIPPED ] Data.Real/0 (0 ms)
+[ RUN      ] Data.Bad
+[  FAILED  ] Data.Bad, where GetParam() = 3 (2 ms)
+[  SKIPPED ] 1 test, listed below:
+[  SKIPPED ] Data.Real/0
+[  FAILED  ] 1 test, listed below:
+[  FAILED  ] Data.Bad
+"""
+
+
+def results(outcome):
+    return sorted(result for result, _ in outcome.tests.values())
+
+
+class LogTest(unittest.TestCase):
+    def test_each_test_of_googletest_counts_once(self):
+        outcome = outcome_of_log(GTEST, succeeded=False)
+        self.assertEqual(results(outcome), [FAILED, PASSED, SKIPPED])
+        self.assertEqual(outcome.tests["Data.Real/0"], (SKIPPED, "GF_DATA_DIR is not set"))
+
+    def test_a_test_on_several_ranks_counts_once_and_the_worst_counts(self):
+        log = ("[       OK ] Mpi.Sum (1 ms)\n[  FAILED  ] Mpi.Sum (2 ms)\n"
+               "[       OK ] Mpi.Max (1 ms)\n[       OK ] Mpi.Max (1 ms)\n")
+        outcome = outcome_of_log(log, succeeded=False)
+        self.assertEqual(results(outcome), [FAILED, PASSED])
+
+    def test_a_crash_counts_as_a_failure(self):
+        outcome = outcome_of_log("[       OK ] A.B (1 ms)\n[ RUN      ] A.C\n", succeeded=False)
+        self.assertEqual(results(outcome), [FAILED, PASSED])
+
+    def test_a_script_counts_once(self):
+        self.assertEqual(results(outcome_of_log("passed\n", True)), [PASSED])
+        self.assertEqual(results(outcome_of_log("FAILED: no\n", False)), [FAILED])
+        skipped = outcome_of_log("SKIPPED: no torch\n", True)
+        self.assertEqual(skipped.tests, {"": (SKIPPED, "no torch")})
+
+    def test_unittest_is_understood(self):
+        log = ("test_a (x.T.test_a)\nWords. ... ok\ntest_b (x.T.test_b) ... skipped 'why'\n"
+               "test_c (x.T.test_c) ... ok\ntest_d (x.T.test_d) ... FAIL\n")
+        self.assertEqual(results(outcome_of_log(log, False)), [FAILED, PASSED, PASSED, SKIPPED])
+
+
+class SummaryTest(unittest.TestCase):
+    def run_on(self, events, *arguments):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "events.json")
+            with open(path, "w") as file:
+                file.writelines(json.dumps(event) + "\n" for event in events)
+            run = subprocess.run([sys.executable, "tools/test_summary.py", path, *arguments],
+                                 stdout=subprocess.PIPE, text=True)
+        return run.returncode, run.stdout.splitlines()[-1]
+
+    def configured(self, label):
+        return {"id": {"targetConfigured": {"label": label}}, "configured": {"testSize": "SMALL"}}
+
+    def test_the_last_line_has_the_counts(self):
+        events = [self.configured("//a:t"),
+                  {"id": {"testSummary": {"label": "//a:t"}},
+                   "testSummary": {"overallStatus": "PASSED"}}]
+        self.assertEqual(self.run_on(events), (0, "1 passed, 0 failed, 0 skipped"))
+        self.assertEqual(self.run_on(events, "--check=lint=skipped"),
+                         (0, "1 passed, 0 failed, 1 skipped"))
+
+    def test_a_test_that_was_not_built_has_failed(self):
+        events = [self.configured("//a:t"),
+                  {"id": {"targetCompleted": {"label": "//a:t"}}, "completed": {}}]
+        self.assertEqual(self.run_on(events), (1, "0 passed, 1 failed, 0 skipped"))
+
+    def test_a_test_for_another_configuration_is_skipped(self):
+        events = [self.configured("//a:t"),
+                  {"id": {"targetCompleted": {"label": "//a:t"}},
+                   "aborted": {"reason": "SKIPPED"}}]
+        self.assertEqual(self.run_on(events), (0, "0 passed, 0 failed, 1 skipped"))
+
+    def test_a_broken_build_is_a_failure(self):
+        self.assertEqual(self.run_on([], "--bazel_exit_code=1"),
+                         (1, "0 passed, 1 failed, 0 skipped"))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,2 @@
+#!/usr/bin/env bash
+exec python3 tests/tools/test_summary_test.py -v
