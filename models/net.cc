@@ -6,6 +6,7 @@
 #include <cstring>
 #include <utility>
 
+#include "core/error.h"
 #include "layers/input.h"
 #include "models/compiled_net.h"
 #include "models/filler.h"
@@ -44,10 +45,24 @@ class Net::Impl {
       }
       line.forward_flops = op.layer->ForwardFlops();
       lines_.push_back(std::move(line));
-      if (op.layer->type() != "Input" || input_shape_.rank() > 0) continue;
-      for (const Shape& top : op.layer->tops()) {
-        if (top.rank() == 4 && top.count(1, 4) > 1) input_shape_ = top;
+      if (op.layer->type() == "Input") FindInputShape(static_cast<const InputLayer&>(*op.layer));
+    }
+    if (input_shape_.rank() == 0) {
+      ThrowUserError(source.file,
+                     ": the net takes no images; give it an Input of N x C x H x W, "
+                     "or a Data or ImageData layer");
+    }
+  }
+
+  void FindInputShape(const InputLayer& input) {
+    for (size_t i = 0; i < input.tops().size(); ++i) {
+      if (!input.IsImage(static_cast<int>(i))) continue;
+      const Shape& shape = input.tops()[i];
+      if (input_shape_.rank() > 0 && shape != input_shape_) {
+        input.Fail("takes images of ", shape.ToString(), ", another input of the net takes ",
+                   input_shape_.ToString(), "; all must be equal");
       }
+      input_shape_ = shape;
     }
   }
 

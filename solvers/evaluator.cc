@@ -2,18 +2,25 @@
 
 namespace gf {
 
-Tally Evaluate(Net* net, Loader* loader, Communicator* comm) {
+std::optional<Tally> Evaluate(Net* net, Loader* loader, Communicator* comm,
+                              const std::function<bool()>& stop) {
   Tally tally(net->classes());
   const int64_t batches = loader->batches();
+  int64_t stopped = 0;
   loader->Seek(0);
-  for (int64_t i = 0; i < batches; ++i) {
+  for (int64_t i = 0; i < batches && stopped == 0; ++i) {
     const Batch& batch = loader->Next();
     // A rank that has run out of images sits the last batch out.
-    if (batch.padding == batch.size()) continue;
-    net->Forward(batch);
-    tally.Add(net->Logits(), batch.labels, batch.size() - batch.padding);
+    if (batch.padding < batch.size()) {
+      net->Forward(batch);
+      tally.Add(net->Logits(), batch.labels, batch.size() - batch.padding);
+    }
+    if (!stop) continue;
+    stopped = stop() ? 1 : 0;
+    comm->AllReduce(&stopped, 1, ReduceOp::kMax, "whether to go on with the validation");
   }
   loader->Seek(0);
+  if (stopped != 0) return std::nullopt;
   tally.Reduce(comm);
   return tally;
 }

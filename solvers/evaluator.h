@@ -1,5 +1,8 @@
 #pragma once
 
+#include <functional>
+#include <optional>
+
 #include "comm/communicator.h"
 #include "data/loader.h"
 #include "models/net.h"
@@ -9,6 +12,9 @@ namespace gf {
 
 // Runs a TEST net over all of a loader's data, each image once whatever the number of ranks,
 // and returns the counts of all ranks. The loader stands at its start before and after.
-Tally Evaluate(Net* net, Loader* loader, Communicator* comm);
+// `stop` (may be null) is asked after each batch: as soon as it is true on any rank, all ranks
+// give up and return nothing.
+std::optional<Tally> Evaluate(Net* net, Loader* loader, Communicator* comm,
+                              const std::function<bool()>& stop);
 
 }  // namespace gf

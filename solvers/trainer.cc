@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cmath>
 #include <memory>
+#include <optional>
 
 #include "comm/gradient_flow.h"
 #include "core/error.h"
@@ -47,7 +48,8 @@ class Trainer {
   StepOutcome Exchange(double loss);
   // Whether an event that is due every `interval` steps is due after this step.
   bool Due(double interval) const;
-  void Validate();
+  // Returns false if a signal interrupted it.
+  bool Validate();
   void Save();
   void Show(double lr);
   double epoch() const {
@@ -210,15 +212,20 @@ bool Trainer::Due(double interval) const {
   return std::floor(done / interval) > std::floor(before / interval);
 }
 
-void Trainer::Validate() {
-  if (!job_.validation.net || validated_step_ == state_.step) return;
+bool Trainer::Validate() {
+  if (!job_.validation.net || validated_step_ == state_.step) return true;
   meter_.Pause();
   statistics_->Take();
   const auto start = Clock::now();
-  const Tally tally = Evaluate(job_.validation.net.get(), job_.validation.loader.get(), comm_);
-  report_->Validation(state_.step, state_.epoch, tally, SecondsSince(start));
-  validated_step_ = state_.step;
+  const std::optional<Tally> tally =
+      Evaluate(job_.validation.net.get(), job_.validation.loader.get(), comm_,
+               [&] { return signals_.stop_requested(); });
+  if (tally) {
+    report_->Validation(state_.step, state_.epoch, *tally, SecondsSince(start));
+    validated_step_ = state_.step;
+  }
   meter_.Resume();
+  return tally.has_value();
 }
 
 void Trainer::Save() {
@@ -260,10 +267,10 @@ void Trainer::Run() {
     }
     if (Due(checkpoint_steps) || Due(checkpoint_every) || outcome.checkpoint || stopped) Save();
     if (outcome.checkpoint) signals_.ClearCheckpointRequest();
-    if (Due(validation_steps) && !stopped) Validate();
+    if (Due(validation_steps) && !stopped) stopped = !Validate();
   }
   Save();
-  if (!stopped) Validate();
+  if (!stopped) stopped = !Validate();
   if (const int64_t skipped = job_.train.loader->skipped()) {
     report_->Note(StrCat("damaged samples left out (on_error: SKIP): ", WithCommas(skipped)));
   }

@@ -70,7 +70,7 @@ void Evaluate(const JobConfig& config, int threads, Communicator* comm) {
   const std::string weights =
       LoadEvaluationWeights(config, FLAGS_checkpoint, job.net->parameters().get(), comm);
   const auto start = std::chrono::steady_clock::now();
-  const Tally tally = Evaluate(job.net.get(), job.loader.get(), comm);
+  const Tally tally = *Evaluate(job.net.get(), job.loader.get(), comm, nullptr);
   const double seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   EvaluationReport report{weights, config.validation_data().source(), tally,

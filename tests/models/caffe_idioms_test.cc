@@ -90,7 +90,8 @@ TEST(CaffeIdiomsTest, AnOldDeployNetTakesItsInputAtTheTop) {
   const std::string layers = R"(
     layer { name: "ip" type: "InnerProduct" bottom: "data" top: "ip"
             inner_product_param { num_output: 4 weight_filler { type: "xavier" } } }
-    layer { name: "drop" type: "Dropout" bottom: "ip" top: "ip" dropout_param { dropout_ratio: 0.5 } }
+    layer { name: "drop" type: "Dropout" bottom: "ip" top: "ip"
+            dropout_param { dropout_ratio: 0.5 } }
     layer { name: "prob" type: "Softmax" bottom: "ip" top: "prob" })";
   for (const char* input : {"input: 'data' input_dim: 2 input_dim: 3 input_dim: 5 input_dim: 5",
                             "input: 'data' input_shape { dim: 2 dim: 3 dim: 5 dim: 5 }",
@@ -206,7 +207,8 @@ TEST(CaffeIdiomsTest, SeveralTopsSplitsAndSilencedBlobsWork) {
 
 TEST(CaffeIdiomsTest, FlattenReshapeAndDropoutInPlaceWork) {
   const std::string text = Head(std::string(kConvolution) + R"(
-    layer { name: "relu" type: "ReLU" bottom: "conv" top: "conv" relu_param { negative_slope: 0.1 } }
+    layer { name: "relu" type: "ReLU" bottom: "conv" top: "conv"
+            relu_param { negative_slope: 0.1 } }
     layer { name: "drop" type: "Dropout" bottom: "conv" top: "conv" }
     layer { name: "flat" type: "Flatten" bottom: "conv" top: "flat" }
     layer { name: "shape" type: "Reshape" bottom: "flat" top: "top"

@@ -16,7 +16,7 @@ DEFINE_string(net, "", "name of a shipped network");
 DEFINE_int32(batch, 4, "images");
 DEFINE_int32(side, 0, "pixels of an image's side; 0 = what the net says");
 DEFINE_double(bias, 0, "middle of the biases of convolutions and inner products");
-DEFINE_double(gamma, 0.5, "middle of the batch norms' gammas");
+DEFINE_double(gamma, 0.35, "middle of the batch norms' gammas");
 DEFINE_string(last_norm, "", "part of the names of the batch norms whose gamma is 0.1");
 DEFINE_string(out, ".", "folder");
 

@@ -35,7 +35,7 @@ Batch RandomBatch(const Shape& images, int64_t classes, uint64_t seed = 7);
 // tests/golden/torch_reference.py).
 struct RandomParameters {
   uint64_t seed = 3;
-  float bias = 0, gamma = 0.5f;
+  float bias = 0, gamma = 0.35f;
   std::string last_norm;
 };
 void SetRandom(const RandomParameters& how, ParameterStore* store);

@@ -425,6 +425,18 @@ TEST(NetErrorTest, WhatIsWrongWithALayerNamesItAndItsPlace) {
   EXPECT_TRUE(Has(large, "layer \"c\" (Convolution)")) << large;
 }
 
+TEST(NetErrorTest, ANetTakesImagesOfOneSize) {
+  EXPECT_TRUE(Has(Error("layer { name: 'z' type: 'Input' top: 'z' "
+                        "input_param { shape { dim: [4, 3, 9, 9] } } }"),
+                  "takes images of 4x3x9x9, another input of the net takes 4x3x8x8"));
+  EXPECT_TRUE(Has(ErrorOf([] {
+                    NewNet(
+                        "layer { name: 'z' type: 'Input' top: 'z' "
+                        "input_param { shape { dim: [4, 3] } } }");
+                  }),
+                  "test.prototxt: the net takes no images"));
+}
+
 TEST(NetErrorTest, OnlyLossesHaveALossWeight) {
   EXPECT_TRUE(Has(Error(Inner("ip", "x", 5) + Simple("ReLU", "r", "ip", "loss_weight: 1")),
                   "layer \"r\" (ReLU): has loss_weight 1 but is not a loss"));
