@@ -5,6 +5,10 @@
 
 #include <cstdint>
 
+#ifdef __AVX512F__
+#include <immintrin.h>
+#endif
+
 #define GF_INLINE static inline __attribute__((always_inline))
 
 namespace gf {
@@ -51,6 +55,26 @@ GF_INLINE void StoreVec(uint16_t* p, Vec<kLanes> v) {
   const auto h = __builtin_convertvector((is_nan & nan) | (~is_nan & rounded),
                                          typename VecTypes<kLanes>::H);
   __builtin_memcpy(p, &h, sizeof(h));
+}
+
+// Stores past the cache, for results that will not be read soon: the line need not be read
+// first. p must be aligned to the vector's size. A plain store where there is no such
+// instruction.
+template <int kLanes, typename T>
+GF_INLINE void StreamVec(T* p, Vec<kLanes> v) {
+#ifdef __AVX512F__
+  if constexpr (kLanes == 16 && sizeof(T) == 4) {
+    _mm512_stream_ps(p, (__m512)v);
+    return;
+  } else if constexpr (kLanes == 16) {
+    alignas(32) uint16_t half[16];
+    StoreVec<kLanes>(half, v);
+    _mm256_stream_si256(reinterpret_cast<__m256i*>(p),
+                        _mm256_load_si256(reinterpret_cast<const __m256i*>(half)));
+    return;
+  }
+#endif
+  StoreVec<kLanes>(p, v);
 }
 
 template <int kLanes>

@@ -36,7 +36,9 @@ struct KernelPlan {
   size_t forward_scratch_bytes = 0;
   size_t backward_scratch_bytes = 0;
   bool in_place = false;           // tops[0] may lie where bottoms[0] lies
-  bool in_place_backward = false;  // the gradient of bottoms[0] where that of tops[0] lies
+  bool in_place_backward = false;  // the gradient of a bottom may lie where that of tops[0] lies:
+  int in_place_backward_bottom = 0;  // that of this bottom
+  bool gradient_over_bottom = false;  // the gradient of bottoms[0] where its data lie
   // How many gradients of tops[0] Backward can take and add up itself; if more consumers
   // than that produce one, the net adds them up first.
   int max_top_diffs = 1;

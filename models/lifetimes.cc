@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <set>
 
 #include <glog/logging.h>
 
@@ -23,9 +24,10 @@ class Planner {
     backward_first_.assign(net_.blobs.size(), -1);
     backward_last_.assign(net_.blobs.size(), -1);
     used_by_producer_.assign(net_.blobs.size(), false);
-    Gradients();
+    FindReached();
     BackwardReads();
     Blobs();
+    Gradients();
     for (int k = 0; k < n_; ++k) {
       CompiledOp& op = net_.ops[k];
       const int back = BackwardTime(k, n_);
@@ -44,45 +46,67 @@ class Planner {
   }
 
  private:
-  // In backward order: which operations get a gradient at all, and where gradients lie.
+  // Operations that get no gradient need not run backward.
+  void FindReached() {
+    std::vector<bool> has_gradient(net_.blobs.size(), false);
+    for (int k = n_ - 1; k >= 0; --k) {
+      CompiledOp& op = net_.ops[k];
+      if (!op.backward) continue;
+      bool reached = false;
+      for (size_t i = 0; i < op.tops.size(); ++i) {
+        reached |= op.layer->LossWeight(static_cast<int>(i)) != 0 || has_gradient[op.tops[i]];
+      }
+      op.backward = reached;
+      for (size_t i = 0; reached && i < op.bottoms.size(); ++i) {
+        if (op.plan.propagate[i]) has_gradient[op.bottoms[i]] = true;
+      }
+    }
+  }
+
+  // In backward order: where gradients lie.
   void Gradients() {
     for (int k = n_ - 1; k >= 0; --k) {
       CompiledOp& op = net_.ops[k];
       if (!op.backward) continue;
       const int time = BackwardTime(k, n_);
-      bool reached = false;
-      for (size_t i = 0; i < op.tops.size(); ++i) {
-        reached |= op.layer->LossWeight(static_cast<int>(i)) != 0 ||
-                   !net_.blobs[op.tops[i]].gradients.empty();
-      }
-      if (!reached) {
-        op.backward = false;
-        continue;
-      }
       for (size_t i = 0; i < op.tops.size(); ++i) {
         const CompiledBlob& top = net_.blobs[op.tops[i]];
         for (int buffer : top.gradients) net_.memory.Extend(buffer, time, time);
         const size_t limit = i == 0 ? op.plan.max_top_diffs : 1;
         op.gradient_sums.push_back(top.gradients.size() > limit ? NewSum(top) : nullptr);
       }
-      for (size_t i = 0; i < op.bottoms.size(); ++i) {
+      for (int i = 0; i < static_cast<int>(op.bottoms.size()); ++i) {
         op.bottom_gradients.push_back(-1);
         if (!op.plan.propagate[i]) continue;
         CompiledBlob& bottom = net_.blobs[op.bottoms[i]];
-        int buffer = -1;
-        if (i == 0 && op.plan.in_place_backward && !op.tops.empty()) {
-          const CompiledBlob& top = net_.blobs[op.tops[0]];
-          if (!top.gradients.empty() && top.desc.bytes() == bottom.desc.bytes()) {
-            buffer = top.gradients[0];
-          }
-        }
-        if (buffer < 0 || !options_.reuse_memory) {
+        int buffer = SharedGradient(op, i, time);
+        if (buffer < 0) {
           buffer = net_.memory.Add(bottom.desc.bytes(), time, time);
+        } else {
+          net_.memory.Extend(buffer, time, time);
         }
         op.bottom_gradients.back() = buffer;
         bottom.gradients.push_back(buffer);
       }
     }
+  }
+
+  // A buffer that the gradient of bottom i may take over, -1 if there is none.
+  int SharedGradient(const CompiledOp& op, int i, int time) const {
+    if (!options_.reuse_memory || op.tops.empty()) return -1;
+    const int b = op.bottoms[i];
+    const CompiledBlob& bottom = net_.blobs[b];
+    const CompiledBlob& top = net_.blobs[op.tops[0]];
+    if (op.plan.in_place_backward && i == op.plan.in_place_backward_bottom &&
+        !top.gradients.empty() && top.desc.bytes() == bottom.desc.bytes()) {
+      return top.gradients[0];
+    }
+    if (op.plan.gradient_over_bottom && i == 0 && !bottom.keep && bottom.recomputed_buffer < 0 &&
+        backward_last_[b] == time && shared_.count(bottom.buffer) == 0 &&
+        std::count(op.bottoms.begin(), op.bottoms.end(), b) == 1) {
+      return bottom.buffer;
+    }
+    return -1;
   }
 
   std::unique_ptr<Kernel> NewSum(const CompiledBlob& blob) const {
@@ -127,7 +151,9 @@ class Planner {
   // Whether the operation's result should be given up after forward and recomputed.
   bool ShouldRecompute(const CompiledOp& op) const {
     constexpr size_t kWorthIt = size_t{1} << 20;
-    if (!options_.reuse_memory || !op.backward || op.tops.size() != 1) return false;
+    if (!options_.reuse_memory || !options_.recompute || !op.backward || op.tops.size() != 1) {
+      return false;
+    }
     const CompiledBlob& top = net_.blobs[op.tops[0]];
     if (top.keep || backward_first_[op.tops[0]] < 0 || used_by_producer_[op.tops[0]] ||
         top.desc.bytes() < kWorthIt || !op.kernel->CanRecompute()) {
@@ -157,6 +183,7 @@ class Planner {
         if (blob.keep || !options_.reuse_memory) end = 2 * n_;
         if (i == 0 && InPlace(op, k)) {
           blob.buffer = net_.blobs[op.bottoms[0]].buffer;
+          shared_.insert(blob.buffer);
           net_.memory.Extend(blob.buffer, k, end);
         } else {
           blob.buffer = net_.memory.Add(blob.desc.bytes(), k, end);
@@ -236,6 +263,7 @@ class Planner {
   // Per blob: first and last step of the backward pass that reads its data; -1 if none.
   std::vector<int> backward_first_, backward_last_;
   std::vector<bool> used_by_producer_;
+  std::set<int> shared_;  // buffers of several blobs
 };
 
 }  // namespace

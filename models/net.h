@@ -29,6 +29,9 @@ struct NetOptions {
   // Merge and fuse layers, and reuse the memory of activations. Off in tests that look inside.
   bool fuse = true;
   bool reuse_memory = true;
+  // Give up results that one pass over memory can bring back (batch norm) after forward, and
+  // recompute them in backward: a fifth less memory for ResNet-50, for 1-2 % more time.
+  bool recompute = true;
 };
 
 // One line of `--dry_run`: an operation of the compiled net.

@@ -25,7 +25,7 @@ namespace {
 //   backward: x, dy, (dy2), (y) -> (dz) | x, dy or dz -> dx
 // The gradient of the fused ReLU is recomputed from x, so that y is not read; only with a
 // residual, whose value is not at hand, it is taken from y and dz is stored for pass two. dz is
-// then also the gradient of the residual.
+// then also the gradient of the residual. Large results of forward are stored past the cache.
 template <typename T>
 class BatchNormKernel : public Kernel {
  public:
@@ -38,6 +38,8 @@ class BatchNormKernel : public Kernel {
     }
     for (TensorDesc& bottom : plan->bottoms) bottom.layout = plan->bottoms[0].layout;
     plan->tops[0].layout = plan->bottoms[0].layout;
+    constexpr size_t kMuch = size_t{8} << 20;  // more than stays in the cache anyway
+    stream_ = view_.block == 16 && plan->tops[0].bytes() >= kMuch;
     const int64_t channels = view_.padded_channels();
     for (auto* values : {&gamma_, &scale_, &offset_, &mean_, &inverse_std_, &a_, &b_, &c_}) {
       values->assign(channels, 0);
@@ -48,7 +50,13 @@ class BatchNormKernel : public Kernel {
     }
     plan->needs_bottom[0] = true;
     plan->needs_top[0] = layer_.relu() && layer_.add();
+    // With a residual, dy becomes dz in place; dx then goes over x. Memory that was just read is
+    // written faster than memory that was not.
     plan->in_place_backward = true;
+    if (layer_.add() && plan->propagate[1]) {
+      plan->in_place_backward_bottom = 1;
+      plan->gradient_over_bottom = true;
+    }
     plan->max_top_diffs = 2;
   }
 
@@ -236,7 +244,7 @@ class BatchNormKernel : public Kernel {
     const T* add = layer_.add() ? static_cast<const T*>(args.bottoms[1]) + at : nullptr;
     Table().apply(Slice(end - begin), static_cast<const T*>(args.bottoms[0]) + at, add,
                   static_cast<T*>(args.tops[0]) + at, &scale_[channel], &offset_[channel],
-                  layer_.relu());
+                  layer_.relu(), stream_);
   }
 
   // Gradients of gamma and beta, and dx = a * dz + b * x + c (Ioffe and Szegedy, section 3):
@@ -272,6 +280,7 @@ class BatchNormKernel : public Kernel {
 
   const BatchNormLayer& layer_;
   ChannelView view_;
+  bool stream_ = false;
   // Per channel, padded to whole blocks with zeros, so that padding stays zero.
   std::vector<float> gamma_, scale_, offset_, mean_, inverse_std_, a_, b_, c_;
   std::vector<double> sums_;

@@ -83,7 +83,7 @@ void StatisticsLanes(const BatchNormSlice& slice, const T* x, const float* shift
   }
 }
 
-template <int kLanes, bool kAdd, bool kRelu, typename T>
+template <int kLanes, bool kAdd, bool kRelu, bool kStream, typename T>
 void ApplyLanes(const BatchNormSlice& slice, const T* x, const T* add, T* y, const float* scale,
                 const float* offset) {
   const auto channel = Channel<kLanes>::Of(slice);
@@ -97,8 +97,13 @@ void ApplyLanes(const BatchNormSlice& slice, const T* x, const T* add, T* y, con
   for (int64_t i = slice.n - 1; i >= 0; --i) {
     const int64_t at = i * slice.stride;
     for (int64_t j = 0; j < whole; j += kLanes) {
-      StoreVec<kLanes>(y + at + j, value(LoadVec<kLanes>(x + at + j),
-                                         kAdd ? LoadVec<kLanes>(add + at + j) : a));
+      const Vec<kLanes> v =
+          value(LoadVec<kLanes>(x + at + j), kAdd ? LoadVec<kLanes>(add + at + j) : a);
+      if (kStream) {
+        StreamVec<kLanes>(y + at + j, v);
+      } else {
+        StoreVec<kLanes>(y + at + j, v);
+      }
     }
     if (whole < count) {
       const int64_t rest = count - whole;
@@ -222,12 +227,14 @@ void Statistics(const BatchNormSlice& slice, const T* x, const float* shift, dou
 
 template <typename T>
 void Apply(const BatchNormSlice& slice, const T* x, const T* add, T* y, const float* scale,
-           const float* offset, bool relu) {
+           const float* offset, bool relu, bool stream) {
   WithLanes(slice.block, [&](auto lanes) {
     WithBool(add != nullptr, [&](auto has_add) {
       WithBool(relu, [&](auto clip) {
-        ApplyLanes<decltype(lanes)::value, decltype(has_add)::value, decltype(clip)::value>(
-            slice, x, add, y, scale, offset);
+        WithBool(stream, [&](auto past_cache) {
+          ApplyLanes<decltype(lanes)::value, decltype(has_add)::value, decltype(clip)::value,
+                     decltype(past_cache)::value>(slice, x, add, y, scale, offset);
+        });
       });
     });
   });

@@ -24,9 +24,10 @@ struct BatchNormFunctions {
   void (*statistics)(const BatchNormSlice& slice, const T* x, const float* shift, double* sum,
                      double* squares);
   // y = x * scale + offset (+ add), clipped at 0 if relu; add may be null. From the last image
-  // to the first, which are more likely in the cache.
+  // to the first, which are more likely in the cache. `stream`: y is stored past the cache;
+  // block 16 and y aligned to 64 bytes only.
   void (*apply)(const BatchNormSlice& slice, const T* x, const T* add, T* y, const float* scale,
-                const float* offset, bool relu);
+                const float* offset, bool relu, bool stream);
   // dz = (dy + dy2), zeroed where the ReLU was; sums of dz and of dz * (x - mean). dy2, dz may
   // be null (dz is then not stored); dz may be dy. y is read for kFromOutput only.
   void (*backward_reduce)(const BatchNormSlice& slice, const T* x, const T* y, const T* dy,

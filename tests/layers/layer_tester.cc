@@ -117,8 +117,12 @@ LayerRun::LayerRun(const LayerCase& test, const RunOptions& options)
   if (plan_.backward_scratch_bytes > 0) backward_scratch_ = bytes(plan_.backward_scratch_bytes);
   EXPECT_FALSE(plan_.in_place && plan_.needs_bottom[0]) << "in_place overwrites the bottom";
   if (options.in_place && plan_.in_place) tops_[0].data = bottoms_[0].data;
-  if (options.in_place && plan_.in_place_backward && plan_.propagate[0]) {
-    bottom_diffs_[0].data = top_diffs_[0][0].data;
+  const int shared = plan_.in_place_backward_bottom;
+  if (options.in_place && plan_.in_place_backward && plan_.propagate[shared]) {
+    bottom_diffs_[shared].data = top_diffs_[0][0].data;
+  }
+  if (options.in_place && plan_.gradient_over_bottom && plan_.propagate[0]) {
+    bottom_diffs_[0].data = bottoms_[0].data;
   }
 }
 
@@ -209,7 +213,9 @@ bool LayerRun::Recompute() {
 }
 
 void LayerRun::Backward() {
-  for (const Tensor& t : bottom_diffs_) Poison(t);
+  for (size_t i = 0; i < bottom_diffs_.size(); ++i) {
+    if (bottom_diffs_[i].data != bottoms_[i].data) Poison(bottom_diffs_[i]);
+  }
   for (const Tensor& t : parameter_diffs_) Poison(t);
   // What the plan does not ask for is gone by now.
   const bool in_place = options_.in_place && plan_.in_place;

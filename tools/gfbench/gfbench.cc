@@ -33,6 +33,7 @@ DEFINE_int32(steps, 10, "steps that are timed");
 DEFINE_int32(warmup, 2, "steps before that");
 DEFINE_bool(layers, false, "also print each layer's times");
 DEFINE_bool(forward_only, false, "time the evaluation net instead of training steps");
+DEFINE_bool(recompute, true, "recompute batch norms in backward to save memory");
 DEFINE_string(json, "", "write the figures to this file, too");
 
 namespace gf {
@@ -125,6 +126,7 @@ int Main(int argc, char** argv) {
   }
   options.compute = FLAGS_compute == "BF16" ? DType::kBF16 : DType::kFP32;
   options.batch_size = FLAGS_batch;
+  options.recompute = FLAGS_recompute;
   options.image_shape = ParseShape(FLAGS_input);
   const auto device = DeviceRegistry::Get().Create("device", "cpu", FLAGS_threads);
   Net net(ReadNet(FLAGS_net), options, device.get());
