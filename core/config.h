@@ -1,9 +1,9 @@
 #pragma once
 
+#include <google/protobuf/message.h>
+
 #include <string>
 #include <vector>
-
-#include <google/protobuf/message.h>
 
 #include "core/job.pb.h"
 #include "core/net.pb.h"

@@ -10,10 +10,10 @@ namespace gf {
 
 // Where one parameter lies in every pool (master, compute, gradient, momentum, residual).
 struct PoolEntry {
-  std::string name;   // "conv1.weight"
-  std::string layer;  // "conv1"
-  Shape shape;        // plain order, as in checkpoints
-  Layout layout;      // order within the pools
+  std::string name;    // "conv1.weight"
+  std::string layer;   // "conv1"
+  Shape shape;         // plain order, as in checkpoints
+  Layout layout;       // order within the pools
   int64_t offset = 0;  // elements from the start of a pool
   int64_t count = 0;   // elements of storage, padding of the layout included
   float lr_mult = 1;

@@ -1,13 +1,13 @@
 #pragma once
 
+#include <glog/logging.h>
+
 #include <functional>
 #include <map>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
-
-#include <glog/logging.h>
 
 #include "core/error.h"
 

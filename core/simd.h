@@ -24,20 +24,20 @@ inline Isa BestIsa() {
   return isa;
 }
 
-#define GF_SIMD_DECLARE(Type, name)                      \
-  extern const Type name##_baseline;                     \
-  extern const Type name##_avx2;                         \
-  extern const Type name##_avx512;                       \
-  inline const Type& name() {                            \
-    switch (::gf::BestIsa()) {                           \
-      case ::gf::Isa::kAvx512:                           \
-        return name##_avx512;                            \
-      case ::gf::Isa::kAvx2:                             \
-        return name##_avx2;                              \
-      case ::gf::Isa::kBaseline:                         \
-        break;                                           \
-    }                                                    \
-    return name##_baseline;                              \
+#define GF_SIMD_DECLARE(Type, name)  \
+  extern const Type name##_baseline; \
+  extern const Type name##_avx2;     \
+  extern const Type name##_avx512;   \
+  inline const Type& name() {        \
+    switch (::gf::BestIsa()) {       \
+      case ::gf::Isa::kAvx512:       \
+        return name##_avx512;        \
+      case ::gf::Isa::kAvx2:         \
+        return name##_avx2;          \
+      case ::gf::Isa::kBaseline:     \
+        break;                       \
+    }                                \
+    return name##_baseline;          \
   }
 
 #define GF_SIMD_CONCAT_INNER(a, b) a##_##b

@@ -52,8 +52,8 @@ GF_INLINE void StoreVec(uint16_t* p, Vec<kLanes> v) {
   const U rounded = (bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16;
   const U nan = (bits >> 16) | 0x40u;
   const U is_nan = (U)((bits & 0x7fffffffu) > 0x7f800000u);
-  const auto h = __builtin_convertvector((is_nan & nan) | (~is_nan & rounded),
-                                         typename VecTypes<kLanes>::H);
+  const auto h =
+      __builtin_convertvector((is_nan & nan) | (~is_nan & rounded), typename VecTypes<kLanes>::H);
   __builtin_memcpy(p, &h, sizeof(h));
 }
 

@@ -11,8 +11,8 @@ void ConvolutionLayer::SetUp(const std::vector<Shape>& bottoms) {
                                p.kernel_h(), p.has_kernel_w(), p.kernel_w(), 0);
   window_.stride = WindowField(*this, "stride", p.stride(), p.has_stride_h(), p.stride_h(),
                                p.has_stride_w(), p.stride_w(), 1);
-  window_.pad = WindowField(*this, "pad", p.pad(), p.has_pad_h(), p.pad_h(), p.has_pad_w(),
-                            p.pad_w(), 0);
+  window_.pad =
+      WindowField(*this, "pad", p.pad(), p.has_pad_h(), p.pad_h(), p.has_pad_w(), p.pad_w(), 0);
   window_.dilation = WindowField(*this, "dilation", p.dilation(), false, 0, false, 0, 1);
   CheckWindow(*this, window_);
 
@@ -21,8 +21,8 @@ void ConvolutionLayer::SetUp(const std::vector<Shape>& bottoms) {
   if (outputs < 1) Fail("num_output is missing or zero");
   if (groups_ < 1) Fail("group must be at least 1");
   if (inputs % groups_ != 0 || outputs % groups_ != 0) {
-    Fail("group ", groups_, " must divide both the input channels (", inputs,
-         ") and num_output (", outputs, ")");
+    Fail("group ", groups_, " must divide both the input channels (", inputs, ") and num_output (",
+         outputs, ")");
   }
   int64_t size[2];
   for (int i = 0; i < 2; ++i) {
@@ -35,9 +35,9 @@ void ConvolutionLayer::SetUp(const std::vector<Shape>& bottoms) {
     size[i] = space / window_.stride[i] + 1;
   }
   tops_ = {Shape{bottom[0], outputs, size[0], size[1]}};
-  parameters_ = {Parameter(
-      0, "weight", Shape{outputs, inputs / groups_, window_.kernel[0], window_.kernel[1]},
-      p.weight_filler())};
+  parameters_ = {Parameter(0, "weight",
+                           Shape{outputs, inputs / groups_, window_.kernel[0], window_.kernel[1]},
+                           p.weight_filler())};
   if (p.bias_term()) parameters_.push_back(Parameter(1, "bias", Shape{outputs}, p.bias_filler()));
 }
 

@@ -16,8 +16,8 @@ namespace gf {
 // parameter always has the type and layout of the blob or parameter itself.
 struct KernelPlan {
   // Given.
-  bool backward = false;        // Backward will be called
-  std::vector<bool> propagate;  // per bottom: its gradient is wanted
+  bool backward = false;          // Backward will be called
+  std::vector<bool> propagate;    // per bottom: its gradient is wanted
   bool parameters_fixed = false;  // layouts of `parameters` are given, not chosen
 
   // Given with the layouts in which they are produced. The kernel may ask for another layout
@@ -35,8 +35,8 @@ struct KernelPlan {
   size_t saved_bytes = 0;          // memory that lives from Forward to Backward
   size_t forward_scratch_bytes = 0;
   size_t backward_scratch_bytes = 0;
-  bool in_place = false;           // tops[0] may lie where bottoms[0] lies
-  bool in_place_backward = false;  // the gradient of a bottom may lie where that of tops[0] lies:
+  bool in_place = false;             // tops[0] may lie where bottoms[0] lies
+  bool in_place_backward = false;    // the gradient of a bottom may lie where that of tops[0] lies:
   int in_place_backward_bottom = 0;  // that of this bottom
   bool gradient_over_bottom = false;  // the gradient of bottoms[0] where its data lie
   // How many gradients of tops[0] Backward can take and add up itself; if more consumers
@@ -48,13 +48,13 @@ struct KernelPlan {
 struct KernelArgs {
   std::vector<const void*> bottoms;
   std::vector<void*> tops;
-  std::vector<const void*> parameters;    // compute type
-  std::vector<const float*> master;       // the same parameters in FP32, same layout
-  std::vector<float*> states;             // FP32, plain
-  uint64_t parameters_version = 0;        // changes when the parameters do
+  std::vector<const void*> parameters;  // compute type
+  std::vector<const float*> master;     // the same parameters in FP32, same layout
+  std::vector<float*> states;           // FP32, plain
+  uint64_t parameters_version = 0;      // changes when the parameters do
   void* saved = nullptr;
   void* scratch = nullptr;
-  const Batch* batch = nullptr;           // what Input layers copy from
+  const Batch* batch = nullptr;  // what Input layers copy from
   // Number of the batch in the whole run, the same for equal (position, batch size): names the
   // random stream of dropout together with the layer.
   uint64_t sequence = 0;
@@ -62,8 +62,8 @@ struct KernelArgs {
   // Backward only.
   // Per top: at most max_top_diffs gradients to be added up; Backward may overwrite them.
   std::vector<std::vector<void*>> top_diffs;
-  std::vector<void*> bottom_diffs;                  // null where not wanted
-  std::vector<void*> parameter_diffs;               // into the gradient pool, overwritten
+  std::vector<void*> bottom_diffs;     // null where not wanted
+  std::vector<void*> parameter_diffs;  // into the gradient pool, overwritten
   // The gradients of losses are multiplied by this (mixed precision).
   float loss_scale = 1;
 };
@@ -95,11 +95,12 @@ class Kernel {
 using KernelRegistry = Registry<Kernel, const Layer&, const KernelContext&>;
 
 // For kernels with a constructor (const LayerType&, const KernelContext&).
-#define GF_REGISTER_KERNEL(name, LayerType, KernelType)                                      \
-  static const bool GF_CONCAT(registered_, __LINE__) = ::gf::KernelRegistry::Get().Add(      \
-      name, [](const ::gf::Layer& layer, const ::gf::KernelContext& context)                 \
-                -> std::unique_ptr<::gf::Kernel> {                                           \
-        return std::make_unique<KernelType>(static_cast<const LayerType&>(layer), context);  \
+#define GF_REGISTER_KERNEL(name, LayerType, KernelType)                                     \
+  static const bool GF_CONCAT(registered_, __LINE__) = ::gf::KernelRegistry::Get().Add(     \
+      name,                                                                                 \
+      [](const ::gf::Layer& layer,                                                          \
+         const ::gf::KernelContext& context) -> std::unique_ptr<::gf::Kernel> {             \
+        return std::make_unique<KernelType>(static_cast<const LayerType&>(layer), context); \
       })
 
 }  // namespace gf

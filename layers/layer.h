@@ -93,11 +93,12 @@ class Layer {
 
 using LayerRegistry = Registry<Layer, const LayerParameter&, Phase, std::string>;
 
-#define GF_REGISTER_LAYER(name, type)                                                     \
-  static const bool GF_CONCAT(registered_, __LINE__) = ::gf::LayerRegistry::Get().Add(    \
-      name, [](const ::gf::LayerParameter& param, ::gf::Phase phase, std::string location) \
-                -> std::unique_ptr<::gf::Layer> {                                         \
-        return std::make_unique<type>(param, phase, std::move(location));                 \
+#define GF_REGISTER_LAYER(name, type)                                                  \
+  static const bool GF_CONCAT(registered_, __LINE__) = ::gf::LayerRegistry::Get().Add( \
+      name,                                                                            \
+      [](const ::gf::LayerParameter& param, ::gf::Phase phase,                         \
+         std::string location) -> std::unique_ptr<::gf::Layer> {                       \
+        return std::make_unique<type>(param, phase, std::move(location));              \
       })
 
 }  // namespace gf

@@ -10,8 +10,8 @@ void PoolingLayer::SetUp(const std::vector<Shape>& bottoms) {
     Fail("stochastic pooling is not supported; use MAX or AVE");
   }
   const google::protobuf::RepeatedField<uint32_t> none;
-  const auto pair = [&](const char* name, bool has, int64_t both, bool has_h, int64_t h,
-                        bool has_w, int64_t w, int64_t fallback) {
+  const auto pair = [&](const char* name, bool has, int64_t both, bool has_h, int64_t h, bool has_w,
+                        int64_t w, int64_t fallback) {
     if (has && (has_h || has_w)) {
       Fail("give ", name, " or ", name, "_h and ", name, "_w, not both");
     }
@@ -29,10 +29,10 @@ void PoolingLayer::SetUp(const std::vector<Shape>& bottoms) {
   }
   window_.stride = pair("stride", p.has_stride(), p.stride(), p.has_stride_h(), p.stride_h(),
                         p.has_stride_w(), p.stride_w(), 1);
-  window_.pad = pair("pad", p.has_pad(), p.pad(), p.has_pad_h(), p.pad_h(), p.has_pad_w(),
-                     p.pad_w(), 0);
-  if (p.global_pooling() && (window_.pad[0] != 0 || window_.pad[1] != 0 ||
-                             window_.stride[0] != 1 || window_.stride[1] != 1)) {
+  window_.pad =
+      pair("pad", p.has_pad(), p.pad(), p.has_pad_h(), p.pad_h(), p.has_pad_w(), p.pad_w(), 0);
+  if (p.global_pooling() && (window_.pad[0] != 0 || window_.pad[1] != 0 || window_.stride[0] != 1 ||
+                             window_.stride[1] != 1)) {
     Fail("global_pooling needs pad 0 and stride 1");
   }
   CheckWindow(*this, window_);

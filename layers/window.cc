@@ -4,8 +4,7 @@ namespace gf {
 
 std::array<int64_t, 2> WindowField(const Layer& layer, const std::string& name,
                                    const google::protobuf::RepeatedField<uint32_t>& both,
-                                   bool has_h, int64_t h, bool has_w, int64_t w,
-                                   int64_t fallback) {
+                                   bool has_h, int64_t h, bool has_w, int64_t w, int64_t fallback) {
   if (has_h || has_w) {
     if (!both.empty()) layer.Fail("give ", name, " or ", name, "_h and ", name, "_w, not both");
     if (!has_h || !has_w) layer.Fail("give both ", name, "_h and ", name, "_w");

@@ -1,10 +1,10 @@
 #pragma once
 
+#include <google/protobuf/repeated_field.h>
+
 #include <array>
 #include <cstdint>
 #include <string>
-
-#include <google/protobuf/repeated_field.h>
 
 #include "layers/layer.h"
 
@@ -25,8 +25,7 @@ struct Window {
 // is absent. Fails on a mixture or a wrong number of values.
 std::array<int64_t, 2> WindowField(const Layer& layer, const std::string& name,
                                    const google::protobuf::RepeatedField<uint32_t>& both,
-                                   bool has_h, int64_t h, bool has_w, int64_t w,
-                                   int64_t fallback);
+                                   bool has_h, int64_t h, bool has_w, int64_t w, int64_t fallback);
 
 // Fails unless kernel, stride and dilation are positive and all are sanely small.
 void CheckWindow(const Layer& layer, const Window& window);

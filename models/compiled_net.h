@@ -51,7 +51,7 @@ struct CompiledNet {
   MemoryPlan memory;
   std::shared_ptr<void> arena;
   std::shared_ptr<ParameterStore> parameters;
-  int logits = -1;  // blob; -1 if there is no loss or Softmax
+  int logits = -1;           // blob; -1 if there is no loss or Softmax
   std::vector<int> scalars;  // blobs
 };
 

@@ -23,7 +23,7 @@ void FromData(int64_t batch_size, const Shape& image_shape, GraphNode* node) {
   if (batch == 0) batch = 1;
   int64_t crop = p.transform_param().crop_size();
   if (crop == 0) crop = image_data ? p.image_data_param().crop_size() : p.data_param().crop_size();
-  const int64_t channels = image_shape.rank() == 3 ? image_shape[0]
+  const int64_t channels = image_shape.rank() == 3            ? image_shape[0]
                            : p.transform_param().force_gray() ? 1
                                                               : 3;
   Shape image = image_shape;

@@ -1,7 +1,7 @@
+#include <glog/logging.h>
+
 #include <algorithm>
 #include <set>
-
-#include <glog/logging.h>
 
 #include "models/compiled_net.h"
 
@@ -113,11 +113,11 @@ class Planner {
     LayerParameter p;
     p.set_name(blob.name);
     p.set_type("_GradientSum");
-    const auto layer = LayerRegistry::Get().Create("layer type", p.type(), p, options_.phase,
-                                                   std::string());
+    const auto layer =
+        LayerRegistry::Get().Create("layer type", p.type(), p, options_.phase, std::string());
     const KernelContext context{device_, blob.desc.dtype, 0, 0, options_.deterministic};
-    auto kernel = KernelRegistry::Get().Create("kernel", device_->name() + "/" + p.type(), *layer,
-                                               context);
+    auto kernel =
+        KernelRegistry::Get().Create("kernel", device_->name() + "/" + p.type(), *layer, context);
     KernelPlan plan;
     plan.bottoms.assign(blob.gradients.size(), blob.desc);
     plan.propagate.assign(blob.gradients.size(), false);

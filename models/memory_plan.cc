@@ -47,11 +47,10 @@ void MemoryPlan::Solve(bool reuse) {
     }
     buffer.offset = offset;
     bytes_ = std::max(bytes_, offset + buffer.bytes);
-    placed.insert(std::upper_bound(placed.begin(), placed.end(), i,
-                                   [&](int a, int b) {
-                                     return buffers_[a].offset < buffers_[b].offset;
-                                   }),
-                  i);
+    placed.insert(
+        std::upper_bound(placed.begin(), placed.end(), i,
+                         [&](int a, int b) { return buffers_[a].offset < buffers_[b].offset; }),
+        i);
   }
 }
 

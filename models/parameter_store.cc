@@ -1,8 +1,8 @@
 #include "models/parameter_store.h"
 
-#include <utility>
-
 #include <glog/logging.h>
+
+#include <utility>
 
 namespace gf {
 namespace {

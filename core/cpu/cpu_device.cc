@@ -1,3 +1,4 @@
+#include <glog/logging.h>
 #include <omp.h>
 #include <sys/mman.h>
 
@@ -5,8 +6,6 @@
 #include <cstdlib>
 #include <cstring>
 #include <new>
-
-#include <glog/logging.h>
 
 #include "core/cpu/dnnl.h"
 #include "core/device.h"

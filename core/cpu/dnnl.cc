@@ -1,12 +1,16 @@
 #include "core/cpu/dnnl.h"
 
+#include <glog/logging.h>
+#include <omp.h>
+
 #include <algorithm>
+#include <chrono>
+#include <cstring>
 #include <memory>
 #include <string>
+#include <unordered_map>
 #include <utility>
 #include <vector>
-
-#include <glog/logging.h>
 
 #include "core/error.h"
 
@@ -37,9 +41,8 @@ class DnnlLayout : public DeviceLayout {
     std::string name;
     std::vector<int> order(d.ndims);
     for (int i = 0; i < d.ndims; ++i) order[i] = i;
-    std::stable_sort(order.begin(), order.end(), [&](int a, int b) {
-      return blocking.strides[a] > blocking.strides[b];
-    });
+    std::stable_sort(order.begin(), order.end(),
+                     [&](int a, int b) { return blocking.strides[a] > blocking.strides[b]; });
     for (int axis : order) {
       bool blocked = false;
       for (int b = 0; b < blocking.inner_nblks; ++b) blocked |= blocking.inner_idxs[b] == axis;
@@ -64,7 +67,57 @@ memory::format_tag PlainTag(int rank) {
   return kTags[rank];
 }
 
+// Best time in seconds of a convolution on one thread.
+double TimeConvolution(memory::data_type type) {
+  const memory::dims source = {1, 128, 28, 28}, weights = {128, 128, 3, 3};
+  const auto any = [&](const memory::dims& dims) {
+    return memory::desc(dims, type, memory::format_tag::any);
+  };
+  const dnnl::convolution_forward::primitive_desc pd({dnnl::prop_kind::forward_inference,
+                                                      dnnl::algorithm::convolution_direct,
+                                                      any(source),
+                                                      any(weights),
+                                                      any(source),
+                                                      {1, 1},
+                                                      {1, 1},
+                                                      {1, 1}},
+                                                     DnnlEngine());
+  const auto zeros = [](const memory::desc& desc) {
+    memory m(desc, DnnlEngine());
+    std::memset(m.get_data_handle(), 0, desc.get_size());
+    return m;
+  };
+  const std::unordered_map<int, memory> arguments = {{DNNL_ARG_SRC, zeros(pd.src_desc())},
+                                                     {DNNL_ARG_WEIGHTS, zeros(pd.weights_desc())},
+                                                     {DNNL_ARG_DST, zeros(pd.dst_desc())}};
+  const dnnl::convolution_forward convolution(pd);
+  double best = 1e9;
+  for (int i = 0; i < 5; ++i) {
+    const auto start = std::chrono::steady_clock::now();
+    convolution.execute(DnnlStream(), arguments);
+    DnnlStream().wait();
+    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
+    best = std::min(best, took.count());
+  }
+  return best;
+}
+
 }  // namespace
+
+bool BF16IsFast() {
+  static const bool fast = [] {
+    const int threads = omp_get_max_threads();
+    omp_set_num_threads(1);
+    bool result = false;
+    try {
+      result = TimeConvolution(memory::data_type::bf16) <= TimeConvolution(memory::data_type::f32);
+    } catch (const dnnl::error&) {
+    }
+    omp_set_num_threads(threads);
+    return result;
+  }();
+  return fast;
+}
 
 dnnl::engine& DnnlEngine() {
   static auto* engine = new dnnl::engine(dnnl::engine::kind::cpu, 0);

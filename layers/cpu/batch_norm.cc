@@ -219,15 +219,13 @@ class BatchNormKernel : public Kernel {
       if (c >= view_.channels) break;
       const double delta = sums[l] / count;
       const double mean = shift[l] + delta;
-      const double variance =
-          std::max(0.0, sums[view_.block + l] / count - delta * delta);
+      const double variance = std::max(0.0, sums[view_.block + l] / count - delta * delta);
       mean_[c] = static_cast<float>(mean);
       inverse_std_[c] = static_cast<float>(1 / std::sqrt(variance + layer_.eps()));
       float* running = args.states[0];
       running[c] = static_cast<float>(f * running[c] + (1 - f) * mean);
       running = args.states[1];
-      running[c] =
-          static_cast<float>(f * running[c] + (1 - f) * variance * count / (count - 1));
+      running[c] = static_cast<float>(f * running[c] + (1 - f) * variance * count / (count - 1));
     }
   }
 

@@ -73,8 +73,7 @@ void StatisticsLanes(const BatchNormSlice& slice, const T* x, const float* shift
       q[0] += d * d;
     }
     if (j < count) {
-      const Vec<kLanes> d =
-          (LoadTail<kLanes>(x + j, count - j) - k) * TailMask<kLanes>(count - j);
+      const Vec<kLanes> d = (LoadTail<kLanes>(x + j, count - j) - k) * TailMask<kLanes>(count - j);
       s[0] += d;
       q[0] += d * d;
     }
@@ -122,8 +121,8 @@ void ReduceLanes(const BatchNormSlice& slice, const T* x, const T* y, const T* d
   const auto channel = Channel<kLanes>::Of(slice);
   const Vec<kLanes> a = channel.Get(scale), b = channel.Get(offset), m = channel.Get(mean);
   const int64_t count = slice.spatial * slice.block, whole = WholeVectors<kLanes>(slice);
-  const auto gradient = [&](Vec<kLanes> vx, Vec<kLanes> vy, Vec<kLanes> g,
-                            Vec<kLanes> g2) __attribute__((always_inline)) {
+  const auto gradient = [&](Vec<kLanes> vx, Vec<kLanes> vy, Vec<kLanes> g, Vec<kLanes> g2)
+      __attribute__((always_inline)) {
     if (kSecond) g += g2;
     if (kMode == ReluGradient::kFromInput) g = vx * a + b > 0 ? g : Vec<kLanes>{};
     if (kMode == ReluGradient::kFromOutput) g = vy > 0 ? g : Vec<kLanes>{};
@@ -135,9 +134,9 @@ void ReduceLanes(const BatchNormSlice& slice, const T* x, const T* y, const T* d
     for (int64_t j = 0; j < whole; j += kLanes) {
       const int u = (j / kLanes) & 1;
       const Vec<kLanes> vx = LoadVec<kLanes>(x + at + j);
-      const Vec<kLanes> g = gradient(
-          vx, kMode == ReluGradient::kFromOutput ? LoadVec<kLanes>(y + at + j) : vx,
-          LoadVec<kLanes>(dy + at + j), kSecond ? LoadVec<kLanes>(dy2 + at + j) : vx);
+      const Vec<kLanes> g =
+          gradient(vx, kMode == ReluGradient::kFromOutput ? LoadVec<kLanes>(y + at + j) : vx,
+                   LoadVec<kLanes>(dy + at + j), kSecond ? LoadVec<kLanes>(dy2 + at + j) : vx);
       if (kStore) StoreVec<kLanes>(dz + at + j, g);
       s[u] += g;
       p[u] += g * (vx - m);
@@ -178,8 +177,8 @@ void BackwardApplyLanes(const BatchNormSlice& slice, const T* x, const T* dy, T*
     }
     if (whole < count) {
       const int64_t rest = count - whole, t = at + whole;
-      StoreTail<kLanes>(dx + t, value(LoadTail<kLanes>(x + t, rest), LoadTail<kLanes>(dy + t, rest)),
-                        rest);
+      StoreTail<kLanes>(dx + t,
+                        value(LoadTail<kLanes>(x + t, rest), LoadTail<kLanes>(dy + t, rest)), rest);
     }
   }
 }
@@ -267,8 +266,7 @@ void BackwardReduce(const BatchNormSlice& slice, const T* x, const T* y, const T
 
 template <typename T>
 void BackwardApply(const BatchNormSlice& slice, const T* x, const T* dy, T* dx, const float* scale,
-                   const float* offset, bool relu, const float* a, const float* b,
-                   const float* c) {
+                   const float* offset, bool relu, const float* a, const float* b, const float* c) {
   WithLanes(slice.block, [&](auto lanes) {
     WithBool(relu, [&](auto mask) {
       BackwardApplyLanes<decltype(lanes)::value, decltype(mask)::value>(slice, x, dy, dx, scale,

@@ -10,7 +10,8 @@ using dnnl::memory;
 class ConvolutionKernel : public WeightedKernel {
  public:
   ConvolutionKernel(const ConvolutionLayer& layer, const KernelContext& context)
-      : WeightedKernel(layer, context, layer.relu(), layer.relu_backward()), layer_(layer) {}
+      : WeightedKernel(layer, context, Math(context), layer.relu(), layer.relu_backward()),
+        layer_(layer) {}
 
  protected:
   void Build(const KernelPlan& plan, const dnnl::primitive_attr& attr) override {
@@ -23,7 +24,7 @@ class ConvolutionKernel : public WeightedKernel {
       pad_right[i] = (plan.tops[0].shape[2 + i] - 1) * w.stride[i] + w.extent(i) -
                      plan.bottoms[0].shape[2 + i] - w.pad[i];
     }
-    const DType type = context_.compute;
+    const DType type = math_;
     const memory::desc source = AnyDesc(plan.bottoms[0].shape, type),
                        destination = AnyDesc(plan.tops[0].shape, type),
                        weights = AnyDesc(WeightShape(plan.parameters[0].shape), type);
@@ -32,8 +33,8 @@ class ConvolutionKernel : public WeightedKernel {
     const auto algorithm = dnnl::algorithm::convolution_direct;
 
     using Fwd = dnnl::convolution_forward;
-    const auto kind = plan.backward ? dnnl::prop_kind::forward_training
-                                    : dnnl::prop_kind::forward_inference;
+    const auto kind =
+        plan.backward ? dnnl::prop_kind::forward_training : dnnl::prop_kind::forward_inference;
     const Fwd::desc fd = layer_.bias() ? Fwd::desc(kind, algorithm, source, weights, bias,
                                                    destination, stride, dilates, pad, pad_right)
                                        : Fwd::desc(kind, algorithm, source, weights, destination,
@@ -49,10 +50,10 @@ class ConvolutionKernel : public WeightedKernel {
     // In the layouts of forward if oneDNN is fast at that, else in those that it prefers.
     using BwdW = dnnl::convolution_backward_weights;
     const auto weights_pd = [&](const memory::desc& src, const memory::desc& dst) {
-      const BwdW::desc d = layer_.bias() ? BwdW::desc(algorithm, src, weights, bias, dst, stride,
-                                                      dilates, pad, pad_right)
-                                         : BwdW::desc(algorithm, src, weights, dst, stride,
-                                                      dilates, pad, pad_right);
+      const BwdW::desc d =
+          layer_.bias()
+              ? BwdW::desc(algorithm, src, weights, bias, dst, stride, dilates, pad, pad_right)
+              : BwdW::desc(algorithm, src, weights, dst, stride, dilates, pad, pad_right);
       return BwdW::primitive_desc(d, plain, DnnlEngine(), hint);
     };
     BwdW::primitive_desc wpd = weights_pd(fpd.src_desc(), fpd.dst_desc());
@@ -74,6 +75,10 @@ class ConvolutionKernel : public WeightedKernel {
   }
 
  private:
+  static DType Math(const KernelContext& context) {
+    return context.compute == DType::kBF16 && !BF16IsFast() ? DType::kFP32 : context.compute;
+  }
+
   // oneDNN counts the groups as an axis of their own.
   Shape WeightShape(const Shape& s) const {
     const int64_t g = layer_.groups();

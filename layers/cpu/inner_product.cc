@@ -8,7 +8,8 @@ namespace {
 class InnerProductKernel : public WeightedKernel {
  public:
   InnerProductKernel(const InnerProductLayer& layer, const KernelContext& context)
-      : WeightedKernel(layer, context, layer.relu(), layer.relu()), layer_(layer) {}
+      : WeightedKernel(layer, context, context.compute, layer.relu(), layer.relu()),
+        layer_(layer) {}
 
  protected:
   void Build(const KernelPlan& plan, const dnnl::primitive_attr& attr) override {
@@ -20,8 +21,8 @@ class InnerProductKernel : public WeightedKernel {
     if (layer_.bias()) bias = PlainDesc(plan.parameters[1].shape, type);
 
     using Fwd = dnnl::inner_product_forward;
-    const auto kind = plan.backward ? dnnl::prop_kind::forward_training
-                                    : dnnl::prop_kind::forward_inference;
+    const auto kind =
+        plan.backward ? dnnl::prop_kind::forward_training : dnnl::prop_kind::forward_inference;
     const Fwd::desc fd = layer_.bias() ? Fwd::desc(kind, source, weights, bias, destination)
                                        : Fwd::desc(kind, source, weights, destination);
     const Fwd::primitive_desc fpd(fd, attr, DnnlEngine());

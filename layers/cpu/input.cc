@@ -1,8 +1,8 @@
 #include "layers/input.h"
 
-#include <cstring>
-
 #include <glog/logging.h>
+
+#include <cstring>
 
 #include "core/parallel.h"
 #include "layers/cpu/input_kernels.h"

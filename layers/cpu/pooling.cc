@@ -29,8 +29,8 @@ class PoolingKernel : public Kernel {
     if (plan->bottoms[0].layout.plain()) {
       plan->tops[0].layout = Layout();
     } else {
-      const auto tag = view_.block == 16 ? dnnl::memory::format_tag::nChw16c
-                                         : dnnl::memory::format_tag::nChw8c;
+      const auto tag =
+          view_.block == 16 ? dnnl::memory::format_tag::nChw16c : dnnl::memory::format_tag::nChw8c;
       plan->tops[0].layout =
           FromDnnl(dnnl::memory::desc(top.dims(), ToDnnl(plan->tops[0].dtype), tag));
     }
@@ -55,8 +55,7 @@ class PoolingKernel : public Kernel {
     Tap* taps = static_cast<Tap*>(args.saved);
     Planes([&](int64_t i, std::vector<float>*) {
       if (layer_.max()) {
-        Table().max_forward(plane_, x + i * In(), y + i * Out(),
-                            taps ? taps + i * Out() : nullptr);
+        Table().max_forward(plane_, x + i * In(), y + i * Out(), taps ? taps + i * Out() : nullptr);
       } else {
         Table().average_forward(plane_, x + i * In(), y + i * Out());
       }
@@ -110,8 +109,7 @@ class PoolingKernel : public Kernel {
 };
 
 const bool registered = KernelRegistry::Get().Add(
-    "cpu/Pooling",
-    [](const Layer& layer, const KernelContext& context) -> std::unique_ptr<Kernel> {
+    "cpu/Pooling", [](const Layer& layer, const KernelContext& context) -> std::unique_ptr<Kernel> {
       const auto& pooling = static_cast<const PoolingLayer&>(layer);
       const auto& kernel = pooling.window().kernel;
       const bool small = kernel[0] * kernel[1] <= 256;

@@ -180,10 +180,8 @@ void AverageBackward(const PoolingPlane& p, const T* dy, float* sums, T* dx) {
   StorePlane(p, sums, dx);
 }
 
-#define GF_POOLING_FUNCTIONS(T, Tap)                                                 \
-  {                                                                                  \
-    &MaxForward<T, Tap>, &MaxBackward<T, Tap>, &AverageForward<T>, &AverageBackward<T> \
-  }
+#define GF_POOLING_FUNCTIONS(T, Tap) \
+  { &MaxForward<T, Tap>, &MaxBackward<T, Tap>, &AverageForward<T>, &AverageBackward<T> }
 
 }  // namespace
 

@@ -40,14 +40,24 @@ void WeightedKernel::Plan(KernelPlan* plan) {
     plan->parameters[0].layout =
         FromDnnl(backward_ ? backward_weights_.weights.wanted : forward_.weights.wanted);
   }
+  const auto retyped = [](dnnl::memory::desc desc, DType type) {
+    desc.data.data_type = static_cast<dnnl_data_type_t>(ToDnnl(type));
+    return desc;
+  };
   dnnl::memory::desc weights = ToDnnl(plan->parameters[0]);
   if (weights.data.ndims != forward_.weights.wanted.data.ndims) {
     // Plain weights of a grouped convolution: the same order with one more axis.
     weights = PlainDesc(Shape(forward_.weights.wanted.dims()), plan->parameters[0].dtype);
   }
-  if (plan->parameters.size() > 1) bias_ = ToDnnl(plan->parameters[1]);
+  dnnl::memory::desc bias;
+  if (plan->parameters.size() > 1) bias = ToDnnl(plan->parameters[1]);
+  // Parameters are read in the type of the arithmetic; everything else is in the compute type.
+  const dnnl::memory::desc read_weights = retyped(weights, math_);
+  const dnnl::memory::desc read_bias = bias.is_zero() ? bias : retyped(bias, math_);
+  const dnnl::memory::desc given_source = retyped(source, context_.compute),
+                           given_destination = retyped(destination, context_.compute);
 
-  Adapt(&forward_, source, weights, destination);
+  Adapt(&forward_, given_source, read_weights, read_bias, given_destination);
   plan->forward_scratch_bytes = forward_.scratch_bytes;
   if (!backward_) {
     if (forward_.weights.differs) {
@@ -55,10 +65,10 @@ void WeightedKernel::Plan(KernelPlan* plan) {
     }
     return;
   }
-  Adapt(&backward_weights_, source, weights, destination);
+  Adapt(&backward_weights_, given_source, weights, bias, given_destination);
   plan->backward_scratch_bytes = backward_weights_.scratch_bytes;
   if (backward_data_.primitive) {
-    Adapt(&backward_data_, source, weights, destination);
+    Adapt(&backward_data_, given_source, read_weights, {}, given_destination);
     plan->backward_scratch_bytes =
         std::max(plan->backward_scratch_bytes, backward_data_.scratch_bytes);
   }
@@ -68,7 +78,7 @@ void WeightedKernel::Plan(KernelPlan* plan) {
 }
 
 void WeightedKernel::Adapt(Op* op, const dnnl::memory::desc& source,
-                           const dnnl::memory::desc& weights,
+                           const dnnl::memory::desc& weights, const dnnl::memory::desc& bias,
                            const dnnl::memory::desc& destination) {
   op->scratch_bytes = Align(op->scratchpad.get_size());
   const auto adapt = [&](Operand* operand, const dnnl::memory::desc& given) {
@@ -78,8 +88,7 @@ void WeightedKernel::Adapt(Op* op, const dnnl::memory::desc& source,
     operand->offset = op->scratch_bytes;
     op->scratch_bytes += Align(operand->wanted.get_size());
     const auto reorder = [](const dnnl::memory::desc& from, const dnnl::memory::desc& to) {
-      return dnnl::reorder(
-          dnnl::reorder::primitive_desc(DnnlEngine(), from, DnnlEngine(), to));
+      return dnnl::reorder(dnnl::reorder::primitive_desc(DnnlEngine(), from, DnnlEngine(), to));
     };
     operand->to_wanted = reorder(given, operand->wanted);
     operand->to_given = reorder(operand->wanted, given);
@@ -87,22 +96,36 @@ void WeightedKernel::Adapt(Op* op, const dnnl::memory::desc& source,
   adapt(&op->source, source);
   adapt(&op->weights, weights);
   adapt(&op->destination, destination);
+  if (bias.is_zero()) return;
+  op->bias.wanted = PlainDesc(Shape(bias.dims()), math_);
+  adapt(&op->bias, bias);
 }
 
 dnnl::memory WeightedKernel::In(Operand* operand, const void* data, void* scratch) {
   dnnl::memory given = DnnlMemory(operand->given, data);
   if (!operand->differs) return given;
-  dnnl::memory wanted =
-      DnnlMemory(operand->wanted, static_cast<char*>(scratch) + operand->offset);
+  dnnl::memory wanted = DnnlMemory(operand->wanted, static_cast<char*>(scratch) + operand->offset);
   operand->to_wanted.execute(DnnlStream(), given, wanted);
   return wanted;
 }
 
+dnnl::memory WeightedKernel::Out(Operand* operand, void* data, void* scratch) {
+  if (!operand->differs) return DnnlMemory(operand->given, data);
+  return DnnlMemory(operand->wanted, static_cast<char*>(scratch) + operand->offset);
+}
+
+void WeightedKernel::Finish(Operand* operand, void* data, void* scratch) {
+  if (!operand->differs) return;
+  dnnl::memory wanted = Out(operand, data, scratch), given = DnnlMemory(operand->given, data);
+  operand->to_given.execute(DnnlStream(), wanted, given);
+}
+
 dnnl::memory WeightedKernel::Weights(Op* op, const KernelArgs& args) {
-  if (backward_ || !op->weights.differs) return In(&op->weights, args.parameters[0], args.scratch);
+  const void* weights = math_ == context_.compute ? args.parameters[0] : args.master[0];
+  if (backward_ || !op->weights.differs) return In(&op->weights, weights, args.scratch);
   dnnl::memory kept = DnnlMemory(op->weights.wanted, kept_weights_.get());
   if (kept_version_ != args.parameters_version) {
-    dnnl::memory given = DnnlMemory(op->weights.given, args.parameters[0]);
+    dnnl::memory given = DnnlMemory(op->weights.given, weights);
     op->weights.to_wanted.execute(DnnlStream(), given, kept);
     kept_version_ = args.parameters_version;
   }
@@ -110,20 +133,24 @@ dnnl::memory WeightedKernel::Weights(Op* op, const KernelArgs& args) {
 }
 
 void WeightedKernel::Forward(const KernelArgs& args) {
+  Op& op = forward_;
   std::unordered_map<int, dnnl::memory> memory = {
-      {DNNL_ARG_SRC, In(&forward_.source, args.bottoms[0], args.scratch)},
-      {DNNL_ARG_WEIGHTS, Weights(&forward_, args)},
-      {DNNL_ARG_DST, DnnlMemory(forward_.destination.wanted, args.tops[0])},
-      {DNNL_ARG_SCRATCHPAD, DnnlMemory(forward_.scratchpad, args.scratch)}};
+      {DNNL_ARG_SRC, In(&op.source, args.bottoms[0], args.scratch)},
+      {DNNL_ARG_WEIGHTS, Weights(&op, args)},
+      {DNNL_ARG_DST, Out(&op.destination, args.tops[0], args.scratch)},
+      {DNNL_ARG_SCRATCHPAD, DnnlMemory(op.scratchpad, args.scratch)}};
   if (args.parameters.size() > 1) {
-    memory.emplace(DNNL_ARG_BIAS, DnnlMemory(bias_, args.parameters[1]));
+    const void* bias = math_ == context_.compute ? args.parameters[1] : args.master[1];
+    memory.emplace(DNNL_ARG_BIAS, DnnlMemory(op.bias.given, bias));
   }
-  forward_.primitive.execute(DnnlStream(), memory);
+  op.primitive.execute(DnnlStream(), memory);
+  Finish(&op.destination, args.tops[0], args.scratch);
   DnnlStream().wait();
 }
 
 void WeightedKernel::Backward(const KernelArgs& args) {
   void* top_diff = args.top_diffs[0][0];
+  void* scratch = args.scratch;
   if (relu_backward_) {
     ParallelFor(top_count_, 1024, [&](int64_t begin, int64_t end) {
       if (context_.compute == DType::kFP32) {
@@ -137,35 +164,26 @@ void WeightedKernel::Backward(const KernelArgs& args) {
   }
   // The weights' gradient first: it can travel while the rest is computed.
   Op& bw = backward_weights_;
-  dnnl::memory weights_diff = DnnlMemory(bw.weights.given, args.parameter_diffs[0]);
-  dnnl::memory computed = weights_diff;
-  if (bw.weights.differs) {
-    computed = DnnlMemory(bw.weights.wanted, static_cast<char*>(args.scratch) + bw.weights.offset);
-  }
   std::unordered_map<int, dnnl::memory> memory = {
-      {DNNL_ARG_SRC, In(&bw.source, args.bottoms[0], args.scratch)},
-      {DNNL_ARG_DIFF_DST, In(&bw.destination, top_diff, args.scratch)},
-      {DNNL_ARG_DIFF_WEIGHTS, computed},
-      {DNNL_ARG_SCRATCHPAD, DnnlMemory(bw.scratchpad, args.scratch)}};
+      {DNNL_ARG_SRC, In(&bw.source, args.bottoms[0], scratch)},
+      {DNNL_ARG_DIFF_DST, In(&bw.destination, top_diff, scratch)},
+      {DNNL_ARG_DIFF_WEIGHTS, Out(&bw.weights, args.parameter_diffs[0], scratch)},
+      {DNNL_ARG_SCRATCHPAD, DnnlMemory(bw.scratchpad, scratch)}};
   if (args.parameter_diffs.size() > 1) {
-    memory.emplace(DNNL_ARG_DIFF_BIAS, DnnlMemory(bias_, args.parameter_diffs[1]));
+    memory.emplace(DNNL_ARG_DIFF_BIAS, Out(&bw.bias, args.parameter_diffs[1], scratch));
   }
   bw.primitive.execute(DnnlStream(), memory);
-  if (bw.weights.differs) bw.weights.to_given.execute(DnnlStream(), computed, weights_diff);
+  Finish(&bw.weights, args.parameter_diffs[0], scratch);
+  if (args.parameter_diffs.size() > 1) Finish(&bw.bias, args.parameter_diffs[1], scratch);
 
   if (args.bottom_diffs[0] != nullptr) {
     Op& bd = backward_data_;
-    dnnl::memory source_diff = DnnlMemory(bd.source.given, args.bottom_diffs[0]);
-    dnnl::memory result = source_diff;
-    if (bd.source.differs) {
-      result = DnnlMemory(bd.source.wanted, static_cast<char*>(args.scratch) + bd.source.offset);
-    }
     bd.primitive.execute(DnnlStream(),
-                         {{DNNL_ARG_DIFF_DST, In(&bd.destination, top_diff, args.scratch)},
+                         {{DNNL_ARG_DIFF_DST, In(&bd.destination, top_diff, scratch)},
                           {DNNL_ARG_WEIGHTS, Weights(&bd, args)},
-                          {DNNL_ARG_DIFF_SRC, result},
-                          {DNNL_ARG_SCRATCHPAD, DnnlMemory(bd.scratchpad, args.scratch)}});
-    if (bd.source.differs) bd.source.to_given.execute(DnnlStream(), result, source_diff);
+                          {DNNL_ARG_DIFF_SRC, Out(&bd.source, args.bottom_diffs[0], scratch)},
+                          {DNNL_ARG_SCRATCHPAD, DnnlMemory(bd.scratchpad, scratch)}});
+    Finish(&bd.source, args.bottom_diffs[0], scratch);
   }
   DnnlStream().wait();
 }

@@ -16,10 +16,17 @@ namespace gf {
 // Weights lie in the pools in the order in which backward writes their gradient, so that
 // gradients need no copy. Where forward or backward data want another order, they are reordered
 // before each call (in evaluation: once per version of the parameters).
+//
+// Note [BF16 on slow units]
+// There are processors whose BF16 multiply-add is slower than that of FP32 (BF16IsFast). There
+// a convolution of BF16 tensors is computed in FP32 on converted copies, with the master weights;
+// what is stored and exchanged stays BF16.
 class WeightedKernel : public Kernel {
  public:
-  WeightedKernel(const Layer& layer, const KernelContext& context, bool relu, bool relu_backward)
-      : layer_(layer), context_(context), relu_(relu), relu_backward_(relu_backward) {}
+  // `math`: the type that the primitives work in, the compute type or FP32.
+  WeightedKernel(const Layer& layer, const KernelContext& context, DType math, bool relu,
+                 bool relu_backward)
+      : layer_(layer), context_(context), math_(math), relu_(relu), relu_backward_(relu_backward) {}
 
   void Plan(KernelPlan* plan) final;
   void Forward(const KernelArgs& args) final;
@@ -37,7 +44,7 @@ class WeightedKernel : public Kernel {
   struct Op {
     dnnl::primitive primitive;
     dnnl::memory::desc scratchpad;
-    Operand source, weights, destination;
+    Operand source, weights, bias, destination;
     size_t scratch_bytes = 0;
   };
 
@@ -63,18 +70,23 @@ class WeightedKernel : public Kernel {
   }
 
   const Layer& layer_;
-  KernelContext context_;
+  const KernelContext context_;
+  const DType math_;
   Op forward_, backward_data_, backward_weights_;
 
  private:
+  // Sets how the operands lie in memory, and plans the copies that differ.
   void Adapt(Op* op, const dnnl::memory::desc& source, const dnnl::memory::desc& weights,
-             const dnnl::memory::desc& destination);
+             const dnnl::memory::desc& bias, const dnnl::memory::desc& destination);
+  // The memory that a primitive reads; converts it first where it differs.
   dnnl::memory In(Operand* operand, const void* data, void* scratch);
+  // The memory that a primitive writes; Finish then converts it where it differs.
+  dnnl::memory Out(Operand* operand, void* data, void* scratch);
+  void Finish(Operand* operand, void* data, void* scratch);
   dnnl::memory Weights(Op* op, const KernelArgs& args);
 
-  bool relu_, relu_backward_;
+  const bool relu_, relu_backward_;
   bool backward_ = false;
-  dnnl::memory::desc bias_;
   int64_t top_count_ = 0;
   // Evaluation keeps the reordered weights from call to call.
   std::shared_ptr<void> kept_weights_;

@@ -1,5 +1,6 @@
 // gfbench: how long a training step takes, and each layer of it.
 
+#include <gflags/gflags.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -8,12 +9,10 @@
 #include <cstdio>
 #include <fstream>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <sstream>
 #include <string>
 #include <vector>
-
-#include <gflags/gflags.h>
-#include <nlohmann/json.hpp>
 
 #include "core/config.h"
 #include "core/device.h"
@@ -87,7 +86,8 @@ Shape ParseShape(const std::string& text) {
     dims.push_back(std::strtol(part.c_str(), &end, 10));
     if (*end != 0 || dims.back() <= 0) ThrowUserError("--input=", text, ": expected e.g. 3x32x32");
   }
-  if (!dims.empty() && dims.size() != 3) ThrowUserError("--input=", text, ": expected e.g. 3x32x32");
+  if (!dims.empty() && dims.size() != 3)
+    ThrowUserError("--input=", text, ": expected e.g. 3x32x32");
   return Shape(dims);
 }
 
@@ -134,8 +134,7 @@ int Main(int argc, char** argv) {
   SolverConfig config;
   config.set_base_lr(0.001f);
   config.set_weight_decay(5e-4f);
-  const auto solver =
-      SolverRegistry::Get().Create("solver", "SGD", config, net.parameters().get());
+  const auto solver = SolverRegistry::Get().Create("solver", "SGD", config, net.parameters().get());
   const Batch batch = SyntheticBatch(net);
   const int last_entry = static_cast<int>(net.parameters()->layout().entries().size()) - 1;
 
@@ -177,8 +176,8 @@ int Main(int argc, char** argv) {
     for (const NetOp& op : net.ops()) {
       const double forward = op.forward_seconds / FLAGS_steps,
                    backward = op.backward_seconds / FLAGS_steps;
-      const double rate = op.forward_flops * (FLAGS_forward_only ? 1.0 : 3.0) /
-                          (forward + backward) / 1e9;
+      const double rate =
+          op.forward_flops * (FLAGS_forward_only ? 1.0 : 3.0) / (forward + backward) / 1e9;
       std::printf("%-34s %-16s %10.3f %10.3f %10.1f\n", op.name.c_str(), op.type.c_str(),
                   forward * 1e3, backward * 1e3, rate);
       layers.push_back({{"name", op.name},
