@@ -39,6 +39,7 @@ done
 [ "$((2 * killed))" -ge "$kills" ] || fail "only $killed of $kills kills came before the end"
 train --set checkpoint.dir=killed >end.log 2>&1 || fail "the last run"
 grep -q 'passed over' end.log && fail "a checkpoint was damaged"
-same_weights whole/step-$(printf '%08d' $steps) killed/step-$(printf '%08d' $steps)
+last=$(printf "step-%08d" "$steps")
+same_weights "whole/$last" "killed/$last"
 ls -d killed/.tmp-* killed/.trash-* >/dev/null 2>&1 && fail "dead runs' files were not removed"
 echo "PASS: $killed kills, $hit_saves of them during a save, $resumed runs had resumed"
