@@ -37,6 +37,8 @@ class Device {
   virtual std::string name() const = 0;
   // One line for people: processor, instruction set, threads.
   virtual std::string Description() const = 0;
+  // Whether nets can be computed in this type here.
+  virtual bool Supports(DType compute) const = 0;
 
   // Memory aligned to 64 bytes (a huge page for large blocks), not initialised; freed with
   // the last owner. Throws std::bad_alloc.

@@ -8,13 +8,21 @@
 // the functions and
 //   GF_SIMD_DEFINE(ReluKernels, Relu) = {&Forward, &Backward};
 
+#include <cstdlib>
+#include <cstring>
+
 namespace gf {
 
 enum class Isa { kBaseline, kAvx2, kAvx512 };
 
+// The best of this processor, or less if the environment's GF_MAX_ISA says "avx2" or "baseline"
+// (oneDNN has a variable of its own, ONEDNN_MAX_CPU_ISA).
 inline Isa BestIsa() {
   static const Isa isa = [] {
-    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+    const char* limit = std::getenv("GF_MAX_ISA");
+    const bool avx2_only = limit != nullptr && std::strcmp(limit, "avx2") == 0;
+    if (limit != nullptr && std::strcmp(limit, "baseline") == 0) return Isa::kBaseline;
+    if (!avx2_only && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
         __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl")) {
       return Isa::kAvx512;
     }

@@ -18,6 +18,10 @@ class Compiler {
  public:
   Compiler(const NetSource& source, const NetOptions& options, Device* device)
       : options_(options), device_(device) {
+    if (!device->Supports(options.compute)) {
+      ThrowUserError("compute_type: this processor cannot compute in ", Name(options.compute),
+                     " (", device->Description(), "); BF16 needs AVX-512: set compute_type: FP32");
+    }
     nodes_ = ResolveGraph(source, options.phase);
     SetInputs(options.batch_size, options.image_shape, &nodes_);
     MergeBatchNormAndScale(&nodes_);
@@ -67,6 +71,7 @@ class Compiler {
       p.add_top(StrCat(p.name(), by_name_.count(p.name()) ? " (loss)" : ""));
     }
     CompiledOp op;
+    op.layer_index = node.index;
     op.layer =
         LayerRegistry::Get().Create("layer type", p.type(), p, options_.phase, node.location);
     for (float weight : p.loss_weight()) {
@@ -177,9 +182,8 @@ class Compiler {
     std::vector<CompiledOp> layers = std::move(net_.ops);
     net_.ops.clear();
     std::map<std::pair<int, std::string>, int> converted;
-    int layer_index = 0;
     for (CompiledOp& op : layers) {
-      op.kernel = NewKernel(*op.layer, layer_index++);
+      op.kernel = NewKernel(*op.layer, op.layer_index);
       KernelPlan& plan = op.plan;
       plan.backward = op.backward;
       for (size_t i = 0; i < op.bottoms.size(); ++i) {

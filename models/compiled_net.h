@@ -30,6 +30,7 @@ struct CompiledBlob {
 // An operation: a layer with its kernel, and what it reads and writes.
 struct CompiledOp {
   std::unique_ptr<Layer> layer;
+  int layer_index = 0;  // GraphNode::index
   std::unique_ptr<Kernel> kernel;
   KernelPlan plan;
   std::vector<int> bottoms, tops;  // blobs

@@ -160,6 +160,7 @@ std::vector<GraphNode> ResolveGraph(const NetSource& source, Phase phase) {
       current[name] = top;
       known.insert(name);
     }
+    node.index = static_cast<int>(nodes.size());
     nodes.push_back(std::move(node));
   }
   return nodes;

@@ -11,6 +11,8 @@ namespace gf {
 struct GraphNode {
   LayerParameter param;
   std::string location;  // "file:line:col"
+  // Place in the resolved graph, before layers are merged: names the layer's random stream.
+  int index = 0;
 };
 
 // The layers of a net that belong to a phase, in an order in which each blob is made before it

@@ -66,6 +66,13 @@ class CpuDevice : public Device {
                   v->minor, ".", v->patch);
   }
 
+  bool Supports(DType compute) const override {
+    if (compute == DType::kBF16) {
+      return dnnl::get_effective_cpu_isa() >= dnnl::cpu_isa::avx512_core;
+    }
+    return compute == DType::kFP32;
+  }
+
   std::shared_ptr<void> Allocate(size_t bytes) override {
     constexpr size_t kHugePage = size_t{2} << 20;
     const size_t alignment = bytes >= kHugePage ? kHugePage : 64;
