@@ -48,6 +48,8 @@ class Device {
   virtual Stream* compute_stream() = 0;
   virtual std::unique_ptr<Stream> NewStream() = 0;
 
+  // Whether the host reads and writes this device's memory directly.
+  virtual bool shares_host_memory() const = 0;
   virtual void CopyToHost(const void* from, void* host, size_t bytes, Stream* stream) = 0;
   virtual void CopyFromHost(const void* host, void* to, size_t bytes, Stream* stream) = 0;
 

@@ -35,9 +35,8 @@ double Fan(const FillerParameter& filler, const Shape& shape) {
 
 }  // namespace
 
-std::vector<float> Fill(const FillerParameter& filler, const Shape& shape, uint64_t seed,
-                        const std::string& name) {
-  std::vector<float> values(shape.count());
+void Fill(const FillerParameter& filler, const Shape& shape, uint64_t seed,
+          const std::string& name, float* values) {
   const uint64_t stream = StreamId(RandomUse::kInit, HashName(name));
   const auto uniform = [&](float low, float high) {
     ParallelFor(shape.count(), 4, [&](int64_t begin, int64_t end) {
@@ -67,7 +66,7 @@ std::vector<float> Fill(const FillerParameter& filler, const Shape& shape, uint6
 
   const std::string& type = filler.type();
   if (type == "constant") {
-    std::fill(values.begin(), values.end(), filler.value());
+    std::fill_n(values, shape.count(), filler.value());
   } else if (type == "uniform") {
     uniform(filler.min(), filler.max());
   } else if (type == "gaussian") {
@@ -104,6 +103,12 @@ std::vector<float> Fill(const FillerParameter& filler, const Shape& shape, uint6
                    "\" (known: bilinear, constant, gaussian, msra, positive_unitball, uniform, "
                    "xavier)");
   }
+}
+
+std::vector<float> Fill(const FillerParameter& filler, const Shape& shape, uint64_t seed,
+                        const std::string& name) {
+  std::vector<float> values(shape.count());
+  Fill(filler, shape, seed, name, values.data());
   return values;
 }
 

@@ -2,6 +2,7 @@
 
 #include <glog/logging.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstring>
 #include <utility>
@@ -158,12 +159,20 @@ class Net::Impl {
 
   void InitParameters() {
     ParameterStore& store = *net_.parameters;
+    int64_t largest = 0;
+    for (const PoolEntry& entry : store.layout().entries()) {
+      largest = std::max(largest, entry.shape.count());
+    }
+    // Of the CPU device: it uses large pages.
+    const auto host = DeviceRegistry::Get().Create("device", "cpu", 0);
+    const std::shared_ptr<void> memory = host->Allocate(largest * sizeof(float));
+    float* const values = static_cast<float*>(memory.get());
     for (const CompiledOp& op : net_.ops) {
       const auto& specs = op.layer->parameters();
       for (size_t i = 0; i < specs.size(); ++i) {
         const PoolEntry& entry = store.layout().entries()[op.entries[i]];
-        store.Import(Fill(specs[i].filler, specs[i].shape, options_.seed, entry.name), entry,
-                     store.master());
+        Fill(specs[i].filler, specs[i].shape, options_.seed, entry.name, values);
+        store.Import(values, entry, store.master());
       }
       const auto& states = op.layer->states();
       for (size_t i = 0; i < states.size(); ++i) {

@@ -38,6 +38,11 @@ std::vector<float> ParameterStore::Export(const Tensor& pool, const PoolEntry& e
   std::vector<float> values(entry.shape.count());
   Tensor plain;
   plain.desc = {entry.shape, DType::kFP32, Layout()};
+  if (device_->shares_host_memory()) {
+    plain.data = values.data();
+    device_->Convert(View(pool, entry), plain, device_->compute_stream());
+    return values;
+  }
   plain.owner = device_->Allocate(plain.desc.bytes());
   plain.data = plain.owner.get();
   device_->Convert(View(pool, entry), plain, device_->compute_stream());
@@ -48,11 +53,19 @@ std::vector<float> ParameterStore::Export(const Tensor& pool, const PoolEntry& e
 void ParameterStore::Import(const std::vector<float>& values, const PoolEntry& entry,
                             const Tensor& pool) {
   CHECK_EQ(static_cast<int64_t>(values.size()), entry.shape.count()) << entry.name;
+  Import(values.data(), entry, pool);
+}
+
+void ParameterStore::Import(const float* values, const PoolEntry& entry, const Tensor& pool) {
   Tensor plain;
   plain.desc = {entry.shape, DType::kFP32, Layout()};
-  plain.owner = device_->Allocate(plain.desc.bytes());
-  plain.data = plain.owner.get();
-  device_->CopyFromHost(values.data(), plain.data, plain.desc.bytes(), device_->compute_stream());
+  if (device_->shares_host_memory()) {
+    plain.data = const_cast<float*>(values);
+  } else {
+    plain.owner = device_->Allocate(plain.desc.bytes());
+    plain.data = plain.owner.get();
+    device_->CopyFromHost(values, plain.data, plain.desc.bytes(), device_->compute_stream());
+  }
   device_->Convert(plain, View(pool, entry), device_->compute_stream());
 }
 

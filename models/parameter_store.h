@@ -34,6 +34,7 @@ class ParameterStore {
   // Converts one entry between its pool layout and plain FP32 host memory (shape.count()
   // values). `pool` is one of the pools above or another of equal offsets.
   std::vector<float> Export(const Tensor& pool, const PoolEntry& entry) const;
+  void Import(const float* values, const PoolEntry& entry, const Tensor& pool);
   void Import(const std::vector<float>& values, const PoolEntry& entry, const Tensor& pool);
 
   // Writes the compute pool from the master pool (after initialisation or loading).

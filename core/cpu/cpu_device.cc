@@ -92,6 +92,7 @@ class CpuDevice : public Device {
   Stream* compute_stream() override { return &stream_; }
   std::unique_ptr<Stream> NewStream() override { return std::make_unique<CpuStream>(); }
 
+  bool shares_host_memory() const override { return true; }
   void CopyToHost(const void* from, void* host, size_t bytes, Stream* stream) override {
     std::memcpy(host, from, bytes);
   }
