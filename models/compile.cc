@@ -19,8 +19,8 @@ class Compiler {
   Compiler(const NetSource& source, const NetOptions& options, Device* device)
       : options_(options), device_(device) {
     if (!device->Supports(options.compute)) {
-      ThrowUserError("compute_type: this processor cannot compute in ", Name(options.compute),
-                     " (", device->Description(), "); BF16 needs AVX-512: set compute_type: FP32");
+      ThrowUserError("compute_type: this processor cannot compute in ", Name(options.compute), " (",
+                     device->Description(), "); BF16 needs AVX-512: set compute_type: FP32");
     }
     nodes_ = ResolveGraph(source, options.phase);
     SetInputs(options.batch_size, options.image_shape, &nodes_);

@@ -35,8 +35,8 @@ double Fan(const FillerParameter& filler, const Shape& shape) {
 
 }  // namespace
 
-void Fill(const FillerParameter& filler, const Shape& shape, uint64_t seed,
-          const std::string& name, float* values) {
+void Fill(const FillerParameter& filler, const Shape& shape, uint64_t seed, const std::string& name,
+          float* values) {
   const uint64_t stream = StreamId(RandomUse::kInit, HashName(name));
   const auto uniform = [&](float low, float high) {
     ParallelFor(shape.count(), 4, [&](int64_t begin, int64_t end) {

@@ -13,8 +13,8 @@ namespace gf {
 // fillers define them: constant, uniform, gaussian, xavier, msra, positive_unitball, bilinear.
 // Value i is a function of (seed, name, i). Throws UserError for an unknown type or unusable
 // settings.
-void Fill(const FillerParameter& filler, const Shape& shape, uint64_t seed,
-          const std::string& name, float* values);
+void Fill(const FillerParameter& filler, const Shape& shape, uint64_t seed, const std::string& name,
+          float* values);
 
 // The same into a new vector.
 std::vector<float> Fill(const FillerParameter& filler, const Shape& shape, uint64_t seed,
