@@ -23,8 +23,8 @@ dnnl::memory::desc AnyDesc(const Shape& shape, DType type);
 // The layout that a oneDNN description has; plain if it is row-major.
 Layout FromDnnl(const dnnl::memory::desc& desc);
 
-// Whether BF16 matrices are multiplied at least as fast as FP32 ones on this processor: measured
-// once, on one thread (about 20 ms). False where oneDNN has no BF16 at all.
+// Whether BF16 numbers are multiplied at least as fast as FP32 ones on this processor: measured
+// once in processor time, on one thread (about 20 ms). False where oneDNN has no BF16 at all.
 bool BF16IsFast();
 
 // Memory at an address, for one call of a primitive.

@@ -76,7 +76,10 @@ class ConvolutionKernel : public WeightedKernel {
 
  private:
   static DType Math(const KernelContext& context) {
-    return context.compute == DType::kBF16 && !BF16IsFast() ? DType::kFP32 : context.compute;
+    // What is measured may differ from run to run: not in deterministic ones.
+    const bool slow =
+        context.compute == DType::kBF16 && !context.deterministic && !BF16IsFast();
+    return slow ? DType::kFP32 : context.compute;
   }
 
   // oneDNN counts the groups as an axis of their own.

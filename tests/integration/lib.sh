@@ -9,6 +9,10 @@ work=$(mktemp -d "${TEST_TMPDIR:-/tmp}/integration.XXXXXX")
 trap 'rm -rf "$work"' EXIT
 cd "$work" || exit 1
 
+# Sandboxed tests have process numbers of their own, from which Open MPI names its shared memory:
+# two tests at a time would meet in /dev/shm and /tmp.
+export OMPI_MCA_orte_tmpdir_base=$work OMPI_MCA_btl_vader_backing_directory=$work
+
 # Threads that wait do not spin: tests share the machine.
 export OMP_WAIT_POLICY=passive
 
