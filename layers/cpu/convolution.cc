@@ -77,8 +77,7 @@ class ConvolutionKernel : public WeightedKernel {
  private:
   static DType Math(const KernelContext& context) {
     // What is measured may differ from run to run: not in deterministic ones.
-    const bool slow =
-        context.compute == DType::kBF16 && !context.deterministic && !BF16IsFast();
+    const bool slow = context.compute == DType::kBF16 && !context.deterministic && !BF16IsFast();
     return slow ? DType::kFP32 : context.compute;
   }
 
