@@ -30,7 +30,7 @@ struct NetOptions {
   bool fuse = true;
   bool reuse_memory = true;
   // Give up results that one pass over memory can bring back (batch norm) after forward, and
-  // recompute them in backward: a fifth less memory for ResNet-50, for 1-2 % more time.
+  // recompute them in backward: an eighth less memory for ResNet-50, for 1-2 % more time.
   bool recompute = true;
 };
 
