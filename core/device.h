@@ -40,8 +40,8 @@ class Device {
   // Whether nets can be computed in this type here.
   virtual bool Supports(DType compute) const = 0;
 
-  // Memory aligned to 64 bytes (a huge page for large blocks), not initialised; freed with
-  // the last owner. Throws std::bad_alloc.
+  // Zeros, aligned to 64 bytes (a huge page for large blocks); freed with the last owner. Large
+  // blocks take memory only where they are touched. Throws std::bad_alloc.
   virtual std::shared_ptr<void> Allocate(size_t bytes) = 0;
   virtual void Zero(void* data, size_t bytes, Stream* stream) = 0;
 

@@ -6,6 +6,7 @@
 #include "core/error.h"
 #include "core/parallel.h"
 #include "core/random.h"
+#include "core/random_words.h"
 
 namespace gf {
 namespace {
@@ -38,28 +39,33 @@ double Fan(const FillerParameter& filler, const Shape& shape) {
 void Fill(const FillerParameter& filler, const Shape& shape, uint64_t seed, const std::string& name,
           float* values) {
   const uint64_t stream = StreamId(RandomUse::kInit, HashName(name));
-  const auto uniform = [&](float low, float high) {
-    ParallelFor(shape.count(), 4, [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; i += 4) {
-        const auto words = Philox(seed, stream, i / 4);
-        for (int64_t j = i; j < std::min(end, i + 4); ++j) {
-          values[j] = low + (high - low) * ToUniform(words[j - i]);
-        }
+  // Calls body(words, count, out) for chunks of the values: out[i] is to come from words[i], the
+  // stream's word for that value. There are words for two values more than asked for.
+  const auto draw = [&](const auto& body) {
+    constexpr int64_t kChunk = 1024;
+    ParallelFor(shape.count(), kChunk, [&](int64_t begin, int64_t end) {
+      uint32_t words[kChunk + 4];
+      for (int64_t at = begin; at < end; at += kChunk) {
+        const int64_t count = std::min(end - at, kChunk);
+        RandomWords().fill(seed, stream, at, count + 2, words);
+        body(words, count, values + at);
       }
+    });
+  };
+  const auto uniform = [&](float low, float high) {
+    draw([low, range = high - low](const uint32_t* words, int64_t count, float* out) {
+      for (int64_t i = 0; i < count; ++i) out[i] = low + range * ToUniform(words[i]);
     });
   };
   // Box-Muller: two words make two normal numbers.
   const auto gaussian = [&](float mean, float std) {
-    ParallelFor(shape.count(), 4, [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; i += 4) {
-        const auto words = Philox(seed, stream, i / 4);
-        for (int64_t j = i; j < std::min(end, i + 4); ++j) {
-          const int pair = static_cast<int>(j - i) & 2;
-          const float radius =
-              std::sqrt(-2 * std::log((static_cast<float>(words[pair] >> 8) + 0.5f) * 0x1p-24f));
-          const float angle = 6.28318531f * ToUniform(words[pair + 1]);
-          values[j] = mean + std * radius * ((j & 1) ? std::sin(angle) : std::cos(angle));
-        }
+    draw([mean, std](const uint32_t* words, int64_t count, float* out) {
+      for (int64_t i = 0; i < count; i += 2) {
+        const float uniform = (static_cast<float>(words[i] >> 8) + 0.5f) * 0x1p-24f;
+        const float radius = std * std::sqrt(-2 * std::log(uniform));
+        const float angle = 6.28318531f * ToUniform(words[i + 1]);
+        out[i] = mean + radius * std::cos(angle);
+        if (i + 1 < count) out[i + 1] = mean + radius * std::sin(angle);
       }
     });
   };

@@ -39,9 +39,6 @@ class Planner {
     }
     net_.memory.Solve(options_.reuse_memory);
     net_.arena = device_->Allocate(net_.memory.bytes());
-    if (!options_.reuse_memory) {
-      device_->Zero(net_.arena.get(), net_.memory.bytes(), device_->compute_stream());
-    }
     for (CompiledOp& op : net_.ops) SetArgs(&op);
   }
 

@@ -163,10 +163,14 @@ class Net::Impl {
     for (const PoolEntry& entry : store.layout().entries()) {
       largest = std::max(largest, entry.shape.count());
     }
-    // Of the CPU device: it uses large pages.
-    const auto host = DeviceRegistry::Get().Create("device", "cpu", 0);
-    const std::shared_ptr<void> memory = host->Allocate(largest * sizeof(float));
-    float* const values = static_cast<float*>(memory.get());
+    // In the gradient pool where that can be, so that no fresh memory need be touched.
+    const size_t bytes = largest * sizeof(float);
+    const Tensor& gradient = store.gradient();
+    const bool borrow =
+        device_->shares_host_memory() && gradient.data && gradient.desc.bytes() >= bytes;
+    std::shared_ptr<void> own;
+    if (!borrow) own = DeviceRegistry::Get().Create("device", "cpu", 0)->Allocate(bytes);
+    float* const values = static_cast<float*>(borrow ? gradient.data : own.get());
     for (const CompiledOp& op : net_.ops) {
       const auto& specs = op.layer->parameters();
       for (size_t i = 0; i < specs.size(); ++i) {
@@ -181,6 +185,7 @@ class Net::Impl {
                      store.states());
       }
     }
+    if (borrow) device_->Zero(gradient.data, bytes, device_->compute_stream());
     store.SyncCompute();
   }
 

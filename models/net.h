@@ -31,7 +31,7 @@ struct NetOptions {
   bool reuse_memory = true;
   // Give up results that one pass over memory can bring back (batch norm) after forward, and
   // recompute them in backward: an eighth less memory for ResNet-50, for 1-2 % more time.
-  bool recompute = true;
+  bool recompute = false;
 };
 
 // One line of `--dry_run`: an operation of the compiled net.

@@ -12,7 +12,6 @@ Tensor NewPool(Device* device, int64_t count, DType dtype) {
   pool.desc = {Shape{count}, dtype, Layout()};
   pool.owner = device->Allocate(pool.desc.bytes());
   pool.data = pool.owner.get();
-  device->Zero(pool.data, pool.desc.bytes(), device->compute_stream());
   return pool;
 }
 

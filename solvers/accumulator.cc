@@ -10,7 +10,6 @@ Accumulator::Accumulator(ParameterStore* store) : store_(store) {
   sum_.desc = {Shape({store->layout().count()}), DType::kFP32, Layout()};
   sum_.owner = device->Allocate(sum_.desc.bytes());
   sum_.data = sum_.owner.get();
-  device->Zero(sum_.data, sum_.desc.bytes(), device->compute_stream());
 }
 
 void Accumulator::Add(const std::vector<int>& entries) {

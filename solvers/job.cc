@@ -13,6 +13,7 @@ JobOptions MakeJobOptions(const JobConfig& config, bool deterministic, int threa
   options.rank = comm.rank();
   options.world = comm.size();
   options.threads = threads;
+  options.recompute = config.recompute();
   return options;
 }
 
@@ -33,6 +34,7 @@ DataAndNet BuildDataAndNet(const DataConfig& data, const NetSource& source, Phas
   net.compute = options.compute;
   net.seed = options.seed;
   net.deterministic = options.deterministic;
+  net.recompute = options.recompute;
   net.batch_size = data.batch_size();
   net.image_shape = result.loader->image_shape();
   net.parameters = std::move(parameters);

@@ -25,6 +25,7 @@ struct JobOptions {
   int rank = 0, world = 1;
   // Compute threads of this rank; as many decode where the config leaves it open.
   int threads = 1;
+  bool recompute = false;
 };
 
 JobOptions MakeJobOptions(const JobConfig& config, bool deterministic, int threads,

@@ -26,7 +26,6 @@ class Sgd : public Solver {
     velocity_.desc = {Shape({store->layout().count()}), DType::kFP32, Layout()};
     velocity_.owner = device->Allocate(velocity_.desc.bytes());
     velocity_.data = velocity_.owner.get();
-    device->Zero(velocity_.data, velocity_.desc.bytes(), device->compute_stream());
   }
 
   void Update(int first_entry, int last_entry, double lr, double gradient_scale) override {

@@ -14,6 +14,24 @@
 namespace gf {
 namespace {
 
+constexpr size_t kHugePage = size_t{2} << 20;
+
+// Memory straight from the kernel: already zero, and each page is placed by the thread that
+// touches it first.
+std::shared_ptr<void> MapHugePages(size_t bytes) {
+  const size_t size = (bytes + kHugePage - 1) / kHugePage * kHugePage;
+  void* raw =
+      mmap(nullptr, size + kHugePage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (raw == MAP_FAILED) throw std::bad_alloc();
+  char* const begin = static_cast<char*>(raw);
+  const size_t before = (kHugePage - reinterpret_cast<uintptr_t>(raw) % kHugePage) % kHugePage;
+  char* const data = begin + before;
+  if (before > 0) munmap(begin, before);
+  munmap(data + size, kHugePage - before);
+  madvise(data, size, MADV_HUGEPAGE);
+  return std::shared_ptr<void>(data, [size](void* p) { munmap(p, size); });
+}
+
 class CpuEvent : public Event {
  public:
   void Wait() override {}
@@ -74,12 +92,12 @@ class CpuDevice : public Device {
   }
 
   std::shared_ptr<void> Allocate(size_t bytes) override {
-    constexpr size_t kHugePage = size_t{2} << 20;
-    const size_t alignment = bytes >= kHugePage ? kHugePage : 64;
-    const size_t size = (std::max<size_t>(bytes, 1) + alignment - 1) / alignment * alignment;
-    void* data = std::aligned_alloc(alignment, size);
+    bytes = std::max<size_t>(bytes, 1);
+    if (bytes >= kHugePage) return MapHugePages(bytes);
+    const size_t size = (bytes + 63) / 64 * 64;
+    void* data = std::aligned_alloc(64, size);
     if (data == nullptr) throw std::bad_alloc();
-    if (alignment == kHugePage) madvise(data, size, MADV_HUGEPAGE);
+    std::memset(data, 0, size);
     return std::shared_ptr<void>(data, std::free);
   }
 

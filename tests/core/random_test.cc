@@ -5,6 +5,8 @@
 #include <set>
 #include <vector>
 
+#include "core/random_words.h"
+
 namespace gf {
 namespace {
 
@@ -18,6 +20,23 @@ TEST(PhiloxTest, KnownAnswers) {
   // Counter 243f6a88 85a308d3 13198a2e 03707344, key a4093822 299f31d0, low words first.
   EXPECT_EQ(Philox(0x299f31d0a4093822, 0x0370734413198a2e, 0x85a308d3243f6a88),
             (Words{0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1}));
+}
+
+TEST(RandomWordsTest, EveryVariantDrawsTheWordsOfPhilox) {
+  std::vector<const RandomWordsKernels*> variants = {&RandomWords_baseline};
+  if (BestIsa() >= Isa::kAvx2) variants.push_back(&RandomWords_avx2);
+  if (BestIsa() >= Isa::kAvx512) variants.push_back(&RandomWords_avx512);
+  const uint64_t begin = (uint64_t{1} << 34) - 64;  // the counter's low word overflows
+  for (const RandomWordsKernels* variant : variants) {
+    for (int64_t count : {0, 1, 3, 4, 63, 64, 65, 1000}) {
+      std::vector<uint32_t> words(count + 1, 77);
+      variant->fill(3, 5, begin, count, words.data());
+      for (int64_t i = 0; i < count; ++i) {
+        ASSERT_EQ(words[i], Philox(3, 5, (begin + i) / 4)[i % 4]) << count << " " << i;
+      }
+      EXPECT_EQ(words[count], 77u);
+    }
+  }
 }
 
 TEST(RandomTest, DrawsAreThoseOfPhiloxInOrder) {

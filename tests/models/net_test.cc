@@ -308,7 +308,7 @@ TEST(NetTest, ANetThatDoesNotFitAnothersParametersIsRefused) {
                   "its running_mean does not exist in the training net"));
 }
 
-TEST(NetTest, BatchNormResultsAreRecomputedRatherThanKept) {
+TEST(NetTest, WithRecomputeBatchNormResultsAreNotKept) {
   constexpr int kBlocks = 6;
   std::string text =
       "layer { name: 'x' type: 'Input' top: 'x' input_param { shape { dim: [16, 16, 32, 32] } } }"
@@ -324,6 +324,7 @@ TEST(NetTest, BatchNormResultsAreRecomputedRatherThanKept) {
   text += Simple("Pooling", "pool", blob, "pooling_param { pool: AVE global_pooling: true }") +
           Inner("ip", "pool", 5) + Loss("loss", "ip");
   NetOptions options = TestOptions();
+  options.recompute = true;
   const auto reusing = NewNet(text, options);
   options.reuse_memory = false;
   const auto keeping = NewNet(text, options);

@@ -17,7 +17,9 @@
 #include "core/config.h"
 #include "core/device.h"
 #include "core/error.h"
+#include "core/parallel.h"
 #include "core/random.h"
+#include "core/random_words.h"
 #include "core/telemetry.h"
 #include "models/net.h"
 #include "solvers/solver.h"
@@ -32,7 +34,7 @@ DEFINE_int32(steps, 10, "steps that are timed");
 DEFINE_int32(warmup, 2, "steps before that");
 DEFINE_bool(layers, false, "also print each layer's times");
 DEFINE_bool(forward_only, false, "time the evaluation net instead of training steps");
-DEFINE_bool(recompute, true, "recompute batch norms in backward to save memory");
+DEFINE_bool(recompute, false, "recompute batch norms in backward to save memory");
 DEFINE_string(json, "", "write the figures to this file, too");
 
 namespace gf {
@@ -96,10 +98,15 @@ Batch SyntheticBatch(const Net& net) {
   batch.images.desc = {net.input_shape(), DType::kUINT8, Layout()};
   const int64_t count = net.input_shape().count();
   auto pixels = std::make_shared<std::vector<uint8_t>>(count);
-  for (int64_t i = 0; i < count; i += 4) {
-    const auto words = Philox(1, StreamId(RandomUse::kDraw, 0), i / 4);
-    for (int64_t j = i; j < std::min(count, i + 4); ++j) (*pixels)[j] = words[j - i] >> 24;
-  }
+  constexpr int64_t kChunk = 1024;
+  ParallelFor(count, kChunk, [&](int64_t begin, int64_t end) {
+    uint32_t words[kChunk];
+    for (int64_t at = begin; at < end; at += kChunk) {
+      const int64_t some = std::min(end - at, kChunk);
+      RandomWords().fill(1, StreamId(RandomUse::kDraw, 0), at, some, words);
+      for (int64_t i = 0; i < some; ++i) (*pixels)[at + i] = words[i] >> 24;
+    }
+  });
   batch.images.data = pixels->data();
   batch.images.owner = pixels;
   const int64_t channels = net.input_shape()[1];
