@@ -7,6 +7,7 @@
 
 #include "comm/mpi.h"
 #include "comm/single.h"
+#include "comm/threaded.h"
 #include "core/error.h"
 
 namespace gf {
@@ -23,13 +24,26 @@ void Communicator::SetRanks(int rank, std::vector<std::string> hosts) {
   }
 }
 
+std::shared_ptr<Pending> Communicator::Start(const Collective& collective,
+                                             const std::string& label) {
+  const auto pending = std::make_shared<Pending>(label);
+  pending->Begin();
+  Run(collective, label);
+  pending->End(nullptr);
+  return pending;
+}
+
+void Communicator::AllReduceSum(void* data, int64_t count, DType dtype, const std::string& label) {
+  Run({Collective::kAllReduce, data, count, dtype, dtype, "native"}, label);
+}
+
 std::unique_ptr<Communicator> NewCommunicator(int* argc, char*** argv, double timeout_s) {
   const char* const ranks = std::getenv("OMPI_COMM_WORLD_SIZE");
   const bool launched =
       ranks != nullptr || std::getenv("PMIX_RANK") != nullptr || std::getenv("PMI_SIZE") != nullptr;
   const bool alone = ranks != nullptr && std::string(ranks) == "1";
   if (!launched || alone) return NewSingleCommunicator();
-  return NewMpiCommunicator(argc, argv, timeout_s);
+  return NewThreadedCommunicator([=] { return NewMpiCommunicator(argc, argv, timeout_s); });
 }
 
 std::string HostName() {

@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "comm/collective.h"
+#include "comm/pending.h"
 #include "core/dtype.h"
 
 namespace gf {
@@ -14,8 +16,8 @@ enum class ReduceOp { kSum, kMin, kMax };
 // The ranks of a job and what they do together. Every collective is called by all ranks in the
 // same order with the same counts, by one thread of a rank at a time; `label` says in errors
 // what it was for ("fc6.weight, step 12"). A rank that waits longer than the deadline for the
-// others gets a CommError that names rank, host, operation and, where it can be told, who is
-// missing. After a CommError the only thing left is to end the process.
+// others, and sees no progress, gets a CommError that names rank, host, operation and, where it
+// can be told, who is missing. After a CommError the only thing left is to end the process.
 class Communicator {
  public:
   virtual ~Communicator() = default;
@@ -29,9 +31,16 @@ class Communicator {
   int local_rank() const { return local_rank_; }
   int local_size() const { return local_size_; }
 
-  // Sums `count` elements (FP32 or BF16) over all ranks, in place. All ranks get the same bits.
-  // BF16 is added in FP32 and rounded after each hop between ranks.
-  virtual void AllReduceSum(void* data, int64_t count, DType dtype, const std::string& label) = 0;
+  // Runs a collective; returns when this rank's part is done.
+  virtual void Run(const Collective& collective, const std::string& label) = 0;
+
+  // Starts it and returns at once where a communication thread does the work (NewCommunicator);
+  // elsewhere runs it. The memory is not touched until the end.
+  virtual std::shared_ptr<Pending> Start(const Collective& collective, const std::string& label);
+
+  // Sums `count` elements (FP32 or BF16) over all ranks, in place, with the transport's own
+  // algorithm. BF16 is rounded after each hop between ranks.
+  void AllReduceSum(void* data, int64_t count, DType dtype, const std::string& label);
 
   // For counters and times: element by element, in place.
   virtual void AllReduce(double* values, int64_t count, ReduceOp op, const std::string& label) = 0;
@@ -45,6 +54,28 @@ class Communicator {
 
   virtual void Barrier(const std::string& label) = 0;
 
+  // What this rank does while it is in no collective ("step 12"), for the messages of ranks
+  // that wait for it.
+  virtual void SetActivity(const std::string& activity) {}
+
+  // Answers other ranks' questions of what this one is doing. Called again and again while it is
+  // in no collective.
+  virtual void Serve() {}
+
+  // Ends the collective under way on this rank, if any, with a CommError; from any thread. Only the
+  // end of the process can follow.
+  virtual void Cancel() {}
+
+  // Waits for a collective that was started here; rethrows what ended it. A communication thread
+  // that does not come back from MPI is a CommError, too.
+  virtual void Await(Pending* pending) { pending->Wait(); }
+
+  // Changes while a collective is under way and this rank's thread is alive.
+  virtual int64_t heartbeat() const { return 0; }
+
+  // Seconds after which a waiting rank gives up.
+  double timeout_s() const { return timeout_s_; }
+
   // The normal end of the job, called by all ranks; no collectives after it. Objects that are
   // destroyed without it call it themselves, unless an exception is in flight.
   virtual void Finalize() = 0;
@@ -55,15 +86,17 @@ class Communicator {
  protected:
   // To be called before anything else is asked of the object.
   void SetRanks(int rank, std::vector<std::string> hosts);
+  void SetTimeout(double timeout_s) { timeout_s_ = timeout_s; }
 
  private:
   int rank_ = 0, local_rank_ = 0, local_size_ = 1;
+  double timeout_s_ = 120;
   std::vector<std::string> hosts_ = {"?"};
 };
 
-// This process's communicator: MPI if it was started by mpirun (or srun) with more than one
-// rank, otherwise a world of one that never touches MPI. `timeout_s`: the deadline of every
-// collective, seconds.
+// This process's communicator: MPI with a communication thread if it was started by mpirun (or
+// srun) with more than one rank, otherwise a world of one that never touches MPI. `timeout_s`:
+// the deadline of every collective, seconds.
 std::unique_ptr<Communicator> NewCommunicator(int* argc, char*** argv, double timeout_s);
 
 // Name of this machine.

@@ -2,14 +2,43 @@
 
 #include <glog/logging.h>
 
-#include <chrono>
+#include <algorithm>
+#include <cmath>
 
 #include "core/error.h"
 
 namespace gf {
+namespace {
 
-GradientFlow::GradientFlow(const PoolLayout& layout, const Tensor& gradients, Communicator* comm)
-    : layout_(layout), gradients_(gradients), comm_(comm), ready_(layout.entries().size()) {
+using Clock = std::chrono::steady_clock;
+
+double Seconds(Clock::duration duration) { return std::chrono::duration<double>(duration).count(); }
+
+}  // namespace
+
+DType WireTypeOf(const CommConfig& config, DType gradients) {
+  switch (config.wire_type()) {
+    case CommConfig::GRADIENT:
+      return gradients;
+    case CommConfig::FP32:
+      return DType::kFP32;
+    case CommConfig::BF16:
+      return DType::kBF16;
+    case CommConfig::FP16:
+      return DType::kFP16;
+  }
+  return gradients;
+}
+
+GradientFlow::GradientFlow(const PoolLayout& layout, const Tensor& gradients, Communicator* comm,
+                           const GradientFlowOptions& options)
+    : layout_(layout),
+      gradients_(gradients),
+      comm_(comm),
+      options_(options),
+      wire_(WireTypeOf(options.config, gradients.desc.dtype)),
+      algorithms_(options.config, options.deterministic, comm),
+      ready_(layout.entries().size()) {
   CHECK_GE(gradients.desc.storage_count(), layout.count());
 }
 
@@ -17,6 +46,10 @@ void GradientFlow::BeginStep(int64_t step) {
   step_ = step;
   stats_ = {};
   ready_.assign(ready_.size(), false);
+  ready_prefix_ = 0;
+  busy_until_ = {};
+  comm_->SetActivity(StrCat("step ", step));
+  OnBegin();
 }
 
 void GradientFlow::GradientsReady(const std::vector<int>& parameters) {
@@ -24,29 +57,65 @@ void GradientFlow::GradientsReady(const std::vector<int>& parameters) {
     CHECK(!ready_.at(i)) << layout_.entries()[i].name << " is ready twice in step " << step_;
     ready_[i] = true;
   }
-  OnReady(parameters);
+  while (ready_prefix_ < static_cast<int>(ready_.size()) && ready_[ready_prefix_]) ++ready_prefix_;
+  if (options_.config.overlap()) OnReady();
 }
 
-void GradientFlow::Finish(const std::function<void(const Bucket&)>& reduced) { OnFinish(reduced); }
+void GradientFlow::Finish(const Reduced& reduced) {
+  ready_prefix_ = static_cast<int>(ready_.size());
+  OnReady();
+  OnFinish(reduced);
+}
 
-void GradientFlow::AllReduce(const Bucket& bucket) {
-  const PoolEntry& first = layout_.entries()[bucket.first_entry];
-  const PoolEntry& last = layout_.entries()[bucket.last_entry];
-  const std::string names =
-      bucket.first_entry == bucket.last_entry ? first.name : first.name + " to " + last.name;
-  const size_t element = SizeOf(gradients_.desc.dtype);
-  const auto start = std::chrono::steady_clock::now();
-  comm_->AllReduceSum(gradients_.as<char>() + bucket.offset * element, bucket.count,
-                      gradients_.desc.dtype, StrCat(names, ", step ", step_));
-  stats_.exposed_s +=
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  stats_.wire_bytes += bucket.count * element;
+std::string GradientFlow::Describe() const {
+  if (comm_->size() == 1) return "none: one rank";
+  const size_t buckets = Plan().size();
+  return StrCat(algorithms_.Describe(), ", ", buckets, buckets == 1 ? " bucket" : " buckets");
+}
+
+std::string GradientFlow::NameOf(int first_entry, int last_entry) const {
+  const std::string& first = layout_.entries()[first_entry].name;
+  return first_entry == last_entry ? first
+                                   : StrCat(first, " to ", layout_.entries()[last_entry].name);
+}
+
+GradientFlow::Flight GradientFlow::Launch(const Tensor& memory, const ElementRange& range,
+                                          DType wire, const std::string& name) {
+  const DType dtype = memory.desc.dtype;
+  Collective collective;
+  collective.data = memory.as<char>() + range.begin * SizeOf(dtype);
+  collective.count = range.end - range.begin;
+  collective.dtype = dtype;
+  collective.wire = wire;
+  collective.owner = memory.owner;
+  const int64_t bytes = collective.count * static_cast<int64_t>(SizeOf(wire));
+  collective.algorithm = algorithms_.For(bytes);
+  stats_.wire_bytes += bytes;
   ++stats_.allreduces;
+  return {range, comm_->Start(collective, StrCat(name, ", step ", step_)), name};
 }
 
-std::unique_ptr<GradientFlow> NewGradientFlow(const std::string& mode, const PoolLayout& layout,
-                                              const Tensor& gradients, Communicator* comm) {
-  return GradientFlowRegistry::Get().Create("comm mode", mode, layout, gradients, comm);
+void GradientFlow::Await(const Flight& flight) {
+  const auto start = Clock::now();
+  comm_->Await(flight.pending.get());
+  const auto end = Clock::now();
+  stats_.exposed_s += Seconds(end - start);
+  const auto began = std::max(flight.pending->started(), busy_until_);
+  busy_until_ = std::max(busy_until_, flight.pending->ended());
+  if (busy_until_ > began) stats_.transfer_s += Seconds(busy_until_ - began);
+  if (options_.timeline != nullptr && options_.timeline->active()) {
+    const int64_t bytes = (flight.range.end - flight.range.begin) * SizeOf(wire_);
+    options_.timeline->Add(lane::kBucketTransfer, flight.name, flight.pending->started(),
+                           flight.pending->ended(), {{"bytes", bytes}});
+    options_.timeline->Add(lane::kBucketWait, flight.name, start, end);
+  }
+}
+
+std::unique_ptr<GradientFlow> NewGradientFlow(const PoolLayout& layout, const Tensor& gradients,
+                                              Communicator* comm,
+                                              const GradientFlowOptions& options) {
+  const std::string mode = CommConfig::Mode_Name(options.config.mode());
+  return GradientFlowRegistry::Get().Create("comm.mode", mode, layout, gradients, comm, options);
 }
 
 }  // namespace gf

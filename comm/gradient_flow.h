@@ -1,29 +1,48 @@
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "comm/bucket_plan.h"
 #include "comm/communicator.h"
+#include "comm/sparse/chunks.h"
+#include "comm/tuner.h"
+#include "core/device.h"
+#include "core/job.pb.h"
 #include "core/pool_layout.h"
 #include "core/registry.h"
 #include "core/tensor.h"
+#include "core/timeline.h"
 
 namespace gf {
-
-// A contiguous range of the gradient pool that is reduced at once.
-struct Bucket {
-  int64_t offset = 0, count = 0;        // elements of the pool
-  int first_entry = 0, last_entry = 0;  // of the PoolLayout, both inclusive
-};
 
 // What the last step's communication cost this rank.
 struct CommStats {
   double exposed_s = 0;    // seconds that the step waited for it
+  double transfer_s = 0;   // seconds in which the communication thread was at work
   int64_t wire_bytes = 0;  // bytes handed to allreduces, in the wire type
   int64_t allreduces = 0;
+};
+
+// The type that travels for gradients of a type.
+DType WireTypeOf(const CommConfig& config, DType gradients);
+
+struct GradientFlowOptions {
+  CommConfig config;
+  // No choice depends on measured times.
+  bool deterministic = false;
+  // Length of training: SPARSE's warm-up is a part of it.
+  int64_t total_steps = 1;
+  // The solver's momentum, for SPARSE's correction.
+  float momentum = 0;
+  // Where residuals lie; needed by SPARSE.
+  Device* device = nullptr;
+  // May be null.
+  Timeline* timeline = nullptr;
 };
 
 // Exchanges the gradients of a step: what the trainer talks to. Sums only: dividing by the world
@@ -31,6 +50,8 @@ struct CommStats {
 // finishes it, Finish. All ranks have the same layout.
 class GradientFlow {
  public:
+  using Reduced = std::function<void(const ElementRange&)>;
+
   virtual ~GradientFlow() = default;
 
   // Before backward writes its first gradient.
@@ -40,55 +61,93 @@ class GradientFlow {
   // rank; each at most once per step. Parameters never named count as ready in Finish.
   void GradientsReady(const std::vector<int>& parameters);
 
-  // After backward. Calls reduced(bucket) once the pool holds the sum over all ranks in that
-  // range; every entry is in exactly one bucket, buckets come in the pool's order. Returns after
-  // the last one. Throws CommError.
-  void Finish(const std::function<void(const Bucket&)>& reduced);
+  // After backward. Calls reduced(range) once the pool holds the sum over all ranks in that
+  // range of elements, while later ranges may still travel. Ranges come in the pool's order and
+  // do not overlap. Dense modes cover every entry, each by one range as a whole; SPARSE covers
+  // the important chunks: what it leaves out must not be updated in this step. Throws CommError.
+  void Finish(const Reduced& reduced);
 
-  // The buckets of a step.
+  // The buckets of a (dense) step.
   virtual std::vector<Bucket> Plan() const = 0;
+
+  // One line for people: algorithms, buckets.
+  std::string Describe() const;
 
   const CommStats& stats() const { return stats_; }
 
+  // What a rank must keep to continue: gradients it has not sent, an FP32 pool with the layout's
+  // offsets (no data: there are none), and the chunks that are important in the next step.
+  virtual Tensor residual() const { return {}; }
+  virtual std::vector<int64_t> important_chunks() const { return {}; }
+  // After residual() was filled.
+  virtual void Restore(const std::vector<int64_t>& important_chunks) {}
+
  protected:
-  // `gradients`: a pool of layout.count() elements in host memory, FP32 or BF16. All three
-  // arguments outlive the object (the tensor's memory, not the Tensor).
-  GradientFlow(const PoolLayout& layout, const Tensor& gradients, Communicator* comm);
+  // `gradients`: a pool of layout.count() elements in host memory, FP32 or BF16. layout and comm
+  // outlive the object.
+  GradientFlow(const PoolLayout& layout, const Tensor& gradients, Communicator* comm,
+               const GradientFlowOptions& options);
 
-  // What differs between modes; `fresh` was not named before in this step.
-  virtual void OnReady(const std::vector<int>& fresh) = 0;
-  virtual void OnFinish(const std::function<void(const Bucket&)>& reduced) = 0;
+  // An allreduce under way.
+  struct Flight {
+    ElementRange range;  // of the pool, or of what was packed
+    std::shared_ptr<Pending> pending;
+    std::string name;
+  };
 
-  // Sums one bucket over the ranks and counts it in stats().
-  void AllReduce(const Bucket& bucket);
+  // What differs between modes. ready_entries(): how many entries from the pool's start on are
+  // ready without a gap.
+  virtual void OnBegin() {}
+  virtual void OnReady() = 0;
+  virtual void OnFinish(const Reduced& reduced) = 0;
 
+  // Starts the sum of `count` elements at `data` over the ranks.
+  Flight Launch(const Tensor& memory, const ElementRange& range, DType wire,
+                const std::string& name);
+  // Waits for it and accounts for it.
+  void Await(const Flight& flight);
+
+  int ready_entries() const { return ready_prefix_; }
   const PoolLayout& layout() const { return layout_; }
+  const Tensor& gradients() const { return gradients_; }
   Communicator* comm() const { return comm_; }
+  const GradientFlowOptions& options() const { return options_; }
   int64_t step() const { return step_; }
+  // The type that travels.
+  DType wire() const { return wire_; }
+  // "fc6.weight to fc7.bias"
+  std::string NameOf(int first_entry, int last_entry) const;
+  AlgorithmChoice* algorithms() { return &algorithms_; }
 
  private:
   const PoolLayout& layout_;
   const Tensor gradients_;
   Communicator* const comm_;
+  const GradientFlowOptions options_;
+  DType wire_;
+  AlgorithmChoice algorithms_;
   int64_t step_ = -1;
   std::vector<bool> ready_;
+  int ready_prefix_ = 0;
+  std::chrono::steady_clock::time_point busy_until_;
   CommStats stats_;
 };
 
-// Modes by name ("PER_TENSOR", ...).
-using GradientFlowRegistry =
-    Registry<GradientFlow, const PoolLayout&, const Tensor&, Communicator*>;
+// Modes by name ("LAZY", ...).
+using GradientFlowRegistry = Registry<GradientFlow, const PoolLayout&, const Tensor&, Communicator*,
+                                      const GradientFlowOptions&>;
 
-#define GF_REGISTER_GRADIENT_FLOW(name, type)                                                 \
-  static const bool GF_CONCAT(registered_, __LINE__) = ::gf::GradientFlowRegistry::Get().Add( \
-      name,                                                                                   \
-      [](const ::gf::PoolLayout& layout, const ::gf::Tensor& gradients,                       \
-         ::gf::Communicator* comm) -> std::unique_ptr<::gf::GradientFlow> {                   \
-        return std::make_unique<type>(layout, gradients, comm);                               \
+#define GF_REGISTER_GRADIENT_FLOW(name, type)                                                     \
+  static const bool GF_CONCAT(registered_, __LINE__) = ::gf::GradientFlowRegistry::Get().Add(     \
+      name,                                                                                       \
+      [](const ::gf::PoolLayout& layout, const ::gf::Tensor& gradients, ::gf::Communicator* comm, \
+         const ::gf::GradientFlowOptions& options) -> std::unique_ptr<::gf::GradientFlow> {       \
+        return std::make_unique<type>(layout, gradients, comm, options);                          \
       })
 
-// Throws UserError for an unknown mode.
-std::unique_ptr<GradientFlow> NewGradientFlow(const std::string& mode, const PoolLayout& layout,
-                                              const Tensor& gradients, Communicator* comm);
+// The mode that the config names; collective. Throws UserError for settings that do not fit.
+std::unique_ptr<GradientFlow> NewGradientFlow(const PoolLayout& layout, const Tensor& gradients,
+                                              Communicator* comm,
+                                              const GradientFlowOptions& options);
 
 }  // namespace gf

@@ -9,6 +9,9 @@
 #include <mutex>
 #include <thread>
 
+#include "comm/collective_runner.h"
+#include "comm/local_transport.h"
+#include "comm/threaded.h"
 #include "core/error.h"
 
 namespace gf {
@@ -22,7 +25,8 @@ class LocalWorld {
       : hosts_(std::move(hosts)),
         timeout_s_(timeout_s),
         posts_(hosts_.size()),
-        arrived_(hosts_.size()) {}
+        arrived_(hosts_.size()),
+        mail_(NewLocalMail(hosts_, timeout_s)) {}
 
   struct Post {
     void* data = nullptr;
@@ -30,7 +34,9 @@ class LocalWorld {
   };
 
   const std::vector<std::string>& hosts() const { return hosts_; }
+  double timeout_s() const { return timeout_s_; }
   const Post& post(int rank) const { return posts_[rank]; }
+  const std::shared_ptr<LocalMail>& mail() const { return mail_; }
 
   void Meet(int rank, Post post, const std::string& operation) {
     posts_[rank] = post;
@@ -64,9 +70,12 @@ class LocalWorld {
 
   // Ends every collective with an error.
   void Break(const std::string& why) {
-    std::lock_guard<std::mutex> lock(mutex_);
-    if (broken_.empty()) broken_ = why;
-    changed_.notify_all();
+    {
+      std::lock_guard<std::mutex> lock(mutex_);
+      if (broken_.empty()) broken_ = why;
+      changed_.notify_all();
+    }
+    BreakLocalMail(mail_.get(), why);
   }
 
  private:
@@ -78,20 +87,30 @@ class LocalWorld {
   std::vector<bool> arrived_;
   int64_t meeting_ = 0;
   std::string broken_;
+  const std::shared_ptr<LocalMail> mail_;
 };
 
 class LocalCommunicator : public Communicator {
  public:
-  LocalCommunicator(int rank, std::shared_ptr<LocalWorld> world) : world_(std::move(world)) {
+  LocalCommunicator(int rank, std::shared_ptr<LocalWorld> world)
+      : world_(std::move(world)),
+        transport_(NewLocalTransport(rank, world_->mail())),
+        runner_(transport_.get(), world_->hosts()) {
     SetRanks(rank, world_->hosts());
+    SetTimeout(world_->timeout_s());
   }
 
-  void AllReduceSum(void* data, int64_t count, DType dtype, const std::string& label) override {
-    CHECK(dtype == DType::kFP32 || dtype == DType::kBF16) << Name(dtype);
-    if (dtype == DType::kFP32) {
-      Reduce<float>(data, count, label, [](float a, float b) { return a + b; });
+  void Run(const Collective& c, const std::string& label) override {
+    if (c.algorithm != "native" || c.kind != Collective::kAllReduce || c.wire != c.dtype) {
+      Collective plan = c;
+      if (plan.algorithm == "native") plan.algorithm = "ring";
+      return runner_.Run(plan, StrCat("allreduce of ", label));
+    }
+    CHECK(c.dtype == DType::kFP32 || c.dtype == DType::kBF16) << Name(c.dtype);
+    if (c.dtype == DType::kFP32) {
+      Reduce<float>(c.data, c.count, label, [](float a, float b) { return a + b; });
     } else {
-      Reduce<uint16_t>(data, count, label,
+      Reduce<uint16_t>(c.data, c.count, label,
                        [](uint16_t a, uint16_t b) { return ToBF16(FromBF16(a) + FromBF16(b)); });
     }
   }
@@ -122,6 +141,8 @@ class LocalCommunicator : public Communicator {
   }
 
   void Barrier(const std::string& label) override { world_->Meet(rank(), "barrier: " + label); }
+
+  void Cancel() override { world_->Break(StrCat(RankName(rank(), hosts()), " gave up")); }
 
   void Finalize() override {}
 
@@ -156,6 +177,8 @@ class LocalCommunicator : public Communicator {
   }
 
   std::shared_ptr<LocalWorld> world_;
+  std::unique_ptr<Transport> transport_;
+  CollectiveRunner runner_;
 };
 
 }  // namespace
@@ -171,16 +194,22 @@ std::vector<std::unique_ptr<Communicator>> NewLocalCommunicators(
 }
 
 void RunLocal(int size, double timeout_s, const std::function<void(Communicator*)>& body) {
-  const auto world =
-      std::make_shared<LocalWorld>(std::vector<std::string>(size, "local"), timeout_s);
+  RunLocal(std::vector<std::string>(size, "local"), timeout_s, body);
+}
+
+void RunLocal(const std::vector<std::string>& hosts, double timeout_s,
+              const std::function<void(Communicator*)>& body) {
+  const int size = static_cast<int>(hosts.size());
+  const auto world = std::make_shared<LocalWorld>(hosts, timeout_s);
   std::mutex mutex;
   std::exception_ptr first;
   std::vector<std::thread> threads;
   for (int i = 0; i < size; ++i) {
     threads.emplace_back([&, i] {
-      LocalCommunicator comm(i, world);
+      const auto comm =
+          NewThreadedCommunicator([&] { return std::make_unique<LocalCommunicator>(i, world); });
       try {
-        body(&comm);
+        body(comm.get());
       } catch (const std::exception& e) {
         std::lock_guard<std::mutex> lock(mutex);
         if (!first) first = std::current_exception();

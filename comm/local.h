@@ -14,8 +14,12 @@ namespace gf {
 std::vector<std::unique_ptr<Communicator>> NewLocalCommunicators(
     const std::vector<std::string>& hosts, double timeout_s);
 
-// Runs body(communicator) on `size` ranks, a thread each, all on host "local". If a body throws,
+// Runs body(communicator) on `size` ranks, a thread and a communication thread each, all on host
+// "local". If a body throws,
 // the others' collectives end at once with a CommError and the first exception is rethrown.
 void RunLocal(int size, double timeout_s, const std::function<void(Communicator*)>& body);
+// The same on these hosts, one per rank.
+void RunLocal(const std::vector<std::string>& hosts, double timeout_s,
+              const std::function<void(Communicator*)>& body);
 
 }  // namespace gf

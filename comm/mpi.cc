@@ -11,7 +11,10 @@
 #include <exception>
 
 #include "comm/bf16_sum.h"
+#include "comm/collective_runner.h"
+#include "comm/mpi_transport.h"
 #include "comm/mpi_waiter.h"
+#include "comm/wire_kernels.h"
 #include "core/error.h"
 
 namespace gf {
@@ -37,12 +40,16 @@ class MpiCommunicator : public Communicator {
   MpiCommunicator(int* argc, char*** argv, double timeout_s);
   ~MpiCommunicator() override;
 
-  void AllReduceSum(void* data, int64_t count, DType dtype, const std::string& label) override;
+  void Run(const Collective& collective, const std::string& label) override;
   void AllReduce(double* values, int64_t count, ReduceOp op, const std::string& label) override;
   void AllReduce(int64_t* values, int64_t count, ReduceOp op, const std::string& label) override;
   std::vector<std::string> AllGather(const std::string& mine, const std::string& label) override;
   void Broadcast(std::string* bytes, int root, const std::string& label) override;
   void Barrier(const std::string& label) override;
+  void SetActivity(const std::string& activity) override { activity_ = activity; }
+  void Serve() override { waiter_->Serve(activity_); }
+  void Cancel() override { waiter_->Cancel(); }
+  int64_t heartbeat() const override { return waiter_->heartbeat(); }
   void Finalize() override;
   [[noreturn]] void Abort(int exit_code) override;
 
@@ -53,6 +60,10 @@ class MpiCommunicator : public Communicator {
   MPI_Comm comm_ = MPI_COMM_NULL;
   MPI_Op sum_bf16_ = MPI_OP_NULL;
   std::unique_ptr<MpiWaiter> waiter_;
+  std::unique_ptr<MpiTransport> transport_;
+  std::unique_ptr<CollectiveRunner> runner_;
+  std::vector<char> wire_buffer_;
+  std::string activity_;
   bool finalized_ = false;
 };
 
@@ -79,6 +90,9 @@ MpiCommunicator::MpiCommunicator(int* argc, char*** argv, double timeout_s) {
   const std::vector<std::string> hosts = AllGather(HostName(), "host names");
   SetRanks(rank, hosts);
   waiter_->SetHosts(hosts);
+  SetTimeout(timeout_s);
+  transport_ = std::make_unique<MpiTransport>(comm_, waiter_.get());
+  runner_ = std::make_unique<CollectiveRunner>(transport_.get(), hosts);
 }
 
 MpiCommunicator::~MpiCommunicator() {
@@ -108,12 +122,25 @@ void MpiCommunicator::Reduce(void* data, int64_t count, MPI_Datatype type, size_
   }
 }
 
-void MpiCommunicator::AllReduceSum(void* data, int64_t count, DType dtype,
-                                   const std::string& label) {
-  CHECK(dtype == DType::kFP32 || dtype == DType::kBF16) << Name(dtype);
-  const bool fp32 = dtype == DType::kFP32;
-  Reduce(data, count, fp32 ? MPI_FLOAT : MPI_UINT16_T, SizeOf(dtype), fp32 ? MPI_SUM : sum_bf16_,
-         label);
+void MpiCommunicator::Run(const Collective& c, const std::string& label) {
+  if (c.algorithm != "native" || c.kind != Collective::kAllReduce) {
+    return runner_->Run(c, StrCat("allreduce of ", label));
+  }
+  CHECK(c.dtype == DType::kFP32 || c.dtype == DType::kBF16) << Name(c.dtype);
+  if (c.wire == DType::kFP16) {
+    ThrowUserError("comm.algorithm: native carries FP32 and BF16, not FP16");
+  }
+  const auto reduce = [&](void* data, DType dtype) {
+    const bool fp32 = dtype == DType::kFP32;
+    Reduce(data, c.count, fp32 ? MPI_FLOAT : MPI_UINT16_T, SizeOf(dtype),
+           fp32 ? MPI_SUM : sum_bf16_, label);
+  };
+  if (c.wire == c.dtype) return reduce(c.data, c.dtype);
+  const WireFunctions& wire = WireFor(c.dtype, c.wire);
+  wire_buffer_.resize(c.count * SizeOf(c.wire));
+  wire.encode(c.data, wire_buffer_.data(), c.count);
+  reduce(wire_buffer_.data(), c.wire);
+  wire.decode(wire_buffer_.data(), c.data, c.count);
 }
 
 void MpiCommunicator::AllReduce(double* values, int64_t count, ReduceOp op,

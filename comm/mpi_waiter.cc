@@ -16,8 +16,10 @@ constexpr int kTag = 1;
 // Polling without sleep: this long, and longer the more travels (a slow network's time per
 // byte), so that large transfers keep moving while idle ranks leave the cores to others.
 constexpr double kPatience_s = 1e-3, kPatiencePerByte_s = 5e-9;
+// Plans keep several messages under way, which a nap does not stop, and often run beside compute.
+constexpr double kPlanPatience_s = 100e-6;
 // What fits into Message::operation.
-constexpr size_t kLongestName = 231;
+constexpr size_t kLongestName = 223;
 constexpr double kServeInterval_s = 10e-3;
 constexpr auto kNap = std::chrono::microseconds(50);
 
@@ -39,25 +41,48 @@ MpiWaiter::MpiWaiter(MPI_Comm parent, double timeout_s) : timeout_s_(timeout_s) 
 }
 
 void MpiWaiter::Wait(MPI_Request* request, const std::string& operation, int64_t bytes) {
+  Drive(
+      [&] {
+        int done = 0;
+        CheckMpi(MPI_Test(request, &done, MPI_STATUS_IGNORE), operation);
+        return done ? Progress::kDone : Progress::kNone;
+      },
+      operation, kPatience_s + bytes * kPatiencePerByte_s);
+}
+
+void MpiWaiter::Drive(const std::function<Progress()>& advance, const std::string& operation) {
+  Drive(advance, operation, kPlanPatience_s);
+}
+
+void MpiWaiter::Drive(const std::function<Progress()>& advance, const std::string& operation,
+                      double patience_s) {
   using Clock = std::chrono::steady_clock;
   operation_ = operation;
+  idle_ = false;
   ++sequence_;
-  const auto start = Clock::now();
+  auto last = Clock::now();
   const double ask_at = timeout_s_ - std::min(2.0, timeout_s_ / 4);
-  const double patience = std::min(kPatience_s + bytes * kPatiencePerByte_s, ask_at);
+  const double patience = std::min(patience_s, ask_at);
   double serve_at = patience;
   bool asked = false;
   for (;;) {
-    int done = 0;
-    CheckMpi(MPI_Test(request, &done, MPI_STATUS_IGNORE), operation);
-    if (done) return;
-    const double waited = std::chrono::duration<double>(Clock::now() - start).count();
+    heartbeat_.fetch_add(1, std::memory_order_relaxed);
+    const Progress progress = advance();
+    if (progress == Progress::kDone) break;
+    if (cancelled_) throw CommError(StrCat(NameOf(rank_), " gave up ", operation));
+    if (progress == Progress::kSome) {
+      last = Clock::now();
+      serve_at = patience;
+      asked = false;
+      continue;
+    }
+    const double waited = std::chrono::duration<double>(Clock::now() - last).count();
     if (waited < patience) {
       sched_yield();
       continue;
     }
     if (waited >= serve_at) {
-      Serve();
+      AnswerAll();
       serve_at = waited + kServeInterval_s;
     }
     if (!asked && waited >= ask_at) {
@@ -67,12 +92,19 @@ void MpiWaiter::Wait(MPI_Request* request, const std::string& operation, int64_t
     if (waited >= timeout_s_) Expire(waited);
     std::this_thread::sleep_for(kNap);
   }
+  idle_ = true;
+}
+
+void MpiWaiter::Serve(const std::string& activity) {
+  idle_ = true;
+  operation_ = activity;
+  AnswerAll();
 }
 
 void MpiWaiter::Send(int to, bool is_answer, int64_t asked) {
   sent_.emplace_back();
   Sent& sent = sent_.back();
-  sent.message = {is_answer, asked, sequence_, {}};
+  sent.message = {is_answer, idle_, asked, sequence_, {}};
   std::strncpy(sent.message.operation, operation_.c_str(), kLongestName);
   static_assert(sizeof(sent.message.operation) == kLongestName + 1);
   CheckMpi(MPI_Isend(&sent.message, sizeof(Message), MPI_BYTE, to, kTag, control_, &sent.request),
@@ -86,7 +118,7 @@ void MpiWaiter::AskEverybody() {
   }
 }
 
-void MpiWaiter::Serve() {
+void MpiWaiter::AnswerAll() {
   for (;;) {
     int waiting = 0;
     MPI_Status status;
@@ -116,14 +148,18 @@ std::string MpiWaiter::NameOf(int rank) const {
 
 void MpiWaiter::Expire(double waited_s) {
   constexpr int kNamed = 8;
-  Serve();
+  AnswerAll();
   std::string silent, elsewhere;
   int silent_count = 0, elsewhere_count = 0;
   for (int i = 0; i < size_; ++i) {
     if (i == rank_) continue;
     const Message& answer = answers_[i];
-    if (!answer.is_answer) {
-      if (++silent_count <= kNamed) silent += (silent.empty() ? "" : ", ") + NameOf(i);
+    if (!answer.is_answer || answer.idle) {
+      if (++silent_count > kNamed) continue;
+      silent += (silent.empty() ? "" : ", ") + NameOf(i);
+      if (answer.is_answer && answer.operation[0] != 0) {
+        silent += StrCat(" (busy with ", answer.operation, ")");
+      }
     } else if (answer.sequence != sequence_ ||
                operation_.compare(0, kLongestName, answer.operation) != 0) {
       if (++elsewhere_count <= kNamed) {

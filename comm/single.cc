@@ -10,7 +10,7 @@ class SingleCommunicator : public Communicator {
  public:
   SingleCommunicator() { SetRanks(0, {HostName()}); }
 
-  void AllReduceSum(void*, int64_t, DType, const std::string&) override {}
+  void Run(const Collective&, const std::string&) override {}
   void AllReduce(double*, int64_t, ReduceOp, const std::string&) override {}
   void AllReduce(int64_t*, int64_t, ReduceOp, const std::string&) override {}
   std::vector<std::string> AllGather(const std::string& mine, const std::string&) override {

@@ -16,13 +16,14 @@ void Accumulator::Add(const std::vector<int>& entries) {
   const Tensor& gradient = store_->gradient();
   float* const sum = sum_.as<float>();
   for (int index : entries) {
-    ForEntries(store_->layout(), index, index, [&](const PoolEntry&, int64_t begin, int64_t end) {
-      if (gradient.desc.dtype == DType::kFP32) {
-        Updates().add(sum + begin, gradient.as<float>() + begin, end - begin);
-      } else {
-        Updates().add_bf16(sum + begin, gradient.as<uint16_t>() + begin, end - begin);
-      }
-    });
+    ForWholeEntries(
+        store_->layout(), index, index, [&](const PoolEntry&, int64_t begin, int64_t end) {
+          if (gradient.desc.dtype == DType::kFP32) {
+            Updates().add(sum + begin, gradient.as<float>() + begin, end - begin);
+          } else {
+            Updates().add_bf16(sum + begin, gradient.as<uint16_t>() + begin, end - begin);
+          }
+        });
   }
 }
 
@@ -30,13 +31,14 @@ void Accumulator::Merge(const std::vector<int>& entries) {
   const Tensor& gradient = store_->gradient();
   float* const sum = sum_.as<float>();
   for (int index : entries) {
-    ForEntries(store_->layout(), index, index, [&](const PoolEntry&, int64_t begin, int64_t end) {
-      if (gradient.desc.dtype == DType::kFP32) {
-        Updates().merge(gradient.as<float>() + begin, sum + begin, end - begin);
-      } else {
-        Updates().merge_bf16(gradient.as<uint16_t>() + begin, sum + begin, end - begin);
-      }
-    });
+    ForWholeEntries(
+        store_->layout(), index, index, [&](const PoolEntry&, int64_t begin, int64_t end) {
+          if (gradient.desc.dtype == DType::kFP32) {
+            Updates().merge(gradient.as<float>() + begin, sum + begin, end - begin);
+          } else {
+            Updates().merge_bf16(gradient.as<uint16_t>() + begin, sum + begin, end - begin);
+          }
+        });
   }
 }
 

@@ -15,14 +15,17 @@ bool EndsWith(const std::string& text, const std::string& end) {
   return text.size() >= end.size() && text.compare(text.size() - end.size(), end.size(), end) == 0;
 }
 
-// The first few names, and how many there are more.
-std::string Some(const std::vector<std::string>& names) {
+}  // namespace
+
+std::string SomeNames(const std::vector<std::string>& names) {
   constexpr size_t kShown = 4;
   std::string text;
   for (size_t i = 0; i < names.size() && i < kShown; ++i) text += (i ? ", " : "") + names[i];
   if (names.size() > kShown) text += StrCat(", and ", names.size() - kShown, " more");
   return text;
 }
+
+namespace {
 
 void CheckNames(const SafetensorsReader& file, const std::vector<PoolTensor>& tensors) {
   std::vector<std::string> missing, unexpected, different;
@@ -46,7 +49,7 @@ void CheckNames(const SafetensorsReader& file, const std::vector<PoolTensor>& te
   std::string what;
   const auto add = [&](const std::vector<std::string>& names, const char* kind) {
     if (names.empty()) return;
-    what += StrCat(what.empty() ? "" : "; ", names.size(), " ", kind, ": ", Some(names));
+    what += StrCat(what.empty() ? "" : "; ", names.size(), " ", kind, ": ", SomeNames(names));
   };
   add(different, "of another shape");
   add(missing, "missing in the file");

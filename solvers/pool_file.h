@@ -31,7 +31,10 @@ FileDigest WritePoolFile(const std::string& path, const ParameterStore& store,
 void ReadPoolFile(const std::string& path, const std::vector<PoolTensor>& tensors,
                   ParameterStore* store);
 
-// Starts a net from a weights file: reads it, writes the compute pool, renews the version.
+// The first few names, and how many there are more: for messages.
+std::string SomeNames(const std::vector<std::string>& names);
+
+// Starts a net from a safetensors file: reads it, writes the compute pool, renews the version.
 void LoadWeights(const std::string& path, ParameterStore* store);
 
 }  // namespace gf

@@ -28,7 +28,7 @@ class Sgd : public Solver {
     velocity_.data = velocity_.owner.get();
   }
 
-  void Update(int first_entry, int last_entry, double lr, double gradient_scale) override {
+  void Update(int64_t from, int64_t to, double lr, double gradient_scale) override {
     const UpdateKernels& kernels = Updates();
     float* const w = store_->master().as<float>();
     float* const v = velocity_.as<float>();
@@ -36,21 +36,20 @@ class Sgd : public Solver {
     const DType type = gradient.desc.dtype;
     CHECK(type == DType::kFP32 || type == DType::kBF16) << Name(type);
     CHECK(type == compute.desc.dtype) << Name(compute.desc.dtype);
-    ForEntries(store_->layout(), first_entry, last_entry,
-               [&](const PoolEntry& entry, int64_t begin, int64_t end) {
-                 SgdFactors factors;
-                 factors.rate = static_cast<float>(lr * entry.lr_mult);
-                 factors.momentum = momentum_;
-                 factors.decay = decay_ * entry.decay_mult;
-                 factors.scale = static_cast<float>(gradient_scale);
-                 const int64_t n = end - begin;
-                 if (type == DType::kFP32) {
-                   kernels.sgd(w + begin, v + begin, gradient.as<float>() + begin, n, factors);
-                 } else {
-                   kernels.sgd_bf16(w + begin, compute.as<uint16_t>() + begin, v + begin,
-                                    gradient.as<uint16_t>() + begin, n, factors);
-                 }
-               });
+    ForEntries(store_->layout(), from, to, [&](const PoolEntry& entry, int64_t begin, int64_t end) {
+      SgdFactors factors;
+      factors.rate = static_cast<float>(lr * entry.lr_mult);
+      factors.momentum = momentum_;
+      factors.decay = decay_ * entry.decay_mult;
+      factors.scale = static_cast<float>(gradient_scale);
+      const int64_t n = end - begin;
+      if (type == DType::kFP32) {
+        kernels.sgd(w + begin, v + begin, gradient.as<float>() + begin, n, factors);
+      } else {
+        kernels.sgd_bf16(w + begin, compute.as<uint16_t>() + begin, v + begin,
+                         gradient.as<uint16_t>() + begin, n, factors);
+      }
+    });
   }
 
   std::vector<std::pair<std::string, Tensor>> State() const override {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <utility>
@@ -16,10 +17,10 @@ class Solver {
  public:
   virtual ~Solver() = default;
 
-  // Updates the pool entries first_entry .. last_entry (both included) in the master and the
-  // compute pool from the gradient pool, whose values are multiplied by `gradient_scale`
-  // first. Call ParameterStore::BumpVersion after the last range of a step.
-  virtual void Update(int first_entry, int last_entry, double lr, double gradient_scale) = 0;
+  // Updates the elements [begin, end) of the master and the compute pool from the gradient pool,
+  // whose values are multiplied by `gradient_scale` first. Call ParameterStore::BumpVersion
+  // after the last range of a step.
+  virtual void Update(int64_t begin, int64_t end, double lr, double gradient_scale) = 0;
 
   // What must be saved to continue: FP32 pools with the parameters' offsets, by name.
   virtual std::vector<std::pair<std::string, Tensor>> State() const = 0;

@@ -14,7 +14,8 @@
 #include "solvers/agree.h"
 #include "solvers/checkpoint_folder.h"
 #include "solvers/config_table.h"
-#include "solvers/pool_file.h"
+#include "solvers/file_io.h"
+#include "solvers/weights_file.h"
 
 namespace gf {
 namespace {
@@ -157,7 +158,7 @@ TrainingState LoadStart(const JobConfig& config, const StartOptions& options, co
       note(StrCat("resuming from ", path, ", step ", state.step));
       loaded = true;
     } else if (!options.weights.empty()) {
-      LoadWeights(options.weights, job.store);
+      LoadWeightsFile(options.weights, {/*complete=*/false, options.bgr}, job.store, note);
       note(StrCat("starting from the weights of ", options.weights));
       loaded = true;
     }
@@ -177,8 +178,9 @@ TrainingState LoadStart(const JobConfig& config, const StartOptions& options, co
   return state;
 }
 
-std::string LoadEvaluationWeights(const JobConfig& config, const std::string& path,
+std::string LoadEvaluationWeights(const JobConfig& config, const std::string& path, bool bgr,
                                   ParameterStore* store, Communicator* comm) {
+  const auto note = [](const std::string& text) { LOG(WARNING) << text; };
   std::string source = path;
   RunOnRankZero(comm, "reading the weights", [&] {
     if (source.empty()) {
@@ -186,9 +188,9 @@ std::string LoadEvaluationWeights(const JobConfig& config, const std::string& pa
       if (folder.empty()) {
         ThrowUserError(
             "--checkpoint is missing and checkpoint.dir is not set: name a checkpoint's "
-            "folder or a safetensors file");
+            "folder, or a weights file with --weights");
       }
-      source = LatestValidCheckpoint(folder, [](const std::string& text) { LOG(WARNING) << text; });
+      source = LatestValidCheckpoint(folder, note);
       if (source.empty()) {
         ThrowUserError("checkpoint.dir: no valid checkpoint in ", folder,
                        ": train first, or name one with --checkpoint");
@@ -197,7 +199,7 @@ std::string LoadEvaluationWeights(const JobConfig& config, const std::string& pa
     if (IsFolder(source)) {
       LoadCheckpoint(source, "", store, nullptr);
     } else {
-      LoadWeights(source, store);
+      LoadWeightsFile(source, {/*complete=*/true, bgr}, store, note);
     }
   });
   comm->Broadcast(&source, 0, "name of the weights");

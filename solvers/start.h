@@ -14,9 +14,10 @@ namespace gf {
 struct StartOptions {
   // "latest" = the last valid checkpoint of checkpoint.dir, or a checkpoint's folder.
   std::string resume;
-  // A safetensors file.
+  // A safetensors file or a Caffe model.
   std::string weights;
-  int threads = 1;  // compute threads of this rank
+  bool bgr = false;  // the Caffe model was trained on BGR images
+  int threads = 1;   // compute threads of this rank
 };
 
 // Checks that all ranks have the same config and program before anything large is built.
@@ -32,9 +33,9 @@ TrainingState LoadStart(const JobConfig& config, const StartOptions& options, co
                         Communicator* comm, const std::function<void(const std::string&)>& note);
 
 // Fills the parameters and states of an evaluation net on all ranks from `path`, a checkpoint's
-// folder or a safetensors file; "" = the last valid checkpoint of checkpoint.dir. Returns what
-// was read. Throws UserError on all ranks.
-std::string LoadEvaluationWeights(const JobConfig& config, const std::string& path,
+// folder or a weights file (of a Caffe model trained on BGR images: `bgr`); "" = the last valid
+// checkpoint of checkpoint.dir. Returns what was read. Throws UserError on all ranks.
+std::string LoadEvaluationWeights(const JobConfig& config, const std::string& path, bool bgr,
                                   ParameterStore* store, Communicator* comm);
 
 }  // namespace gf

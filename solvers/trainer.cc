@@ -44,6 +44,8 @@ class Trainer {
 
  private:
   void Announce(const JobOptions& job_options);
+  const Batch& NextBatch();
+  double Forward(const Batch& batch, uint64_t sequence);
   StepOutcome Step(double lr);
   StepOutcome Exchange(double loss);
   // Whether an event that is due every `interval` steps is due after this step.
@@ -70,6 +72,7 @@ class Trainer {
   std::unique_ptr<CheckpointFolder> checkpoints_;
   SignalWatch signals_;
   Meter meter_;
+  Timeline timeline_;
 
   TrainingState state_;
   int64_t last_step_ = 0;
@@ -78,7 +81,10 @@ class Trainer {
 };
 
 Trainer::Trainer(const JobConfig& config, const TrainOptions& options, Communicator* comm)
-    : config_(config), options_(options), comm_(comm) {
+    : config_(config),
+      options_(options),
+      comm_(comm),
+      timeline_(comm->rank(), comm->host(), options.timeline_steps) {
   CheckSameConfig(config, comm);
   AgreeOnErrors(comm, "opening the log",
                 [&] { report_ = std::make_unique<Report>(config.telemetry(), comm->rank() == 0); });
@@ -92,7 +98,14 @@ Trainer::Trainer(const JobConfig& config, const TrainOptions& options, Communica
   steps_per_epoch_ = static_cast<double>(images_) / static_cast<double>(images_per_step_);
   AgreeOnErrors(comm, "preparing the loop", [&] {
     rate_ = std::make_unique<LearningRate>(config.solver(), steps_per_epoch_);
-    flow_ = NewGradientFlow("PER_TENSOR", job_.store->layout(), job_.store->gradient(), comm);
+    GradientFlowOptions flow;
+    flow.config = config.comm();
+    flow.deterministic = options.deterministic;
+    flow.total_steps = rate_->max_steps();
+    flow.momentum = config.solver().momentum();
+    flow.device = job_.device.get();
+    flow.timeline = &timeline_;
+    flow_ = NewGradientFlow(job_.store->layout(), job_.store->gradient(), comm, flow);
     if (config.solver().iter_size() > 1) accumulator_ = std::make_unique<Accumulator>(job_.store);
   });
   statistics_ = std::make_unique<StatisticsMean>(job_.store, comm, options.deterministic);
@@ -143,6 +156,7 @@ void Trainer::Announce(const JobOptions& job_options) {
                                          job_.store->layout().entries().size(), " tensors"));
   rows.emplace_back("memory of activations",
                     StrCat(HumanBytes(static_cast<double>(net.arena_bytes())), " per rank"));
+  rows.emplace_back("allreduce", flow_->Describe());
   rows.emplace_back("images per step", WithCommas(images_per_step_));
   rows.emplace_back("steps per epoch", StrCat(steps_per_epoch_));
   rows.emplace_back("steps", StrCat(WithCommas(rate_->max_steps()), ", warm-up ",
@@ -153,18 +167,30 @@ void Trainer::Announce(const JobOptions& job_options) {
   report_->Start(rows);
 }
 
+const Batch& Trainer::NextBatch() {
+  const Timeline::Span span(&timeline_, lane::kDataWait, "data");
+  return job_.train.loader->Next();
+}
+
+double Trainer::Forward(const Batch& batch, uint64_t sequence) {
+  const Timeline::Span span(&timeline_, lane::kForward, "forward");
+  return job_.train.net->Forward(batch, sequence);
+}
+
 StepOutcome Trainer::Step(double lr) {
   const int micro_batches = config_.solver().iter_size();
   double loss = 0;
   data_wait_s_ = 0;
+  timeline_.SetStep(state_.step);
   flow_->BeginStep(state_.step);
   for (int i = 0; i < micro_batches; ++i) {
-    const Batch& batch = job_.train.loader->Next();
+    const Batch& batch = NextBatch();
     data_wait_s_ += job_.train.loader->waited();
     const uint64_t sequence =
         static_cast<uint64_t>(state_.step * micro_batches + i) * comm_->size() + comm_->rank();
-    loss += job_.train.net->Forward(batch, sequence) / micro_batches;
+    loss += Forward(batch, sequence) / micro_batches;
     const bool last = i + 1 == micro_batches;
+    const Timeline::Span span(&timeline_, lane::kBackward, "backward");
     job_.train.net->Backward(1, [&](const std::vector<int>& entries) {
       if (!last) return accumulator_->Add(entries);
       if (accumulator_) accumulator_->Merge(entries);
@@ -172,8 +198,9 @@ StepOutcome Trainer::Step(double lr) {
     });
   }
   const double scale = 1.0 / (static_cast<double>(comm_->size()) * micro_batches);
-  flow_->Finish([&](const Bucket& bucket) {
-    job_.solver->Update(bucket.first_entry, bucket.last_entry, lr, scale);
+  flow_->Finish([&](const ElementRange& range) {
+    const Timeline::Span span(&timeline_, lane::kUpdate, "update");
+    job_.solver->Update(range.begin, range.end, lr, scale);
   });
   job_.store->BumpVersion();
   statistics_->StepDone();

@@ -7,6 +7,7 @@
 
 #include "comm/communicator.h"
 #include "core/job.pb.h"
+#include "core/timeline.h"
 #include "solvers/start.h"
 
 namespace gf {
@@ -18,6 +19,9 @@ struct TrainOptions {
   // Training ends after this step (0 = where the config says); the learning rate follows the
   // config's length all the same.
   int64_t stop_step = 0;
+  // Steps whose timeline is recorded, and the file that rank 0 writes at the end.
+  StepRange timeline_steps;
+  std::string timeline_file = "timeline.json";
 };
 
 // Trains a net on all ranks of `comm`: the loop. Returns at the end of training, and when a

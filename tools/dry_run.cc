@@ -133,20 +133,22 @@ void PrintPool(const PoolLayout& layout, FILE* out) {
   table.Print(out);
 }
 
-void PrintBuckets(const ParameterStore& store, Communicator* comm, FILE* out) {
-  const auto flow = NewGradientFlow("PER_TENSOR", store.layout(), store.gradient(), comm);
-  const std::vector<Bucket> plan = flow->Plan();
+void PrintBuckets(const ParameterStore& store, const CommConfig& config, Communicator* comm,
+                  FILE* out) {
+  const DType wire = WireTypeOf(config, store.gradient().desc.dtype);
+  const std::vector<Bucket> plan =
+      PlanBuckets(store.layout(), static_cast<int64_t>(SizeOf(wire)), ThresholdsOf(config));
   Table table({">bucket", ">offset", ">elements", "bytes", "from", "to"});
   for (size_t i = 0; i < plan.size(); ++i) {
     const Bucket& bucket = plan[i];
-    const double bytes = static_cast<double>(bucket.count) *
-                         static_cast<double>(SizeOf(store.gradient().desc.dtype));
+    const double bytes = static_cast<double>(bucket.count) * static_cast<double>(SizeOf(wire));
     table.Add({StrCat(i), WithCommas(bucket.offset), WithCommas(bucket.count), HumanBytes(bytes),
                store.layout().entries()[bucket.first_entry].name,
                store.layout().entries()[bucket.last_entry].name});
   }
-  std::fprintf(out, "  %zu %s on %d %s\n", plan.size(), plan.size() == 1 ? "bucket" : "buckets",
-               comm->size(), comm->size() == 1 ? "rank (nothing travels)" : "ranks");
+  std::fprintf(out, "  %s: %zu %s of %s on %d %s\n", CommConfig::Mode_Name(config.mode()).c_str(),
+               plan.size(), plan.size() == 1 ? "bucket" : "buckets", Name(wire), comm->size(),
+               comm->size() == 1 ? "rank (nothing travels)" : "ranks");
   table.Print(out);
 }
 
@@ -197,7 +199,7 @@ void DryRun(const JobConfig* config, const DryRunOptions& options, Communicator*
   PrintPool(net.parameters()->layout(), out);
   std::fprintf(out, "\n");
   if (net_options.phase == TRAIN && net.parameters()->gradient().data != nullptr) {
-    PrintBuckets(*net.parameters(), comm, out);
+    PrintBuckets(*net.parameters(), config != nullptr ? config->comm() : CommConfig(), comm, out);
   }
 }
 

@@ -20,7 +20,11 @@ std::vector<std::string> NamesOf(const FlagSpec& spec) {
   std::vector<std::string> names = {"help", "version"};
   if (!spec.repeated.empty()) names.push_back(spec.repeated);
   for (const CommandLineFlagInfo& flag : all) {
-    if (flag.filename == spec.file) names.push_back(flag.name);
+    const auto& more = spec.more_files;
+    if (flag.filename == spec.file ||
+        std::find(more.begin(), more.end(), flag.filename) != more.end()) {
+      names.push_back(flag.name);
+    }
   }
   return names;
 }

@@ -1,16 +1,19 @@
 #pragma once
 
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace gf {
 
 // What a tool's command line may say.
 struct FlagSpec {
-  // The source file whose gflags belong to the tool (__FILE__): the only ones it takes.
-  const char* file;
+  // The source file whose gflags belong to the tool (__FILE__), and more such files: the only
+  // flags that it takes.
+  const char* file = nullptr;
+  std::vector<std::string> more_files;
   // Printed for --help and when there are no arguments at all.
-  const char* usage;
+  const char* usage = nullptr;
   // Flags that may be given several times; their values in order go to `values`.
   std::string repeated;
   std::vector<std::string>* values = nullptr;

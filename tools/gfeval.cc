@@ -3,7 +3,6 @@
 
 #include <chrono>
 #include <cstdio>
-#include <exception>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -17,12 +16,13 @@
 #include "solvers/evaluator.h"
 #include "solvers/job.h"
 #include "solvers/start.h"
-#include "solvers/threads.h"
 #include "tools/flags.h"
 #include "tools/rank_main.h"
 
 DEFINE_string(config, "", "the job: its net and validation_data are used");
 DEFINE_string(checkpoint, "", "a checkpoint's folder or a safetensors file");
+DEFINE_string(weights, "", "a safetensors file or a Caffe model instead of a checkpoint");
+DEFINE_bool(bgr, false, "with --weights=x.caffemodel: it was trained on BGR images");
 DEFINE_string(data, "", "evaluate on this source instead of validation_data.source");
 DEFINE_string(json, "", "write the result to this file");
 DEFINE_bool(per_class, false, "print a table of the classes");
@@ -39,6 +39,9 @@ constexpr char kUsage[] = R"(gfeval: evaluates a network on a data set, each ima
   --set PATH=VALUE      override a field of it; may be repeated
   --checkpoint=PATH     a checkpoint's folder or a safetensors file; without it the last valid
                         checkpoint of checkpoint.dir
+  --weights=FILE        a safetensors file or a Caffe model (x.caffemodel, layers of the same
+                        names) instead of a checkpoint
+      --bgr             the Caffe model was trained on BGR images, as Caffe reads JPEG files
   --data=SOURCE         evaluate on this source instead of validation_data.source
   --per_class           print a table of the classes
   --json=FILE           write the result to a file
@@ -49,6 +52,10 @@ JobConfig ReadConfig(const std::vector<std::string>& overrides) {
   if (FLAGS_config.empty()) {
     ThrowUserError("--config is missing: name the job's file (see --help)");
   }
+  if (!FLAGS_checkpoint.empty() && !FLAGS_weights.empty()) {
+    ThrowUserError("give --checkpoint or --weights, not both");
+  }
+  if (FLAGS_bgr && FLAGS_weights.empty()) ThrowUserError("--bgr goes with --weights");
   JobConfig config = ReadJobConfig(FLAGS_config, overrides);
   if (!config.has_validation_data()) {
     ThrowUserError(FLAGS_config, ": validation_data is missing: say what to evaluate on");
@@ -68,7 +75,8 @@ void Evaluate(const JobConfig& config, int threads, Communicator* comm) {
                           device.get());
   });
   const std::string weights =
-      LoadEvaluationWeights(config, FLAGS_checkpoint, job.net->parameters().get(), comm);
+      LoadEvaluationWeights(config, FLAGS_weights.empty() ? FLAGS_checkpoint : FLAGS_weights,
+                            FLAGS_bgr, job.net->parameters().get(), comm);
   const auto start = std::chrono::steady_clock::now();
   const Tally tally = *Evaluate(job.net.get(), job.loader.get(), comm, nullptr);
   const double seconds =
@@ -83,31 +91,14 @@ void Evaluate(const JobConfig& config, int threads, Communicator* comm) {
 }
 
 int Main(int argc, char** argv) {
-  InitLogging(argv[0]);
-  std::vector<std::string> overrides;
-  FlagSpec spec;
-  spec.file = __FILE__;
-  spec.usage = kUsage;
-  spec.repeated = "set";
-  spec.values = &overrides;
-
-  // Mistakes that every rank makes are told once, which needs the other ranks.
-  JobConfig config;
-  std::exception_ptr mistake;
-  try {
-    const int code = ParseFlags(argc, argv, spec);
-    if (code >= 0) return code;
-    config = ReadConfig(overrides);
-  } catch (const UserError&) {
-    mistake = std::current_exception();
-  }
-  return RunOnRanks(&argc, &argv, config.comm().timeout_s(), [&](Communicator* comm) {
-    AgreeOnErrors(comm, "reading the config", [&] {
-      if (mistake) std::rethrow_exception(mistake);
-    });
-    Evaluate(config, SetComputeThreads(config.threads(), comm), comm);
-    return 0;
-  });
+  FlagSpec flags;
+  flags.file = __FILE__;
+  flags.usage = kUsage;
+  return RunJob(argc, argv, flags, ReadConfig,
+                [](const JobConfig& config, int threads, Communicator* comm) {
+                  Evaluate(config, threads, comm);
+                  return 0;
+                });
 }
 
 }  // namespace

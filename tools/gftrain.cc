@@ -1,14 +1,12 @@
 // Trains a network: gftrain --help.
 #include <gflags/gflags.h>
 
-#include <exception>
 #include <string>
 #include <vector>
 
 #include "core/config.h"
 #include "core/error.h"
 #include "solvers/agree.h"
-#include "solvers/threads.h"
 #include "solvers/trainer.h"
 #include "tools/dry_run.h"
 #include "tools/flags.h"
@@ -16,7 +14,8 @@
 
 DEFINE_string(config, "", "the job: a prototxt file, see configs/");
 DEFINE_string(resume, "", "continue from the last valid checkpoint, or from the one named");
-DEFINE_string(weights, "", "start from the weights of a safetensors file");
+DEFINE_string(weights, "", "start from the weights of a safetensors file or a Caffe model");
+DEFINE_bool(bgr, false, "with --weights=x.caffemodel: it was trained on BGR images");
 DEFINE_bool(deterministic, false, "same seed and number of ranks: same bits");
 DEFINE_int64(max_steps, 0, "stop after this step; the learning rate keeps the config's length");
 DEFINE_bool(dry_run, false, "print the compiled net and its plans, train nothing");
@@ -38,7 +37,9 @@ constexpr char kUsage[] = R"(gftrain: trains a network.
   --set PATH=VALUE      override a field of it; may be repeated
   --resume[=FOLDER]     continue from the last valid checkpoint of checkpoint.dir, or from
                         the checkpoint FOLDER
-  --weights=FILE        start from the weights of a safetensors file
+  --weights=FILE        start from the weights of a safetensors file or a Caffe model
+                        (x.caffemodel, layers of the same names)
+      --bgr             the Caffe model was trained on BGR images, as Caffe reads JPEG files
   --max_steps=N         stop after step N (the learning rate keeps the config's length)
   --deterministic       same seed and number of ranks: same bits
   --dry_run             print layers, memory and plans, train nothing; with --config, or with
@@ -50,16 +51,6 @@ constexpr char kUsage[] = R"(gftrain: trains a network.
 
 SIGTERM and SIGINT write a checkpoint and stop, SIGUSR1 writes a checkpoint.
 )";
-
-int DryRunBody(const JobConfig* config, Communicator* comm) {
-  DryRunOptions options;
-  options.net = FLAGS_net;
-  options.input = FLAGS_input;
-  options.batch_size = FLAGS_batch_size;
-  options.phase = FLAGS_phase;
-  AgreeOnErrors(comm, "dry run", [&] { DryRun(config, options, comm, stdout); });
-  return 0;
-}
 
 void CheckCombination() {
   if (FLAGS_config.empty() && FLAGS_net.empty()) {
@@ -74,45 +65,50 @@ void CheckCombination() {
   if (!FLAGS_resume.empty() && !FLAGS_weights.empty()) {
     ThrowUserError("give --resume or --weights, not both");
   }
+  if (FLAGS_bgr && FLAGS_weights.empty()) ThrowUserError("--bgr goes with --weights");
   if (FLAGS_max_steps < 0) ThrowUserError("--max_steps is ", FLAGS_max_steps, ", expected > 0");
 }
 
-int Main(int argc, char** argv) {
-  InitLogging(argv[0]);
-  std::vector<std::string> overrides;
-  FlagSpec spec;
-  spec.file = __FILE__;
-  spec.usage = kUsage;
-  spec.repeated = "set";
-  spec.values = &overrides;
-  spec.bare = {{"resume", "latest"}};
+JobConfig ReadConfig(const std::vector<std::string>& overrides) {
+  CheckCombination();
+  return FLAGS_config.empty() ? JobConfig() : ReadJobConfig(FLAGS_config, overrides);
+}
 
-  // Mistakes that every rank makes are told once, which needs the other ranks.
-  JobConfig config;
-  int code = -1;
-  std::exception_ptr mistake;
-  try {
-    code = ParseFlags(argc, argv, spec);
-    if (code >= 0) return code;
-    CheckCombination();
-    if (!FLAGS_config.empty()) config = ReadJobConfig(FLAGS_config, overrides);
-  } catch (const UserError&) {
-    mistake = std::current_exception();
-  }
-  return RunOnRanks(&argc, &argv, config.comm().timeout_s(), [&](Communicator* comm) {
-    AgreeOnErrors(comm, "reading the config", [&] {
-      if (mistake) std::rethrow_exception(mistake);
-    });
-    TrainOptions options;
-    options.start.threads = SetComputeThreads(config.threads(), comm);
-    if (FLAGS_dry_run) return DryRunBody(FLAGS_net.empty() ? &config : nullptr, comm);
-    options.start.resume = FLAGS_resume;
-    options.start.weights = FLAGS_weights;
-    options.deterministic = FLAGS_deterministic;
-    options.stop_step = FLAGS_max_steps;
-    Train(config, options, comm);
-    return 0;
-  });
+void DryRunBody(const JobConfig& config, Communicator* comm) {
+  DryRunOptions options;
+  options.net = FLAGS_net;
+  options.input = FLAGS_input;
+  options.batch_size = FLAGS_batch_size;
+  options.phase = FLAGS_phase;
+  const JobConfig* job = FLAGS_net.empty() ? &config : nullptr;
+  AgreeOnErrors(comm, "dry run", [&] { DryRun(job, options, comm, stdout); });
+}
+
+void TrainBody(const JobConfig& config, int threads, Communicator* comm) {
+  TrainOptions options;
+  options.start.threads = threads;
+  options.start.resume = FLAGS_resume;
+  options.start.weights = FLAGS_weights;
+  options.start.bgr = FLAGS_bgr;
+  options.deterministic = FLAGS_deterministic;
+  options.stop_step = FLAGS_max_steps;
+  Train(config, options, comm);
+}
+
+int Main(int argc, char** argv) {
+  FlagSpec flags;
+  flags.file = __FILE__;
+  flags.usage = kUsage;
+  flags.bare = {{"resume", "latest"}};
+  return RunJob(argc, argv, flags, ReadConfig,
+                [](const JobConfig& config, int threads, Communicator* comm) {
+                  if (FLAGS_dry_run) {
+                    DryRunBody(config, comm);
+                  } else {
+                    TrainBody(config, threads, comm);
+                  }
+                  return 0;
+                });
 }
 
 }  // namespace

@@ -4,12 +4,14 @@
 
 #include <cerrno>
 #include <cstdio>
+#include <exception>
 #include <memory>
 #include <new>
 #include <string>
 
 #include "core/error.h"
 #include "solvers/agree.h"
+#include "solvers/threads.h"
 
 namespace gf {
 
@@ -50,6 +52,30 @@ int RunOnRanks(int* argc, char*** argv, double timeout_s,
     fail_alone("out of memory: lower batch_size, or run fewer ranks on this host");
   }
   return 2;
+}
+
+int RunJob(int argc, char** argv, FlagSpec flags,
+           const std::function<JobConfig(const std::vector<std::string>& overrides)>& read_config,
+           const std::function<int(const JobConfig&, int threads, Communicator*)>& body) {
+  InitLogging(argv[0]);
+  std::vector<std::string> overrides;
+  flags.repeated = "set";
+  flags.values = &overrides;
+  JobConfig config;
+  std::exception_ptr mistake;
+  try {
+    const int code = ParseFlags(argc, argv, flags);
+    if (code >= 0) return code;
+    config = read_config(overrides);
+  } catch (const UserError&) {
+    mistake = std::current_exception();
+  }
+  return RunOnRanks(&argc, &argv, config.comm().timeout_s(), [&](Communicator* comm) {
+    AgreeOnErrors(comm, "reading the config", [&] {
+      if (mistake) std::rethrow_exception(mistake);
+    });
+    return body(config, SetComputeThreads(config.threads(), comm), comm);
+  });
 }
 
 }  // namespace gf

@@ -1,8 +1,12 @@
 #pragma once
 
 #include <functional>
+#include <string>
+#include <vector>
 
 #include "comm/communicator.h"
+#include "core/job.pb.h"
+#include "tools/flags.h"
 
 namespace gf {
 
@@ -14,5 +18,13 @@ void InitLogging(const char* program);
 // `timeout_s`: the deadline of every wait for other ranks.
 int RunOnRanks(int* argc, char*** argv, double timeout_s,
                const std::function<int(Communicator*)>& body);
+
+// The main function of a tool that works on a job: reads the flags, of which --set may be
+// repeated, lets `read_config` make the config of them and of the values of --set, and runs
+// `body` on the ranks with the compute threads of this one. A mistake in flags or config, which
+// every rank makes, is told once. Returns the exit code.
+int RunJob(int argc, char** argv, FlagSpec flags,
+           const std::function<JobConfig(const std::vector<std::string>& overrides)>& read_config,
+           const std::function<int(const JobConfig&, int threads, Communicator*)>& body);
 
 }  // namespace gf

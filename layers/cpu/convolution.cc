@@ -28,50 +28,39 @@ class ConvolutionKernel : public WeightedKernel {
     const memory::desc source = AnyDesc(plan.bottoms[0].shape, type),
                        destination = AnyDesc(plan.tops[0].shape, type),
                        weights = AnyDesc(WeightShape(plan.parameters[0].shape), type);
-    memory::desc bias;
-    if (layer_.bias()) bias = PlainDesc(plan.parameters[1].shape, type);
+    const memory::desc bias = BiasDesc(plan);
     const auto algorithm = dnnl::algorithm::convolution_direct;
 
     using Fwd = dnnl::convolution_forward;
-    const auto kind =
-        plan.backward ? dnnl::prop_kind::forward_training : dnnl::prop_kind::forward_inference;
-    const Fwd::desc fd = layer_.bias() ? Fwd::desc(kind, algorithm, source, weights, bias,
-                                                   destination, stride, dilates, pad, pad_right)
-                                       : Fwd::desc(kind, algorithm, source, weights, destination,
-                                                   stride, dilates, pad, pad_right);
-    const Fwd::primitive_desc fpd(fd, attr, DnnlEngine());
-    forward_ = MakeOp<Fwd>(fpd, fpd.src_desc(), fpd.weights_desc(), fpd.dst_desc());
+    const Fwd::desc forward(ForwardKind(plan), algorithm, source, weights, bias, destination,
+                            stride, dilates, pad, pad_right);
+    SetForward<Fwd>(forward, attr);
     if (!plan.backward) return;
 
-    dnnl::primitive_attr plain;
-    plain.set_scratchpad_mode(dnnl::scratchpad_mode::user);
-    // The hint must not have the fused ReLU, which backward primitives do not know.
-    const Fwd::primitive_desc hint(fd, plain, DnnlEngine());
     // In the layouts of forward if oneDNN is fast at that, else in those that it prefers.
+    const memory::desc forward_source = forward_.source.wanted,
+                       forward_destination = forward_.destination.wanted;
+    const Fwd::primitive_desc hint = Hint<Fwd>(forward);
     using BwdW = dnnl::convolution_backward_weights;
     const auto weights_pd = [&](const memory::desc& src, const memory::desc& dst) {
-      const BwdW::desc d =
-          layer_.bias()
-              ? BwdW::desc(algorithm, src, weights, bias, dst, stride, dilates, pad, pad_right)
-              : BwdW::desc(algorithm, src, weights, dst, stride, dilates, pad, pad_right);
-      return BwdW::primitive_desc(d, plain, DnnlEngine(), hint);
+      return BwdW::primitive_desc(
+          BwdW::desc(algorithm, src, weights, bias, dst, stride, dilates, pad, pad_right),
+          PlainAttr(), DnnlEngine(), hint);
     };
-    BwdW::primitive_desc wpd = weights_pd(fpd.src_desc(), fpd.dst_desc());
+    BwdW::primitive_desc wpd = weights_pd(forward_source, forward_destination);
     if (IsReference(wpd)) wpd = weights_pd(source, destination);
-    backward_weights_ =
-        MakeOp<BwdW>(wpd, wpd.src_desc(), wpd.diff_weights_desc(), wpd.diff_dst_desc());
+    SetBackwardWeights<BwdW>(wpd);
     if (!plan.propagate[0]) return;
 
     using BwdD = dnnl::convolution_backward_data;
     const auto data_pd = [&](const memory::desc& src, const memory::desc& dst) {
       return BwdD::primitive_desc(
-          BwdD::desc(algorithm, src, weights, dst, stride, dilates, pad, pad_right), plain,
+          BwdD::desc(algorithm, src, weights, dst, stride, dilates, pad, pad_right), PlainAttr(),
           DnnlEngine(), hint);
     };
-    BwdD::primitive_desc dpd = data_pd(fpd.src_desc(), fpd.dst_desc());
+    BwdD::primitive_desc dpd = data_pd(forward_source, forward_destination);
     if (IsReference(dpd)) dpd = data_pd(source, destination);
-    backward_data_ =
-        MakeOp<BwdD>(dpd, dpd.diff_src_desc(), dpd.weights_desc(), dpd.diff_dst_desc());
+    SetBackwardData<BwdD>(dpd);
   }
 
  private:

@@ -35,12 +35,20 @@ void RowSums(int64_t classes, const T* x, SoftmaxSums* sums) {
   float max = Load(x);
 #pragma omp simd reduction(max : max)
   for (int64_t c = 0; c < classes; ++c) max = Load(x + c) > max ? Load(x + c) : max;
+  // Sums of sums: the rounding errors of one long sum would grow with the classes.
+  constexpr int64_t kBlock = 128;
   float sum = 0, deficit = 0;
-#pragma omp simd reduction(+ : sum, deficit)
-  for (int64_t c = 0; c < classes; ++c) {
-    const float below = Load(x + c) - max;
-    sum += ExpNegative(below);
-    deficit -= below;
+  for (int64_t begin = 0; begin < classes; begin += kBlock) {
+    const int64_t end = begin + kBlock < classes ? begin + kBlock : classes;
+    float block_sum = 0, block_deficit = 0;
+#pragma omp simd reduction(+ : block_sum, block_deficit)
+    for (int64_t c = begin; c < end; ++c) {
+      const float below = Load(x + c) - max;
+      block_sum += ExpNegative(below);
+      block_deficit -= below;
+    }
+    sum += block_sum;
+    deficit += block_deficit;
   }
   sums->max[0] = max;
   sums->sum[0] = sum;

@@ -13,18 +13,31 @@ size_t Align(size_t bytes) { return (bytes + 63) / 64 * 64; }
 
 }  // namespace
 
-void WeightedKernel::Plan(KernelPlan* plan) {
-  backward_ = plan->backward;
+dnnl::primitive_attr WeightedKernel::PlainAttr() {
   dnnl::primitive_attr attr;
   attr.set_scratchpad_mode(dnnl::scratchpad_mode::user);
-  dnnl::primitive_attr forward_attr = attr;
+  return attr;
+}
+
+dnnl::prop_kind WeightedKernel::ForwardKind(const KernelPlan& plan) {
+  return plan.backward ? dnnl::prop_kind::forward_training : dnnl::prop_kind::forward_inference;
+}
+
+dnnl::memory::desc WeightedKernel::BiasDesc(const KernelPlan& plan) const {
+  if (plan.parameters.size() < 2) return {};
+  return PlainDesc(plan.parameters[1].shape, math_);
+}
+
+void WeightedKernel::Plan(KernelPlan* plan) {
+  backward_ = plan->backward;
+  dnnl::primitive_attr attr = PlainAttr();
   if (relu_) {
     dnnl::post_ops ops;
     ops.append_eltwise(1.f, dnnl::algorithm::eltwise_relu, 0.f, 0.f);
-    forward_attr.set_post_ops(ops);
+    attr.set_post_ops(ops);
   }
   try {
-    Build(*plan, forward_attr);
+    Build(*plan, attr);
   } catch (const dnnl::error& e) {
     if (context_.compute == DType::kBF16) {
       layer_.Fail("oneDNN cannot compute this in BF16 on this processor (", e.what(),

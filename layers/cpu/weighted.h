@@ -51,16 +51,30 @@ class WeightedKernel : public Kernel {
   // Creates the primitives with oneDNN's choice of layouts. `attr` has what a fused ReLU needs.
   virtual void Build(const KernelPlan& plan, const dnnl::primitive_attr& attr) = 0;
 
-  template <typename Primitive, typename Desc>
-  static Op MakeOp(const Desc& pd, const dnnl::memory::desc& source,
-                   const dnnl::memory::desc& weights, const dnnl::memory::desc& destination) {
-    Op op;
-    op.primitive = Primitive(pd);
-    op.scratchpad = pd.scratchpad_desc();
-    op.source.wanted = source;
-    op.weights.wanted = weights;
-    op.destination.wanted = destination;
-    return op;
+  // What every primitive has: its scratch memory comes from us.
+  static dnnl::primitive_attr PlainAttr();
+  static dnnl::prop_kind ForwardKind(const KernelPlan& plan);
+  // The bias in the type of the arithmetic; zero, which oneDNN takes as none, without one.
+  dnnl::memory::desc BiasDesc(const KernelPlan& plan) const;
+
+  template <typename Fwd>
+  void SetForward(const typename Fwd::desc& desc, const dnnl::primitive_attr& attr) {
+    const typename Fwd::primitive_desc pd(desc, attr, DnnlEngine());
+    forward_ = MakeOp<Fwd>(pd, pd.src_desc(), pd.weights_desc(), pd.dst_desc());
+  }
+  // What backward primitives ask to know of forward: without the fused ReLU, which they do not
+  // know.
+  template <typename Fwd>
+  static typename Fwd::primitive_desc Hint(const typename Fwd::desc& desc) {
+    return {desc, PlainAttr(), DnnlEngine()};
+  }
+  template <typename Bwd>
+  void SetBackwardWeights(const typename Bwd::primitive_desc& pd) {
+    backward_weights_ = MakeOp<Bwd>(pd, pd.src_desc(), pd.diff_weights_desc(), pd.diff_dst_desc());
+  }
+  template <typename Bwd>
+  void SetBackwardData(const typename Bwd::primitive_desc& pd) {
+    backward_data_ = MakeOp<Bwd>(pd, pd.diff_src_desc(), pd.weights_desc(), pd.diff_dst_desc());
   }
 
   // Whether oneDNN has but its slow reference code for this.
@@ -75,6 +89,17 @@ class WeightedKernel : public Kernel {
   Op forward_, backward_data_, backward_weights_;
 
  private:
+  template <typename Primitive>
+  static Op MakeOp(const typename Primitive::primitive_desc& pd, const dnnl::memory::desc& source,
+                   const dnnl::memory::desc& weights, const dnnl::memory::desc& destination) {
+    Op op;
+    op.primitive = Primitive(pd);
+    op.scratchpad = pd.scratchpad_desc();
+    op.source.wanted = source;
+    op.weights.wanted = weights;
+    op.destination.wanted = destination;
+    return op;
+  }
   // Sets how the operands lie in memory, and plans the copies that differ.
   void Adapt(Op* op, const dnnl::memory::desc& source, const dnnl::memory::desc& weights,
              const dnnl::memory::desc& bias, const dnnl::memory::desc& destination);

@@ -8,6 +8,12 @@
 
 namespace gf {
 
+inline Device* TestDevice() {
+  static Device* const device =
+      DeviceRegistry::Get().Create("device", "cpu", 1 /* thread */).release();
+  return device;
+}
+
 // Parameters of odd sizes, so that the pool has gaps.
 inline PoolLayout OddLayout() {
   PoolLayout layout;
@@ -21,59 +27,102 @@ inline PoolLayout OddLayout() {
   return layout;
 }
 
-// Several steps of a mode: each entry comes in exactly one bucket, in order, summed once over
-// the ranks when its bucket is handed over.
-inline void CheckSumsOnce(const std::string& mode, DType dtype, Communicator* comm) {
-  const PoolLayout layout = OddLayout();
-  std::vector<char> memory(layout.count() * SizeOf(dtype));
+inline GradientFlowOptions FlowOptions(CommConfig::Mode mode) {
+  GradientFlowOptions options;
+  options.config.set_mode(mode);
+  options.config.set_algorithm("ring");
+  // Small, so that the odd layout has several buckets.
+  options.config.set_threshold_first(1000);
+  options.config.set_threshold_middle(20000);
+  options.config.set_threshold_last(100);
+  options.config.mutable_sparse()->set_chunk_size(1000);
+  options.device = TestDevice();
+  return options;
+}
+
+// A pool of gradients and the flow that exchanges them.
+struct TestFlow {
+  TestFlow(const PoolLayout& pool_layout, const GradientFlowOptions& options, DType dtype,
+           Communicator* comm)
+      : layout(pool_layout) {
+    gradients.desc = {Shape{layout.count()}, dtype, Layout()};
+    gradients.owner = TestDevice()->Allocate(gradients.desc.bytes() + 1);
+    gradients.data = gradients.owner.get();
+    flow = NewGradientFlow(layout, gradients, comm, options);
+  }
+  float Get(int64_t i) const {
+    return gradients.desc.dtype == DType::kFP32 ? gradients.as<float>()[i]
+                                                : FromBF16(gradients.as<uint16_t>()[i]);
+  }
+  void Set(int64_t i, float value) {
+    if (gradients.desc.dtype == DType::kFP32) {
+      gradients.as<float>()[i] = value;
+    } else {
+      gradients.as<uint16_t>()[i] = ToBF16(value);
+    }
+  }
+
+  const PoolLayout layout;
   Tensor gradients;
-  gradients.desc.shape = Shape{layout.count()};
-  gradients.desc.dtype = dtype;
-  gradients.data = memory.data();
-  const auto at = [&](int64_t i) {
-    return dtype == DType::kFP32 ? gradients.as<float>()[i] : FromBF16(gradients.as<uint16_t>()[i]);
-  };
-  const auto flow = NewGradientFlow(mode, layout, gradients, comm);
+  std::unique_ptr<GradientFlow> flow;
+};
+
+// Several steps of a dense mode: each entry comes in exactly one range, in order, summed once over
+// the ranks when its range is handed over.
+inline void CheckSumsOnce(const GradientFlowOptions& options, DType dtype, Communicator* comm) {
+  TestFlow f(OddLayout(), options, dtype, comm);
+  const auto& entries = f.layout.entries();
+  const DType wire = WireTypeOf(options.config, dtype);
   for (int step = 0; step < 3; ++step) {
-    flow->BeginStep(step);
-    // Small integers: exact in both types.
-    for (size_t e = 0; e < layout.entries().size(); ++e) {
-      const PoolEntry& entry = layout.entries()[e];
-      for (int64_t i = entry.offset; i < entry.offset + entry.count; ++i) {
-        const float value = static_cast<float>((i + step + comm->rank()) % 8);
-        if (dtype == DType::kFP32) {
-          gradients.as<float>()[i] = value;
-        } else {
-          gradients.as<uint16_t>()[i] = ToBF16(value);
-        }
+    f.flow->BeginStep(step);
+    // Small integers: exact in all types.
+    for (size_t e = 0; e < entries.size(); ++e) {
+      for (int64_t i = entries[e].offset; i < entries[e].offset + entries[e].count; ++i) {
+        f.Set(i, static_cast<float>((i + step + comm->rank()) % 8));
       }
-      if (e % 2 == 1) flow->GradientsReady({static_cast<int>(e) - 1, static_cast<int>(e)});
+      if (e % 2 == 1) f.flow->GradientsReady({static_cast<int>(e) - 1, static_cast<int>(e)});
     }
     size_t next = 0;
-    int64_t bytes = 0, buckets = 0, wrong = 0;
-    flow->Finish([&](const Bucket& bucket) {
-      ++buckets;
-      bytes += bucket.count * SizeOf(dtype);
-      EXPECT_EQ(bucket.first_entry, static_cast<int>(next));
-      EXPECT_EQ(bucket.offset, layout.entries()[next].offset);
-      for (int e = bucket.first_entry; e <= bucket.last_entry; ++e) {
-        const PoolEntry& entry = layout.entries()[e];
-        EXPECT_GE(bucket.offset + bucket.count, entry.offset + entry.count);
+    int64_t bytes = 0, ranges = 0, wrong = 0;
+    f.flow->Finish([&](const ElementRange& range) {
+      ++ranges;
+      bytes += (range.end - range.begin) * SizeOf(wire);
+      EXPECT_EQ(range.begin, entries[next].offset);
+      for (; next < entries.size() && entries[next].offset < range.end; ++next) {
+        const PoolEntry& entry = entries[next];
+        EXPECT_GE(range.end, entry.offset + entry.count);
         for (int64_t i = entry.offset; i < entry.offset + entry.count; ++i) {
           float sum = 0;
           for (int r = 0; r < comm->size(); ++r) sum += static_cast<float>((i + step + r) % 8);
-          wrong += at(i) != sum;
+          wrong += f.Get(i) != sum;
         }
       }
-      next = bucket.last_entry + 1;
     });
-    EXPECT_EQ(next, layout.entries().size());
+    EXPECT_EQ(next, entries.size());
     EXPECT_EQ(wrong, 0);
-    EXPECT_EQ(buckets, static_cast<int64_t>(flow->Plan().size()));
+    EXPECT_EQ(ranges, static_cast<int64_t>(f.flow->Plan().size()));
     const bool alone = comm->size() == 1;
-    EXPECT_EQ(flow->stats().allreduces, alone ? 0 : buckets);
-    EXPECT_EQ(flow->stats().wire_bytes, alone ? 0 : bytes);
-    EXPECT_GE(flow->stats().exposed_s, 0);
+    EXPECT_EQ(f.flow->stats().allreduces, alone ? 0 : ranges);
+    EXPECT_EQ(f.flow->stats().wire_bytes, alone ? 0 : bytes);
+    EXPECT_GE(f.flow->stats().exposed_s, 0);
+  }
+}
+
+// Every dense mode, with and without overlap, in every type that can travel.
+inline void CheckDenseModes(Communicator* comm) {
+  for (CommConfig::Mode mode :
+       {CommConfig::PER_TENSOR, CommConfig::AFTER_BACKWARD, CommConfig::LAZY}) {
+    for (bool overlap : {false, true}) {
+      for (CommConfig::WireType wire :
+           {CommConfig::GRADIENT, CommConfig::FP32, CommConfig::BF16, CommConfig::FP16}) {
+        GradientFlowOptions options = FlowOptions(mode);
+        options.config.set_overlap(overlap);
+        options.config.set_wire_type(wire);
+        SCOPED_TRACE(CommConfig::Mode_Name(mode) + " " + CommConfig::WireType_Name(wire));
+        CheckSumsOnce(options, DType::kFP32, comm);
+        CheckSumsOnce(options, DType::kBF16, comm);
+      }
+    }
   }
 }
 

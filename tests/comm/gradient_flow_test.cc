@@ -9,30 +9,20 @@ namespace {
 
 class GradientFlowTest : public testing::TestWithParam<int> {};
 
-TEST_P(GradientFlowTest, PerTensorSumsEveryEntryExactlyOnce) {
-  RunLocal(GetParam(), 60, [](Communicator* comm) {
-    CheckSumsOnce("PER_TENSOR", DType::kFP32, comm);
-    CheckSumsOnce("PER_TENSOR", DType::kBF16, comm);
-  });
+TEST_P(GradientFlowTest, DenseModesSumEveryEntryExactlyOnce) {
+  RunLocal(GetParam(), 60, CheckDenseModes);
 }
 
 INSTANTIATE_TEST_SUITE_P(Ranks, GradientFlowTest, testing::Values(1, 2, 3, 7));
 
-struct Flow {
-  explicit Flow(Communicator* comm) : layout(OddLayout()), memory(layout.count()) {
-    Tensor gradients;
-    gradients.desc.shape = Shape{layout.count()};
-    gradients.data = memory.data();
-    flow = NewGradientFlow("PER_TENSOR", layout, gradients, comm);
-  }
-  PoolLayout layout;
-  std::vector<float> memory;
-  std::unique_ptr<GradientFlow> flow;
+struct Flow : TestFlow {
+  Flow(Communicator* comm, CommConfig::Mode mode)
+      : TestFlow(OddLayout(), FlowOptions(mode), DType::kFP32, comm) {}
 };
 
 TEST(GradientFlowTest, PerTensorHasOneBucketPerTensor) {
   RunLocal(2, 60, [](Communicator* comm) {
-    Flow f(comm);
+    Flow f(comm, CommConfig::PER_TENSOR);
     const std::vector<Bucket> plan = f.flow->Plan();
     ASSERT_EQ(plan.size(), f.layout.entries().size());
     for (size_t i = 0; i < plan.size(); ++i) {
@@ -42,9 +32,16 @@ TEST(GradientFlowTest, PerTensorHasOneBucketPerTensor) {
   });
 }
 
+TEST(GradientFlowTest, AfterBackwardHasOneBucket) {
+  RunLocal(2, 60, [](Communicator* comm) {
+    Flow f(comm, CommConfig::AFTER_BACKWARD);
+    EXPECT_EQ(f.flow->Plan().size(), 1u);
+  });
+}
+
 TEST(GradientFlowTest, AWorldOfOneHasOneBucketForTheWholePool) {
   RunLocal(1, 60, [](Communicator* comm) {
-    Flow f(comm);
+    Flow f(comm, CommConfig::PER_TENSOR);
     const std::vector<Bucket> plan = f.flow->Plan();
     ASSERT_EQ(plan.size(), 1u);
     EXPECT_EQ(plan[0].offset, 0);
@@ -54,20 +51,21 @@ TEST(GradientFlowTest, AWorldOfOneHasOneBucketForTheWholePool) {
 
 TEST(GradientFlowTest, ANetWithoutParametersHasNoBuckets) {
   RunLocal(2, 60, [](Communicator* comm) {
-    const PoolLayout layout;
-    const auto flow = NewGradientFlow("PER_TENSOR", layout, Tensor(), comm);
-    flow->BeginStep(0);
-    flow->Finish([](const Bucket&) { ADD_FAILURE(); });
+    for (CommConfig::Mode mode : {CommConfig::LAZY, CommConfig::SPARSE}) {
+      TestFlow f(PoolLayout(), FlowOptions(mode), DType::kFP32, comm);
+      f.flow->BeginStep(0);
+      f.flow->Finish([](const ElementRange&) { ADD_FAILURE(); });
+    }
   });
 }
 
 TEST(GradientFlowTest, ErrorsNameTensorAndStep) {
   RunLocal(2, 0.2, [](Communicator* comm) {
-    Flow f(comm);
+    Flow f(comm, CommConfig::PER_TENSOR);
     f.flow->BeginStep(12);
     if (comm->rank() == 1) return;
     try {
-      f.flow->Finish([](const Bucket&) {});
+      f.flow->Finish([](const ElementRange&) {});
       ADD_FAILURE() << "no exception";
     } catch (const CommError& e) {
       EXPECT_NE(std::string(e.what()).find("allreduce of p0, step 12"), std::string::npos)
@@ -76,14 +74,43 @@ TEST(GradientFlowTest, ErrorsNameTensorAndStep) {
   });
 }
 
-TEST(GradientFlowTest, AnUnknownModeListsTheKnownOnes) {
-  RunLocal(1, 60, [](Communicator* comm) {
-    const PoolLayout layout;
+TEST(GradientFlowTest, OverlapStartsBeforeTheEndOfBackward) {
+  // Each rank waits, in the middle of backward, for a sum that only overlap can bring.
+  RunLocal(2, 60, [](Communicator* comm) {
+    Flow f(comm, CommConfig::PER_TENSOR);
+    for (int64_t i = 0; i < 10; ++i) f.Set(i, 1);
+    f.flow->BeginStep(0);
+    f.flow->GradientsReady({0});
+    comm->Barrier("behind the first bucket in the queue");
+    EXPECT_EQ(f.Get(0), 2);
+    f.flow->Finish([](const ElementRange&) {});
+  });
+}
+
+TEST(GradientFlowTest, WithoutOverlapNothingTravelsDuringBackward) {
+  RunLocal(2, 60, [](Communicator* comm) {
+    GradientFlowOptions options = FlowOptions(CommConfig::LAZY);
+    options.config.set_overlap(false);
+    TestFlow f(OddLayout(), options, DType::kFP32, comm);
+    for (int64_t i = 0; i < 10; ++i) f.Set(i, 1);
+    f.flow->BeginStep(0);
+    f.flow->GradientsReady({0, 1, 2, 3, 4, 5});
+    comm->Barrier("behind what may be in the queue");
+    EXPECT_EQ(f.Get(0), 1);
+    f.flow->Finish([](const ElementRange&) {});
+    EXPECT_EQ(f.Get(0), 2);
+  });
+}
+
+TEST(GradientFlowTest, AnUnknownAlgorithmListsTheKnownOnes) {
+  RunLocal(2, 60, [](Communicator* comm) {
+    GradientFlowOptions options = FlowOptions(CommConfig::LAZY);
+    options.config.set_algorithm("rings");
     try {
-      NewGradientFlow("LAZZY", layout, Tensor(), comm);
+      TestFlow f(OddLayout(), options, DType::kFP32, comm);
       ADD_FAILURE() << "no exception";
     } catch (const UserError& e) {
-      EXPECT_NE(std::string(e.what()).find("PER_TENSOR"), std::string::npos) << e.what();
+      EXPECT_NE(std::string(e.what()).find("halving_doubling"), std::string::npos) << e.what();
     }
   });
 }
@@ -91,7 +118,7 @@ TEST(GradientFlowTest, AnUnknownModeListsTheKnownOnes) {
 TEST(GradientFlowDeathTest, AGradientThatIsReadyTwiceIsABug) {
   testing::FLAGS_gtest_death_test_style = "threadsafe";
   const auto ranks = NewLocalCommunicators({"a"}, 60);
-  Flow f(ranks[0].get());
+  Flow f(ranks[0].get(), CommConfig::LAZY);
   f.flow->BeginStep(3);
   f.flow->GradientsReady({0, 1});
   EXPECT_DEATH(f.flow->GradientsReady({1}), "p1 is ready twice in step 3");

@@ -50,9 +50,10 @@ void CheckAgainstReference(DType type) {
         w[i] -= v[i];
       }
     }
-    // In two ranges, as buckets come.
-    solver->Update(0, 1, lr, scale);
-    solver->Update(2, 3, lr, scale);
+    // In ranges that do not respect entries, as chunks come.
+    const int64_t middle = store->layout().entries()[1].offset + 1;
+    solver->Update(0, middle, lr, scale);
+    solver->Update(middle, size, lr, scale);
   }
   for (int64_t i = 0; i < size; ++i) {
     ASSERT_NEAR(store->master().as<float>()[i], w[i], 2e-6) << i;
@@ -73,7 +74,8 @@ TEST(SgdTest, LeavesEntriesOutsideTheRangeAndThePaddingAlone) {
   const float* w = store->master().as<float>();
   const std::vector<float> before(w, w + size);
   for (int64_t i = 0; i < size; ++i) store->gradient().as<float>()[i] = 1;
-  solver->Update(1, 2, 0.1, 1);
+  const PoolEntry &second = store->layout().entries()[1], &third = store->layout().entries()[2];
+  solver->Update(second.offset, third.offset + third.count, 0.1, 1);
   const auto& entries = store->layout().entries();
   for (int e = 0; e < 4; ++e) {
     const int64_t first = entries[e].offset, last = first + entries[e].count;

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "core/dtype.h"
+
+namespace gf {
+
+// A sum over all ranks of equally long vectors in host memory, in place. All ranks get the same
+// bits. Additions are made in FP32; what travels between ranks is rounded to the wire type.
+struct Collective {
+  enum Kind {
+    kAllReduce,
+    // The two halves of a ring allreduce. The vector is cut into `size` parts (PartOf); after the
+    // first, rank r holds the sum of part r and the rest is undefined; before the second it
+    // holds the final part r, afterwards all.
+    kReduceScatter,
+    kAllGather,
+  };
+
+  Kind kind = kAllReduce;
+  void* data = nullptr;
+  int64_t count = 0;           // elements
+  DType dtype = DType::kFP32;  // FP32 or BF16
+  DType wire = DType::kFP32;   // FP32, BF16 or FP16
+  std::string algorithm;       // of AlgorithmRegistry; "native": the transport's own
+  // Keeps the memory until the end; may be null for a collective that the caller waits for.
+  std::shared_ptr<void> owner = nullptr;
+};
+
+// First element of part p of `parts` of a vector.
+inline int64_t PartBegin(int64_t count, int p, int parts) { return count * p / parts; }
+
+}  // namespace gf

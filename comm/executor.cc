@@ -1,0 +1,150 @@
+#include "comm/executor.h"
+
+#include <glog/logging.h>
+
+#include <algorithm>
+
+namespace gf {
+namespace {
+
+// Bytes of one part of a segment, and how many segments are under way at once.
+constexpr int64_t kMessageBytes = int64_t{256} << 10;
+constexpr int kWindow = 6;
+// Tags: the number of the run above, the number of the segment below.
+constexpr int64_t kSegmentTags = 1 << 18, kRunTags = Transport::kTags / kSegmentTags;
+
+}  // namespace
+
+char* Executor::At(int64_t element) const {
+  return static_cast<char*>(collective_.data) + element * own_size_;
+}
+
+Executor::Slice Executor::Locate(const Segment& segment, const PartRange& range) const {
+  const int64_t total = collective_.count;
+  if (collective_.kind == Collective::kAllReduce) {
+    const int64_t begin = PartBegin(total, segment.index, segment_count_);
+    const int64_t count = PartBegin(total, segment.index + 1, segment_count_) - begin;
+    const int64_t from = PartBegin(count, range.begin, plan_->parts);
+    return {begin + from, PartBegin(count, range.end, plan_->parts) - from};
+  }
+  CHECK_EQ(range.end, range.begin + 1);
+  const int64_t begin = PartBegin(total, range.begin, plan_->parts);
+  const int64_t count = PartBegin(total, range.end, plan_->parts) - begin;
+  const int64_t from = PartBegin(count, segment.index, segment_count_);
+  return {begin + from, PartBegin(count, segment.index + 1, segment_count_) - from};
+}
+
+void Executor::Run(const Plan& plan, const Collective& collective, const std::string& operation) {
+  const int64_t run = runs_++ % kRunTags;
+  if (plan.steps.empty() || collective.count == 0) return;
+  plan_ = &plan;
+  collective_ = collective;
+  wire_ = &WireFor(collective.dtype, collective.wire);
+  direct_ = collective.dtype == collective.wire;
+  own_size_ = SizeOf(collective.dtype);
+  wire_size_ = SizeOf(collective.wire);
+  const int64_t part_elements = std::max<int64_t>(1, collective.count / plan.parts);
+  const int64_t per_message = kMessageBytes / static_cast<int64_t>(wire_size_);
+  segment_count_ =
+      std::min(kSegmentTags, std::max<int64_t>(1, (part_elements + per_message - 1) / per_message));
+
+  int64_t next = 0;
+  segments_.clear();
+  segments_.resize(std::min<int64_t>(segment_count_, kWindow));
+  const auto refill = [&](Segment* segment) {
+    if (next == segment_count_) return false;
+    segment->index = next;
+    segment->tag = static_cast<int>(run * kSegmentTags + next);
+    segment->step = 0;
+    segment->under_way = false;
+    ++next;
+    return true;
+  };
+  std::vector<bool> active(segments_.size());
+  for (size_t i = 0; i < segments_.size(); ++i) active[i] = refill(&segments_[i]);
+
+  transport_->Drive(
+      [&] {
+        Progress progress = Progress::kDone;
+        for (size_t i = 0; i < segments_.size(); ++i) {
+          if (!active[i]) continue;
+          const Progress one = Advance(&segments_[i]);
+          if (one == Progress::kDone) active[i] = refill(&segments_[i]);
+          if (one != Progress::kNone) {
+            progress = Progress::kSome;
+          } else if (progress == Progress::kDone) {
+            progress = Progress::kNone;
+          }
+        }
+        return progress;
+      },
+      operation);
+}
+
+void Executor::Begin(Segment* segment) {
+  const PlanStep& step = plan_->steps[segment->step];
+  segment->send = segment->receive = -1;
+  const auto buffer = [&](std::unique_ptr<char[]>* memory) {
+    // For the largest message: a whole segment, rounded up in every part.
+    const int64_t most = collective_.count / segment_count_ + plan_->parts + 1;
+    if (!*memory) *memory = std::make_unique<char[]>(most * wire_size_);
+    return memory->get();
+  };
+  if (step.receive_from >= 0) {
+    const Slice slice = Locate(*segment, step.receive);
+    const bool in_place = direct_ && !step.reduce;
+    char* const to = in_place ? At(slice.begin) : buffer(&segment->received);
+    if (slice.count > 0) {
+      segment->receive =
+          transport_->Receive(step.receive_from, to, slice.count * wire_size_, segment->tag);
+    }
+  }
+  if (step.send_to >= 0) {
+    const Slice slice = Locate(*segment, step.send);
+    char* from = At(slice.begin);
+    if (slice.count > 0) {
+      if (!direct_) {
+        char* const encoded = buffer(&segment->sent);
+        wire_->encode(from, encoded, slice.count);
+        from = encoded;
+      }
+      segment->send = transport_->Send(step.send_to, from, slice.count * wire_size_, segment->tag);
+    }
+  }
+  segment->under_way = true;
+}
+
+Progress Executor::Advance(Segment* segment) {
+  Progress progress = Progress::kNone;
+  for (;;) {
+    if (segment->step == plan_->steps.size()) return Progress::kDone;
+    if (!segment->under_way) {
+      Begin(segment);
+      progress = Progress::kSome;
+    }
+    if (segment->receive >= 0 && transport_->Done(segment->receive)) {
+      segment->receive = -1;
+      progress = Progress::kSome;
+    }
+    if (segment->send >= 0 && transport_->Done(segment->send)) {
+      segment->send = -1;
+      progress = Progress::kSome;
+    }
+    if (segment->receive >= 0 || segment->send >= 0) return progress;
+    const PlanStep& step = plan_->steps[segment->step];
+    if (step.receive_from >= 0) {
+      const Slice slice = Locate(*segment, step.receive);
+      char* const own = At(slice.begin);
+      if (step.reduce) {
+        wire_->add(segment->received.get(), own, slice.count);
+      } else if (!direct_) {
+        wire_->decode(segment->received.get(), own, slice.count);
+      }
+    }
+    ++segment->step;
+    segment->under_way = false;
+    progress = Progress::kSome;
+  }
+}
+
+}  // namespace gf

@@ -1,0 +1,50 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "comm/communicator.h"
+#include "core/job.pb.h"
+
+namespace gf {
+
+// Which algorithm sums vectors of which size: the one that the config names, or (auto) the fastest
+// in a short measurement on this job's ranks and network.
+//
+// Note [Automatic choice]
+// At start every rank times every algorithm that fits the topology, on a few sizes from small to
+// the largest message of the job; the slowest rank's best of a few runs counts. Who was more than
+// twice as slow as the best is out for larger sizes, and no new size is begun after
+// kBudget_s. A message takes the winner of the nearest size (as a ratio). All ranks choose alike,
+// because the times they compare are agreed. Deterministic jobs do not measure.
+class AlgorithmChoice {
+ public:
+  static constexpr double kBudget_s = 1.5;
+
+  // The fastest algorithm for messages of about this size; seconds as measured.
+  struct Winner {
+    int64_t bytes;
+    std::string algorithm;
+    double seconds;
+  };
+
+  // Checks the config's choice. Throws UserError.
+  AlgorithmChoice(const CommConfig& config, bool deterministic, Communicator* comm);
+
+  // Measures messages of up to `largest` bytes, in the types that will travel. Collective; does
+  // nothing unless the choice is automatic.
+  void Measure(int64_t largest, DType dtype, DType wire, Communicator* comm);
+
+  const std::string& For(int64_t bytes) const;
+
+  // "ring", or "auto: recursive_doubling to 32 KB, ring above".
+  std::string Describe() const;
+  const std::vector<Winner>& winners() const { return winners_; }
+
+ private:
+  bool automatic_ = false;
+  std::vector<Winner> winners_;  // by size
+};
+
+}  // namespace gf

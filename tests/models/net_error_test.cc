@@ -1,0 +1,69 @@
+// What a net says about the user's mistakes.
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "tests/models/layers_for_test.h"
+
+namespace gf {
+namespace {
+
+TEST(NetErrorTest, ALabelOutOfRangeIsTheUsersError) {
+  const auto net = NewNet(kInputs + Inner("ip", "x", 5) + Loss("loss", "ip"));
+  net->InitParameters();
+  Batch batch = RandomBatch(net->input_shape(), 5);
+  batch.labels[2] = 5;
+  const std::string error = ErrorOf([&] { net->Forward(batch); });
+  EXPECT_TRUE(Has(error, "label 5 of sample 2")) << error;
+}
+
+TEST(NetErrorTest, WhatIsWrongWithALayerNamesItAndItsPlace) {
+  const std::string unknown = Error(Simple("Convolutoin", "c", "x"));
+  EXPECT_TRUE(Has(unknown, "layer \"c\": unknown type \"Convolutoin\" (known: ")) << unknown;
+  EXPECT_TRUE(Has(unknown, "Convolution")) << unknown;
+  EXPECT_FALSE(Has(unknown, "_Reorder")) << unknown;
+  EXPECT_TRUE(Has(unknown, "test.prototxt:1:")) << unknown;
+  EXPECT_TRUE(Has(Error(Simple("_Reorder", "c", "x")), "unknown type \"_Reorder\""));
+  EXPECT_TRUE(Has(Error("layer { name: 'e' type: 'SoftmaxWithLoss' bottom: 'x' top: 'l' }"),
+                  "layer \"e\" (SoftmaxWithLoss): expects 2 bottoms, got 1"));
+  EXPECT_TRUE(Has(Error("layer { name: 'r' type: 'ReLU' bottom: 'x' top: 'a' top: 'b' }"),
+                  "expects 1 tops, got 2"));
+  EXPECT_TRUE(Has(Error(Simple("InnerProduct", "i", "x",
+                               "param { name: 'w' } inner_product_param { num_output: 2 }")),
+                  "parameters shared by name (\"w\") are not supported"));
+  const std::string large = Error(
+      "layer { name: 'c' type: 'Convolution' bottom: 'x' top: 'c' "
+      "convolution_param { num_output: 2 kernel_size: 11 } }");
+  EXPECT_TRUE(Has(large, "layer \"c\" (Convolution)")) << large;
+}
+
+TEST(NetErrorTest, ANetTakesImagesOfOneSize) {
+  EXPECT_TRUE(Has(Error("layer { name: 'z' type: 'Input' top: 'z' "
+                        "input_param { shape { dim: [4, 3, 9, 9] } } }"),
+                  "takes images of 4x3x9x9, another input of the net takes 4x3x8x8"));
+  EXPECT_TRUE(Has(ErrorOf([] {
+                    NewNet(
+                        "layer { name: 'z' type: 'Input' top: 'z' "
+                        "input_param { shape { dim: [4, 3] } } }");
+                  }),
+                  "test.prototxt: the net takes no images"));
+}
+
+TEST(NetErrorTest, OnlyLossesHaveALossWeight) {
+  EXPECT_TRUE(Has(Error(Inner("ip", "x", 5) + Simple("ReLU", "r", "ip", "loss_weight: 1")),
+                  "layer \"r\" (ReLU): has loss_weight 1 but is not a loss"));
+  EXPECT_EQ(Error(Inner("ip", "x", 5) + Simple("ReLU", "r", "ip", "loss_weight: 0")), "(no error)");
+}
+
+TEST(NetErrorTest, LabelsAreNotNumbersNorNumbersLabels) {
+  EXPECT_TRUE(Has(Error(Simple("ReLU", "r", "y")), "bottom \"y\" (4) holds labels"));
+  const std::string error =
+      Error(Simple("Pooling", "p", "x", "pooling_param { global_pooling: true }") +
+            Inner("s", "x", 3) + Inner("t", "p", 1) +
+            "layer { name: 'l' type: 'SoftmaxWithLoss' bottom: 's' bottom: 't' top: 'l' }");
+  EXPECT_TRUE(Has(error, "bottom \"t\" (4x1) is not labels of the data")) << error;
+}
+
+}  // namespace
+}  // namespace gf

@@ -1,0 +1,52 @@
+#!/bin/bash
+# gfbench gives its figures in the form that tools/gfbench/versus reads, and refuses what it does
+# not know.
+set -uo pipefail
+gfbench=tools/gfbench/gfbench
+net=--net=models/lenet.prototxt
+out=${TEST_TMPDIR:-/tmp}
+export OMP_WAIT_POLICY=passive
+
+fail() {
+  echo "FAIL: $*" >&2
+  exit 1
+}
+
+"$gfbench" $net --batch=8 --steps=3 --layers --json="$out/default.json" >"$out/default.txt" ||
+  fail "gfbench"
+"$gfbench" step $net --batch=8 --steps=1 --warmup=0 --forward_only --json="$out/step.json" \
+  >"$out/step.txt" || fail "gfbench step"
+
+python3 - "$out" <<'PY' || fail "the figures"
+import json
+import re
+import sys
+for name, forward_only in (("default", False), ("step", True)):
+    with open("%s/%s.json" % (sys.argv[1], name)) as f:
+        result = json.load(f)
+    with open("%s/%s.txt" % (sys.argv[1], name)) as f:
+        text = f.read()
+    rate = float(re.search(r"^([0-9.]+) images/s, peak memory ", text, re.M).group(1))
+    assert abs(rate - result["images_per_s"]) < 0.01, (rate, result)
+    assert abs(result["images_per_s"] * result["step_ms"] / 1e3 - 8) < 1e-6, result
+    assert 0 < result["forward_ms"] <= result["step_ms"], result
+    assert (result["backward_ms"] == 0) == forward_only, result
+    assert result["first_step_s"] > 0 and result["peak_bytes"] > 1e6, result
+    assert bool(result["layers"]) == (not forward_only), result
+PY
+
+refused() { # PATTERN ARGUMENTS...
+  local pattern=$1
+  shift
+  "$gfbench" "$@" >"$out/refused.txt" 2>&1
+  [ $? = 2 ] || fail "not exit code 2: $*"
+  grep -q -- "$pattern" "$out/refused.txt" || fail "no \"$pattern\": $*"
+}
+refused 'gfbench \[step\] --net=FILE'
+refused 'unknown benchmark "stop" (known: .*step' stop
+refused 'did you mean --steps' --step=3
+refused '--steps must be at least 1' $net --steps=0
+refused '--net is missing' step --batch=3
+refused 'cannot write /nowhere/x.json' $net --steps=1 --warmup=0 --json=/nowhere/x.json
+"$gfbench" --help | grep -q '^Benchmarks: .*step' || fail "--help does not list the benchmarks"
+echo PASS

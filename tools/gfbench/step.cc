@@ -1,0 +1,188 @@
+// gfbench step: a whole training step of a net, and each layer of it.
+
+#include <gflags/gflags.h>
+
+#include <chrono>
+#include <cstdio>
+#include <fstream>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "core/config.h"
+#include "core/device.h"
+#include "core/error.h"
+#include "core/telemetry.h"
+#include "models/net.h"
+#include "solvers/solver.h"
+#include "tools/flags.h"
+#include "tools/gfbench/common_flags.h"
+#include "tools/gfbench/family.h"
+#include "tools/gfbench/measure.h"
+#include "tools/gfbench/process.h"
+#include "tools/gfbench/synthetic.h"
+
+DEFINE_string(net, "", "the network, a prototxt file");
+DEFINE_string(input, "", "C x H x W of the images where the net does not say, e.g. 3x32x32");
+DEFINE_int32(batch, 64, "images per step");
+DEFINE_string(compute, "FP32", "FP32 or BF16");
+DEFINE_bool(layers, false, "also print each layer's times");
+DEFINE_bool(forward_only, false, "time the evaluation net instead of training steps");
+DEFINE_bool(recompute, false, "recompute batch norms in backward to save memory");
+
+namespace gf {
+namespace {
+
+using nlohmann::ordered_json;
+
+constexpr char kUsage[] =
+    "gfbench [step] --net=FILE [--batch=64] [--compute=FP32|BF16] [--threads=N] [--layers]\n"
+    "               [--steps=10] [--warmup=2] [--input=CxHxW] [--forward_only] [--recompute]\n"
+    "               [--json=FILE]\n"
+    "\n"
+    "Times whole training steps (forward, backward, SGD update) of a net on synthetic images and\n"
+    "prints the median. --layers adds each layer's share.\n"
+    "\n"
+    "  gfbench --net=models/alexnet_owt.prototxt --batch=64 --compute=BF16 --layers\n";
+
+double Now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+NetOptions OptionsOfFlags() {
+  if (FLAGS_net.empty()) ThrowUserError("--net is missing\n", kUsage);
+  CheckCommonFlags();
+  if (FLAGS_batch < 1) ThrowUserError("--batch must be at least 1");
+  if (FLAGS_compute != "FP32" && FLAGS_compute != "BF16") {
+    ThrowUserError("--compute=", FLAGS_compute, ": expected FP32 or BF16");
+  }
+  NetOptions options;
+  options.phase = FLAGS_forward_only ? TEST : TRAIN;
+  options.compute = FLAGS_compute == "BF16" ? DType::kBF16 : DType::kFP32;
+  options.batch_size = FLAGS_batch;
+  options.recompute = FLAGS_recompute;
+  options.image_shape = ParseImageShape(FLAGS_input);
+  return options;
+}
+
+// A net that trains (or evaluates) one and the same batch again and again.
+class Stepper {
+ public:
+  explicit Stepper(Net* net) : net_(net), batch_(SyntheticBatch(*net)) {
+    SolverConfig config;
+    config.set_base_lr(0.001f);
+    config.set_weight_decay(5e-4f);
+    solver_ = SolverRegistry::Get().Create("solver", "SGD", config, net->parameters().get());
+  }
+
+  // Returns the seconds of a step and adds those of its parts.
+  double Step(Parts* parts) {
+    const double start = Now();
+    net_->Forward(batch_, sequence_++);
+    const double forward = Now();
+    double backward = forward, update = forward;
+    if (!FLAGS_forward_only) {
+      net_->Backward(1, nullptr);
+      backward = Now();
+      solver_->Update(0, net_->parameters()->layout().count(), 0.001, 1);
+      net_->parameters()->BumpVersion();
+      update = Now();
+    }
+    if (first_step_ == 0) first_step_ = SecondsSinceStart();
+    (*parts)["forward"] += forward - start;
+    (*parts)["backward"] += backward - forward;
+    (*parts)["update"] += update - backward;
+    return update - start;
+  }
+
+  // Seconds from the start of the process to the end of the first step.
+  double first_step() const { return first_step_; }
+
+ private:
+  Net* net_;
+  Batch batch_;
+  std::unique_ptr<Solver> solver_;
+  uint64_t sequence_ = 0;
+  double first_step_ = 0;
+};
+
+// Prints each layer's mean times and returns them.
+ordered_json ReportLayers(const Net& net) {
+  ordered_json layers = ordered_json::array();
+  std::printf("\n%-34s %-16s %10s %10s %10s\n", "layer", "type", "forward ms", "back. ms",
+              "GFLOP/s");
+  for (const NetOp& op : net.ops()) {
+    const double forward = op.forward_seconds / FLAGS_steps,
+                 backward = op.backward_seconds / FLAGS_steps;
+    const double rate =
+        op.forward_flops * (FLAGS_forward_only ? 1.0 : 3.0) / (forward + backward) / 1e9;
+    std::printf("%-34s %-16s %10.3f %10.3f %10.1f\n", op.name.c_str(), op.type.c_str(),
+                forward * 1e3, backward * 1e3, rate);
+    layers.push_back({{"name", op.name},
+                      {"type", op.type},
+                      {"forward_ms", forward * 1e3},
+                      {"backward_ms", backward * 1e3},
+                      {"forward_flops", op.forward_flops}});
+  }
+  return layers;
+}
+
+void Report(const Net& net, const std::string& device, const Measured& step, double first_step) {
+  const double forward_ms = step.parts.at("forward") * 1e3,
+               backward_ms = step.parts.at("backward") * 1e3,
+               update_ms = step.parts.at("update") * 1e3;
+  std::printf("%s, batch %d, %s, %s\n", net.name().c_str(), FLAGS_batch, FLAGS_compute.c_str(),
+              device.c_str());
+  std::printf("step %.2f ms (median of %d): forward %.2f, backward %.2f, update %.2f\n",
+              step.seconds * 1e3, FLAGS_steps, forward_ms, backward_ms, update_ms);
+  std::printf("%.2f images/s, peak memory %s (activations %s), start to first step %.2f s\n",
+              FLAGS_batch / step.seconds, HumanBytes(PeakBytes()).c_str(),
+              HumanBytes(static_cast<double>(net.arena_bytes())).c_str(), first_step);
+  const ordered_json layers = FLAGS_layers ? ReportLayers(net) : ordered_json::array();
+  if (FLAGS_json.empty()) return;
+  const ordered_json result = {{"net", net.name()},
+                               {"batch", FLAGS_batch},
+                               {"compute", FLAGS_compute},
+                               {"device", device},
+                               {"step_ms", step.seconds * 1e3},
+                               {"forward_ms", forward_ms},
+                               {"backward_ms", backward_ms},
+                               {"update_ms", update_ms},
+                               {"images_per_s", FLAGS_batch / step.seconds},
+                               {"peak_bytes", PeakBytes()},
+                               {"first_step_s", first_step},
+                               {"layers", layers}};
+  std::ofstream out(FLAGS_json);
+  out << result.dump(1) << "\n";
+  if (!out.flush()) ThrowUserError("cannot write ", FLAGS_json);
+}
+
+class StepFamily : public Family {
+ public:
+  int Run(int argc, char** argv) override {
+    FlagSpec spec;
+    spec.file = __FILE__;
+    spec.more_files = {kCommonFlagsFile};
+    spec.usage = kUsage;
+    const int parsed = ParseFlags(argc, argv, spec);
+    if (parsed >= 0) return parsed;
+    const NetOptions options = OptionsOfFlags();
+    const auto device = DeviceRegistry::Get().Create("device", "cpu", FLAGS_threads);
+    Net net(ReadNet(FLAGS_net), options, device.get());
+    net.InitParameters();
+    Stepper stepper(&net);
+    Parts ignored;
+    for (int i = 0; i < FLAGS_warmup; ++i) stepper.Step(&ignored);
+    if (FLAGS_layers) net.EnableTimes();
+    // Each step is a repetition, so that the median is that of the steps.
+    const Measured step =
+        Measure("step/" + net.name(), 1, FLAGS_steps, [&](Parts* p) { return stepper.Step(p); });
+    Report(net, device->Description(), step, stepper.first_step());
+    return 0;
+  }
+};
+
+GF_REGISTER_FAMILY("step", StepFamily);
+
+}  // namespace
+}  // namespace gf
