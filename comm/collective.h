@@ -8,6 +8,12 @@
 
 namespace gf {
 
+// Note [Algorithms by name]
+// "native" is the transport's own: MPI's non-blocking allreduce, under the deadline like plans.
+// "mpi" is MPI_Allreduce, the peer that we are compared with: a rank that never comes is noticed
+// only by the thread that waits for the communication thread, and is not named. Every other name
+// is a plan's (AlgorithmRegistry).
+
 // A sum over all ranks of equally long vectors in host memory, in place. All ranks get the same
 // bits. Additions are made in FP32; what travels between ranks is rounded to the wire type.
 struct Collective {
@@ -25,7 +31,7 @@ struct Collective {
   int64_t count = 0;           // elements
   DType dtype = DType::kFP32;  // FP32 or BF16
   DType wire = DType::kFP32;   // FP32, BF16 or FP16
-  std::string algorithm;       // of AlgorithmRegistry; "native": the transport's own
+  std::string algorithm;       // see Note [Algorithms by name]
   // Keeps the memory until the end; may be null for a collective that the caller waits for.
   std::shared_ptr<void> owner = nullptr;
 };

@@ -7,9 +7,10 @@
 namespace gf {
 namespace {
 
-// Bytes of one part of a segment, and how many segments are under way at once.
-constexpr int64_t kMessageBytes = int64_t{256} << 10;
-constexpr int kWindow = 6;
+// How many segments are under way at once, and the bytes of one part of a segment: as large as
+// leaves a whole window of them.
+constexpr int kWindow = 8;
+constexpr int64_t kSmallestMessage = int64_t{64} << 10, kLargestMessage = int64_t{1} << 20;
 // Tags: the number of the run above, the number of the segment below.
 constexpr int64_t kSegmentTags = 1 << 18, kRunTags = Transport::kTags / kSegmentTags;
 
@@ -43,10 +44,9 @@ void Executor::Run(const Plan& plan, const Collective& collective, const std::st
   direct_ = collective.dtype == collective.wire;
   own_size_ = SizeOf(collective.dtype);
   wire_size_ = SizeOf(collective.wire);
-  const int64_t part_elements = std::max<int64_t>(1, collective.count / plan.parts);
-  const int64_t per_message = kMessageBytes / static_cast<int64_t>(wire_size_);
-  segment_count_ =
-      std::min(kSegmentTags, std::max<int64_t>(1, (part_elements + per_message - 1) / per_message));
+  const int64_t part_bytes = collective.count / plan.parts * static_cast<int64_t>(wire_size_);
+  const int64_t message = std::clamp(part_bytes / kWindow, kSmallestMessage, kLargestMessage);
+  segment_count_ = std::clamp<int64_t>(part_bytes / message, 1, kSegmentTags);
 
   int64_t next = 0;
   segments_.clear();

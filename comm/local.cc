@@ -101,9 +101,10 @@ class LocalCommunicator : public Communicator {
   }
 
   void Run(const Collective& c, const std::string& label) override {
-    if (c.algorithm != "native" || c.kind != Collective::kAllReduce || c.wire != c.dtype) {
+    const bool own = c.algorithm == "native" || c.algorithm == "mpi";
+    if (!own || c.kind != Collective::kAllReduce || c.wire != c.dtype) {
       Collective plan = c;
-      if (plan.algorithm == "native") plan.algorithm = "ring";
+      if (own) plan.algorithm = "ring";
       return runner_.Run(plan, StrCat("allreduce of ", label));
     }
     CHECK(c.dtype == DType::kFP32 || c.dtype == DType::kBF16) << Name(c.dtype);

@@ -123,17 +123,25 @@ void MpiCommunicator::Reduce(void* data, int64_t count, MPI_Datatype type, size_
 }
 
 void MpiCommunicator::Run(const Collective& c, const std::string& label) {
-  if (c.algorithm != "native" || c.kind != Collective::kAllReduce) {
+  const bool blocking = c.algorithm == "mpi";
+  if ((c.algorithm != "native" && !blocking) || c.kind != Collective::kAllReduce) {
     return runner_->Run(c, StrCat("allreduce of ", label));
   }
   CHECK(c.dtype == DType::kFP32 || c.dtype == DType::kBF16) << Name(c.dtype);
   if (c.wire == DType::kFP16) {
-    ThrowUserError("comm.algorithm: native carries FP32 and BF16, not FP16");
+    ThrowUserError("comm.algorithm: ", c.algorithm, " carries FP32 and BF16, not FP16");
   }
   const auto reduce = [&](void* data, DType dtype) {
     const bool fp32 = dtype == DType::kFP32;
-    Reduce(data, c.count, fp32 ? MPI_FLOAT : MPI_UINT16_T, SizeOf(dtype),
-           fp32 ? MPI_SUM : sum_bf16_, label);
+    const MPI_Datatype type = fp32 ? MPI_FLOAT : MPI_UINT16_T;
+    const MPI_Op op = fp32 ? MPI_SUM : sum_bf16_;
+    if (!blocking) return Reduce(data, c.count, type, SizeOf(dtype), op, label);
+    for (int64_t done = 0; done < c.count; done += kLargestCount) {
+      const int64_t n = std::min(c.count - done, kLargestCount);
+      CheckMpi(MPI_Allreduce(MPI_IN_PLACE, static_cast<char*>(data) + done * SizeOf(dtype),
+                             static_cast<int>(n), type, op, comm_),
+               "allreduce of " + label);
+    }
   };
   if (c.wire == c.dtype) return reduce(c.data, c.dtype);
   const WireFunctions& wire = WireFor(c.dtype, c.wire);

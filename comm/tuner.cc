@@ -13,7 +13,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr char kNative[] = "native";
+// What MPI brings, see Note [Algorithms by name].
+constexpr char kNative[] = "native", kMpi[] = "mpi";
 constexpr int kRuns = 3;
 // Below: few messages; above: few bytes. For jobs that must not measure.
 constexpr int64_t kSmall = int64_t{64} << 10;
@@ -32,11 +33,12 @@ AlgorithmChoice::AlgorithmChoice(const CommConfig& config, bool deterministic, C
     winners_ = {{kSmall, "recursive_doubling", 0}, {16 * kSmall, "ring", 0}};
     return;
   }
-  if (name != kNative && !registry.Has(name)) {
-    ThrowUserError("comm.algorithm: unknown algorithm \"", name, "\" (known: auto, native, ",
+  const bool plan = name != kNative && name != kMpi;
+  if (plan && !registry.Has(name)) {
+    ThrowUserError("comm.algorithm: unknown algorithm \"", name, "\" (known: auto, mpi, native, ",
                    registry.Names(), ")");
   }
-  if (name != kNative && comm->size() > 1 &&
+  if (plan && comm->size() > 1 &&
       !registry.Create("comm.algorithm", name)->Fits(TopologyOf(comm->hosts()))) {
     ThrowUserError("comm.algorithm: ", name, " does not fit ", comm->size(),
                    " ranks on these hosts; set auto");
@@ -99,6 +101,18 @@ const std::string& AlgorithmChoice::For(int64_t bytes) const {
     if (distance(winner) < distance(*nearest)) nearest = &winner;
   }
   return nearest->algorithm;
+}
+
+double AlgorithmChoice::Seconds(int64_t bytes) const {
+  const double b = static_cast<double>(bytes);
+  if (bytes <= winners_.front().bytes) return winners_.front().seconds;
+  for (size_t i = 1; i < winners_.size(); ++i) {
+    const Winner &low = winners_[i - 1], &high = winners_[i];
+    if (bytes > high.bytes) continue;
+    const double share = (b - static_cast<double>(low.bytes)) / (high.bytes - low.bytes);
+    return low.seconds + share * (high.seconds - low.seconds);
+  }
+  return winners_.back().seconds * b / static_cast<double>(winners_.back().bytes);
 }
 
 std::string AlgorithmChoice::Describe() const {

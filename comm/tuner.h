@@ -38,6 +38,10 @@ class AlgorithmChoice {
 
   const std::string& For(int64_t bytes) const;
 
+  // How long a message of `bytes` takes: between the measured sizes in proportion, beyond the
+  // largest by its bytes. After Measure of an automatic choice.
+  double Seconds(int64_t bytes) const;
+
   // "ring", or "auto: recursive_doubling to 32 KB, ring above".
   std::string Describe() const;
   const std::vector<Winner>& winners() const { return winners_; }

@@ -102,6 +102,28 @@ TEST(GradientFlowTest, WithoutOverlapNothingTravelsDuringBackward) {
   });
 }
 
+TEST(GradientFlowTest, AutomaticThresholdsAgreeAndStillSumEverything) {
+  RunLocal(3, 60, [](Communicator* comm) {
+    GradientFlowOptions options = FlowOptions(CommConfig::LAZY);
+    options.config.set_algorithm("auto");
+    options.config.set_threshold_auto(true);
+    TestFlow f(OddLayout(), options, DType::kFP32, comm);
+    for (int step = 0; step < 8; ++step) {
+      f.flow->BeginStep(step);
+      for (int64_t i = 0; i < f.layout.count(); ++i) f.Set(i, static_cast<float>(step));
+      for (size_t e = 0; e < f.layout.entries().size(); ++e) {
+        f.flow->GradientsReady({static_cast<int>(e)});
+      }
+      f.flow->Finish([](const ElementRange&) {});
+      for (const PoolEntry& entry : f.layout.entries()) {
+        EXPECT_EQ(f.Get(entry.offset), 3.f * static_cast<float>(step));
+      }
+      const std::string plan = std::to_string(f.flow->Plan().size());
+      for (const std::string& other : comm->AllGather(plan, "plan")) EXPECT_EQ(other, plan);
+    }
+  });
+}
+
 TEST(GradientFlowTest, AnUnknownAlgorithmListsTheKnownOnes) {
   RunLocal(2, 60, [](Communicator* comm) {
     GradientFlowOptions options = FlowOptions(CommConfig::LAZY);

@@ -10,7 +10,8 @@ namespace {
 TEST(MeasureTest, GivesTheMedianOfTheRepetitionsPerCall) {
   int calls = 0;
   const Measured measured = Measure("test", 2, 3, [&](Parts* parts) {
-    const double seconds = ++calls * calls;  // 1 4, 9 16, 25 36
+    ++calls;
+    const double seconds = calls * calls;  // 1 4, 9 16, 25 36
     (*parts)["half"] += seconds / 2;
     return seconds;
   });
