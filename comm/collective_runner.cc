@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "core/error.h"
+
 namespace gf {
 
 Topology TopologyOf(const std::vector<std::string>& hosts) {
@@ -18,28 +20,43 @@ Topology TopologyOf(const std::vector<std::string>& hosts) {
 CollectiveRunner::CollectiveRunner(Transport* transport, const std::vector<std::string>& hosts)
     : transport_(transport), topology_(TopologyOf(hosts)), executor_(transport) {}
 
-const Plan& CollectiveRunner::PlanFor(const Collective& collective) {
+const CollectiveRunner::SizedPlan& CollectiveRunner::PlanFor(const Collective& collective) {
   const int rank = transport_->rank(), world = transport_->size();
   const bool whole = collective.kind == Collective::kAllReduce;
-  const std::string name = whole                                           ? collective.algorithm
-                           : collective.kind == Collective::kReduceScatter ? "reduce-scatter"
-                                                                           : "all-gather";
+  const bool transfer = collective.kind == Collective::kTransfer;
+  const std::string name = whole      ? collective.algorithm
+                           : transfer ? StrCat("transfer ", collective.from, " ", collective.to)
+                                      : NameOf(collective.kind);
   const auto it = plans_.find(name);
   if (it != plans_.end()) return it->second;
-  Plan plan;
+  SizedPlan sized;
   if (whole) {
     const auto algorithm = AlgorithmRegistry::Get().Create("comm.algorithm", name);
-    plan = algorithm->AllReduce(rank, topology_);
+    for (int r = 0; r < world; ++r) {
+      Plan plan = algorithm->AllReduce(r, topology_);
+      for (const PlanStep& step : plan.steps) {
+        sized.largest = std::max({sized.largest, step.send.end - step.send.begin,
+                                  step.receive.end - step.receive.begin});
+      }
+      if (r == rank) sized.plan = std::move(plan);
+    }
+  } else if (transfer) {
+    PlanStep step;
+    step.send = step.receive = {0, 1};
+    if (rank == collective.from) step.send_to = collective.to;
+    if (rank == collective.to) step.receive_from = collective.from;
+    if (step.send_to >= 0 || step.receive_from >= 0) sized.plan.steps = {step};
   } else if (collective.kind == Collective::kReduceScatter) {
-    plan = RingReduceScatter(rank, world);
+    sized.plan = RingReduceScatter(rank, world);
   } else {
-    plan = RingAllGather(rank, world);
+    sized.plan = RingAllGather(rank, world);
   }
-  return plans_.emplace(name, std::move(plan)).first->second;
+  return plans_.emplace(name, std::move(sized)).first->second;
 }
 
 void CollectiveRunner::Run(const Collective& collective, const std::string& operation) {
-  executor_.Run(PlanFor(collective), collective, operation);
+  const SizedPlan& sized = PlanFor(collective);
+  executor_.Run(sized.plan, sized.largest, collective, operation);
 }
 
 }  // namespace gf

@@ -22,12 +22,17 @@ class CollectiveRunner {
   void Run(const Collective& collective, const std::string& operation);
 
  private:
-  const Plan& PlanFor(const Collective& collective);
+  struct SizedPlan {
+    Plan plan;
+    int largest = 1;  // parts in the largest message of any rank
+  };
+
+  const SizedPlan& PlanFor(const Collective& collective);
 
   Transport* const transport_;
   Topology topology_;
   Executor executor_;
-  std::map<std::string, Plan> plans_;
+  std::map<std::string, SizedPlan> plans_;
 };
 
 // The topology of ranks on these hosts (host names by rank).

@@ -7,10 +7,13 @@
 namespace gf {
 namespace {
 
-// How many segments are under way at once, and the bytes of one part of a segment: as large as
-// leaves a whole window of them.
-constexpr int kWindow = 8;
-constexpr int64_t kSmallestMessage = int64_t{64} << 10, kLargestMessage = int64_t{1} << 20;
+// Note [Small messages]
+// How many segments are under way at once, and the bytes of a segment's largest message: as many as
+// leave a whole window of segments. The largest stay below the 64 KiB that Open MPI sends over TCP
+// without asking the receiver first: on a 1 Gbit/s link with 100 us of latency a ring of 60 KiB
+// messages reaches 115 MB/s, one of 64 KiB messages 75, one of 1 MiB messages 100.
+constexpr int kWindow = 16;
+constexpr int64_t kSmallestMessage = int64_t{8} << 10, kLargestMessage = int64_t{60} << 10;
 // Tags: the number of the run above, the number of the segment below.
 constexpr int64_t kSegmentTags = 1 << 18, kRunTags = Transport::kTags / kSegmentTags;
 
@@ -35,18 +38,22 @@ Executor::Slice Executor::Locate(const Segment& segment, const PartRange& range)
   return {begin + from, PartBegin(count, segment.index + 1, segment_count_) - from};
 }
 
-void Executor::Run(const Plan& plan, const Collective& collective, const std::string& operation) {
+void Executor::Run(const Plan& plan, int largest, const Collective& collective,
+                   const std::string& operation) {
   const int64_t run = runs_++ % kRunTags;
-  if (plan.steps.empty() || collective.count == 0) return;
+  if (collective.count == 0) return;
+  // Transports count operations to tell who is elsewhere: a rank without a part counts, too.
+  if (plan.steps.empty()) return transport_->Drive([] { return Progress::kDone; }, operation, 0);
   plan_ = &plan;
   collective_ = collective;
   wire_ = &WireFor(collective.dtype, collective.wire);
   direct_ = collective.dtype == collective.wire;
   own_size_ = SizeOf(collective.dtype);
   wire_size_ = SizeOf(collective.wire);
-  const int64_t part_bytes = collective.count / plan.parts * static_cast<int64_t>(wire_size_);
-  const int64_t message = std::clamp(part_bytes / kWindow, kSmallestMessage, kLargestMessage);
-  segment_count_ = std::clamp<int64_t>(part_bytes / message, 1, kSegmentTags);
+  const int64_t message_bytes =
+      collective.count * largest / plan.parts * static_cast<int64_t>(wire_size_);
+  const int64_t message = std::clamp(message_bytes / kWindow, kSmallestMessage, kLargestMessage);
+  segment_count_ = std::clamp<int64_t>((message_bytes + message - 1) / message, 1, kSegmentTags);
 
   int64_t next = 0;
   segments_.clear();
@@ -78,7 +85,7 @@ void Executor::Run(const Plan& plan, const Collective& collective, const std::st
         }
         return progress;
       },
-      operation);
+      operation, collective.count * static_cast<int64_t>(wire_size_));
 }
 
 void Executor::Begin(Segment* segment) {

@@ -25,8 +25,10 @@ class Executor {
  public:
   explicit Executor(Transport* transport) : transport_(transport) {}
 
-  // This rank's part of the collective. Throws CommError, names `operation`.
-  void Run(const Plan& plan, const Collective& collective, const std::string& operation);
+  // This rank's part of the collective. `largest`: parts in the largest message of any rank's plan.
+  // Throws CommError, names `operation`.
+  void Run(const Plan& plan, int largest, const Collective& collective,
+           const std::string& operation);
 
  private:
   // A segment on its way through the plan.

@@ -120,7 +120,8 @@ class LocalTransport : public Transport {
     return true;
   }
 
-  void Drive(const std::function<Progress()>& advance, const std::string& operation) override {
+  void Drive(const std::function<Progress()>& advance, const std::string& operation,
+             int64_t) override {
     using Clock = std::chrono::steady_clock;
     {
       std::lock_guard<std::mutex> lock(inbox_.mutex);

@@ -21,8 +21,9 @@ class MpiTransport : public Transport {
   int64_t Send(int to, const void* data, size_t bytes, int tag) override;
   int64_t Receive(int from, void* data, size_t bytes, int tag) override;
   bool Done(int64_t message) override;
-  void Drive(const std::function<Progress()>& advance, const std::string& operation) override {
-    waiter_->Drive(advance, operation);
+  void Drive(const std::function<Progress()>& advance, const std::string& operation,
+             int64_t bytes) override {
+    waiter_->Drive(advance, operation, bytes);
   }
 
  private:

@@ -29,8 +29,11 @@ class Transport {
   virtual bool Done(int64_t message) = 0;
 
   // Calls `advance` until it says kDone. Throws CommError after timeout_s in which it said
-  // nothing but kNone; the message names `operation` and who is missing.
-  virtual void Drive(const std::function<Progress()>& advance, const std::string& operation) = 0;
+  // nothing but kNone; the message names `operation` and who is missing. `bytes`: how many this
+  // rank exchanges in all; a thread that waits for few watches closely, one that waits for many
+  // leaves the processor to others.
+  virtual void Drive(const std::function<Progress()>& advance, const std::string& operation,
+                     int64_t bytes) = 0;
 };
 
 }  // namespace gf

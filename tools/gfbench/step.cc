@@ -19,16 +19,12 @@
 #include "tools/gfbench/common_flags.h"
 #include "tools/gfbench/family.h"
 #include "tools/gfbench/measure.h"
+#include "tools/gfbench/net_flags.h"
 #include "tools/gfbench/process.h"
 #include "tools/gfbench/synthetic.h"
 
-DEFINE_string(net, "", "the network, a prototxt file");
-DEFINE_string(input, "", "C x H x W of the images where the net does not say, e.g. 3x32x32");
-DEFINE_int32(batch, 64, "images per step");
-DEFINE_string(compute, "FP32", "FP32 or BF16");
 DEFINE_bool(layers, false, "also print each layer's times");
 DEFINE_bool(forward_only, false, "time the evaluation net instead of training steps");
-DEFINE_bool(recompute, false, "recompute batch norms in backward to save memory");
 
 namespace gf {
 namespace {
@@ -47,22 +43,6 @@ constexpr char kUsage[] =
 
 double Now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
-
-NetOptions OptionsOfFlags() {
-  if (FLAGS_net.empty()) ThrowUserError("--net is missing\n", kUsage);
-  CheckCommonFlags();
-  if (FLAGS_batch < 1) ThrowUserError("--batch must be at least 1");
-  if (FLAGS_compute != "FP32" && FLAGS_compute != "BF16") {
-    ThrowUserError("--compute=", FLAGS_compute, ": expected FP32 or BF16");
-  }
-  NetOptions options;
-  options.phase = FLAGS_forward_only ? TEST : TRAIN;
-  options.compute = FLAGS_compute == "BF16" ? DType::kBF16 : DType::kFP32;
-  options.batch_size = FLAGS_batch;
-  options.recompute = FLAGS_recompute;
-  options.image_shape = ParseImageShape(FLAGS_input);
-  return options;
 }
 
 // A net that trains (or evaluates) one and the same batch again and again.
@@ -162,11 +142,13 @@ class StepFamily : public Family {
   int Run(int argc, char** argv) override {
     FlagSpec spec;
     spec.file = __FILE__;
-    spec.more_files = {kCommonFlagsFile};
+    spec.more_files = {kCommonFlagsFile, kNetFlagsFile};
     spec.usage = kUsage;
     const int parsed = ParseFlags(argc, argv, spec);
     if (parsed >= 0) return parsed;
-    const NetOptions options = OptionsOfFlags();
+    NetOptions options = NetOptionsOfFlags(kUsage);
+    CheckCommonFlags();
+    if (FLAGS_forward_only) options.phase = TEST;
     const auto device = DeviceRegistry::Get().Create("device", "cpu", FLAGS_threads);
     Net net(ReadNet(FLAGS_net), options, device.get());
     net.InitParameters();

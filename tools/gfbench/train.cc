@@ -1,0 +1,194 @@
+// gfbench train: training steps of all ranks with their exchange of gradients, without data.
+
+#include <gflags/gflags.h>
+#include <google/protobuf/text_format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <fstream>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "comm/gradient_flow.h"
+#include "core/config.h"
+#include "core/device.h"
+#include "core/error.h"
+#include "core/telemetry.h"
+#include "models/net.h"
+#include "solvers/solver.h"
+#include "tools/flags.h"
+#include "tools/gfbench/common_flags.h"
+#include "tools/gfbench/family.h"
+#include "tools/gfbench/net_flags.h"
+#include "tools/gfbench/synthetic.h"
+#include "tools/rank_main.h"
+
+DEFINE_string(comm, "", "the job's comm { } message, e.g. 'mode: LAZY wire_type: BF16'");
+DEFINE_bool(exchange, true, "exchange gradients; without, the same step with nothing to wait for");
+
+namespace gf {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr char kUsage[] =
+    "mpirun -n N gfbench train --net=FILE [--batch=64] [--compute=FP32|BF16] [--threads=1]\n"
+    "        [--comm='mode: LAZY wire_type: BF16'] [--noexchange] [--steps=10] [--warmup=2]\n"
+    "        [--json=FILE]\n"
+    "\n"
+    "Times training steps of all ranks on synthetic images: forward, backward, exchange, update.\n"
+    "Steps begin together; the slowest rank's time counts, and the median is printed. exposed is\n"
+    "what the step waited for the exchange, transfer what the exchange itself took.\n";
+
+double Seconds(Clock::duration duration) { return std::chrono::duration<double>(duration).count(); }
+
+double Median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return values[values.size() / 2];
+}
+
+// Times of a step, agreed by all ranks: the largest.
+struct StepTimes {
+  double step, forward, backward, finish, exposed, transfer, bytes;
+};
+
+class Trainer {
+ public:
+  Trainer(Communicator* comm, const CommConfig& config, int threads)
+      : comm_(comm),
+        device_(DeviceRegistry::Get().Create("device", "cpu", threads)),
+        net_(ReadNet(FLAGS_net), NetOptionsOfFlags(kUsage), device_.get()),
+        batch_(SyntheticBatch(net_)) {
+    net_.InitParameters();
+    SolverConfig solver;
+    solver.set_base_lr(0.001f);
+    solver.set_weight_decay(5e-4f);
+    ParameterStore* const store = net_.parameters().get();
+    solver_ = SolverRegistry::Get().Create("solver", "SGD", solver, store);
+    GradientFlowOptions options;
+    options.config = config;
+    options.total_steps = 1000000;
+    options.config.mutable_sparse()->set_warmup_fraction(0);
+    options.momentum = solver.momentum();
+    options.device = device_.get();
+    if (FLAGS_exchange) {
+      flow_ = NewGradientFlow(store->layout(), store->gradient(), comm, options);
+    }
+  }
+
+  StepTimes Step() {
+    comm_->Barrier("step");
+    const auto start = Clock::now();
+    if (flow_) flow_->BeginStep(step_);
+    net_.Forward(batch_, step_++);
+    const auto forward = Clock::now();
+    net_.Backward(1, [&](const std::vector<int>& entries) {
+      if (flow_) flow_->GradientsReady(entries);
+    });
+    const auto backward = Clock::now();
+    const auto update = [&](const ElementRange& range) {
+      solver_->Update(range.begin, range.end, 0.001, 1.0 / comm_->size());
+    };
+    if (flow_) {
+      flow_->Finish(update);
+    } else {
+      update({0, net_.parameters()->layout().count()});
+    }
+    net_.parameters()->BumpVersion();
+    const auto end = Clock::now();
+    const CommStats stats = flow_ ? flow_->stats() : CommStats();
+    double values[] = {Seconds(end - start),
+                       Seconds(forward - start),
+                       Seconds(backward - forward),
+                       Seconds(end - backward),
+                       stats.exposed_s,
+                       stats.transfer_s,
+                       static_cast<double>(stats.wire_bytes)};
+    comm_->AllReduce(values, 7, ReduceOp::kMax, "times");
+    return {values[0], values[1], values[2], values[3], values[4], values[5], values[6]};
+  }
+
+  std::string Describe() const { return flow_ ? flow_->Describe() : "nothing is exchanged"; }
+  const Net& net() const { return net_; }
+
+ private:
+  Communicator* const comm_;
+  const std::unique_ptr<Device> device_;
+  Net net_;
+  const Batch batch_;
+  std::unique_ptr<Solver> solver_;
+  std::unique_ptr<GradientFlow> flow_;
+  int64_t step_ = 0;
+};
+
+int Body(const CommConfig& config, Communicator* comm) {
+  // As torchrun and DDP do: without a number, one thread per rank.
+  Trainer trainer(comm, config, FLAGS_threads > 0 ? FLAGS_threads : 1);
+  for (int i = 0; i < FLAGS_warmup; ++i) trainer.Step();
+  std::vector<StepTimes> steps;
+  for (int i = 0; i < FLAGS_steps; ++i) steps.push_back(trainer.Step());
+  if (comm->rank() != 0) return 0;
+  const auto median = [&](double StepTimes::*member) {
+    std::vector<double> values;
+    for (const StepTimes& step : steps) values.push_back(step.*member);
+    return Median(values);
+  };
+  const double step = median(&StepTimes::step), transfer = median(&StepTimes::transfer);
+  const double bytes = median(&StepTimes::bytes), world = comm->size();
+  const double busbw = transfer > 0 ? bytes / transfer * 2 * (world - 1) / world : 0;
+  std::printf("%s, %d ranks, batch %d, %s, %s, %s\n", trainer.net().name().c_str(), comm->size(),
+              FLAGS_batch, FLAGS_compute.c_str(), CommConfig::Mode_Name(config.mode()).c_str(),
+              trainer.Describe().c_str());
+  std::printf("step %.1f ms (median of %d): forward %.1f, backward %.1f, rest %.1f\n", step * 1e3,
+              FLAGS_steps, median(&StepTimes::forward) * 1e3, median(&StepTimes::backward) * 1e3,
+              median(&StepTimes::finish) * 1e3);
+  std::printf("exchange: exposed %.1f ms, transfer %.1f ms, %.1f MB, busbw %.1f MB/s\n",
+              median(&StepTimes::exposed) * 1e3, transfer * 1e3, bytes / 1e6, busbw / 1e6);
+  std::printf("%.2f images/s\n", FLAGS_batch * world / step);
+  if (!FLAGS_json.empty()) {
+    const nlohmann::ordered_json result = {{"net", trainer.net().name()},
+                                           {"ranks", comm->size()},
+                                           {"batch", FLAGS_batch},
+                                           {"compute", FLAGS_compute},
+                                           {"comm", config.ShortDebugString()},
+                                           {"step_ms", step * 1e3},
+                                           {"forward_ms", median(&StepTimes::forward) * 1e3},
+                                           {"backward_ms", median(&StepTimes::backward) * 1e3},
+                                           {"exposed_ms", median(&StepTimes::exposed) * 1e3},
+                                           {"transfer_ms", transfer * 1e3},
+                                           {"wire_bytes", bytes},
+                                           {"busbw", busbw},
+                                           {"images_per_s", FLAGS_batch * world / step}};
+    std::ofstream out(FLAGS_json);
+    out << result.dump(1) << "\n";
+    if (!out.flush()) ThrowUserError("cannot write ", FLAGS_json);
+  }
+  return 0;
+}
+
+class TrainFamily : public Family {
+ public:
+  int Run(int argc, char** argv) override {
+    FlagSpec spec;
+    spec.file = __FILE__;
+    spec.more_files = {kCommonFlagsFile, kNetFlagsFile};
+    spec.usage = kUsage;
+    const int parsed = ParseFlags(argc, argv, spec);
+    if (parsed >= 0) return parsed;
+    CheckCommonFlags();
+    CommConfig config;
+    if (!google::protobuf::TextFormat::ParseFromString(FLAGS_comm, &config)) {
+      ThrowUserError("--comm='", FLAGS_comm, "': not a comm message, e.g. 'mode: LAZY'");
+    }
+    return RunOnRanks(&argc, &argv, config.timeout_s(),
+                      [&](Communicator* comm) { return Body(config, comm); });
+  }
+};
+
+GF_REGISTER_FAMILY("train", TrainFamily);
+
+}  // namespace
+}  // namespace gf
