@@ -14,8 +14,9 @@ namespace gf {
 // only by the thread that waits for the communication thread, and is not named. Every other name
 // is a plan's (AlgorithmRegistry).
 
-// A sum over all ranks of equally long vectors in host memory, in place. All ranks get the same
-// bits. Additions are made in FP32; what travels between ranks is rounded to the wire type.
+// What all ranks do together with equally long vectors in host memory, in place; mostly a sum over
+// all ranks, of which all get the same bits. Additions are made in FP32; what travels between
+// ranks is rounded to the wire type.
 struct Collective {
   enum Kind {
     kAllReduce,
@@ -24,6 +25,8 @@ struct Collective {
     // holds the final part r, afterwards all.
     kReduceScatter,
     kAllGather,
+    // The vector of rank `from` replaces that of rank `to`; the others' are left alone.
+    kTransfer,
   };
 
   Kind kind = kAllReduce;
@@ -34,7 +37,22 @@ struct Collective {
   std::string algorithm;       // see Note [Algorithms by name]
   // Keeps the memory until the end; may be null for a collective that the caller waits for.
   std::shared_ptr<void> owner = nullptr;
+  int from = 0, to = 0;  // ranks of a kTransfer, not the same
 };
+
+// "allreduce"
+inline const char* NameOf(Collective::Kind kind) {
+  switch (kind) {
+    case Collective::kReduceScatter:
+      return "reduce-scatter";
+    case Collective::kAllGather:
+      return "allgather";
+    case Collective::kTransfer:
+      return "transfer";
+    default:
+      return "allreduce";
+  }
+}
 
 // First element of part p of `parts` of a vector.
 inline int64_t PartBegin(int64_t count, int p, int parts) { return count * p / parts; }

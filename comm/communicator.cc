@@ -37,13 +37,26 @@ void Communicator::AllReduceSum(void* data, int64_t count, DType dtype, const st
   Run({Collective::kAllReduce, data, count, dtype, dtype, "native"}, label);
 }
 
+void Communicator::Transfer(int from, int to, float* data, int64_t count,
+                            const std::string& label) {
+  CHECK_NE(from, to) << label;
+  Collective collective;
+  collective.kind = Collective::kTransfer;
+  collective.data = data;
+  collective.count = count;
+  collective.from = from;
+  collective.to = to;
+  Run(collective, label);
+}
+
 std::unique_ptr<Communicator> NewCommunicator(int* argc, char*** argv, double timeout_s) {
   const char* const ranks = std::getenv("OMPI_COMM_WORLD_SIZE");
   const bool launched =
       ranks != nullptr || std::getenv("PMIX_RANK") != nullptr || std::getenv("PMI_SIZE") != nullptr;
   const bool alone = ranks != nullptr && std::string(ranks) == "1";
   if (!launched || alone) return NewSingleCommunicator();
-  return NewThreadedCommunicator([=] { return NewMpiCommunicator(argc, argv, timeout_s); });
+  return NewThreadedCommunicator([=] { return NewMpiCommunicator(argc, argv, timeout_s); },
+                                 timeout_s);
 }
 
 std::string HostName() {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -8,8 +9,15 @@
 #include "comm/collective.h"
 #include "comm/pending.h"
 #include "core/dtype.h"
+#include "core/error.h"
 
 namespace gf {
+
+// Another rank has ended the job and has said so.
+class EndedByOther : public CommError {
+ public:
+  using CommError::CommError;
+};
 
 enum class ReduceOp { kSum, kMin, kMax };
 
@@ -42,6 +50,10 @@ class Communicator {
   // algorithm. BF16 is rounded after each hop between ranks.
   void AllReduceSum(void* data, int64_t count, DType dtype, const std::string& label);
 
+  // Rank `to` gets the `count` values of rank `from`, another one; for the others `data` may be
+  // null.
+  void Transfer(int from, int to, float* data, int64_t count, const std::string& label);
+
   // For counters and times: element by element, in place.
   virtual void AllReduce(double* values, int64_t count, ReduceOp op, const std::string& label) = 0;
   virtual void AllReduce(int64_t* values, int64_t count, ReduceOp op, const std::string& label) = 0;
@@ -65,6 +77,24 @@ class Communicator {
   // Ends the collective under way on this rank, if any, with a CommError; from any thread. Only the
   // end of the process can follow.
   virtual void Cancel() {}
+
+  // For a job, right after its start. When it ends badly, this rank's last collectives are written
+  // to FlightRecorderPath(prefix, rank) (empty: nowhere) and messages say so; and after a CommError
+  // the process ends within seconds, whatever its other threads do.
+  virtual void Guard(const std::string& flight_recorder) {}
+
+  // asked_to_end() tells, from any thread and to the end of the process, whether a signal has asked
+  // for it. mpirun sends SIGTERM to the others when a rank dies, a second before it kills them: a
+  // rank that does not answer then is reported, and the flight recorder written. If all answer,
+  // nothing happens.
+  virtual void WatchSignals(std::function<bool()> asked_to_end) {}
+  // Who gets such reports.
+  virtual void ReportTo(std::function<void(const std::string&)> report) {}
+
+  // An error of this rank alone ends the job: tells the other ranks why, so that each ends with a
+  // message, and writes the flight recorder. Takes a second at most; Abort must follow. Returns
+  // what to add to this rank's message.
+  virtual std::string TellEnd(const std::string& reason) { return ""; }
 
   // Waits for a collective that was started here; rethrows what ended it. A communication thread
   // that does not come back from MPI is a CommError, too.

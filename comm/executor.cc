@@ -25,13 +25,12 @@ char* Executor::At(int64_t element) const {
 
 Executor::Slice Executor::Locate(const Segment& segment, const PartRange& range) const {
   const int64_t total = collective_.count;
-  if (collective_.kind == Collective::kAllReduce) {
+  if (!by_part_) {
     const int64_t begin = PartBegin(total, segment.index, segment_count_);
     const int64_t count = PartBegin(total, segment.index + 1, segment_count_) - begin;
     const int64_t from = PartBegin(count, range.begin, plan_->parts);
     return {begin + from, PartBegin(count, range.end, plan_->parts) - from};
   }
-  CHECK_EQ(range.end, range.begin + 1);
   const int64_t begin = PartBegin(total, range.begin, plan_->parts);
   const int64_t count = PartBegin(total, range.end, plan_->parts) - begin;
   const int64_t from = PartBegin(count, segment.index, segment_count_);
@@ -50,6 +49,7 @@ void Executor::Run(const Plan& plan, int largest, const Collective& collective,
   direct_ = collective.dtype == collective.wire;
   own_size_ = SizeOf(collective.dtype);
   wire_size_ = SizeOf(collective.wire);
+  by_part_ = largest == 1 && plan.parts == transport_->size();
   const int64_t message_bytes =
       collective.count * largest / plan.parts * static_cast<int64_t>(wire_size_);
   const int64_t message = std::clamp(message_bytes / kWindow, kSmallestMessage, kLargestMessage);
@@ -86,6 +86,15 @@ void Executor::Run(const Plan& plan, int largest, const Collective& collective,
         return progress;
       },
       operation, collective.count * static_cast<int64_t>(wire_size_));
+  if (collective.kind == Collective::kReduceScatter && !direct_) RoundOwnPart();
+}
+
+void Executor::RoundOwnPart() {
+  const int rank = transport_->rank(), world = transport_->size();
+  const int64_t begin = PartBegin(collective_.count, rank, world);
+  const int64_t count = PartBegin(collective_.count, rank + 1, world) - begin;
+  std::vector<char> wire(count * wire_size_);
+  wire_->encode(At(begin), wire.data(), count);
 }
 
 void Executor::Begin(Segment* segment) {

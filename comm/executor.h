@@ -18,9 +18,10 @@ namespace gf {
 // The vector is cut into segments, and the whole plan is run on each, several at a time: while one
 // segment's sum is made or its message waits for a peer, others' messages keep the links busy.
 // A message carries one part (or a few) of one segment. Segments have tags of their own, because
-// ranks may get ahead with different ones. In an allreduce a segment is a contiguous piece of the
-// vector, which is cut into the plan's parts. In the halves of a ring allreduce, whose parts are
-// those of the whole vector, it is a piece of each part.
+// ranks may get ahead with different ones. A segment is a contiguous piece of the vector, which is
+// cut into the plan's parts; but where there is a part per rank and each message is one part (the
+// ring and its halves), the vector is cut into parts first, and a segment is a piece of each. So
+// a reduce-scatter leaves each rank a contiguous part, and a ring allreduce adds in the same order.
 class Executor {
  public:
   explicit Executor(Transport* transport) : transport_(transport) {}
@@ -50,6 +51,8 @@ class Executor {
   void Begin(Segment* segment);
   Progress Advance(Segment* segment);
   char* At(int64_t element) const;
+  // After a reduce-scatter: as if it had travelled.
+  void RoundOwnPart();
 
   Transport* const transport_;
   int64_t runs_ = 0;
@@ -58,7 +61,8 @@ class Executor {
   const Plan* plan_ = nullptr;
   Collective collective_;
   const WireFunctions* wire_ = nullptr;
-  bool direct_ = false;  // own and wire type are equal: messages out lie in the vector
+  bool by_part_ = false;  // see Note [Segments]
+  bool direct_ = false;   // own and wire type are equal: messages out lie in the vector
   size_t own_size_ = 0, wire_size_ = 0;
   int64_t segment_count_ = 1;
   std::vector<Segment> segments_;

@@ -80,9 +80,11 @@ std::string GradientFlow::NameOf(int first_entry, int last_entry) const {
 }
 
 GradientFlow::Flight GradientFlow::Launch(const Tensor& memory, const ElementRange& range,
-                                          DType wire, const std::string& name) {
+                                          DType wire, const std::string& name,
+                                          Collective::Kind kind) {
   const DType dtype = memory.desc.dtype;
   Collective collective;
+  collective.kind = kind;
   collective.data = memory.as<char>() + range.begin * SizeOf(dtype);
   collective.count = range.end - range.begin;
   collective.dtype = dtype;
@@ -114,7 +116,8 @@ void GradientFlow::Await(const Flight& flight) {
 std::unique_ptr<GradientFlow> NewGradientFlow(const PoolLayout& layout, const Tensor& gradients,
                                               Communicator* comm,
                                               const GradientFlowOptions& options) {
-  const std::string mode = CommConfig::Mode_Name(options.config.mode());
+  const bool sharded = options.config.sharded_update() && comm->size() > 1;
+  const std::string mode = sharded ? "sharded" : CommConfig::Mode_Name(options.config.mode());
   return GradientFlowRegistry::Get().Create("comm.mode", mode, layout, gradients, comm, options);
 }
 

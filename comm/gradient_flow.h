@@ -41,6 +41,10 @@ struct GradientFlowOptions {
   float momentum = 0;
   // Where residuals lie; needed by SPARSE.
   Device* device = nullptr;
+  // For comm.sharded_update: the FP32 master weights, and what is called once they are new in every
+  // part (the ranges that a rank updates itself are not all of them).
+  Tensor master;
+  std::function<void()> weights_changed;
   // May be null.
   Timeline* timeline = nullptr;
 };
@@ -64,7 +68,8 @@ class GradientFlow {
   // After backward. Calls reduced(range) once the pool holds the sum over all ranks in that
   // range of elements, while later ranges may still travel. Ranges come in the pool's order and
   // do not overlap. Dense modes cover every entry, each by one range as a whole; SPARSE covers
-  // the important chunks: what it leaves out must not be updated in this step. Throws CommError.
+  // the important chunks, and a sharded update this rank's parts: what they leave out must not be
+  // updated here in this step. Throws CommError.
   void Finish(const Reduced& reduced);
 
   // The buckets of a (dense) step.
@@ -79,6 +84,10 @@ class GradientFlow {
   // offsets (no data: there are none), and the chunks that are important in the next step.
   virtual Tensor residual() const { return {}; }
   virtual std::vector<int64_t> important_chunks() const { return {}; }
+  // Makes a pool of the solver's state the same on all ranks, where each has kept up only its part
+  // (a sharded update); collective.
+  virtual void Complete(const Tensor& pool) {}
+
   // After residual() was filled.
   virtual void Restore(const std::vector<int64_t>& important_chunks) {}
 
@@ -103,7 +112,7 @@ class GradientFlow {
 
   // Starts the sum of `count` elements at `data` over the ranks.
   Flight Launch(const Tensor& memory, const ElementRange& range, DType wire,
-                const std::string& name);
+                const std::string& name, Collective::Kind kind = Collective::kAllReduce);
   // Waits for it and accounts for it.
   void Await(const Flight& flight);
 

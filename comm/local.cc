@@ -105,7 +105,7 @@ class LocalCommunicator : public Communicator {
     if (!own || c.kind != Collective::kAllReduce || c.wire != c.dtype) {
       Collective plan = c;
       if (own) plan.algorithm = "ring";
-      return runner_.Run(plan, StrCat("allreduce of ", label));
+      return runner_.Run(plan, StrCat(NameOf(c.kind), " of ", label));
     }
     CHECK(c.dtype == DType::kFP32 || c.dtype == DType::kBF16) << Name(c.dtype);
     if (c.dtype == DType::kFP32) {

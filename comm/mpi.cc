@@ -46,9 +46,19 @@ class MpiCommunicator : public Communicator {
   std::vector<std::string> AllGather(const std::string& mine, const std::string& label) override;
   void Broadcast(std::string* bytes, int root, const std::string& label) override;
   void Barrier(const std::string& label) override;
-  void SetActivity(const std::string& activity) override { activity_ = activity; }
-  void Serve() override { waiter_->Serve(activity_); }
+  void SetActivity(const std::string& activity) override { waiter_->SetActivity(activity); }
+  void Serve() override { waiter_->Serve(); }
   void Cancel() override { waiter_->Cancel(); }
+  void WatchSignals(std::function<bool()> asked_to_end) override {
+    waiter_->WatchSignals(std::move(asked_to_end));
+  }
+  void ReportTo(std::function<void(const std::string&)> report) override {
+    waiter_->ReportTo(std::move(report));
+  }
+  std::string TellEnd(const std::string& reason) override {
+    waiter_->TellEnd(reason);
+    return "";
+  }
   int64_t heartbeat() const override { return waiter_->heartbeat(); }
   void Finalize() override;
   [[noreturn]] void Abort(int exit_code) override;
@@ -63,7 +73,6 @@ class MpiCommunicator : public Communicator {
   std::unique_ptr<MpiTransport> transport_;
   std::unique_ptr<CollectiveRunner> runner_;
   std::vector<char> wire_buffer_;
-  std::string activity_;
   bool finalized_ = false;
 };
 
@@ -125,7 +134,7 @@ void MpiCommunicator::Reduce(void* data, int64_t count, MPI_Datatype type, size_
 void MpiCommunicator::Run(const Collective& c, const std::string& label) {
   const bool blocking = c.algorithm == "mpi";
   if ((c.algorithm != "native" && !blocking) || c.kind != Collective::kAllReduce) {
-    return runner_->Run(c, StrCat("allreduce of ", label));
+    return runner_->Run(c, StrCat(NameOf(c.kind), " of ", label));
   }
   CHECK(c.dtype == DType::kFP32 || c.dtype == DType::kBF16) << Name(c.dtype);
   if (c.wire == DType::kFP16) {

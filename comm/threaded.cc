@@ -2,10 +2,16 @@
 
 #include <sys/prctl.h>
 
+#include <atomic>
+#include <cerrno>
+#include <chrono>
+#include <cstdio>
 #include <cstdlib>
 #include <deque>
 #include <thread>
 
+#include "comm/flight_recorder.h"
+#include "comm/stopped_ranks.h"
 #include "core/error.h"
 
 namespace gf {
@@ -14,20 +20,56 @@ namespace {
 // How often the idle thread looks for questions of other ranks.
 constexpr auto kServeInterval = std::chrono::milliseconds(10);
 // Longer than the collective's own deadline by this, so that the better message wins.
-constexpr double kGrace_s = 5;
+constexpr double kGrace_s = 3;
+// A rank that another one's error ends leaves it this much time to end first, so that mpirun
+// returns that one's exit code.
+constexpr auto kHeadStart = std::chrono::milliseconds(300);
+// From a CommError to the end of the process if no other thread ends it.
+constexpr auto kLongestEnd = std::chrono::seconds(5);
+// TellEnd.
+constexpr auto kLongestFarewell = std::chrono::seconds(1);
 
+// Without a look at other threads, which may hang while they hold what exit() or stdout need.
+[[noreturn]] void EndProcess(const std::string& message, std::chrono::milliseconds pause = {}) {
+  std::fprintf(stderr, "%s: communication error: %s\n", program_invocation_short_name,
+               message.c_str());
+  std::this_thread::sleep_for(pause);
+  std::_Exit(3);
+}
+
+CollectiveInfo Info(const char* algorithm, int64_t bytes, const char* type) {
+  return {{}, algorithm, bytes, type, type};
+}
+
+// Note [How a job ends badly]
+// The first error ends everything on this rank. The communication thread writes the flight recorder
+// and tells the other ranks, which otherwise would learn of it from their own deadlines or from
+// mpirun's signals, which leave no time for a message. Ranks that are told write theirs and end at
+// once. The main thread of the rank with the error ends its process; if it does not within seconds
+// (a disk that hangs, say), the communication thread does.
 class ThreadedCommunicator : public Communicator {
  public:
-  explicit ThreadedCommunicator(const std::function<std::unique_ptr<Communicator>()>& make) {
+  ThreadedCommunicator(const std::function<std::unique_ptr<Communicator>()>& make,
+                       double start_timeout_s) {
     thread_ = std::thread([this] { Loop(); });
     try {
-      Do("start", [&](Communicator*) { inner_ = make(); });
+      const auto start = Post("start", [&](Communicator*) { inner_ = make(); });
+      if (!start->WaitFor(start_timeout_s + kGrace_s)) {
+        EndProcess(StrCat("rank ", LaunchedRank(), " (host ", HostName(), ") waited ",
+                          start_timeout_s + kGrace_s, " s in the start of MPI for other ranks",
+                          StoppedRanks(), " (comm.timeout_s: ", start_timeout_s, ")"));
+      }
     } catch (...) {
       Stop();
       throw;
     }
     SetRanks(inner_->rank(), inner_->hosts());
     SetTimeout(inner_->timeout_s());
+    inner_->ReportTo([this](const std::string& suspicion) {
+      const std::string text = suspicion + WriteFlightRecorder(suspicion);
+      std::fprintf(stderr, "%s: %s\n", program_invocation_short_name, text.c_str());
+      written_in_vain_ = true;
+    });
   }
 
   ~ThreadedCommunicator() override {
@@ -37,7 +79,7 @@ class ThreadedCommunicator : public Communicator {
       inner_->Cancel();
     } else {
       try {
-        Do("end", [this](Communicator*) { inner_.reset(); });
+        Await(Post("end", [this](Communicator*) { inner_.reset(); }).get());
       } catch (const std::exception&) {
       }
     }
@@ -49,40 +91,75 @@ class ThreadedCommunicator : public Communicator {
   }
 
   std::shared_ptr<Pending> Start(const Collective& collective, const std::string& label) override {
-    return Post(label, [collective, label](Communicator* inner) { inner->Run(collective, label); });
+    const bool sum = collective.kind == Collective::kAllReduce;
+    const std::string algorithm = sum ? collective.algorithm : NameOf(collective.kind);
+    const int64_t bytes = collective.count * static_cast<int64_t>(SizeOf(collective.dtype));
+    const CollectiveInfo info = {
+        {}, algorithm, bytes, Name(collective.dtype), Name(collective.wire)};
+    return Post(
+        label, [collective, label](Communicator* inner) { inner->Run(collective, label); }, &info);
   }
 
   void AllReduce(double* values, int64_t count, ReduceOp op, const std::string& label) override {
-    Do(label, [&](Communicator* inner) { inner->AllReduce(values, count, op, label); });
+    Do(
+        label, [&](Communicator* inner) { inner->AllReduce(values, count, op, label); },
+        Info("allreduce", count * 8, "FP64"));
   }
   void AllReduce(int64_t* values, int64_t count, ReduceOp op, const std::string& label) override {
-    Do(label, [&](Communicator* inner) { inner->AllReduce(values, count, op, label); });
+    Do(
+        label, [&](Communicator* inner) { inner->AllReduce(values, count, op, label); },
+        Info("allreduce", count * 8, "INT64"));
   }
   std::vector<std::string> AllGather(const std::string& mine, const std::string& label) override {
     std::vector<std::string> all;
-    Do(label, [&](Communicator* inner) { all = inner->AllGather(mine, label); });
+    Do(
+        label, [&](Communicator* inner) { all = inner->AllGather(mine, label); },
+        Info("allgather", static_cast<int64_t>(mine.size()), ""));
     return all;
   }
   void Broadcast(std::string* bytes, int root, const std::string& label) override {
-    Do(label, [&](Communicator* inner) { inner->Broadcast(bytes, root, label); });
+    Do(
+        label, [&](Communicator* inner) { inner->Broadcast(bytes, root, label); },
+        Info("broadcast", root == rank() ? static_cast<int64_t>(bytes->size()) : 0, ""));
   }
   void Barrier(const std::string& label) override {
-    Do(label, [&](Communicator* inner) { inner->Barrier(label); });
+    Do(
+        label, [&](Communicator* inner) { inner->Barrier(label); }, Info("barrier", 0, ""));
   }
   void Finalize() override {
-    Do("end of the job", [](Communicator* inner) { inner->Finalize(); });
+    Do(
+        "end of the job", [](Communicator* inner) { inner->Finalize(); }, Info("barrier", 0, ""));
+    if (written_in_vain_) std::remove(FlightRecorderPath(prefix_, rank()).c_str());
+  }
+
+  void Guard(const std::string& flight_recorder) override {
+    std::lock_guard<std::mutex> lock(mutex_);
+    prefix_ = flight_recorder;
+    guarded_ = true;
+  }
+
+  void WatchSignals(std::function<bool()> asked_to_end) override {
+    Await(Post("signals", [&](Communicator* inner) { inner->WatchSignals(asked_to_end); }).get());
+  }
+
+  std::string TellEnd(const std::string& reason) override {
+    std::unique_lock<std::mutex> lock(mutex_);
+    leaving_ = true;
+    reason_ = reason;
+    changed_.notify_all();
+    inner_->Cancel();
+    if (changed_.wait_for(lock, kLongestFarewell, [this] { return told_; })) return where_;
+    lock.unlock();
+    return WriteFlightRecorder(reason);
   }
 
   void Cancel() override { inner_->Cancel(); }
 
   void Await(Pending* pending) override {
-    int64_t before = -1;
+    int64_t before = inner_ ? inner_->heartbeat() : -1;
     while (!pending->WaitFor(timeout_s() + kGrace_s)) {
       const int64_t now = inner_ ? inner_->heartbeat() : -1;
-      if (now == before) {
-        throw CommError(StrCat(RankName(rank(), hosts()), ": the communication thread is stuck in ",
-                               pending->label(), " (comm.timeout_s: ", timeout_s(), ")"));
-      }
+      if (now == before) Stuck(pending->label());
       before = now;
     }
   }
@@ -102,16 +179,86 @@ class ThreadedCommunicator : public Communicator {
   struct Task {
     std::shared_ptr<Pending> pending;
     Body body;
+    int64_t sequence;  // the recorder's
   };
-  std::shared_ptr<Pending> Post(const std::string& label, Body body) {
+  // Recorded if there is an info, whose label is `label`.
+  std::shared_ptr<Pending> Post(const std::string& label, Body body,
+                                const CollectiveInfo* info = nullptr) {
     auto pending = std::make_shared<Pending>(label);
     std::lock_guard<std::mutex> lock(mutex_);
-    tasks_.push_back({pending, std::move(body)});
+    int64_t sequence = -1;
+    if (info != nullptr) {
+      CollectiveInfo labelled = *info;
+      labelled.label = label;
+      sequence = recorder_.Queue(labelled);
+    }
+    tasks_.push_back({pending, std::move(body), sequence});
     changed_.notify_all();
     return pending;
   }
 
-  void Do(const std::string& label, Body body) { Await(Post(label, std::move(body)).get()); }
+  void Do(const std::string& label, Body body, const CollectiveInfo& info) {
+    Await(Post(label, std::move(body), &info).get());
+  }
+
+  // Returns what messages say of it.
+  std::string WriteFlightRecorder(const std::string& reason) {
+    std::string prefix;
+    {
+      std::lock_guard<std::mutex> lock(mutex_);
+      prefix = prefix_;
+    }
+    if (prefix.empty()) return "";
+    const std::string path = FlightRecorderPath(prefix, inner_->rank());
+    const std::string& host = inner_->host();
+    return recorder_.Write(path, inner_->rank(), host, reason) ? StrCat("; see ", path) : "";
+  }
+
+  // The communication thread does not come back from MPI.
+  [[noreturn]] void Stuck(const std::string& label) {
+    std::string text = StrCat(RankName(rank(), hosts()), ": the communication thread is stuck in ",
+                              label, StoppedRanks(), " (comm.timeout_s: ", timeout_s(), ")");
+    text += WriteFlightRecorder(text);
+    if (guarded_) EndProcess(text);
+    throw CommError(text);
+  }
+
+  // On the communication thread, at its first error: see Note [How a job ends badly]. Returns what
+  // the other threads get.
+  std::exception_ptr Fail(const std::exception_ptr& error, int64_t sequence) {
+    std::string reason;
+    bool by_other = false;
+    try {
+      std::rethrow_exception(error);
+    } catch (const EndedByOther& e) {
+      reason = e.what();
+      by_other = true;
+    } catch (const CommError& e) {
+      reason = e.what();
+    } catch (const std::exception& e) {
+      recorder_.Fail(sequence, e.what());
+      return error;
+    }
+    recorder_.Fail(sequence, reason);
+    if (!inner_) return error;
+    {
+      std::lock_guard<std::mutex> lock(mutex_);
+      if (leaving_) reason = reason_;
+    }
+    if (!by_other) {
+      try {
+        inner_->TellEnd(reason);
+      } catch (const CommError&) {
+      }
+    }
+    const std::string where = WriteFlightRecorder(reason);
+    if (by_other && guarded_) EndProcess(reason + where, kHeadStart);
+    std::lock_guard<std::mutex> lock(mutex_);
+    where_ = where;
+    last_words_ = reason + where;
+    end_at_ = std::chrono::steady_clock::now() + kLongestEnd;
+    return std::make_exception_ptr(CommError(last_words_));
+  }
 
   void Loop() {
     prctl(PR_SET_NAME, "communication");
@@ -119,32 +266,57 @@ class ThreadedCommunicator : public Communicator {
     prctl(PR_SET_TIMERSLACK, 1000);
     std::exception_ptr error;
     std::unique_lock<std::mutex> lock(mutex_);
+    const auto fail = [&](int64_t sequence) {
+      const auto caught = std::current_exception();
+      lock.unlock();
+      error = Fail(caught, sequence);
+      lock.lock();
+    };
     for (;;) {
+      if (leaving_ && !told_) {
+        if (!error) {
+          try {
+            throw CommError(reason_);
+          } catch (...) {
+            fail(-1);
+          }
+        }
+        told_ = true;
+        changed_.notify_all();
+      }
+      if (guarded_ && !stop_ && !last_words_.empty() &&
+          std::chrono::steady_clock::now() > end_at_) {
+        EndProcess(last_words_);
+      }
       if (tasks_.empty()) {
         if (stop_) return;
         changed_.wait_for(lock, kServeInterval, [this] { return !tasks_.empty() || stop_; });
-        if (tasks_.empty() && !stop_ && inner_ && !error) {
-          const std::string activity = activity_;
-          lock.unlock();
-          try {
-            inner_->SetActivity(activity);
-            inner_->Serve();
-          } catch (...) {
-            error = std::current_exception();
-          }
+        if (!tasks_.empty() || stop_ || !inner_ || error) continue;
+        const std::string activity = activity_;
+        lock.unlock();
+        try {
+          inner_->SetActivity(activity);
+          inner_->Serve();
           lock.lock();
+        } catch (...) {
+          lock.lock();
+          fail(-1);
         }
         continue;
       }
       const Task task = std::move(tasks_.front());
       tasks_.pop_front();
+      const std::string activity = activity_;
       lock.unlock();
+      if (inner_) inner_->SetActivity(activity);
       task.pending->Begin();
       if (!error) {
+        recorder_.Start(task.sequence);
         try {
           task.body(inner_.get());
+          recorder_.End(task.sequence);
         } catch (...) {
-          error = std::current_exception();
+          error = Fail(std::current_exception(), task.sequence);
         }
       }
       task.pending->End(error);
@@ -166,6 +338,16 @@ class ThreadedCommunicator : public Communicator {
   std::deque<Task> tasks_;
   std::string activity_;
   bool stop_ = false;
+  FlightRecorder recorder_;
+  std::string prefix_;  // of the flight recorder's file
+  std::atomic<bool> guarded_{false};
+  std::atomic<bool> written_in_vain_{false};
+  // This rank ends the job: why, and whether the others have been told.
+  bool leaving_ = false, told_ = false;
+  std::string reason_;
+  // After an error.
+  std::string where_, last_words_;
+  std::chrono::steady_clock::time_point end_at_;
   std::unique_ptr<Communicator> inner_;
   std::thread thread_;
 };
@@ -173,8 +355,8 @@ class ThreadedCommunicator : public Communicator {
 }  // namespace
 
 std::unique_ptr<Communicator> NewThreadedCommunicator(
-    const std::function<std::unique_ptr<Communicator>()>& make) {
-  return std::make_unique<ThreadedCommunicator>(make);
+    const std::function<std::unique_ptr<Communicator>()>& make, double start_timeout_s) {
+  return std::make_unique<ThreadedCommunicator>(make, start_timeout_s);
 }
 
 }  // namespace gf

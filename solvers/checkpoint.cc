@@ -3,6 +3,7 @@
 #include <xxhash.h>
 
 #include <cmath>
+#include <cstdio>
 #include <nlohmann/json.hpp>
 
 #include "core/error.h"
@@ -13,6 +14,13 @@
 namespace gf {
 
 const char kWeightsFile[] = "weights.safetensors";
+const char kChunksFile[] = "chunks.safetensors";
+
+std::string ResidualFile(int rank) {
+  char name[40];
+  std::snprintf(name, sizeof(name), "residual-%05d.safetensors", rank);
+  return name;
+}
 
 namespace {
 
@@ -22,6 +30,7 @@ constexpr char kOptimizerFile[] = "optimizer.safetensors";
 constexpr char kStateFile[] = "state.json";
 constexpr int kFormat = 1;
 constexpr int64_t kMaxStateBytes = int64_t{4} << 20;
+constexpr int64_t kMaxRanks = 1 << 16;
 
 std::string Dump(const json& value) {
   return value.dump(1, ' ', false, json::error_handler_t::replace);
@@ -81,7 +90,8 @@ void CheckFinite(const ParameterStore& store) {
 }  // namespace
 
 void WriteCheckpointFiles(const std::string& folder, const TrainingState& state,
-                          const ParameterStore& store, const Solver& solver) {
+                          const ParameterStore& store, const Solver& solver,
+                          const ExtraFiles& extra) {
   CheckFinite(store);
   json root;
   root["format"] = kFormat;
@@ -94,10 +104,12 @@ void WriteCheckpointFiles(const std::string& folder, const TrainingState& state,
   root["solver"] = state.solver;
   root["net"] = state.net;
   root["config"] = state.config;
+  if (state.residual_ranks > 0) root["residual_ranks"] = state.residual_ranks;
   root["files"][kWeightsFile] =
       ToJson(WritePoolFile(folder + "/" + kWeightsFile, store, WeightTensors(store), state.step));
   root["files"][kOptimizerFile] = ToJson(
       WritePoolFile(folder + "/" + kOptimizerFile, store, OptimizerTensors(store, solver), -1));
+  for (const auto& file : extra) root["files"][file.first] = ToJson(file.second);
   // Names and texts that are not UTF-8 were replaced in the dump: hash what will be read.
   root = json::parse(Dump(root));
   root["xxh3"] = HashText(Dump(root));
@@ -124,9 +136,19 @@ TrainingState VerifyCheckpoint(const std::string& folder) {
     ThrowUserError(file, ": step ", state.step, " and position ", state.position,
                    " must not be negative");
   }
+  std::vector<std::string> names = {kWeightsFile, kOptimizerFile};
+  if (root.contains("residual_ranks")) {
+    const auto ranks = Get<int64_t>(root, "residual_ranks", file);
+    if (ranks < 1 || ranks > kMaxRanks) {
+      ThrowUserError(file, ": residual_ranks is ", ranks, ", expected 1 to ", kMaxRanks);
+    }
+    state.residual_ranks = static_cast<int>(ranks);
+    names.emplace_back(kChunksFile);
+    for (int rank = 0; rank < state.residual_ranks; ++rank) names.push_back(ResidualFile(rank));
+  }
   const json files = Get<json>(root, "files", file);
-  for (const char* name : {kWeightsFile, kOptimizerFile}) {
-    const json record = Get<json>(files, name, file);
+  for (const std::string& name : names) {
+    const json record = Get<json>(files, name.c_str(), file);
     const FileDigest digest = DigestFile(folder + "/" + name);
     const auto bytes = Get<uint64_t>(record, "bytes", file);
     if (digest.bytes != bytes) {

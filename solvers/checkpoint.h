@@ -2,14 +2,17 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "models/parameter_store.h"
+#include "solvers/file_io.h"
 #include "solvers/solver.h"
 
 namespace gf {
 
-// Where training stands, apart from the weights and the solver's pools. Random numbers are
-// functions of (seed, step, position), so nothing more is needed to continue.
+// Where training stands, apart from the pools. Random numbers are functions of (seed, step,
+// position), so nothing more is needed to continue.
 struct TrainingState {
   int64_t step = 0;      // updates done
   int64_t position = 0;  // global number of the next sample (Loader::Seek)
@@ -20,17 +23,27 @@ struct TrainingState {
   std::string solver;  // its registered name
   std::string net;     // the net's name
   std::string config;  // the resolved config as text
+  // Ranks whose residuals are in the checkpoint (solvers/residuals.h); 0 = there are none.
+  int residual_ranks = 0;
 };
 
 // A checkpoint is a folder:
 //   weights.safetensors    master weights and batch-norm statistics, plain order, FP32
 //   optimizer.safetensors  the solver's pools
 //   state.json             TrainingState, size and XXH3 of the other files, its own XXH3
+// and with state.residual_ranks > 0 (their contents: solvers/residuals.h)
+//   chunks.safetensors
+//   residual-00000.safetensors ...
 
-// Writes these files into an existing empty folder and syncs them. Throws UserError, also for
+// A file of a checkpoint besides weights, optimizer and state.
+using ExtraFiles = std::vector<std::pair<std::string, FileDigest>>;
+
+// Writes weights, optimizer and state into an existing folder and syncs them. `extra`: the files
+// that are there already, those that state.residual_ranks calls for. Throws UserError, also for
 // weights that are not finite.
 void WriteCheckpointFiles(const std::string& folder, const TrainingState& state,
-                          const ParameterStore& store, const Solver& solver);
+                          const ParameterStore& store, const Solver& solver,
+                          const ExtraFiles& extra = {});
 
 // Reads state.json and compares every file with it. Throws UserError that says what is
 // damaged.
@@ -41,9 +54,12 @@ TrainingState VerifyCheckpoint(const std::string& folder);
 TrainingState LoadCheckpoint(const std::string& folder, const std::string& solver_type,
                              ParameterStore* store, const Solver* solver);
 
-// Bytes of one checkpoint, nearly.
+// Bytes of one checkpoint without residuals, nearly.
 uint64_t CheckpointBytes(const ParameterStore& store, const Solver& solver);
 
 extern const char kWeightsFile[];
+extern const char kChunksFile[];
+// "residual-00003.safetensors"
+std::string ResidualFile(int rank);
 
 }  // namespace gf

@@ -108,28 +108,34 @@ void CheckpointFolder::Prepare(uint64_t checkpoint_bytes) {
   }
 }
 
-std::string CheckpointFolder::Write(const TrainingState& state, const ParameterStore& store,
-                                    const Solver& solver) {
-  const std::string name = NameOf(state.step), target = path_ + "/" + name;
-  const std::string temporary = StrCat(path_, "/", kTemporary, name, "-", getpid());
+void CheckpointFolder::Stage(int64_t step,
+                             const std::function<void(const std::string& folder)>& body) {
+  const std::string temporary = StrCat(path_, "/", kTemporary, NameOf(step), "-", getpid());
   try {
-    RemoveFolder(temporary);
     MakeFolders(temporary);
-    WriteCheckpointFiles(temporary, state, store, solver);
-    SyncFolder(temporary);
-    // A damaged checkpoint of this step that resuming passed over.
-    if (Exists(target)) Discard(name);
-    Rename(temporary, target);
-    SyncFolder(path_);
+    body(temporary);
   } catch (const UserError& e) {
     try {
       RemoveFolder(temporary);
     } catch (const UserError&) {
       // The first error says what is wrong.
     }
-    ThrowUserError("checkpoint of step ", state.step, " failed: ", e.what(),
+    ThrowUserError("checkpoint of step ", step, " failed: ", e.what(),
                    "; older checkpoints are untouched, continue with --resume");
   }
+}
+
+std::string CheckpointFolder::Write(const TrainingState& state, const ParameterStore& store,
+                                    const Solver& solver, const ExtraFiles& extra) {
+  const std::string name = NameOf(state.step), target = path_ + "/" + name;
+  Stage(state.step, [&](const std::string& temporary) {
+    WriteCheckpointFiles(temporary, state, store, solver, extra);
+    SyncFolder(temporary);
+    // A damaged checkpoint of this step that resuming passed over.
+    if (Exists(target)) Discard(name);
+    Rename(temporary, target);
+    SyncFolder(path_);
+  });
   Prune(state.step);
   return target;
 }

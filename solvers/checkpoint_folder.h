@@ -26,9 +26,14 @@ class CheckpointFolder {
   // How many seconds Prepare waits for another run to end.
   void SetPatience(double seconds) { patience_s_ = seconds; }
 
-  // Writes a checkpoint and returns its folder; then removes the oldest beyond `keep`.
-  // Throws UserError, with older checkpoints untouched and nothing left behind.
-  std::string Write(const TrainingState& state, const ParameterStore& store, const Solver& solver);
+  // Runs body(folder), which writes files of the checkpoint of this step into a hidden folder
+  // before Write. Throws UserError like Write.
+  void Stage(int64_t step, const std::function<void(const std::string& folder)>& body);
+
+  // Writes a checkpoint and returns its folder; then removes the oldest beyond `keep`. `extra`:
+  // what was staged. Throws UserError, with older checkpoints untouched and nothing left behind.
+  std::string Write(const TrainingState& state, const ParameterStore& store, const Solver& solver,
+                    const ExtraFiles& extra = {});
 
  private:
   void Prune(int64_t newest_step);

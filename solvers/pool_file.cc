@@ -3,7 +3,6 @@
 #include <set>
 
 #include "core/error.h"
-#include "solvers/safetensors.h"
 
 namespace gf {
 namespace {
@@ -25,9 +24,7 @@ std::string SomeNames(const std::vector<std::string>& names) {
   return text;
 }
 
-namespace {
-
-void CheckNames(const SafetensorsReader& file, const std::vector<PoolTensor>& tensors) {
+void CheckPoolFile(const SafetensorsReader& file, const std::vector<PoolTensor>& tensors) {
   std::vector<std::string> missing, unexpected, different;
   std::set<std::string> known;
   for (const PoolTensor& tensor : tensors) {
@@ -57,8 +54,6 @@ void CheckNames(const SafetensorsReader& file, const std::vector<PoolTensor>& te
   ThrowUserError(file.path(), ": these parameters do not fit the net: ", what,
                  ". Use the net that wrote the file, or a file of this net");
 }
-
-}  // namespace
 
 std::vector<PoolTensor> WeightTensors(const ParameterStore& store) {
   std::vector<PoolTensor> tensors;
@@ -106,7 +101,7 @@ FileDigest WritePoolFile(const std::string& path, const ParameterStore& store,
 void ReadPoolFile(const std::string& path, const std::vector<PoolTensor>& tensors,
                   ParameterStore* store) {
   const SafetensorsReader file(path);
-  CheckNames(file, tensors);
+  CheckPoolFile(file, tensors);
   for (const PoolTensor& tensor : tensors) {
     store->Import(file.ReadFloats(*file.Find(tensor.name)), *tensor.entry, tensor.pool);
   }

@@ -5,6 +5,7 @@
 
 #include "models/parameter_store.h"
 #include "solvers/file_io.h"
+#include "solvers/safetensors.h"
 #include "solvers/solver.h"
 
 namespace gf {
@@ -30,6 +31,9 @@ FileDigest WritePoolFile(const std::string& path, const ParameterStore& store,
 // names the parameters that are missing, unexpected or of another shape.
 void ReadPoolFile(const std::string& path, const std::vector<PoolTensor>& tensors,
                   ParameterStore* store);
+
+// Throws UserError that names the parameters that are missing, unexpected or of another shape.
+void CheckPoolFile(const SafetensorsReader& file, const std::vector<PoolTensor>& tensors);
 
 // The first few names, and how many there are more: for messages.
 std::string SomeNames(const std::vector<std::string>& names);

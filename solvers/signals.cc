@@ -45,7 +45,8 @@ SignalWatch::~SignalWatch() {
   watching = 0;
 }
 
-bool SignalWatch::stop_requested() const { return stop != 0; }
+bool SignalWatch::StopRequested() { return stop != 0; }
+bool SignalWatch::stop_requested() const { return StopRequested(); }
 bool SignalWatch::checkpoint_requested() const { return checkpoint != 0; }
 void SignalWatch::ClearCheckpointRequest() { checkpoint = 0; }
 

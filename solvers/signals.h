@@ -14,6 +14,8 @@ class SignalWatch {
   SignalWatch& operator=(const SignalWatch&) = delete;
 
   bool stop_requested() const;
+  // The same, without an object: also after its end.
+  static bool StopRequested();
   bool checkpoint_requested() const;
   // Once the checkpoint is written.
   void ClearCheckpointRequest();

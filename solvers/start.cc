@@ -15,6 +15,8 @@
 #include "solvers/checkpoint_folder.h"
 #include "solvers/config_table.h"
 #include "solvers/file_io.h"
+#include "solvers/pool_exchange.h"
+#include "solvers/residuals.h"
 #include "solvers/weights_file.h"
 
 namespace gf {
@@ -22,26 +24,22 @@ namespace {
 
 using Items = std::vector<std::pair<std::string, std::string>>;
 
-// Replaces a pool by rank 0's, in pieces that need little memory.
-void BroadcastPool(const Tensor& pool, Communicator* comm) {
-  constexpr size_t kPiece = size_t{32} << 20;
-  const size_t bytes = pool.desc.bytes();
-  for (size_t at = 0; at < bytes; at += kPiece) {
-    const size_t piece = std::min(kPiece, bytes - at);
-    std::string text;
-    if (comm->rank() == 0) text.assign(pool.as<char>() + at, piece);
-    comm->Broadcast(&text, 0, "weights of the start");
-    if (comm->rank() != 0) std::memcpy(pool.as<char>() + at, text.data(), piece);
-  }
-}
-
 void BroadcastState(TrainingState* state, Communicator* comm) {
-  int64_t numbers[2] = {state->step, state->position};
+  int64_t numbers[3] = {state->step, state->position, state->residual_ranks};
   std::string text(reinterpret_cast<const char*>(numbers), sizeof(numbers));
   comm->Broadcast(&text, 0, "state of the start");
   std::memcpy(numbers, text.data(), sizeof(numbers));
   state->step = numbers[0];
   state->position = numbers[1];
+  state->residual_ranks = static_cast<int>(numbers[2]);
+}
+
+// Weights and statistics become rank 0's.
+void BroadcastWeights(ParameterStore* store, Communicator* comm) {
+  BroadcastPool(store->master(), "weights of the start", comm);
+  BroadcastPool(store->states(), "weights of the start", comm);
+  store->SyncCompute();
+  store->BumpVersion();
 }
 
 // A difference is known to all ranks: one of them prints it.
@@ -73,7 +71,8 @@ void NoteChanges(const TrainingState& state, const JobConfig& config, int world,
   const Items was = ConfigTable(old_config), is = ConfigTable(config);
   for (const auto& row : is) {
     if (row.first.compare(0, 7, "solver.") != 0 && row.first.compare(0, 11, "train_data.") != 0 &&
-        row.first != "seed" && row.first != "compute_type") {
+        row.first.compare(0, 12, "comm.sparse.") != 0 && row.first != "comm.mode" &&
+        row.first != "comm.wire_type" && row.first != "seed" && row.first != "compute_type") {
       continue;
     }
     const auto it = std::find_if(was.begin(), was.end(),
@@ -131,11 +130,13 @@ void CheckSameNet(const Job& job, Communicator* comm) {
 }
 
 TrainingState LoadStart(const JobConfig& config, const StartOptions& options, const Job& job,
-                        Communicator* comm, const std::function<void(const std::string&)>& note) {
+                        GradientFlow* flow, Communicator* comm,
+                        const std::function<void(const std::string&)>& note) {
   TrainingState state;
-  bool loaded = false;
+  enum { kNothing, kWeights, kCheckpoint };
+  int64_t loaded = kNothing;
+  std::string path = options.resume;
   RunOnRankZero(comm, "reading the checkpoint", [&] {
-    std::string path = options.resume;
     if (path == "latest") {
       if (config.checkpoint().dir().empty()) {
         ThrowUserError(
@@ -156,25 +157,24 @@ TrainingState LoadStart(const JobConfig& config, const StartOptions& options, co
       state = LoadCheckpoint(path, config.solver().type(), job.store, job.solver.get());
       NoteChanges(state, config, comm->size(), options.threads, note);
       note(StrCat("resuming from ", path, ", step ", state.step));
-      loaded = true;
+      loaded = kCheckpoint;
     } else if (!options.weights.empty()) {
       LoadWeightsFile(options.weights, {/*complete=*/false, options.bgr}, job.store, note);
       note(StrCat("starting from the weights of ", options.weights));
-      loaded = true;
+      loaded = kWeights;
     }
     if (options.resume != "latest") CheckFolderIsFree(config.checkpoint().dir(), state.step);
   });
-  int64_t any = loaded;
-  comm->AllReduce(&any, 1, ReduceOp::kMax, "state of the start");
-  if (any == 0) return state;
+  comm->AllReduce(&loaded, 1, ReduceOp::kMax, "state of the start");
+  if (loaded == kNothing) return state;
   BroadcastState(&state, comm);
-  if (comm->size() > 1) {
-    BroadcastPool(job.store->master(), comm);
-    BroadcastPool(job.store->states(), comm);
-    for (const auto& pool : job.solver->State()) BroadcastPool(pool.second, comm);
+  BroadcastWeights(job.store, comm);
+  for (const auto& pool : job.solver->State()) {
+    BroadcastPool(pool.second, "optimizer of the start", comm);
   }
-  job.store->SyncCompute();
-  job.store->BumpVersion();
+  if (loaded == kCheckpoint) {
+    LoadResiduals(path, state.residual_ranks, config.comm().sparse(), job.store, flow, comm, note);
+  }
   return state;
 }
 
@@ -203,12 +203,7 @@ std::string LoadEvaluationWeights(const JobConfig& config, const std::string& pa
     }
   });
   comm->Broadcast(&source, 0, "name of the weights");
-  if (comm->size() > 1) {
-    BroadcastPool(store->master(), comm);
-    BroadcastPool(store->states(), comm);
-    store->SyncCompute();
-    store->BumpVersion();
-  }
+  BroadcastWeights(store, comm);
   return source;
 }
 

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "comm/communicator.h"
+#include "comm/gradient_flow.h"
 #include "core/job.pb.h"
 #include "solvers/checkpoint.h"
 #include "solvers/job.h"
@@ -27,10 +28,11 @@ void CheckSameConfig(const JobConfig& config, Communicator* comm);
 // The same for the net: parameters, their places in the pools, and the bits of the weights.
 void CheckSameNet(const Job& job, Communicator* comm);
 
-// Fills the pools of all ranks from what rank 0 reads, and returns where training stands.
-// `note` gets remarks for people (on rank 0). Throws UserError on all ranks.
+// Fills the pools of all ranks, and `flow` (which is new), from what rank 0 reads, and returns
+// where training stands. `note` gets remarks for people (on rank 0). Throws UserError on all ranks.
 TrainingState LoadStart(const JobConfig& config, const StartOptions& options, const Job& job,
-                        Communicator* comm, const std::function<void(const std::string&)>& note);
+                        GradientFlow* flow, Communicator* comm,
+                        const std::function<void(const std::string&)>& note);
 
 // Fills the parameters and states of an evaluation net on all ranks from `path`, a checkpoint's
 // folder or a weights file (of a Caffe model trained on BGR images: `bgr`); "" = the last valid

@@ -18,8 +18,10 @@
 #include "solvers/lr_policy.h"
 #include "solvers/meter.h"
 #include "solvers/report.h"
+#include "solvers/residuals.h"
 #include "solvers/signals.h"
 #include "solvers/statistics.h"
+#include "solvers/timeline_writer.h"
 
 namespace gf {
 namespace {
@@ -54,6 +56,7 @@ class Trainer {
   bool Validate();
   void Save();
   void Show(double lr);
+  void NoteTimeline() { report_->Note("timeline: " + options_.timeline_file); }
   double epoch() const {
     return static_cast<double>(state_.position) / static_cast<double>(images_);
   }
@@ -73,6 +76,7 @@ class Trainer {
   SignalWatch signals_;
   Meter meter_;
   Timeline timeline_;
+  TimelineWriter timeline_writer_;
 
   TrainingState state_;
   int64_t last_step_ = 0;
@@ -84,7 +88,9 @@ Trainer::Trainer(const JobConfig& config, const TrainOptions& options, Communica
     : config_(config),
       options_(options),
       comm_(comm),
-      timeline_(comm->rank(), comm->host(), options.timeline_steps) {
+      timeline_(comm->rank(), comm->host(), options.timeline_steps),
+      timeline_writer_(&timeline_, options.timeline_steps, options.timeline_file, comm) {
+  comm->WatchSignals(SignalWatch::StopRequested);
   CheckSameConfig(config, comm);
   AgreeOnErrors(comm, "opening the log",
                 [&] { report_ = std::make_unique<Report>(config.telemetry(), comm->rank() == 0); });
@@ -105,6 +111,8 @@ Trainer::Trainer(const JobConfig& config, const TrainOptions& options, Communica
     flow.momentum = config.solver().momentum();
     flow.device = job_.device.get();
     flow.timeline = &timeline_;
+    flow.master = job_.store->master();
+    flow.weights_changed = [this] { job_.store->SyncCompute(); };
     flow_ = NewGradientFlow(job_.store->layout(), job_.store->gradient(), comm, flow);
     if (config.solver().iter_size() > 1) accumulator_ = std::make_unique<Accumulator>(job_.store);
   });
@@ -116,10 +124,12 @@ Trainer::Trainer(const JobConfig& config, const TrainOptions& options, Communica
   if (!config.checkpoint().dir().empty()) {
     checkpoints_ =
         std::make_unique<CheckpointFolder>(config.checkpoint().dir(), config.checkpoint().keep());
-    RunOnRankZero(comm, "preparing the checkpoints' folder",
-                  [&] { checkpoints_->Prepare(CheckpointBytes(*job_.store, *job_.solver)); });
+    RunOnRankZero(comm, "preparing the checkpoints' folder", [&] {
+      checkpoints_->Prepare(CheckpointBytes(*job_.store, *job_.solver) +
+                            ResidualBytes(*flow_, *job_.store, comm->size()));
+    });
   }
-  state_ = LoadStart(config, options.start, job_, comm,
+  state_ = LoadStart(config, options.start, job_, flow_.get(), comm,
                      [&](const std::string& text) { report_->Note(text); });
   CheckSameNet(job_, comm);
   state_.seed = config.seed();
@@ -181,7 +191,7 @@ StepOutcome Trainer::Step(double lr) {
   const int micro_batches = config_.solver().iter_size();
   double loss = 0;
   data_wait_s_ = 0;
-  timeline_.SetStep(state_.step);
+  timeline_.SetStep(state_.step + 1);
   flow_->BeginStep(state_.step);
   for (int i = 0; i < micro_batches; ++i) {
     const Batch& batch = NextBatch();
@@ -242,6 +252,8 @@ bool Trainer::Due(double interval) const {
 bool Trainer::Validate() {
   if (!job_.validation.net || validated_step_ == state_.step) return true;
   meter_.Pause();
+  comm_->SetActivity(StrCat("validation after step ", state_.step));
+  const Timeline::Span span(&timeline_, lane::kValidation, "validation");
   statistics_->Take();
   const auto start = Clock::now();
   const std::optional<Tally> tally =
@@ -258,11 +270,13 @@ bool Trainer::Validate() {
 void Trainer::Save() {
   if (!checkpoints_ || saved_step_ == state_.step) return;
   meter_.Pause();
+  comm_->SetActivity(StrCat("checkpoint of step ", state_.step));
+  const Timeline::Span span(&timeline_, lane::kCheckpoint, "checkpoint");
   statistics_->Take();
   const auto start = Clock::now();
-  std::string path;
-  RunOnRankZero(comm_, StrCat("checkpoint of step ", state_.step),
-                [&] { path = checkpoints_->Write(state_, *job_.store, *job_.solver); });
+  for (const auto& state : job_.solver->State()) flow_->Complete(state.second);
+  const std::string path = SaveCheckpoint(checkpoints_.get(), state_, *job_.store, *job_.solver,
+                                          *flow_, config_.comm().sparse(), comm_);
   report_->Checkpoint(state_.step, path, SecondsSince(start));
   saved_step_ = state_.step;
   meter_.Resume();
@@ -295,9 +309,11 @@ void Trainer::Run() {
     if (Due(checkpoint_steps) || Due(checkpoint_every) || outcome.checkpoint || stopped) Save();
     if (outcome.checkpoint) signals_.ClearCheckpointRequest();
     if (Due(validation_steps) && !stopped) stopped = !Validate();
+    if (timeline_writer_.AfterStep(state_.step)) NoteTimeline();
   }
   Save();
   if (!stopped) stopped = !Validate();
+  if (timeline_writer_.AtEnd()) NoteTimeline();
   if (const int64_t skipped = job_.train.loader->skipped()) {
     report_->Note(StrCat("damaged samples left out (on_error: SKIP): ", WithCommas(skipped)));
   }

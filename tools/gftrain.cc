@@ -6,6 +6,7 @@
 
 #include "core/config.h"
 #include "core/error.h"
+#include "core/timeline.h"
 #include "solvers/agree.h"
 #include "solvers/trainer.h"
 #include "tools/dry_run.h"
@@ -18,6 +19,8 @@ DEFINE_string(weights, "", "start from the weights of a safetensors file or a Ca
 DEFINE_bool(bgr, false, "with --weights=x.caffemodel: it was trained on BGR images");
 DEFINE_bool(deterministic, false, "same seed and number of ranks: same bits");
 DEFINE_int64(max_steps, 0, "stop after this step; the learning rate keeps the config's length");
+DEFINE_string(timeline_steps, "", "record these steps, A:B, and write a timeline");
+DEFINE_string(timeline_file, "timeline.json", "with --timeline_steps: where to");
 DEFINE_bool(dry_run, false, "print the compiled net and its plans, train nothing");
 DEFINE_string(net, "", "with --dry_run: a network's prototxt file instead of a config");
 DEFINE_string(input, "", "with --dry_run --net: CxHxW of the images if the net does not say");
@@ -42,6 +45,9 @@ constexpr char kUsage[] = R"(gftrain: trains a network.
       --bgr             the Caffe model was trained on BGR images, as Caffe reads JPEG files
   --max_steps=N         stop after step N (the learning rate keeps the config's length)
   --deterministic       same seed and number of ranks: same bits
+  --timeline_steps=A:B  record where the time of steps A to B goes, on all ranks; for
+                        ui.perfetto.dev or chrome://tracing
+      --timeline_file=FILE  (timeline.json)
   --dry_run             print layers, memory and plans, train nothing; with --config, or with
       --net=FILE        a network alone
       --input=CxHxW     its images, if it does not say
@@ -66,6 +72,10 @@ void CheckCombination() {
     ThrowUserError("give --resume or --weights, not both");
   }
   if (FLAGS_bgr && FLAGS_weights.empty()) ThrowUserError("--bgr goes with --weights");
+  if (FLAGS_timeline_steps.empty() && FLAGS_timeline_file != "timeline.json") {
+    ThrowUserError("--timeline_file goes with --timeline_steps");
+  }
+  if (!FLAGS_timeline_steps.empty()) ParseStepRange(FLAGS_timeline_steps);
   if (FLAGS_max_steps < 0) ThrowUserError("--max_steps is ", FLAGS_max_steps, ", expected > 0");
 }
 
@@ -92,6 +102,10 @@ void TrainBody(const JobConfig& config, int threads, Communicator* comm) {
   options.start.bgr = FLAGS_bgr;
   options.deterministic = FLAGS_deterministic;
   options.stop_step = FLAGS_max_steps;
+  if (!FLAGS_timeline_steps.empty()) {
+    options.timeline_steps = ParseStepRange(FLAGS_timeline_steps);
+    options.timeline_file = FLAGS_timeline_file;
+  }
   Train(config, options, comm);
 }
 

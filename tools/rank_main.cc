@@ -22,13 +22,17 @@ void InitLogging(const char* program) {
 }
 
 int RunOnRanks(int* argc, char*** argv, double timeout_s,
-               const std::function<int(Communicator*)>& body) {
+               const std::function<int(Communicator*)>& body, const std::string& flight_recorder) {
   const std::unique_ptr<Communicator> comm = NewCommunicator(argc, argv, timeout_s);
+  comm->Guard(flight_recorder);
+  comm->SetActivity("the start of the job");
   const std::string tool = program_invocation_short_name;
   const auto fail_alone = [&](const std::string& what) {
+    const std::string me = RankName(comm->rank(), comm->hosts());
+    const std::string where = comm->TellEnd(what);
     std::fflush(stdout);
-    std::fprintf(stderr, "%s: error on %s: %s\n", tool.c_str(),
-                 RankName(comm->rank(), comm->hosts()).c_str(), what.c_str());
+    std::fprintf(stderr, "%s: error on %s: %s%s\n", tool.c_str(), me.c_str(), what.c_str(),
+                 where.c_str());
     std::fflush(stderr);
     comm->Abort(2);
   };
@@ -50,6 +54,11 @@ int RunOnRanks(int* argc, char*** argv, double timeout_s,
   } catch (const std::bad_alloc&) {
     if (comm->size() == 1) throw;
     fail_alone("out of memory: lower batch_size, or run fewer ranks on this host");
+  } catch (const CommError&) {
+    throw;
+  } catch (const std::exception& e) {
+    if (comm->size() > 1) comm->TellEnd(StrCat("internal error: ", e.what()));
+    throw;
   }
   return 2;
 }
@@ -70,12 +79,14 @@ int RunJob(int argc, char** argv, FlagSpec flags,
   } catch (const UserError&) {
     mistake = std::current_exception();
   }
-  return RunOnRanks(&argc, &argv, config.comm().timeout_s(), [&](Communicator* comm) {
+  const auto checked_body = [&](Communicator* comm) {
     AgreeOnErrors(comm, "reading the config", [&] {
       if (mistake) std::rethrow_exception(mistake);
     });
     return body(config, SetComputeThreads(config.threads(), comm), comm);
-  });
+  };
+  return RunOnRanks(&argc, &argv, config.comm().timeout_s(), checked_body,
+                    config.comm().flight_recorder());
 }
 
 }  // namespace gf

@@ -15,9 +15,11 @@ void InitLogging(const char* program);
 
 // Runs a tool's body on the ranks that mpirun started and ends MPI properly. An error that all
 // ranks agree on is printed once; one rank's own error ends the job. Returns the exit code.
-// `timeout_s`: the deadline of every wait for other ranks.
+// `timeout_s`: the deadline of every wait for other ranks. `flight_recorder`: where the last
+// collectives go if the job ends badly (Communicator::Guard).
 int RunOnRanks(int* argc, char*** argv, double timeout_s,
-               const std::function<int(Communicator*)>& body);
+               const std::function<int(Communicator*)>& body,
+               const std::string& flight_recorder = "");
 
 // The main function of a tool that works on a job: reads the flags, of which --set may be
 // repeated, lets `read_config` make the config of them and of the values of --set, and runs

@@ -89,12 +89,33 @@ inline void CheckBroadcast(Communicator* comm) {
   }
 }
 
+// From every rank to every other, while the rest go on.
+inline void CheckTransfer(Communicator* comm) {
+  for (int from = 0; from < comm->size(); ++from) {
+    for (int to = 0; to < comm->size(); ++to) {
+      if (from == to) continue;
+      for (int64_t count : {0, 1, 1000, 300000}) {
+        std::vector<float> values(count);
+        for (int64_t i = 0; i < count; ++i) values[i] = static_cast<float>(i % 1009 + comm->rank());
+        comm->Transfer(from, to, values.data(), count, "values");
+        const int source = comm->rank() == to ? from : comm->rank();
+        int64_t wrong = 0;
+        for (int64_t i = 0; i < count; ++i) {
+          wrong += values[i] != static_cast<float>(i % 1009 + source);
+        }
+        EXPECT_EQ(wrong, 0) << count << " from " << from << " to " << to << " on " << comm->rank();
+      }
+    }
+  }
+}
+
 inline void CheckEverything(Communicator* comm) {
   CheckExactSums(comm);
   CheckSameBits(comm);
   CheckCounters(comm);
   CheckAllGather(comm);
   CheckBroadcast(comm);
+  CheckTransfer(comm);
   comm->Barrier("end of the checks");
 }
 

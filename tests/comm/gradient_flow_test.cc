@@ -124,6 +124,51 @@ TEST(GradientFlowTest, AutomaticThresholdsAgreeAndStillSumEverything) {
   });
 }
 
+// Weights that follow w -= sum, kept up by whoever is told to.
+std::vector<float> TrainWeights(bool sharded, CommConfig::WireType wire, Communicator* comm) {
+  GradientFlowOptions options = FlowOptions(CommConfig::LAZY);
+  options.config.set_sharded_update(sharded);
+  options.config.set_wire_type(wire);
+  const PoolLayout layout = OddLayout();
+  std::vector<float> weights(layout.count(), 1.f), momentum(layout.count());
+  options.master.desc = {Shape{layout.count()}, DType::kFP32, Layout()};
+  options.master.data = weights.data();
+  int told = 0;
+  options.weights_changed = [&] { ++told; };
+  TestFlow f(layout, options, DType::kFP32, comm);
+  for (int step = 0; step < 5; ++step) {
+    f.flow->BeginStep(step);
+    for (size_t e = 0; e < layout.entries().size(); ++e) {
+      const PoolEntry& entry = layout.entries()[e];
+      for (int64_t i = entry.offset; i < entry.offset + entry.count; ++i) {
+        f.Set(i, 1.f / static_cast<float>(1 + (i + step) % 97 + 13 * comm->rank()));
+      }
+      f.flow->GradientsReady({static_cast<int>(e)});
+    }
+    f.flow->Finish([&](const ElementRange& range) {
+      for (int64_t i = range.begin; i < range.end; ++i) {
+        momentum[i] = 0.9f * momentum[i] + f.Get(i);
+        weights[i] -= 0.1f * momentum[i];
+      }
+    });
+  }
+  EXPECT_EQ(told, sharded && comm->size() > 1 ? 5 : 0);
+  Tensor state;
+  state.desc = options.master.desc;
+  state.data = momentum.data();
+  f.flow->Complete(state);
+  weights.insert(weights.end(), momentum.begin(), momentum.end());
+  return weights;
+}
+
+TEST_P(GradientFlowTest, AShardedUpdateEqualsTheWholeOneBitForBit) {
+  RunLocal(GetParam(), 60, [](Communicator* comm) {
+    for (CommConfig::WireType wire : {CommConfig::FP32, CommConfig::BF16}) {
+      EXPECT_EQ(TrainWeights(true, wire, comm), TrainWeights(false, wire, comm));
+    }
+  });
+}
+
 TEST(GradientFlowTest, AnUnknownAlgorithmListsTheKnownOnes) {
   RunLocal(2, 60, [](Communicator* comm) {
     GradientFlowOptions options = FlowOptions(CommConfig::LAZY);

@@ -25,6 +25,7 @@ TEST(MpiTest, AllRanksGetTheSameBits) { CheckSameBits(comm); }
 TEST(MpiTest, CountersAreExact) { CheckCounters(comm); }
 TEST(MpiTest, AllGatherBringsEveryString) { CheckAllGather(comm); }
 TEST(MpiTest, BroadcastBringsTheRootsBytes) { CheckBroadcast(comm); }
+TEST(MpiTest, TransferReachesOneRankOnly) { CheckTransfer(comm); }
 
 TEST(MpiTest, EveryAlgorithmSumsExactlyAndAlikeOnAllRanks) {
   CheckCollectives({0, 1, 2, 10, 1000, 32001, 1 << 20}, comm);

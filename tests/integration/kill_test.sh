@@ -1,17 +1,21 @@
 #!/bin/bash
-# kill_test.sh RANKS: a run is killed with -9 at random moments, GF_KILLS times (6), with a
+# kill_test.sh RANKS dense|sparse: a run is killed with -9 at random moments, GF_KILLS times (6), with a
 # checkpoint after every step so that many hit a save. Resuming always works, no checkpoint is
 # ever damaged, and the end has the bits of a run that was never interrupted.
-ranks=$1
+ranks=$1 exchange=$2
 kills=${GF_KILLS:-6}
 . tests/integration/lib.sh
 make_job
+settings=()
+if [ "$exchange" = sparse ]; then
+  settings=(--set comm.mode=SPARSE --set comm.sparse.chunk_size=1000)
+fi
 steps=$((100 + 50 * kills))
 
 train() {
   on_ranks "$ranks" "$gftrain" --config=job.prototxt --deterministic --resume \
     --set comm.timeout_s=60 --set checkpoint.interval_steps=1 --set solver.max_steps=$steps \
-    --set telemetry.display_interval=100 "$@"
+    --set telemetry.display_interval=100 "${settings[@]}" "$@"
 }
 
 train --set checkpoint.dir=whole >whole.log 2>&1 || fail "uninterrupted run"

@@ -89,11 +89,12 @@ kill_job() {
   wait "$1" 2>/dev/null
 }
 
-# same_weights A B: bit by bit, the optimizer's pools too.
+# same_weights A B: bit by bit, the optimizer's pools and residuals too.
 same_weights() {
   local file
-  for file in weights.safetensors optimizer.safetensors; do
-    cmp "$1/$file" "$2/$file" || fail "$1/$file and $2/$file differ"
+  [ "$(cd "$1" && ls)" = "$(cd "$2" && ls)" ] || fail "$1 and $2 have different files"
+  for file in "$1"/*.safetensors; do
+    cmp "$file" "$2/${file##*/}" || fail "$file and $2/${file##*/} differ"
   done
 }
 
