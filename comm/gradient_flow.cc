@@ -48,7 +48,7 @@ void GradientFlow::BeginStep(int64_t step) {
   ready_.assign(ready_.size(), false);
   ready_prefix_ = 0;
   busy_until_ = {};
-  comm_->SetActivity(StrCat("step ", step));
+  comm_->SetActivity(StrCat("step ", step + 1));
   OnBegin();
 }
 
@@ -94,7 +94,7 @@ GradientFlow::Flight GradientFlow::Launch(const Tensor& memory, const ElementRan
   collective.algorithm = algorithms_.For(bytes);
   stats_.wire_bytes += bytes;
   ++stats_.allreduces;
-  return {range, comm_->Start(collective, StrCat(name, ", step ", step_)), name};
+  return {range, comm_->Start(collective, StrCat(name, ", step ", step_ + 1)), name};
 }
 
 void GradientFlow::Await(const Flight& flight) {

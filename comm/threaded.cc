@@ -1,6 +1,7 @@
 #include "comm/threaded.h"
 
 #include <sys/prctl.h>
+#include <sys/resource.h>
 
 #include <atomic>
 #include <cerrno>
@@ -17,6 +18,7 @@
 namespace gf {
 namespace {
 
+constexpr int kPriority = -10;
 // How often the idle thread looks for questions of other ranks.
 constexpr auto kServeInterval = std::chrono::milliseconds(10);
 // Longer than the collective's own deadline by this, so that the better message wins.
@@ -264,6 +266,9 @@ class ThreadedCommunicator : public Communicator {
     prctl(PR_SET_NAME, "communication");
     // Naps are as short as asked for.
     prctl(PR_SET_TIMERSLACK, 1000);
+    // Before compute where the system allows it: this thread needs little, but at once, or the link
+    // stands still.
+    setpriority(PRIO_PROCESS, 0, kPriority);
     std::exception_ptr error;
     std::unique_lock<std::mutex> lock(mutex_);
     const auto fail = [&](int64_t sequence) {
