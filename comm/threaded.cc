@@ -81,7 +81,9 @@ class ThreadedCommunicator : public Communicator {
       inner_->Cancel();
     } else {
       try {
-        Await(Post("end", [this](Communicator*) { inner_.reset(); }).get());
+        // Not by Await, which looks at what goes away here.
+        const auto end = Post("end", [this](Communicator*) { inner_.reset(); });
+        if (!end->WaitFor(2 * (timeout_s() + kGrace_s))) Stuck(end->label());
       } catch (const std::exception&) {
       }
     }
