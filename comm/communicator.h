@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -95,6 +96,10 @@ class Communicator {
   // message, and writes the flight recorder. Takes a second at most; Abort must follow. Returns
   // what to add to this rank's message.
   virtual std::string TellEnd(const std::string& reason) { return ""; }
+
+  // After EndedByOther and this rank's last words: the other need not wait longer for them. Returns
+  // after `pause`, in which the other can end first.
+  virtual void AcknowledgeEnd(std::chrono::milliseconds pause) {}
 
   // Waits for a collective that was started here; rethrows what ended it. A communication thread
   // that does not come back from MPI is a CommError, too.

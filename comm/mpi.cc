@@ -59,6 +59,7 @@ class MpiCommunicator : public Communicator {
     waiter_->TellEnd(reason);
     return "";
   }
+  void AcknowledgeEnd(std::chrono::milliseconds pause) override { waiter_->AcknowledgeEnd(pause); }
   int64_t heartbeat() const override { return waiter_->heartbeat(); }
   void Finalize() override;
   [[noreturn]] void Abort(int exit_code) override;

@@ -148,8 +148,11 @@ void MpiWaiter::AnswerAll() {
              operation_);
     message.text[kLongestText] = 0;
     if (!heard_.empty()) heard_[from] = true;
-    if (message.kind == kEnd) {
+    if (message.kind == kEnd || message.kind == kEndHeard) {
+      if (!knows_end_.empty()) knows_end_[from] = true;
+      if (told_end_) continue;
       told_end_ = true;
+      ended_by_ = from;
       const double waited = std::chrono::duration<double>(Clock::now() - last_).count();
       const std::string me =
           idle_ ? StrCat(NameOf(rank_), " was busy with ", activity_) : WaitedIn(waited);
@@ -175,12 +178,30 @@ void MpiWaiter::ForgetSent() {
 void MpiWaiter::TellEnd(const std::string& reason) {
   if (told_end_) return;
   told_end_ = true;
+  knows_end_.assign(size_, false);
+  knows_end_[rank_] = true;
   for (int i = 0; i < size_; ++i) {
     if (i != rank_) Send(i, kEnd, 0, reason);
   }
-  const auto deadline = Clock::now() + kLongestFarewell;
-  for (ForgetSent(); !sent_.empty() && Clock::now() < deadline; ForgetSent()) {
-    std::this_thread::sleep_for(kNap);
+  Linger(kLongestFarewell, [&] {
+    return std::find(knows_end_.begin(), knows_end_.end(), false) == knows_end_.end();
+  });
+}
+
+void MpiWaiter::AcknowledgeEnd(std::chrono::milliseconds pause) {
+  if (ended_by_ < 0) return;
+  Send(ended_by_, kEndHeard, 0, "");
+  Linger(pause, [] { return false; });
+}
+
+void MpiWaiter::Linger(std::chrono::milliseconds longest, const std::function<bool()>& done) {
+  const auto start = Clock::now();
+  try {
+    while (!done() && Clock::now() - start < longest) {
+      AnswerAll();
+      std::this_thread::sleep_for(kNap);
+    }
+  } catch (const CommError&) {  // the reason of the end matters more than that of this
   }
 }
 

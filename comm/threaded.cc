@@ -24,18 +24,19 @@ constexpr auto kServeInterval = std::chrono::milliseconds(10);
 // Longer than the collective's own deadline by this, so that the better message wins.
 constexpr double kGrace_s = 3;
 // A rank that another one's error ends leaves it this much time to end first, so that mpirun
-// returns that one's exit code.
-constexpr auto kHeadStart = std::chrono::milliseconds(300);
+// returns that one's exit code: longer than the other waits for acknowledgements.
+constexpr auto kHeadStart = std::chrono::milliseconds(1000);
 // From a CommError to the end of the process if no other thread ends it.
 constexpr auto kLongestEnd = std::chrono::seconds(5);
 // TellEnd.
 constexpr auto kLongestFarewell = std::chrono::seconds(1);
 
 // Without a look at other threads, which may hang while they hold what exit() or stdout need.
-[[noreturn]] void EndProcess(const std::string& message, std::chrono::milliseconds pause = {}) {
+[[noreturn]] void EndProcess(
+    const std::string& message, const std::function<void()>& before_exit = [] {}) {
   std::fprintf(stderr, "%s: communication error: %s\n", program_invocation_short_name,
                message.c_str());
-  std::this_thread::sleep_for(pause);
+  before_exit();
   std::_Exit(3);
 }
 
@@ -46,8 +47,8 @@ CollectiveInfo Info(const char* algorithm, int64_t bytes, const char* type) {
 // Note [How a job ends badly]
 // The first error ends everything on this rank. The communication thread writes the flight recorder
 // and tells the other ranks, which otherwise would learn of it from their own deadlines or from
-// mpirun's signals, which leave no time for a message. Ranks that are told write theirs and end at
-// once. The main thread of the rank with the error ends its process; if it does not within seconds
+// mpirun's signals, which leave no time for a message. Ranks that are told write theirs, say so and
+// end. The main thread of the rank with the error ends its process; if it does not within seconds
 // (a disk that hangs, say), the communication thread does.
 class ThreadedCommunicator : public Communicator {
  public:
@@ -256,7 +257,14 @@ class ThreadedCommunicator : public Communicator {
       }
     }
     const std::string where = WriteFlightRecorder(reason);
-    if (by_other && guarded_) EndProcess(reason + where, kHeadStart);
+    if (by_other && guarded_) {
+      EndProcess(reason + where, [this] {
+        try {
+          inner_->AcknowledgeEnd(kHeadStart);
+        } catch (const CommError&) {
+        }
+      });
+    }
     std::lock_guard<std::mutex> lock(mutex_);
     where_ = where;
     last_words_ = reason + where;
