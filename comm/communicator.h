@@ -1,6 +1,5 @@
 #pragma once
 
-#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -81,7 +80,7 @@ class Communicator {
 
   // For a job, right after its start. When it ends badly, this rank's last collectives are written
   // to FlightRecorderPath(prefix, rank) (empty: nowhere) and messages say so; and after a CommError
-  // the process ends within seconds, whatever its other threads do.
+  // the process ends with exit code 3, whatever its other threads do.
   virtual void Guard(const std::string& flight_recorder) {}
 
   // asked_to_end() tells, from any thread and to the end of the process, whether a signal has asked
@@ -97,9 +96,10 @@ class Communicator {
   // what to add to this rank's message.
   virtual std::string TellEnd(const std::string& reason) { return ""; }
 
-  // After EndedByOther and this rank's last words: the other need not wait longer for them. Returns
-  // after `pause`, in which the other can end first.
-  virtual void AcknowledgeEnd(std::chrono::milliseconds pause) {}
+  // This rank's last words about the end of the job are written. Returns when those of all ranks
+  // are, so that none is killed before, half a second later at most; on a rank that another has
+  // ended, after a second, so that the other's exit code is that of the job.
+  virtual void Farewell() {}
 
   // Waits for a collective that was started here; rethrows what ended it. A communication thread
   // that does not come back from MPI is a CommError, too.
@@ -115,7 +115,8 @@ class Communicator {
   // destroyed without it call it themselves, unless an exception is in flight.
   virtual void Finalize() = 0;
 
-  // Ends this process, and the other ranks with it, without waiting for anybody.
+  // Ends this process, and the other ranks with it, without waiting for anybody; after TellEnd,
+  // with a Farewell.
   [[noreturn]] virtual void Abort(int exit_code) = 0;
 
  protected:

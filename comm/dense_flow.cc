@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "comm/gradient_flow.h"
+#include "comm/bucketed_flow.h"
 #include "comm/threshold_choice.h"
 
 namespace gf {
@@ -17,11 +17,11 @@ namespace {
 // when its gradients are ready. The means over steps and ranks, with the measured times of
 // allreduces (Note [Automatic choice]), tell for any thresholds when the last bucket would be
 // through; the best are used from then on.
-class DenseFlow : public GradientFlow {
+class DenseFlow : public BucketedFlow {
  public:
   DenseFlow(const PoolLayout& layout, const Tensor& gradients, Communicator* comm,
             const GradientFlowOptions& options)
-      : GradientFlow(layout, gradients, comm, options) {
+      : BucketedFlow(layout, gradients, comm, options) {
     const int last = static_cast<int>(layout.entries().size()) - 1;
     if (last < 0) return;
     if (comm->size() == 1) {
@@ -30,40 +30,29 @@ class DenseFlow : public GradientFlow {
       return;
     }
     const int64_t element = static_cast<int64_t>(SizeOf(wire()));
-    plan_ = PlanBuckets(layout, element, ThresholdsOf(options.config));
     int64_t largest = 0;
     for (const Bucket& bucket : plan_) largest = std::max(largest, bucket.count * element);
-    choose_ = options.config.mode() == CommConfig::LAZY && options.config.threshold_auto() &&
-              options.config.algorithm() == "auto" && !options.deterministic;
+    choose_ = options.config.threshold_auto() && !options.deterministic;
     times_.ready.resize(layout.entries().size());
     algorithms()->Measure(std::min(largest, kLargestMeasured), gradients.desc.dtype, wire(), comm);
   }
 
-  std::vector<Bucket> Plan() const override { return plan_; }
-
  protected:
   void OnBegin() override {
     noted_ = 0;
-    next_ = 0;
-    flights_.clear();
+    BucketedFlow::OnBegin();
   }
 
   void OnReady() override {
     if (choose_ && steps_ > 0) Note();
-    for (; next_ < plan_.size() && plan_[next_].last_entry < ready_entries(); ++next_) {
-      if (comm()->size() == 1) continue;
-      const Bucket& b = plan_[next_];
-      flights_.push_back(Launch(gradients(), {b.offset, b.offset + b.count}, wire(),
-                                NameOf(b.first_entry, b.last_entry)));
-    }
+    if (comm()->size() > 1) LaunchReady();
   }
 
   void OnFinish(const Reduced& reduced) override {
     for (size_t i = 0; i < plan_.size(); ++i) {
       if (comm()->size() > 1) Await(flights_[i]);
-      reduced({plan_[i].offset, plan_[i].offset + plan_[i].count});
+      reduced(RangeOf(plan_[i]));
     }
-    flights_.clear();
     if (choose_) Choose();
   }
 
@@ -103,10 +92,6 @@ class DenseFlow : public GradientFlow {
 
   // Beyond this a message takes as long as its bytes.
   static constexpr int64_t kLargestMeasured = int64_t{8} << 20;
-
-  std::vector<Bucket> plan_;
-  size_t next_ = 0;  // bucket that is not under way yet
-  std::vector<Flight> flights_;
 
   bool choose_ = false;
   int steps_ = 0, noted_ = 0;

@@ -56,8 +56,8 @@ void Executor::Run(const Plan& plan, int largest, const Collective& collective,
   segment_count_ = std::clamp<int64_t>((message_bytes + message - 1) / message, 1, kSegmentTags);
 
   int64_t next = 0;
-  segments_.clear();
-  segments_.resize(std::min<int64_t>(segment_count_, kWindow));
+  const size_t window = std::min<int64_t>(segment_count_, kWindow);
+  if (segments_.size() < window) segments_.resize(window);
   const auto refill = [&](Segment* segment) {
     if (next == segment_count_) return false;
     segment->index = next;
@@ -67,13 +67,13 @@ void Executor::Run(const Plan& plan, int largest, const Collective& collective,
     ++next;
     return true;
   };
-  std::vector<bool> active(segments_.size());
-  for (size_t i = 0; i < segments_.size(); ++i) active[i] = refill(&segments_[i]);
+  std::vector<bool> active(window);
+  for (size_t i = 0; i < window; ++i) active[i] = refill(&segments_[i]);
 
   transport_->Drive(
       [&] {
         Progress progress = Progress::kDone;
-        for (size_t i = 0; i < segments_.size(); ++i) {
+        for (size_t i = 0; i < window; ++i) {
           if (!active[i]) continue;
           const Progress one = Advance(&segments_[i]);
           if (one == Progress::kDone) active[i] = refill(&segments_[i]);
@@ -93,18 +93,21 @@ void Executor::RoundOwnPart() {
   const int rank = transport_->rank(), world = transport_->size();
   const int64_t begin = PartBegin(collective_.count, rank, world);
   const int64_t count = PartBegin(collective_.count, rank + 1, world) - begin;
-  std::vector<char> wire(count * wire_size_);
-  wire_->encode(At(begin), wire.data(), count);
+  constexpr int64_t kBlock = 4096;
+  char wire[kBlock * sizeof(float)];
+  for (int64_t at = 0; at < count; at += kBlock) {
+    wire_->encode(At(begin + at), wire, std::min(kBlock, count - at));
+  }
 }
 
 void Executor::Begin(Segment* segment) {
   const PlanStep& step = plan_->steps[segment->step];
   segment->send = segment->receive = -1;
-  const auto buffer = [&](std::unique_ptr<char[]>* memory) {
+  const auto buffer = [&](std::vector<char>* memory) {
     // For the largest message: a whole segment, rounded up in every part.
-    const int64_t most = collective_.count / segment_count_ + plan_->parts + 1;
-    if (!*memory) *memory = std::make_unique<char[]>(most * wire_size_);
-    return memory->get();
+    const size_t most = (collective_.count / segment_count_ + plan_->parts + 1) * wire_size_;
+    if (memory->size() < most) memory->resize(most);
+    return memory->data();
   };
   if (step.receive_from >= 0) {
     const Slice slice = Locate(*segment, step.receive);
@@ -152,9 +155,9 @@ Progress Executor::Advance(Segment* segment) {
       const Slice slice = Locate(*segment, step.receive);
       char* const own = At(slice.begin);
       if (step.reduce) {
-        wire_->add(segment->received.get(), own, slice.count);
+        wire_->add(segment->received.data(), own, slice.count);
       } else if (!direct_) {
-        wire_->decode(segment->received.get(), own, slice.count);
+        wire_->decode(segment->received.data(), own, slice.count);
       }
     }
     ++segment->step;

@@ -39,8 +39,8 @@ class Executor {
     size_t step = 0;
     bool under_way = false;  // the step's messages were started
     int64_t send = -1, receive = -1;
-    // Messages in the wire type where they cannot lie in the vector itself.
-    std::unique_ptr<char[]> sent, received;
+    // Messages in the wire type where they cannot lie in the vector itself; kept for later runs.
+    std::vector<char> sent, received;
   };
 
   struct Slice {

@@ -116,6 +116,13 @@ void GradientFlow::Await(const Flight& flight) {
 std::unique_ptr<GradientFlow> NewGradientFlow(const PoolLayout& layout, const Tensor& gradients,
                                               Communicator* comm,
                                               const GradientFlowOptions& options) {
+  if (options.config.threshold_auto() &&
+      (options.config.mode() != CommConfig::LAZY || options.config.algorithm() != "auto" ||
+       options.config.sharded_update())) {
+    ThrowUserError(
+        "comm.threshold_auto needs comm.mode: LAZY and comm.algorithm: auto, without "
+        "comm.sharded_update: leave it out, or set the thresholds by hand");
+  }
   const bool sharded = options.config.sharded_update() && comm->size() > 1;
   const std::string mode = sharded ? "sharded" : CommConfig::Mode_Name(options.config.mode());
   return GradientFlowRegistry::Get().Create("comm.mode", mode, layout, gradients, comm, options);

@@ -10,7 +10,6 @@
 #include <cstring>
 #include <exception>
 
-#include "comm/bf16_sum.h"
 #include "comm/collective_runner.h"
 #include "comm/mpi_transport.h"
 #include "comm/mpi_waiter.h"
@@ -28,7 +27,7 @@ constexpr int64_t kLargestCount = int64_t{1} << 30;
 constexpr int64_t kPiecePerRank = int64_t{1} << 18;
 
 void SumBF16(void* from, void* to, int* count, MPI_Datatype*) {
-  BF16Sum().add(static_cast<const uint16_t*>(from), static_cast<uint16_t*>(to), *count);
+  WireFor(DType::kBF16, DType::kBF16).add(from, to, *count);
 }
 
 MPI_Op ToMpi(ReduceOp op) {
@@ -59,7 +58,7 @@ class MpiCommunicator : public Communicator {
     waiter_->TellEnd(reason);
     return "";
   }
-  void AcknowledgeEnd(std::chrono::milliseconds pause) override { waiter_->AcknowledgeEnd(pause); }
+  void Farewell() override { waiter_->Farewell(); }
   int64_t heartbeat() const override { return waiter_->heartbeat(); }
   void Finalize() override;
   [[noreturn]] void Abort(int exit_code) override;

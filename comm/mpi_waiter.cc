@@ -27,7 +27,10 @@ constexpr auto kLongNap = std::chrono::microseconds(100);
 // What fits into Message::text.
 constexpr size_t kLongestText = 479;
 constexpr double kServeInterval_s = 10e-3;
+// A rank that another one's error ends leaves it a head start, so that mpirun returns that one's
+// exit code.
 constexpr auto kLongestFarewell = std::chrono::milliseconds(500);
+constexpr auto kHeadStart = std::chrono::milliseconds(1000);
 // mpirun leaves a second between SIGTERM and SIGKILL.
 constexpr double kFirstRollCall_s = 0.3, kLongestRollCall_s = 5;
 constexpr int64_t kRollCall = -1;
@@ -148,8 +151,12 @@ void MpiWaiter::AnswerAll() {
              operation_);
     message.text[kLongestText] = 0;
     if (!heard_.empty()) heard_[from] = true;
-    if (message.kind == kEnd || message.kind == kEndHeard) {
-      if (!knows_end_.empty()) knows_end_[from] = true;
+    if (message.kind == kLastWords) {
+      last_words_.resize(size_);
+      last_words_[from] = true;
+      continue;
+    }
+    if (message.kind == kEnd) {
       if (told_end_) continue;
       told_end_ = true;
       ended_by_ = from;
@@ -178,26 +185,24 @@ void MpiWaiter::ForgetSent() {
 void MpiWaiter::TellEnd(const std::string& reason) {
   if (told_end_) return;
   told_end_ = true;
-  knows_end_.assign(size_, false);
-  knows_end_[rank_] = true;
   for (int i = 0; i < size_; ++i) {
     if (i != rank_) Send(i, kEnd, 0, reason);
   }
-  Linger(kLongestFarewell, [&] {
-    return std::find(knows_end_.begin(), knows_end_.end(), false) == knows_end_.end();
-  });
 }
 
-void MpiWaiter::AcknowledgeEnd(std::chrono::milliseconds pause) {
-  if (ended_by_ < 0) return;
-  Send(ended_by_, kEndHeard, 0, "");
-  Linger(pause, [] { return false; });
-}
-
-void MpiWaiter::Linger(std::chrono::milliseconds longest, const std::function<bool()>& done) {
+void MpiWaiter::Farewell() {
   const auto start = Clock::now();
+  last_words_.resize(size_);
+  last_words_[rank_] = true;
+  const auto all = [&] {
+    return std::find(last_words_.begin(), last_words_.end(), false) == last_words_.end();
+  };
   try {
-    while (!done() && Clock::now() - start < longest) {
+    for (int i = 0; i < size_; ++i) {
+      if (i != rank_) Send(i, kLastWords, 0, "");
+    }
+    while (ended_by_ < 0 ? !all() && Clock::now() - start < kLongestFarewell
+                         : Clock::now() - start < kHeadStart) {
       AnswerAll();
       std::this_thread::sleep_for(kNap);
     }

@@ -42,12 +42,11 @@ class MpiWaiter {
   // Answers questions while this rank is in no operation.
   void Serve();
 
-  // Tells all other ranks, once, that this one ends the job, and waits for their AcknowledgeEnd:
-  // half a second at most.
+  // Tells all other ranks, once, that this one ends the job.
   void TellEnd(const std::string& reason);
 
-  // Communicator::AcknowledgeEnd.
-  void AcknowledgeEnd(std::chrono::milliseconds pause);
+  // Communicator::Farewell.
+  void Farewell();
 
   // Communicator::WatchSignals and ReportTo.
   void WatchSignals(std::function<bool()> asked_to_end) { asked_to_end_ = std::move(asked_to_end); }
@@ -61,7 +60,7 @@ class MpiWaiter {
 
  private:
   using Clock = std::chrono::steady_clock;
-  enum Kind : int64_t { kNothing, kQuestion, kAnswer, kEnd, kEndHeard };
+  enum Kind : int64_t { kNothing, kQuestion, kAnswer, kEnd, kLastWords };
   struct Message {
     Kind kind;
     int64_t idle;      // the sender is in no operation, `text` is what it does
@@ -80,8 +79,6 @@ class MpiWaiter {
   void AskEverybody(int64_t asked);
   void AnswerAll();
   void ForgetSent();
-  // Lets messages travel while nothing else is to be done.
-  void Linger(std::chrono::milliseconds longest, const std::function<bool()>& done);
   // When this process was asked to end: whether another rank is gone.
   void CallTheRoll();
   [[noreturn]] void Expire(double waited_s);
@@ -104,8 +101,8 @@ class MpiWaiter {
   std::list<Sent> sent_;
   std::vector<Message> answers_;
   bool told_end_ = false;
-  int ended_by_ = -1;            // the rank that has told this one
-  std::vector<bool> knows_end_;  // ranks that need not be waited for, after TellEnd
+  int ended_by_ = -1;             // the rank that has told this one
+  std::vector<bool> last_words_;  // of which ranks they are known to be written
 
   std::function<bool()> asked_to_end_;
   std::function<void(const std::string&)> report_;

@@ -2,7 +2,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "comm/gradient_flow.h"
+#include "comm/bucketed_flow.h"
 #include "core/error.h"
 
 namespace gf {
@@ -16,11 +16,11 @@ namespace {
 // carries FP32 weights instead of gradients. Results equal those of the ring allreduce bit for bit:
 // the sums are made in the same order, and the owner rounds its sum as the wire would. What the
 // solver keeps (momentum) is only right in a rank's own parts until Complete gathers it.
-class ShardedFlow : public GradientFlow {
+class ShardedFlow : public BucketedFlow {
  public:
   ShardedFlow(const PoolLayout& layout, const Tensor& gradients, Communicator* comm,
               const GradientFlowOptions& options)
-      : GradientFlow(layout, gradients, comm, options) {
+      : BucketedFlow(layout, gradients, comm, options) {
     if (options.config.mode() == CommConfig::SPARSE) {
       ThrowUserError("comm.sharded_update does not go with comm.mode: SPARSE");
     }
@@ -28,28 +28,14 @@ class ShardedFlow : public GradientFlow {
       ThrowUserError("comm.sharded_update uses the ring, comm.algorithm says ",
                      options.config.algorithm());
     }
-    plan_ = PlanBuckets(layout, static_cast<int64_t>(SizeOf(wire())), ThresholdsOf(options.config));
   }
-
-  std::vector<Bucket> Plan() const override { return plan_; }
 
   void Complete(const Tensor& pool) override {
     for (const Bucket& bucket : plan_) Await(Gather(bucket, pool));
   }
 
  protected:
-  void OnBegin() override {
-    next_ = 0;
-    flights_.clear();
-  }
-
-  void OnReady() override {
-    for (; next_ < plan_.size() && plan_[next_].last_entry < ready_entries(); ++next_) {
-      const Bucket& b = plan_[next_];
-      flights_.push_back(Launch(gradients(), {b.offset, b.offset + b.count}, wire(),
-                                NameOf(b.first_entry, b.last_entry), Collective::kReduceScatter));
-    }
-  }
+  void OnReady() override { LaunchReady(Collective::kReduceScatter); }
 
   void OnFinish(const Reduced& reduced) override {
     std::vector<Flight> gathers;
@@ -62,19 +48,14 @@ class ShardedFlow : public GradientFlow {
       gathers.push_back(Gather(plan_[i], options().master));
     }
     for (const Flight& gather : gathers) Await(gather);
-    flights_.clear();
     if (options().weights_changed) options().weights_changed();
   }
 
  private:
   Flight Gather(const Bucket& b, const Tensor& pool) {
-    return Launch(pool, {b.offset, b.offset + b.count}, pool.desc.dtype,
-                  "new " + NameOf(b.first_entry, b.last_entry), Collective::kAllGather);
+    return Launch(pool, RangeOf(b), pool.desc.dtype, "new " + NameOf(b.first_entry, b.last_entry),
+                  Collective::kAllGather);
   }
-
-  std::vector<Bucket> plan_;
-  size_t next_ = 0;  // bucket that is not under way yet
-  std::vector<Flight> flights_;
 };
 
 GF_REGISTER_GRADIENT_FLOW("sharded", ShardedFlow);

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "comm/gradient_flow.h"
+#include "comm/bucketed_flow.h"
 #include "comm/sparse/kernels.h"
 #include "comm/sparse/selection.h"
 #include "core/error.h"
@@ -24,11 +24,11 @@ namespace {
 // gradients travel in place in the buckets of LAZY: at density 1 the two are equal bit for bit. A
 // chunk may lie in several entries, and an entry in many chunks; what is ready is always a prefix
 // of the pool, so each element is handled once.
-class SparseFlow : public GradientFlow {
+class SparseFlow : public BucketedFlow {
  public:
   SparseFlow(const PoolLayout& layout, const Tensor& gradients, Communicator* comm,
              const GradientFlowOptions& options)
-      : GradientFlow(layout, gradients, comm, options),
+      : BucketedFlow(layout, gradients, comm, options),
         config_(Checked(options.config.sparse())),
         grid_(layout.count(), config_.chunk_size()),
         set_(ChunkSet::All(grid_)),
@@ -42,13 +42,10 @@ class SparseFlow : public GradientFlow {
     norms_ = NewTensor(grid_.chunks(), DType::kFP32);
     own_norms_.resize(grid_.chunks());
     if (layout.entries().empty()) return;
-    const int64_t element = static_cast<int64_t>(SizeOf(wire()));
-    plan_ = PlanBuckets(layout, element, ThresholdsOf(options.config));
     algorithms()->Measure(std::max<int64_t>(options.config.threshold_middle(), 1 << 20),
                           packed_type_, wire(), comm);
   }
 
-  std::vector<Bucket> Plan() const override { return plan_; }
   Tensor residual() const override { return residual_; }
   std::vector<int64_t> important_chunks() const override { return next_.ids(); }
 
@@ -66,23 +63,13 @@ class SparseFlow : public GradientFlow {
     next_count_ = ChunksAt(next, grid_.chunks());
     need_norms_ = next_count_ < grid_.chunks();
     std::fill(own_norms_.begin(), own_norms_.end(), 0.0);
-    next_bucket_ = 0;
     done_ = launched_ = 0;
     first_entry_ = 0;
-    flights_.clear();
+    BucketedFlow::OnBegin();
   }
 
   void OnReady() override {
-    if (dense_) {
-      for (; next_bucket_ < plan_.size() && plan_[next_bucket_].last_entry < ready_entries();
-           ++next_bucket_) {
-        const Bucket& b = plan_[next_bucket_];
-        const ElementRange range = {b.offset, b.offset + b.count};
-        if (merge_) Merge(range);
-        flights_.push_back(Launch(gradients(), range, wire(), NameOf(b.first_entry, b.last_entry)));
-      }
-      return;
-    }
+    if (dense_) return LaunchReady();
     const int count = static_cast<int>(layout().entries().size());
     const bool all = ready_entries() == count;
     const int64_t end = all ? layout().count() : layout().entries()[ready_entries()].offset;
@@ -100,6 +87,10 @@ class SparseFlow : public GradientFlow {
     sent_.back() = {launched_, done_};
     launched_ = done_;
     first_entry_ = std::min(ready_entries(), count - 1);
+  }
+
+  void BeforeLaunch(const ElementRange& range) override {
+    if (merge_) Merge(range);
   }
 
   void OnFinish(const Reduced& reduced) override {
@@ -120,7 +111,6 @@ class SparseFlow : public GradientFlow {
         for (const ElementRange& r : set_.ElementRanges(sent_[i].begin, sent_[i].end)) reduced(r);
       }
     }
-    flights_.clear();
     merge_ = !dense_;
     next_ = ChunkSet::All(grid_);
     if (!need_norms_ || !norms.pending) return;
@@ -212,14 +202,11 @@ class SparseFlow : public GradientFlow {
   const float momentum_;
   Tensor residual_, packed_, norms_;
   std::vector<double> own_norms_;  // per chunk
-  std::vector<Bucket> plan_;       // of dense steps
 
   bool dense_ = true, merge_ = false, need_norms_ = false;
-  int64_t next_count_ = 0;  // chunks in the next step
-  size_t next_bucket_ = 0;
+  int64_t next_count_ = 0;           // chunks in the next step
   int64_t done_ = 0, launched_ = 0;  // elements that were packed or kept; that are under way
   int first_entry_ = 0;
-  std::vector<Flight> flights_;
   std::vector<ElementRange> sent_;  // of the pool, by flight (sparse steps)
 };
 

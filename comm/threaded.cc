@@ -23,11 +23,6 @@ constexpr int kPriority = -10;
 constexpr auto kServeInterval = std::chrono::milliseconds(10);
 // Longer than the collective's own deadline by this, so that the better message wins.
 constexpr double kGrace_s = 3;
-// A rank that another one's error ends leaves it this much time to end first, so that mpirun
-// returns that one's exit code: longer than the other waits for acknowledgements.
-constexpr auto kHeadStart = std::chrono::milliseconds(1000);
-// From a CommError to the end of the process if no other thread ends it.
-constexpr auto kLongestEnd = std::chrono::seconds(5);
 // TellEnd.
 constexpr auto kLongestFarewell = std::chrono::seconds(1);
 
@@ -47,9 +42,11 @@ CollectiveInfo Info(const char* algorithm, int64_t bytes, const char* type) {
 // Note [How a job ends badly]
 // The first error ends everything on this rank. The communication thread writes the flight recorder
 // and tells the other ranks, which otherwise would learn of it from their own deadlines or from
-// mpirun's signals, which leave no time for a message. Ranks that are told write theirs, say so and
-// end. The main thread of the rank with the error ends its process; if it does not within seconds
-// (a disk that hangs, say), the communication thread does.
+// mpirun's signals, which leave no time for a message. Ranks that are told write theirs. Each says
+// when it has written its last words and waits a moment for those of the others, because the first
+// process that ends makes mpirun kill all. The communication thread ends the process, since the
+// main thread may be in something that hangs; only an error of the main thread's own (TellEnd)
+// leaves that to it.
 class ThreadedCommunicator : public Communicator {
  public:
   ThreadedCommunicator(const std::function<std::unique_ptr<Communicator>()>& make,
@@ -175,6 +172,12 @@ class ThreadedCommunicator : public Communicator {
   }
 
   [[noreturn]] void Abort(int exit_code) override {
+    bool told = false;
+    {
+      std::lock_guard<std::mutex> lock(mutex_);
+      told = told_;
+    }
+    if (told) inner_->Farewell();
     inner_->Abort(exit_code);
     std::_Exit(exit_code);
   }
@@ -257,19 +260,13 @@ class ThreadedCommunicator : public Communicator {
       }
     }
     const std::string where = WriteFlightRecorder(reason);
-    if (by_other && guarded_) {
-      EndProcess(reason + where, [this] {
-        try {
-          inner_->AcknowledgeEnd(kHeadStart);
-        } catch (const CommError&) {
-        }
-      });
-    }
-    std::lock_guard<std::mutex> lock(mutex_);
+    std::unique_lock<std::mutex> lock(mutex_);
     where_ = where;
-    last_words_ = reason + where;
-    end_at_ = std::chrono::steady_clock::now() + kLongestEnd;
-    return std::make_exception_ptr(CommError(last_words_));
+    if (guarded_ && !leaving_) {
+      lock.unlock();
+      EndProcess(reason + where, [this] { inner_->Farewell(); });
+    }
+    return std::make_exception_ptr(CommError(reason + where));
   }
 
   void Loop() {
@@ -298,10 +295,6 @@ class ThreadedCommunicator : public Communicator {
         }
         told_ = true;
         changed_.notify_all();
-      }
-      if (guarded_ && !stop_ && !last_words_.empty() &&
-          std::chrono::steady_clock::now() > end_at_) {
-        EndProcess(last_words_);
       }
       if (tasks_.empty()) {
         if (stop_) return;
@@ -360,9 +353,7 @@ class ThreadedCommunicator : public Communicator {
   // This rank ends the job: why, and whether the others have been told.
   bool leaving_ = false, told_ = false;
   std::string reason_;
-  // After an error.
-  std::string where_, last_words_;
-  std::chrono::steady_clock::time_point end_at_;
+  std::string where_;  // the flight recorder was written, after an error
   std::unique_ptr<Communicator> inner_;
   std::thread thread_;
 };

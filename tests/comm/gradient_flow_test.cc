@@ -102,6 +102,17 @@ TEST(GradientFlowTest, WithoutOverlapNothingTravelsDuringBackward) {
   });
 }
 
+TEST(GradientFlowTest, AutomaticThresholdsThatCannotBeChosenAreTheUsersError) {
+  RunLocal(2, 60, [](Communicator* comm) {
+    GradientFlowOptions options = FlowOptions(CommConfig::LAZY);
+    options.config.set_threshold_auto(true);  // but the algorithm is "ring"
+    EXPECT_THROW(TestFlow(OddLayout(), options, DType::kFP32, comm), UserError);
+    options.config.set_algorithm("auto");
+    options.config.set_mode(CommConfig::SPARSE);
+    EXPECT_THROW(TestFlow(OddLayout(), options, DType::kFP32, comm), UserError);
+  });
+}
+
 TEST(GradientFlowTest, AutomaticThresholdsAgreeAndStillSumEverything) {
   RunLocal(3, 60, [](Communicator* comm) {
     GradientFlowOptions options = FlowOptions(CommConfig::LAZY);
