@@ -40,10 +40,13 @@ class Device {
   // Whether nets can be computed in this type here.
   virtual bool Supports(DType compute) const = 0;
 
-  // Zeros, aligned to 64 bytes (a huge page for large blocks); freed with the last owner. Large
+  // Zeros, aligned to 64 bytes (2 MiB for large blocks); freed with the last owner. Large
   // blocks take memory only where they are touched. Throws std::bad_alloc.
   virtual std::shared_ptr<void> Allocate(size_t bytes) = 0;
   virtual void Zero(void* data, size_t bytes, Stream* stream) = 0;
+  // To be called when the first step is done, if others follow: the device may take a second or two
+  // to arrange its memory for many more.
+  virtual void Settle() {}
 
   virtual Stream* compute_stream() = 0;
   virtual std::unique_ptr<Stream> NewStream() = 0;

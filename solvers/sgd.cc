@@ -26,6 +26,8 @@ class Sgd : public Solver {
     velocity_.desc = {Shape({store->layout().count()}), DType::kFP32, Layout()};
     velocity_.owner = device->Allocate(velocity_.desc.bytes());
     velocity_.data = velocity_.owner.get();
+    // Written before it is read: a page that is read first is taken twice.
+    device->Zero(velocity_.data, velocity_.desc.bytes(), device->compute_stream());
   }
 
   void Update(int64_t from, int64_t to, double lr, double gradient_scale) override {

@@ -1,6 +1,5 @@
 #include <glog/logging.h>
 #include <omp.h>
-#include <sys/mman.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -8,29 +7,12 @@
 #include <new>
 
 #include "core/cpu/dnnl.h"
+#include "core/cpu/pages.h"
 #include "core/device.h"
 #include "core/parallel.h"
 
 namespace gf {
 namespace {
-
-constexpr size_t kHugePage = size_t{2} << 20;
-
-// Memory straight from the kernel: already zero, and each page is placed by the thread that
-// touches it first.
-std::shared_ptr<void> MapHugePages(size_t bytes) {
-  const size_t size = (bytes + kHugePage - 1) / kHugePage * kHugePage;
-  void* raw =
-      mmap(nullptr, size + kHugePage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (raw == MAP_FAILED) throw std::bad_alloc();
-  char* const begin = static_cast<char*>(raw);
-  const size_t before = (kHugePage - reinterpret_cast<uintptr_t>(raw) % kHugePage) % kHugePage;
-  char* const data = begin + before;
-  if (before > 0) munmap(begin, before);
-  munmap(data + size, kHugePage - before);
-  madvise(data, size, MADV_HUGEPAGE);
-  return std::shared_ptr<void>(data, [size](void* p) { munmap(p, size); });
-}
 
 class CpuEvent : public Event {
  public:
@@ -93,7 +75,7 @@ class CpuDevice : public Device {
 
   std::shared_ptr<void> Allocate(size_t bytes) override {
     bytes = std::max<size_t>(bytes, 1);
-    if (bytes >= kHugePage) return MapHugePages(bytes);
+    if (bytes >= kHugePage) return MapPages(bytes);
     const size_t size = (bytes + 63) / 64 * 64;
     void* data = std::aligned_alloc(64, size);
     if (data == nullptr) throw std::bad_alloc();
@@ -106,6 +88,8 @@ class CpuDevice : public Device {
       std::memset(static_cast<char*>(data) + begin, 0, end - begin);
     });
   }
+
+  void Settle() override { MoveToHugePages(); }
 
   Stream* compute_stream() override { return &stream_; }
   std::unique_ptr<Stream> NewStream() override { return std::make_unique<CpuStream>(); }

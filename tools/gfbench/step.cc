@@ -57,6 +57,7 @@ class Stepper {
 
   // Returns the seconds of a step and adds those of its parts.
   double Step(Parts* parts) {
+    if (sequence_ == 1) net_->parameters()->device()->Settle();
     const double start = Now();
     net_->Forward(batch_, sequence_++);
     const double forward = Now();

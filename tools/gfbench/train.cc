@@ -80,6 +80,7 @@ class Trainer {
   }
 
   StepTimes Step() {
+    if (step_ == 1) device_->Settle();
     comm_->Barrier("step");
     const auto start = Clock::now();
     if (flow_) flow_->BeginStep(step_);
