@@ -1,13 +1,16 @@
 #include "layers/inner_product.h"
 
+#include <memory>
+
+#include "layers/cpu/thin_inner_product.h"
 #include "layers/cpu/weighted.h"
 
 namespace gf {
 namespace {
 
-class InnerProductKernel : public WeightedKernel {
+class DnnlInnerProduct : public WeightedKernel {
  public:
-  InnerProductKernel(const InnerProductLayer& layer, const KernelContext& context)
+  DnnlInnerProduct(const InnerProductLayer& layer, const KernelContext& context)
       : WeightedKernel(layer, context, context.compute, layer.relu(), layer.relu()),
         layer_(layer) {}
 
@@ -35,6 +38,29 @@ class InnerProductKernel : public WeightedKernel {
 
  private:
   const InnerProductLayer& layer_;
+};
+
+// Chooses when the shapes and layouts are known.
+class InnerProductKernel : public Kernel {
+ public:
+  InnerProductKernel(const InnerProductLayer& layer, const KernelContext& context)
+      : layer_(layer), context_(context) {}
+
+  void Plan(KernelPlan* plan) override {
+    if (ThinInnerProductPays(layer_, *plan)) {
+      kernel_ = NewThinInnerProduct(layer_, context_);
+    } else {
+      kernel_ = std::make_unique<DnnlInnerProduct>(layer_, context_);
+    }
+    kernel_->Plan(plan);
+  }
+  void Forward(const KernelArgs& args) override { kernel_->Forward(args); }
+  void Backward(const KernelArgs& args) override { kernel_->Backward(args); }
+
+ private:
+  const InnerProductLayer& layer_;
+  const KernelContext context_;
+  std::unique_ptr<Kernel> kernel_;
 };
 
 GF_REGISTER_KERNEL("cpu/InnerProduct", InnerProductLayer, InnerProductKernel);

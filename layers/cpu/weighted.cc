@@ -3,8 +3,7 @@
 #include <algorithm>
 #include <unordered_map>
 
-#include "core/parallel.h"
-#include "layers/cpu/relu_mask_kernels.h"
+#include "layers/cpu/relu_mask.h"
 
 namespace gf {
 namespace {
@@ -164,17 +163,7 @@ void WeightedKernel::Forward(const KernelArgs& args) {
 void WeightedKernel::Backward(const KernelArgs& args) {
   void* top_diff = args.top_diffs[0][0];
   void* scratch = args.scratch;
-  if (relu_backward_) {
-    ParallelFor(top_count_, 1024, [&](int64_t begin, int64_t end) {
-      if (context_.compute == DType::kFP32) {
-        ReluMask().fp32(static_cast<const float*>(args.tops[0]) + begin,
-                        static_cast<float*>(top_diff) + begin, end - begin);
-      } else {
-        ReluMask().bf16(static_cast<const uint16_t*>(args.tops[0]) + begin,
-                        static_cast<uint16_t*>(top_diff) + begin, end - begin);
-      }
-    });
-  }
+  if (relu_backward_) MaskByRelu(context_.compute, args.tops[0], top_diff, top_count_);
   // The weights' gradient first: it can travel while the rest is computed.
   Op& bw = backward_weights_;
   std::unordered_map<int, dnnl::memory> memory = {

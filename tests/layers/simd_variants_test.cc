@@ -12,6 +12,7 @@
 #include "layers/cpu/eltwise_kernels.h"
 #include "layers/cpu/relu_kernels.h"
 #include "layers/cpu/softmax_kernels.h"
+#include "layers/cpu/thin_product_kernels.h"
 
 namespace gf {
 namespace {
@@ -93,6 +94,34 @@ TEST(SimdVariants, SumsAndReluRoundAlike) {
   for (const ReluKernels* table : Supported(Relu_baseline, Relu_avx2, Relu_avx512)) {
     table->bf16.forward(a.data(), y.data(), 0.25f, 0, kCount);
     EXPECT_EQ(y, relu);
+  }
+}
+
+TEST(SimdVariants, ThinProductsAreTheirSums) {
+  constexpr int64_t kOutputs = 7, kInputs = 48;
+  const ThinShape shape = {kThinGroup, kInputs, kInputs};
+  const std::vector<float> numbers = Numbers(3);
+  const float *w = numbers.data(), *x = w + kOutputs * kInputs, *dy = x + shape.rows * kInputs / 2;
+  const auto tables = Supported(Thin_baseline, Thin_avx2, Thin_avx512);
+  for (const ThinKernels* table : tables) {
+    std::vector<float> y(kOutputs * shape.rows), dx(shape.rows * kInputs), dw(kOutputs * kInputs);
+    table->fp32.forward(shape, x, w, y.data(), 0, kOutputs);
+    table->fp32.backward_data(shape, dy, w, dx.data(), kOutputs, 0, kInputs);
+    table->fp32.backward_weights(shape, x, dy, dw.data(), 0, kOutputs);
+    std::vector<double> sum_y(y.size()), sum_dx(dx.size()), sum_dw(dw.size());
+    for (int64_t n = 0; n < kOutputs; ++n) {
+      for (int64_t m = 0; m < shape.rows; ++m) {
+        for (int64_t k = 0; k < kInputs; ++k) {
+          const double a = x[m * kInputs + k], b = w[n * kInputs + k], c = dy[n * shape.rows + m];
+          sum_y[n * shape.rows + m] += a * b;
+          sum_dx[m * kInputs + k] += c * b;
+          sum_dw[n * kInputs + k] += c * a;
+        }
+      }
+    }
+    for (size_t i = 0; i < y.size(); ++i) EXPECT_NEAR(y[i], sum_y[i], 1e-2) << i;
+    for (size_t i = 0; i < dx.size(); ++i) EXPECT_NEAR(dx[i], sum_dx[i], 1e-2) << i;
+    for (size_t i = 0; i < dw.size(); ++i) EXPECT_NEAR(dw[i], sum_dw[i], 1e-2) << i;
   }
 }
 
