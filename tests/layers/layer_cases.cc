@@ -161,6 +161,16 @@ Cases Weighted() {
   };
 }
 
+// Algorithms for which a case must be large (Note [Winograd]).
+Cases Large() {
+  LayerCase winograd = SplitsSums(Case("ConvolutionWinograd",
+                                       "type: 'Convolution' convolution_param { num_output: 64 "
+                                       "kernel_size: 3 pad: 1 }",
+                                       {{1, 64, 13, 12}}));
+  winograd.linear = true;
+  return {winograd};
+}
+
 Cases BatchNorm() {
   const std::string bn = "type: 'BatchNorm' ";
   const std::string fused = bn + "fusion { scale: true scale_bias: true ";
@@ -197,7 +207,7 @@ Cases Pooling() {
 std::vector<LayerCase> LayerCases() {
   Cases all;
   for (const auto& some :
-       {Elementwise, Eltwise, Copies, Normalization, Losses, Weighted, BatchNorm, Pooling}) {
+       {Elementwise, Eltwise, Copies, Normalization, Losses, Weighted, BatchNorm, Pooling, Large}) {
     for (LayerCase& test : some()) all.push_back(std::move(test));
   }
   for (size_t i = 0; i < all.size(); ++i) all[i].seed = 1 + i;
