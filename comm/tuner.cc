@@ -3,25 +3,24 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <limits>
 
 #include "comm/collective_runner.h"
 #include "core/error.h"
+#include "core/median.h"
 
 namespace gf {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
 // What MPI brings, see Note [Algorithms by name].
 constexpr char kNative[] = "native", kMpi[] = "mpi";
-constexpr int kRuns = 3;
+// Rounds, in which each algorithm runs once, and the seconds after which no more are begun for a
+// size.
+constexpr int kLeastRounds = 3, kMostRounds = 25;
+constexpr double kSizeBudget_s = 0.1;
+// From here on bytes decide, not messages: what is slow now stays so.
+constexpr int64_t kManyBytes = int64_t{512} << 10;
 // Below: few messages; above: few bytes. For jobs that must not measure.
 constexpr int64_t kSmall = int64_t{64} << 10;
-
-double SecondsSince(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
 
 }  // namespace
 
@@ -46,7 +45,12 @@ AlgorithmChoice::AlgorithmChoice(const CommConfig& config, bool deterministic, C
   winners_ = {{1, name, 0}};
 }
 
-void AlgorithmChoice::Measure(int64_t largest, DType dtype, DType wire, Communicator* comm) {
+double AlgorithmChoice::SteadySeconds() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+void AlgorithmChoice::Measure(int64_t largest, DType dtype, DType wire, Communicator* comm,
+                              const std::function<double()>& now) {
   if (!automatic_) return;
   const Topology topology = TopologyOf(comm->hosts());
   std::vector<std::string> candidates;
@@ -58,36 +62,43 @@ void AlgorithmChoice::Measure(int64_t largest, DType dtype, DType wire, Communic
   if (wire != DType::kFP16) candidates.push_back(kNative);
 
   winners_.clear();
-  const auto start = Clock::now();
+  const double start = now();
   for (int64_t bytes = 1 << 10;; bytes *= 8) {
     bytes = std::min(bytes, std::max<int64_t>(largest, 1 << 10));
     const int64_t count = bytes / static_cast<int64_t>(SizeOf(wire));
     std::vector<char> vector(count * SizeOf(dtype));
-    std::vector<double> times;
-    for (const std::string& name : candidates) {
-      double best = std::numeric_limits<double>::infinity();
-      for (int i = 0; i < kRuns; ++i) {
+    const double size_start = now();
+    std::vector<std::vector<double>> times(candidates.size());
+    double elapsed = 0;
+    for (int round = 0; round < kMostRounds && (round < kLeastRounds || elapsed < kSizeBudget_s);
+         ++round) {
+      std::vector<double> slowest;  // of the ranks, by candidate
+      for (const std::string& name : candidates) {
         comm->Barrier("measuring algorithms");
-        const auto begin = Clock::now();
+        const double begin = now();
         comm->Run({Collective::kAllReduce, vector.data(), count, dtype, wire, name},
                   StrCat("measuring ", name));
-        best = std::min(best, SecondsSince(begin));
+        slowest.push_back(now() - begin);
       }
-      times.push_back(best);
+      slowest.push_back(now() - size_start);
+      comm->AllReduce(slowest.data(), static_cast<int64_t>(slowest.size()), ReduceOp::kMax,
+                      "times of algorithms");
+      elapsed = slowest.back();
+      for (size_t i = 0; i < candidates.size(); ++i) times[i].push_back(slowest[i]);
     }
-    times.push_back(SecondsSince(start));
-    comm->AllReduce(times.data(), static_cast<int64_t>(times.size()), ReduceOp::kMax,
-                    "times of algorithms");
-    const double elapsed = times.back();
-    times.pop_back();
-    const size_t best = std::min_element(times.begin(), times.end()) - times.begin();
-    winners_.push_back({bytes, candidates[best], times[best]});
+    std::vector<double> typical;
+    for (const std::vector<double>& some : times) typical.push_back(Median(some));
+    const size_t best = std::min_element(typical.begin(), typical.end()) - typical.begin();
+    winners_.push_back({bytes, candidates[best], typical[best]});
+    double total = now() - start;
+    comm->AllReduce(&total, 1, ReduceOp::kMax, "time of the measurement");
+    if (bytes >= largest || total > kBudget_s) break;
+    if (bytes < kManyBytes) continue;
     std::vector<std::string> fast;
     for (size_t i = 0; i < candidates.size(); ++i) {
-      if (times[i] <= 2 * times[best]) fast.push_back(candidates[i]);
+      if (typical[i] <= 2 * typical[best]) fast.push_back(candidates[i]);
     }
     candidates = std::move(fast);
-    if (bytes >= largest || elapsed > kBudget_s) break;
   }
 }
 

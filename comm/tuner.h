@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -13,11 +14,13 @@ namespace gf {
 // in a short measurement on this job's ranks and network.
 //
 // Note [Automatic choice]
-// At start every rank times every algorithm that fits the topology, on a few sizes from small to
-// the largest message of the job; the slowest rank's best of a few runs counts. Who was more than
-// twice as slow as the best is out for larger sizes, and no new size is begun after
-// kBudget_s. A message takes the winner of the nearest size (as a ratio). All ranks choose alike,
-// because the times they compare are agreed. Deterministic jobs do not measure.
+// At start every algorithm that fits the topology is timed on a few sizes from small to the largest
+// message of the job. They take turns, so that a disturbance meets all alike; a run takes as long
+// as its slowest rank, and the median of the runs counts. Who is more than twice as slow as the
+// best with many bytes is out for larger sizes (not with few: a ring that loses by latency may win
+// later), and no new size is begun after kBudget_s. A message takes the winner of the nearest size
+// (as a ratio). All ranks choose alike, because the times they compare are agreed. Deterministic
+// jobs do not measure.
 class AlgorithmChoice {
  public:
   static constexpr double kBudget_s = 1.5;
@@ -32,9 +35,10 @@ class AlgorithmChoice {
   // Checks the config's choice. Throws UserError.
   AlgorithmChoice(const CommConfig& config, bool deterministic, Communicator* comm);
 
-  // Measures messages of up to `largest` bytes, in the types that will travel. Collective; does
-  // nothing unless the choice is automatic.
-  void Measure(int64_t largest, DType dtype, DType wire, Communicator* comm);
+  // Measures messages of up to `largest` bytes, in the types that will travel, by a clock in
+  // seconds. Collective; does nothing unless the choice is automatic.
+  void Measure(int64_t largest, DType dtype, DType wire, Communicator* comm,
+               const std::function<double()>& now = SteadySeconds);
 
   const std::string& For(int64_t bytes) const;
 
@@ -47,6 +51,8 @@ class AlgorithmChoice {
   const std::vector<Winner>& winners() const { return winners_; }
 
  private:
+  static double SteadySeconds();
+
   bool automatic_ = false;
   std::vector<Winner> winners_;  // by size
 };

@@ -20,6 +20,15 @@ struct PoolEntry {
   float decay_mult = 1;
 };
 
+// Elements of a pool.
+struct ElementRange {
+  int64_t begin = 0, end = 0;  // [begin, end)
+
+  bool operator==(const ElementRange& other) const {
+    return begin == other.begin && end == other.end;
+  }
+};
+
 // The static order of all parameters: that in which backward generates their gradients.
 // Offsets are multiples of kAlignment; the gaps and the padding inside an entry hold zeros.
 class PoolLayout {

@@ -3,6 +3,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "core/pool_layout.h"
+
 namespace gf {
 
 // A pool of `count` elements cut into chunks of `chunk_size` consecutive elements, the last one
@@ -33,14 +35,6 @@ class ChunkGrid {
 
  private:
   int64_t count_, chunk_size_;
-};
-
-struct ElementRange {
-  int64_t begin = 0, end = 0;  // [begin, end)
-
-  bool operator==(const ElementRange& other) const {
-    return begin == other.begin && end == other.end;
-  }
 };
 
 // The important chunks of a step: those that are communicated.

@@ -6,7 +6,6 @@
 #include <chrono>
 #include <cstdio>
 #include <cstring>
-#include <fstream>
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -17,6 +16,7 @@
 #include "comm/collective_runner.h"
 #include "comm/tuner.h"
 #include "core/error.h"
+#include "core/median.h"
 #include "core/telemetry.h"
 #include "tools/flags.h"
 #include "tools/gfbench/common_flags.h"
@@ -54,11 +54,6 @@ DType TypeOf(const std::string& name, const char* flag) {
     if (name == Name(type)) return type;
   }
   ThrowUserError("--", flag, "=", name, ": expected FP32, BF16 or FP16");
-}
-
-double Median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
 }
 
 class Benchmark {
@@ -104,11 +99,7 @@ class Benchmark {
     for (int64_t bytes = FLAGS_min_bytes; bytes <= FLAGS_max_bytes; bytes *= FLAGS_factor) {
       wrong += Size(bytes);
     }
-    if (comm_->rank() == 0 && !FLAGS_json.empty()) {
-      std::ofstream out(FLAGS_json);
-      out << results_.dump(1) << "\n";
-      if (!out.flush()) ThrowUserError("cannot write ", FLAGS_json);
-    }
+    if (comm_->rank() == 0) WriteJson(results_);
     if (wrong > 0 && comm_->rank() == 0) std::printf("%ld WRONG SUMS\n", static_cast<long>(wrong));
     return wrong > 0 ? 1 : 0;
   }

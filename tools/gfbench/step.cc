@@ -4,7 +4,6 @@
 
 #include <chrono>
 #include <cstdio>
-#include <fstream>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -120,22 +119,18 @@ void Report(const Net& net, const std::string& device, const Measured& step, dou
               FLAGS_batch / step.seconds, HumanBytes(PeakBytes()).c_str(),
               HumanBytes(static_cast<double>(net.arena_bytes())).c_str(), first_step);
   const ordered_json layers = FLAGS_layers ? ReportLayers(net) : ordered_json::array();
-  if (FLAGS_json.empty()) return;
-  const ordered_json result = {{"net", net.name()},
-                               {"batch", FLAGS_batch},
-                               {"compute", FLAGS_compute},
-                               {"device", device},
-                               {"step_ms", step.seconds * 1e3},
-                               {"forward_ms", forward_ms},
-                               {"backward_ms", backward_ms},
-                               {"update_ms", update_ms},
-                               {"images_per_s", FLAGS_batch / step.seconds},
-                               {"peak_bytes", PeakBytes()},
-                               {"first_step_s", first_step},
-                               {"layers", layers}};
-  std::ofstream out(FLAGS_json);
-  out << result.dump(1) << "\n";
-  if (!out.flush()) ThrowUserError("cannot write ", FLAGS_json);
+  WriteJson({{"net", net.name()},
+             {"batch", FLAGS_batch},
+             {"compute", FLAGS_compute},
+             {"device", device},
+             {"step_ms", step.seconds * 1e3},
+             {"forward_ms", forward_ms},
+             {"backward_ms", backward_ms},
+             {"update_ms", update_ms},
+             {"images_per_s", FLAGS_batch / step.seconds},
+             {"peak_bytes", PeakBytes()},
+             {"first_step_s", first_step},
+             {"layers", layers}});
 }
 
 class StepFamily : public Family {

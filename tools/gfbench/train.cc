@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
-#include <fstream>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -16,6 +15,7 @@
 #include "core/config.h"
 #include "core/device.h"
 #include "core/error.h"
+#include "core/median.h"
 #include "core/telemetry.h"
 #include "models/net.h"
 #include "solvers/solver.h"
@@ -44,11 +44,6 @@ constexpr char kUsage[] =
     "what the step waited for the exchange, transfer what the exchange itself took.\n";
 
 double Seconds(Clock::duration duration) { return std::chrono::duration<double>(duration).count(); }
-
-double Median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
-}
 
 // Times of a step, agreed by all ranks: the largest.
 struct StepTimes {
@@ -149,24 +144,19 @@ int Body(const CommConfig& config, Communicator* comm) {
   std::printf("exchange: exposed %.1f ms, transfer %.1f ms, %.1f MB, busbw %.1f MB/s\n",
               median(&StepTimes::exposed) * 1e3, transfer * 1e3, bytes / 1e6, busbw / 1e6);
   std::printf("%.2f images/s\n", FLAGS_batch * world / step);
-  if (!FLAGS_json.empty()) {
-    const nlohmann::ordered_json result = {{"net", trainer.net().name()},
-                                           {"ranks", comm->size()},
-                                           {"batch", FLAGS_batch},
-                                           {"compute", FLAGS_compute},
-                                           {"comm", config.ShortDebugString()},
-                                           {"step_ms", step * 1e3},
-                                           {"forward_ms", median(&StepTimes::forward) * 1e3},
-                                           {"backward_ms", median(&StepTimes::backward) * 1e3},
-                                           {"exposed_ms", median(&StepTimes::exposed) * 1e3},
-                                           {"transfer_ms", transfer * 1e3},
-                                           {"wire_bytes", bytes},
-                                           {"busbw", busbw},
-                                           {"images_per_s", FLAGS_batch * world / step}};
-    std::ofstream out(FLAGS_json);
-    out << result.dump(1) << "\n";
-    if (!out.flush()) ThrowUserError("cannot write ", FLAGS_json);
-  }
+  WriteJson({{"net", trainer.net().name()},
+             {"ranks", comm->size()},
+             {"batch", FLAGS_batch},
+             {"compute", FLAGS_compute},
+             {"comm", config.ShortDebugString()},
+             {"step_ms", step * 1e3},
+             {"forward_ms", median(&StepTimes::forward) * 1e3},
+             {"backward_ms", median(&StepTimes::backward) * 1e3},
+             {"exposed_ms", median(&StepTimes::exposed) * 1e3},
+             {"transfer_ms", transfer * 1e3},
+             {"wire_bytes", bytes},
+             {"busbw", busbw},
+             {"images_per_s", FLAGS_batch * world / step}});
   return 0;
 }
 
