@@ -1,14 +1,16 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <vector>
 
 namespace gf {
 
-// The middle of the values, of an even number the upper one of the two; not of none.
+// The middle of the values, of an even number the lower one of the two; not of none.
 inline double Median(std::vector<double> values) {
-  std::nth_element(values.begin(), values.begin() + values.size() / 2, values.end());
-  return values[values.size() / 2];
+  const size_t middle = (values.size() - 1) / 2;
+  std::nth_element(values.begin(), values.begin() + middle, values.end());
+  return values[middle];
 }
 
 }  // namespace gf
