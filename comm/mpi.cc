@@ -4,6 +4,7 @@
 #include <mpi.h>
 
 #include <algorithm>
+#include <atomic>
 #include <climits>
 #include <cstdio>
 #include <cstdlib>
@@ -46,7 +47,9 @@ class MpiCommunicator : public Communicator {
   void Broadcast(std::string* bytes, int root, const std::string& label) override;
   void Barrier(const std::string& label) override;
   void SetActivity(const std::string& activity) override { waiter_->SetActivity(activity); }
-  void Serve() override { waiter_->Serve(); }
+  void Serve() override {
+    if (!finalized_) waiter_->Serve();
+  }
   void Cancel() override { waiter_->Cancel(); }
   void WatchSignals(std::function<bool()> asked_to_end) override {
     waiter_->WatchSignals(std::move(asked_to_end));
@@ -55,10 +58,12 @@ class MpiCommunicator : public Communicator {
     waiter_->ReportTo(std::move(report));
   }
   std::string TellEnd(const std::string& reason) override {
-    waiter_->TellEnd(reason);
+    if (!finalized_) waiter_->TellEnd(reason);
     return "";
   }
-  void Farewell() override { waiter_->Farewell(); }
+  void Farewell() override {
+    if (!finalized_) waiter_->Farewell();
+  }
   int64_t heartbeat() const override { return waiter_->heartbeat(); }
   void Finalize() override;
   [[noreturn]] void Abort(int exit_code) override;
@@ -73,7 +78,7 @@ class MpiCommunicator : public Communicator {
   std::unique_ptr<MpiTransport> transport_;
   std::unique_ptr<CollectiveRunner> runner_;
   std::vector<char> wire_buffer_;
-  bool finalized_ = false;
+  std::atomic<bool> finalized_{false};  // nothing of MPI may be called any more
 };
 
 MpiCommunicator::MpiCommunicator(int* argc, char*** argv, double timeout_s) {

@@ -69,6 +69,10 @@ case $how in
     ;;
   killed) [ "$code" -ne 0 ] || fail "exit code" ;;
   abort) [ "$code" -eq 9 ] || fail "exit code" ;;
+  lingers)
+    no_recorders
+    [ "$code" -eq 0 ] || fail "exit code"
+    ;;
   disagree)
     [ "$code" -eq 2 ] || fail "exit code"
     no_recorders
