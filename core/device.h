@@ -44,8 +44,8 @@ class Device {
   // blocks take memory only where they are touched. Throws std::bad_alloc.
   virtual std::shared_ptr<void> Allocate(size_t bytes) = 0;
   virtual void Zero(void* data, size_t bytes, Stream* stream) = 0;
-  // To be called when the first step is done, if others follow: the device may take a second or two
-  // to arrange its memory for many more.
+  // To be called after a step or a batch of an evaluation if others follow: at the first call the
+  // device may take a second or two to arrange its memory for many more, later ones do nothing.
   virtual void Settle() {}
 
   virtual Stream* compute_stream() = 0;

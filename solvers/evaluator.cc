@@ -14,6 +14,7 @@ std::optional<Tally> Evaluate(Net* net, Loader* loader, Communicator* comm,
     if (batch.padding < batch.size()) {
       net->Forward(batch);
       tally.Add(net->Logits(), batch.labels, batch.size() - batch.padding);
+      if (i + 1 < batches) net->parameters()->device()->Settle();
     }
     if (!stop) continue;
     stopped = stop() ? 1 : 0;

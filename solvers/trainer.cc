@@ -296,7 +296,6 @@ void Trainer::Run() {
   const double validation_steps = config_.validation_interval_epochs() * steps_per_epoch_;
   const double checkpoint_steps = config_.checkpoint().interval_epochs() * steps_per_epoch_;
   const double checkpoint_every = static_cast<double>(config_.checkpoint().interval_steps());
-  const int64_t first_step = state_.step;
   bool stopped = false;
   meter_.Resume();
   while (state_.step < last_step_ && !stopped) {
@@ -304,7 +303,7 @@ void Trainer::Run() {
     const StepOutcome outcome = Step(lr);
     meter_.Step(outcome.loss, data_wait_s_, flow_->stats().exposed_s);
     stopped = outcome.stop;
-    if (state_.step == first_step + 1 && state_.step < last_step_) job_.device->Settle();
+    if (state_.step < last_step_) job_.device->Settle();
     if (meter_.steps() >= config_.telemetry().display_interval() || state_.step == last_step_) {
       Show(lr);
     }

@@ -92,12 +92,12 @@ for trial in $(seq "$trials"); do
 
   name="rank $victim \(host [^)]+\)"
   if [ "$signal" = STOP ]; then
-    # Open MPI 4.1's mpirun itself may crash at its very end, when all ranks are gone.
-    if [ "$code" = 139 ] && grep -q 'PMIx_server_finalize' "trial.$trial.log"; then
+    # Open MPI 4.1's mpirun itself may crash at its very end, after it has reported the code.
+    if [ "$code" = 139 ] && grep -q 'PMIx_server_finalize' "$log"; then
       echo "$what: mpirun crashed in PMIx_server_finalize"
-    else
-      [ "$code" = 3 ] || fail "$what: exit code $code"
+      code=$(sed -n 's/^ *Exit code: *//p' "$log")
     fi
+    [ "$code" = 3 ] || fail "$what: exit code $code"
     # MPI itself does not say who is missing while it starts.
     [ "$phase" = init ] && name="$name|stopped on this host: rank $victim \(process"
     grep -qE "rank [0-2] \(host .*\) waited .*($name)" "$log" ||
