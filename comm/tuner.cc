@@ -17,6 +17,10 @@ constexpr char kNative[] = "native", kMpi[] = "mpi";
 // size.
 constexpr int kLeastRounds = 3, kMostRounds = 25;
 constexpr double kSizeBudget_s = 0.1;
+// Runs one after the other that are timed together, as buckets follow each other, where a run takes
+// little more than the start of all ranks.
+constexpr int64_t kShort = int64_t{64} << 10;
+constexpr int kShortRuns = 4;
 // From here on bytes decide, not messages: what is slow now stays so.
 constexpr int64_t kManyBytes = int64_t{512} << 10;
 // Below: few messages; above: few bytes. For jobs that must not measure.
@@ -63,9 +67,10 @@ void AlgorithmChoice::Measure(int64_t largest, DType dtype, DType wire, Communic
 
   winners_.clear();
   const double start = now();
-  for (int64_t bytes = 1 << 10;; bytes *= 8) {
+  for (int64_t bytes = 1 << 10;; bytes *= 4) {
     bytes = std::min(bytes, std::max<int64_t>(largest, 1 << 10));
     const int64_t count = bytes / static_cast<int64_t>(SizeOf(wire));
+    const int runs = bytes > kShort ? 1 : kShortRuns;
     std::vector<char> vector(count * SizeOf(dtype));
     const double size_start = now();
     std::vector<std::vector<double>> times(candidates.size());
@@ -76,9 +81,11 @@ void AlgorithmChoice::Measure(int64_t largest, DType dtype, DType wire, Communic
       for (const std::string& name : candidates) {
         comm->Barrier("measuring algorithms");
         const double begin = now();
-        comm->Run({Collective::kAllReduce, vector.data(), count, dtype, wire, name},
-                  StrCat("measuring ", name));
-        slowest.push_back(now() - begin);
+        for (int run = 0; run < runs; ++run) {
+          comm->Run({Collective::kAllReduce, vector.data(), count, dtype, wire, name},
+                    StrCat("measuring ", name));
+        }
+        slowest.push_back((now() - begin) / runs);
       }
       slowest.push_back(now() - size_start);
       comm->AllReduce(slowest.data(), static_cast<int64_t>(slowest.size()), ReduceOp::kMax,
