@@ -12,7 +12,8 @@ namespace {
 // segments at once. It stays below the 64 KiB that Open MPI sends over TCP without asking the
 // receiver first: on a 1 Gbit/s link with 100 us of latency a ring of 60 KiB messages reaches 115
 // MB/s, one of 64 KiB messages 75, one of 1 MiB messages 100. Smaller messages do not hide more
-// latency but cost more: with segments of 8 KiB sums of 64 to 512 KiB take 1.2 to 1.6 times as long.
+// latency but cost more: with segments of 8 KiB sums of 64 to 512 KiB take 1.2 to 1.6 times as
+// long.
 constexpr int kWindow = 16;
 constexpr int64_t kMessage = int64_t{60} << 10;
 // Tags: the number of the run above, the number of the segment below.
@@ -53,8 +54,7 @@ void Executor::Run(const Plan& plan, int largest, const Collective& collective,
   by_part_ = largest == 1 && plan.parts == transport_->size();
   const int64_t message_bytes =
       collective.count * largest / plan.parts * static_cast<int64_t>(wire_size_);
-  segment_count_ =
-      std::clamp<int64_t>((message_bytes + kMessage - 1) / kMessage, 1, kSegmentTags);
+  segment_count_ = std::clamp<int64_t>((message_bytes + kMessage - 1) / kMessage, 1, kSegmentTags);
 
   int64_t next = 0;
   const size_t window = std::min<int64_t>(segment_count_, kWindow);

@@ -22,9 +22,10 @@ namespace gf {
 
 // What the last step's communication cost this rank.
 struct CommStats {
-  double exposed_s = 0;    // seconds that the step waited for it
-  double transfer_s = 0;   // seconds in which the communication thread was at work
-  int64_t wire_bytes = 0;  // bytes handed to allreduces, in the wire type
+  double exposed_s = 0;     // seconds that the step waited for it
+  double transfer_s = 0;    // seconds in which the communication thread was at work
+  double arithmetic_s = 0;  // seconds in which the step packed, unpacked and chose chunks
+  int64_t wire_bytes = 0;   // bytes handed to allreduces, in the wire type
   int64_t allreduces = 0;
 };
 
@@ -115,6 +116,14 @@ class GradientFlow {
                 const std::string& name, Collective::Kind kind = Collective::kAllReduce);
   // Waits for it and accounts for it.
   void Await(const Flight& flight);
+  // Accounts for work on gradients.
+  template <typename Body>
+  void Work(const Body& body) {
+    const auto start = std::chrono::steady_clock::now();
+    body();
+    stats_.arithmetic_s +=
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  }
 
   int ready_entries() const { return ready_prefix_; }
   const PoolLayout& layout() const { return layout_; }

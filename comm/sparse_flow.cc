@@ -73,7 +73,7 @@ class SparseFlow : public BucketedFlow {
     const int count = static_cast<int>(layout().entries().size());
     const bool all = ready_entries() == count;
     const int64_t end = all ? layout().count() : layout().entries()[ready_entries()].offset;
-    if (end > done_) KeepOrPack({done_, end});
+    if (end > done_) Work([&] { KeepOrPack({done_, end}); });
     done_ = end;
     const int64_t waiting = (set_.PackedOffset(done_) - set_.PackedOffset(launched_)) *
                             static_cast<int64_t>(SizeOf(wire()));
@@ -90,20 +90,20 @@ class SparseFlow : public BucketedFlow {
   }
 
   void BeforeLaunch(const ElementRange& range) override {
-    if (merge_) Merge(range);
+    if (merge_) Work([&] { Merge(range); });
   }
 
   void OnFinish(const Reduced& reduced) override {
     Flight norms;
     for (size_t i = 0; i < flights_.size(); ++i) {
       Await(flights_[i]);
-      if (!dense_) {
-        Unpack(sent_[i]);
-      } else if (need_norms_) {
-        ForChunks(flights_[i].range, [&](int64_t chunk, int64_t begin, int64_t end) {
-          own_norms_[chunk] += kernels_.norm(Gradient(begin), end - begin) / comm()->size();
-        });
-      }
+      Work([&] {
+        if (!dense_) {
+          Unpack(sent_[i]);
+        } else if (need_norms_) {
+          AddNorms(flights_[i].range);
+        }
+      });
       if (need_norms_ && i + 1 == flights_.size()) norms = LaunchNorms();
       if (dense_) {
         reduced(flights_[i].range);
@@ -115,7 +115,7 @@ class SparseFlow : public BucketedFlow {
     next_ = ChunkSet::All(grid_);
     if (!need_norms_ || !norms.pending) return;
     Await(norms);
-    next_ = SelectTop(norms_.as<float>(), grid_, next_count_);
+    Work([&] { next_ = SelectTop(norms_.as<float>(), grid_, next_count_); });
   }
 
  private:
@@ -184,6 +184,12 @@ class SparseFlow : public BucketedFlow {
       const char* const packed =
           packed_.as<char>() + set_.PackedOffset(begin) * SizeOf(packed_type_);
       own_norms_[chunk] += kernels_.unpack(packed, Gradient(begin), end - begin) / comm()->size();
+    });
+  }
+
+  void AddNorms(const ElementRange& range) {
+    ForChunks(range, [&](int64_t chunk, int64_t begin, int64_t end) {
+      own_norms_[chunk] += kernels_.norm(Gradient(begin), end - begin) / comm()->size();
     });
   }
 

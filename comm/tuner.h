@@ -16,11 +16,11 @@ namespace gf {
 // Note [Automatic choice]
 // At start every algorithm that fits the topology is timed on a few sizes from small to the largest
 // message of the job. They take turns, so that a disturbance meets all alike; a run (of few bytes:
-// four in a row) takes as long as its slowest rank, and the median of the runs counts. Who is more than twice as slow as the
-// best with many bytes is out for larger sizes (not with few: a ring that loses by latency may win
-// later), and no new size is begun after kBudget_s. A message takes the winner of the nearest size
-// (as a ratio). All ranks choose alike, because the times they compare are agreed. Deterministic
-// jobs do not measure.
+// four in a row) takes as long as its slowest rank, and the median of the runs counts. Who is more
+// than twice as slow as the best with many bytes is out for larger sizes (not with few: a ring that
+// loses by latency may win later), and no new size is begun after kBudget_s. A message takes the
+// winner of the nearest size (as a ratio). All ranks choose alike, because the times they compare
+// are agreed. Deterministic jobs do not measure.
 class AlgorithmChoice {
  public:
   static constexpr double kBudget_s = 1.5;

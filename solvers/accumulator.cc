@@ -19,9 +19,9 @@ void Accumulator::Add(const std::vector<int>& entries) {
     ForWholeEntries(
         store_->layout(), index, index, [&](const PoolEntry&, int64_t begin, int64_t end) {
           if (gradient.desc.dtype == DType::kFP32) {
-            Updates().add(sum + begin, gradient.as<float>() + begin, end - begin);
+            Updates().fp32.add(sum + begin, gradient.as<float>() + begin, end - begin);
           } else {
-            Updates().add_bf16(sum + begin, gradient.as<uint16_t>() + begin, end - begin);
+            Updates().bf16.add(sum + begin, gradient.as<uint16_t>() + begin, end - begin);
           }
         });
   }
@@ -34,9 +34,9 @@ void Accumulator::Merge(const std::vector<int>& entries) {
     ForWholeEntries(
         store_->layout(), index, index, [&](const PoolEntry&, int64_t begin, int64_t end) {
           if (gradient.desc.dtype == DType::kFP32) {
-            Updates().merge(gradient.as<float>() + begin, sum + begin, end - begin);
+            Updates().fp32.merge(gradient.as<float>() + begin, sum + begin, end - begin);
           } else {
-            Updates().merge_bf16(gradient.as<uint16_t>() + begin, sum + begin, end - begin);
+            Updates().bf16.merge(gradient.as<uint16_t>() + begin, sum + begin, end - begin);
           }
         });
   }

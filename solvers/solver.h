@@ -7,20 +7,40 @@
 #include <vector>
 
 #include "core/job.pb.h"
+#include "core/pool_layout.h"
 #include "core/registry.h"
 #include "models/parameter_store.h"
 
 namespace gf {
 
+// The numbers of one update.
+struct UpdateScalars {
+  double lr = 0;
+  double last_lr = 0;         // of the update before; 0: there was none
+  double gradient_scale = 1;  // gradients are multiplied by it first
+  int64_t update = 1;         // counts updates from 1
+};
+
 // Turns reduced gradients into new weights. A solver is a new file that registers itself.
+//
+// Per step: BeginStep; Inspect for ranges of the pool, if it matters whether gradients are finite;
+// Update once per element to be updated, after its Inspect. ParameterStore::BumpVersion is the
+// caller's business.
 class Solver {
  public:
   virtual ~Solver() = default;
 
-  // Updates the elements [begin, end) of the master and the compute pool from the gradient pool,
-  // whose values are multiplied by `gradient_scale` first. Call ParameterStore::BumpVersion
-  // after the last range of a step.
-  virtual void Update(int64_t begin, int64_t end, double lr, double gradient_scale) = 0;
+  // Whether an update needs whole tensors: then each call of Update has all of a tensor's ranges.
+  virtual bool whole_tensors() const { return false; }
+
+  virtual void BeginStep() {}
+
+  // Looks at reduced gradients. Returns whether all are finite.
+  virtual bool Inspect(const ElementRange& range) = 0;
+
+  // Updates these elements of the master and the compute pool from the gradient pool. Ranges are in
+  // order and do not overlap.
+  virtual void Update(const std::vector<ElementRange>& ranges, const UpdateScalars& scalars) = 0;
 
   // What must be saved to continue: FP32 pools with the parameters' offsets, by name.
   virtual std::vector<std::pair<std::string, Tensor>> State() const = 0;

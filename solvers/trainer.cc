@@ -49,6 +49,8 @@ class Trainer {
   const Batch& NextBatch();
   double Forward(const Batch& batch, uint64_t sequence);
   StepOutcome Step(double lr);
+  // Waits for the sums of gradients and updates the weights.
+  void Finish(const UpdateScalars& scalars);
   StepOutcome Exchange(double loss);
   // Whether an event that is due every `interval` steps is due after this step.
   bool Due(double interval) const;
@@ -114,6 +116,11 @@ Trainer::Trainer(const JobConfig& config, const TrainOptions& options, Communica
     flow.master = job_.store->master();
     flow.weights_changed = [this] { job_.store->SyncCompute(); };
     flow_ = NewGradientFlow(job_.store->layout(), job_.store->gradient(), comm, flow);
+    if (config.comm().sharded_update() && job_.solver->whole_tensors()) {
+      ThrowUserError(
+          "comm.sharded_update: solver.type ", config.solver().type(),
+          " needs whole tensors; set comm.sharded_update to false, or solver.type to SGD");
+    }
     if (config.solver().iter_size() > 1) accumulator_ = std::make_unique<Accumulator>(job_.store);
   });
   statistics_ = std::make_unique<StatisticsMean>(job_.store, comm, options.deterministic);
@@ -207,11 +214,12 @@ StepOutcome Trainer::Step(double lr) {
       flow_->GradientsReady(entries);
     });
   }
-  const double scale = 1.0 / (static_cast<double>(comm_->size()) * micro_batches);
-  flow_->Finish([&](const ElementRange& range) {
-    const Timeline::Span span(&timeline_, lane::kUpdate, "update");
-    job_.solver->Update(range.begin, range.end, lr, scale);
-  });
+  UpdateScalars scalars;
+  scalars.lr = lr;
+  scalars.last_lr = state_.step > 0 ? rate_->At(state_.step - 1) : 0;
+  scalars.gradient_scale = 1.0 / (static_cast<double>(comm_->size()) * micro_batches);
+  scalars.update = state_.step + 1;
+  Finish(scalars);
   job_.store->BumpVersion();
   statistics_->StepDone();
   ++state_.step;
@@ -227,6 +235,25 @@ StepOutcome Trainer::Step(double lr) {
         "std of the data; --resume continues from the last checkpoint"));
   }
   return outcome;
+}
+
+void Trainer::Finish(const UpdateScalars& scalars) {
+  const auto update = [&](const std::vector<ElementRange>& ranges) {
+    const Timeline::Span span(&timeline_, lane::kUpdate, "update");
+    job_.solver->Update(ranges, scalars);
+  };
+  // Chunks cut tensors.
+  const bool wait = job_.solver->whole_tensors() && config_.comm().mode() == CommConfig::SPARSE;
+  std::vector<ElementRange> waiting;
+  job_.solver->BeginStep();
+  flow_->Finish([&](const ElementRange& range) {
+    if (wait) {
+      waiting.push_back(range);
+    } else {
+      update({range});
+    }
+  });
+  if (wait) update(waiting);
 }
 
 StepOutcome Trainer::Exchange(double loss) {

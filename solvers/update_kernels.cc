@@ -5,27 +5,129 @@
 namespace gf {
 namespace {
 
-template <typename T>
-void Update(float* __restrict w, uint16_t* __restrict compute, float* __restrict v,
-            const T* __restrict g, int64_t n, const SgdFactors& factors) {
-  const float rate = factors.rate, momentum = factors.momentum;
-  const float decay = factors.decay, scale = factors.scale;
+constexpr int kSums = 32;
+constexpr int64_t kBlock = 128 * kSums;
+// Elements that are fetched ahead where a loop only reads: the processor's own prefetching stops at
+// the end of a page.
+constexpr int64_t kAhead = 1024;
+
+// sqrtf of <cmath> is a function that may set errno.
+static inline float SquareRoot(float x) { return __builtin_sqrtf(x); }
+
+template <bool kNesterov, typename T>
+void Momentum(float* __restrict w, T* __restrict compute, float* __restrict v,
+              const T* __restrict g, int64_t n, const MomentumFactors& factors) {
+  const float gradient_rate = factors.gradient_rate, weight_rate = factors.weight_rate;
+  const float momentum = factors.momentum, decay = factors.decay, scale = factors.scale;
   for (int64_t i = 0; i < n; ++i) {
     const float weight = w[i];
-    const float velocity = momentum * v[i] + rate * (scale * Load(g + i) + decay * weight);
+    const float entering = gradient_rate * (scale * Load(g + i) + decay * weight);
+    const float velocity = momentum * v[i] + entering;
     v[i] = velocity;
-    w[i] = weight - velocity;
-    if (sizeof(T) == 2) Store(compute + i, weight - velocity);
+    const float result =
+        weight - weight_rate * (kNesterov ? momentum * velocity + entering : velocity);
+    w[i] = result;
+    if (sizeof(T) == 2) Store(compute + i, result);
   }
 }
 
-void Sgd(float* w, float* v, const float* g, int64_t n, const SgdFactors& factors) {
-  Update(w, nullptr, v, g, n, factors);
+template <typename T>
+void ByMomentum(float* w, T* compute, float* v, const T* g, int64_t n,
+                const MomentumFactors& factors) {
+  if (factors.nesterov) {
+    Momentum<true>(w, compute, v, g, n, factors);
+  } else {
+    Momentum<false>(w, compute, v, g, n, factors);
+  }
 }
 
-void SgdBf16(float* w, uint16_t* compute, float* v, const uint16_t* g, int64_t n,
-             const SgdFactors& factors) {
-  Update(w, compute, v, g, n, factors);
+static inline float LambDirection(float w, float m, float v, const LambFactors& f) {
+  return f.correction1 * m / (SquareRoot(f.correction2 * v) + f.epsilon) + f.decay * w;
+}
+
+// Sums over i of the squares of w[i] and of second(i), in kSums partial sums per block. `ahead(i)`
+// fetches what element i will need.
+template <typename Second, typename Ahead>
+static inline void SumSquares(const float* w, int64_t n, const Second& second, const Ahead& ahead,
+                              double result[2]) {
+  result[0] = result[1] = 0;
+  for (int64_t begin = 0; begin < n; begin += kBlock) {
+    const int64_t end = n - begin < kBlock ? n : begin + kBlock;
+    float first_sums[kSums] = {}, second_sums[kSums] = {};
+    int64_t i = begin;
+    for (; i + kSums <= end; i += kSums) {
+      ahead(i + kAhead);
+      for (int k = 0; k < kSums; ++k) {
+        const float b = second(i + k);
+        first_sums[k] += w[i + k] * w[i + k];
+        second_sums[k] += b * b;
+      }
+    }
+    for (int k = 0; i + k < end; ++k) {
+      const float b = second(i + k);
+      first_sums[k] += w[i + k] * w[i + k];
+      second_sums[k] += b * b;
+    }
+    for (int k = 0; k < kSums; ++k) {
+      result[0] += static_cast<double>(first_sums[k]);
+      result[1] += static_cast<double>(second_sums[k]);
+    }
+  }
+}
+
+template <typename T>
+void LambMoments(const float* __restrict w, float* __restrict m, float* __restrict v,
+                 const T* __restrict g, int64_t n, const LambFactors& factors, double sums[2]) {
+  const LambFactors f = factors;
+  SumSquares(
+      w, n,
+      [=](int64_t i) __attribute__((always_inline)) {
+        const float gradient = f.scale * Load(g + i);
+        m[i] = f.beta1 * m[i] + (1 - f.beta1) * gradient;
+        v[i] = f.beta2 * v[i] + (1 - f.beta2) * gradient * gradient;
+        return LambDirection(w[i], m[i], v[i], f);
+      },
+      [](int64_t) __attribute__((always_inline)){}, sums);
+}
+
+template <typename T>
+void LambApply(float* __restrict w, T* __restrict compute, const float* __restrict m,
+               const float* __restrict v, int64_t n, const LambFactors& factors, float rate) {
+  const LambFactors f = factors;
+  for (int64_t i = 0; i < n; ++i) {
+    const float result = w[i] - rate * LambDirection(w[i], m[i], v[i], f);
+    w[i] = result;
+    if (sizeof(T) == 2) Store(compute + i, result);
+  }
+}
+
+template <typename T>
+void Squares(const float* w, const T* g, int64_t n, double sums[2]) {
+  SumSquares(
+      w, n, [=](int64_t i) __attribute__((always_inline)) { return Load(g + i); },
+      [=](int64_t i) __attribute__((always_inline)) {
+        __builtin_prefetch(w + i);
+        __builtin_prefetch(w + i + kSums / 2);
+        __builtin_prefetch(g + i);
+        if (sizeof(T) == 4) __builtin_prefetch(g + i + kSums / 2);
+      },
+      sums);
+}
+
+bool Finite(const float* p, int64_t n) {
+  uint32_t found = 0;
+  for (int64_t i = 0; i < n; ++i) {
+    uint32_t bits;
+    __builtin_memcpy(&bits, p + i, sizeof(bits));
+    found |= (bits & 0x7f800000u) == 0x7f800000u;
+  }
+  return found == 0;
+}
+
+bool FiniteBf16(const uint16_t* p, int64_t n) {
+  uint16_t found = 0;
+  for (int64_t i = 0; i < n; ++i) found |= (p[i] & 0x7f80u) == 0x7f80u;
+  return found == 0;
 }
 
 template <typename T>
@@ -43,7 +145,11 @@ void Merge(T* __restrict g, float* __restrict sum, int64_t n) {
 
 }  // namespace
 
-GF_SIMD_DEFINE(UpdateKernels, Updates) = {&Sgd,           &SgdBf16,      &Add<float>,
-                                          &Add<uint16_t>, &Merge<float>, &Merge<uint16_t>};
+GF_SIMD_DEFINE(UpdateKernels, Updates) = {
+    {&ByMomentum<float>, &LambMoments<float>, &LambApply<float>, &Squares<float>, &Finite,
+     &Add<float>, &Merge<float>},
+    {&ByMomentum<uint16_t>, &LambMoments<uint16_t>, &LambApply<uint16_t>, &Squares<uint16_t>,
+     &FiniteBf16, &Add<uint16_t>, &Merge<uint16_t>},
+};
 
 }  // namespace gf

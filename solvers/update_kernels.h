@@ -6,27 +6,54 @@
 
 namespace gf {
 
-// The constants of one SGD update of a range.
-struct SgdFactors {
-  float rate = 0;  // learning rate of these parameters
+// The constants of one update of a range by a solver with momentum (MomentumSolver).
+struct MomentumFactors {
+  float gradient_rate = 0;  // of what enters the velocity
+  float weight_rate = 1;    // of what leaves it for the weights
   float momentum = 0;
   float decay = 0;  // weight decay of these parameters
   float scale = 1;  // the gradient is multiplied by it first
+  bool nesterov = false;
 };
 
-// Inner loops over ranges of pools of n elements; one thread. BF16 as uint16_t.
-struct UpdateKernels {
-  // v = momentum * v + rate * (scale * g + decay * w); w -= v.
-  void (*sgd)(float* w, float* v, const float* g, int64_t n, const SgdFactors& factors);
-  // The same with BF16 gradients; also writes the compute copy of w.
-  void (*sgd_bf16)(float* w, uint16_t* compute, float* v, const uint16_t* g, int64_t n,
-                   const SgdFactors& factors);
+// The constants of one update of a range by LAMB.
+struct LambFactors {
+  float beta1 = 0, beta2 = 0;
+  float correction1 = 1, correction2 = 1;  // 1 / (1 - beta ^ updates)
+  float epsilon = 0;
+  float decay = 0;
+  float scale = 1;
+};
+
+// Inner loops over ranges of pools of n elements; one thread. T: float or uint16_t (BF16), the type
+// of gradients `g` and of the compute copy of the weights; `compute` is not written for float.
+template <typename T>
+struct UpdateFunctions {
+  // u = gradient_rate * (scale * g + decay * w); v = momentum * v + u;
+  // w -= weight_rate * (nesterov ? momentum * v + u : v).
+  void (*momentum)(float* w, T* compute, float* v, const T* g, int64_t n,
+                   const MomentumFactors& factors);
+  // m = beta1 * m + (1 - beta1) * scale * g; v = beta2 * v + (1 - beta2) * (scale * g)^2.
+  // sums: of squares of w and of r = correction1 * m / (sqrt(correction2 * v) + epsilon) +
+  // decay * w, as those of `squares`.
+  void (*lamb_moments)(const float* w, float* m, float* v, const T* g, int64_t n,
+                       const LambFactors& factors, double sums[2]);
+  // w -= rate * r
+  void (*lamb_apply)(float* w, T* compute, const float* m, const float* v, int64_t n,
+                     const LambFactors& factors, float rate);
+  // Sums of squares of w and of g: FP32 partial sums of at most 128 elements, added in double.
+  void (*squares)(const float* w, const T* g, int64_t n, double sums[2]);
+  // Whether there is no infinity and no NaN.
+  bool (*finite)(const T* p, int64_t n);
   // sum += g
-  void (*add)(float* sum, const float* g, int64_t n);
-  void (*add_bf16)(float* sum, const uint16_t* g, int64_t n);
+  void (*add)(float* sum, const T* g, int64_t n);
   // g += sum; sum = 0
-  void (*merge)(float* g, float* sum, int64_t n);
-  void (*merge_bf16)(uint16_t* g, float* sum, int64_t n);
+  void (*merge)(T* g, float* sum, int64_t n);
+};
+
+struct UpdateKernels {
+  UpdateFunctions<float> fp32;
+  UpdateFunctions<uint16_t> bf16;
 };
 
 GF_SIMD_DECLARE(UpdateKernels, Updates)

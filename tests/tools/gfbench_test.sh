@@ -35,6 +35,20 @@ for name, forward_only in (("default", False), ("step", True)):
     assert bool(result["layers"]) == (not forward_only), result
 PY
 
+for solver in SGD LARS LARC LAMB; do
+  "$gfbench" update $net --solver=$solver --compute=BF16 --steps=3 --json="$out/update.json" \
+    >"$out/update.txt" || fail "gfbench update --solver=$solver"
+  python3 - "$out/update.json" $solver <<'PY' || fail "the figures of gfbench update"
+import json
+import sys
+with open(sys.argv[1]) as f:
+    result = json.load(f)
+bytes_each = {"SGD": 20, "LARS": 26, "LARC": 26, "LAMB": 40}[sys.argv[2]]
+assert result["bytes"] == bytes_each * result["parameters"] > 0, result
+assert result["update_ms"] > 0 and result["copy_ms"] > 0 and result["ratio"] > 0, result
+PY
+done
+
 refused() { # PATTERN ARGUMENTS...
   local pattern=$1
   shift
@@ -47,6 +61,7 @@ refused 'unknown benchmark "stop" (known: .*step' stop
 refused 'did you mean --steps' --step=3
 refused '--steps must be at least 1' $net --steps=0
 refused '--net is missing' step --batch=3
+refused 'unknown --solver "ADAM" (known: LAMB, LARC, LARS, SGD)' update $net --solver=ADAM
 refused 'cannot write /nowhere/x.json' $net --steps=1 --warmup=0 --json=/nowhere/x.json
 "$gfbench" --help | grep -q '^Benchmarks: .*step' || fail "--help does not list the benchmarks"
 echo PASS

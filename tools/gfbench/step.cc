@@ -64,7 +64,9 @@ class Stepper {
     if (!FLAGS_forward_only) {
       net_->Backward(1, nullptr);
       backward = Now();
-      solver_->Update(0, net_->parameters()->layout().count(), 0.001, 1);
+      UpdateScalars scalars;
+      scalars.lr = 0.001;
+      solver_->Update({{0, net_->parameters()->layout().count()}}, scalars);
       net_->parameters()->BumpVersion();
       update = Now();
     }

@@ -47,7 +47,7 @@ double Seconds(Clock::duration duration) { return std::chrono::duration<double>(
 
 // Times of a step, agreed by all ranks: the largest.
 struct StepTimes {
-  double step, forward, backward, finish, exposed, transfer, bytes;
+  double step, forward, backward, finish, exposed, transfer, arithmetic, bytes;
 };
 
 class Trainer {
@@ -85,9 +85,10 @@ class Trainer {
       if (flow_) flow_->GradientsReady(entries);
     });
     const auto backward = Clock::now();
-    const auto update = [&](const ElementRange& range) {
-      solver_->Update(range.begin, range.end, 0.001, 1.0 / comm_->size());
-    };
+    UpdateScalars scalars;
+    scalars.lr = 0.001;
+    scalars.gradient_scale = 1.0 / comm_->size();
+    const auto update = [&](const ElementRange& range) { solver_->Update({range}, scalars); };
     if (flow_) {
       flow_->Finish(update);
     } else {
@@ -102,9 +103,10 @@ class Trainer {
                        Seconds(end - backward),
                        stats.exposed_s,
                        stats.transfer_s,
+                       stats.arithmetic_s,
                        static_cast<double>(stats.wire_bytes)};
-    comm_->AllReduce(values, 7, ReduceOp::kMax, "times");
-    return {values[0], values[1], values[2], values[3], values[4], values[5], values[6]};
+    comm_->AllReduce(values, 8, ReduceOp::kMax, "times");
+    return {values[0], values[1], values[2], values[3], values[4], values[5], values[6], values[7]};
   }
 
   std::string Describe() const { return flow_ ? flow_->Describe() : "nothing is exchanged"; }
@@ -143,6 +145,11 @@ int Body(const CommConfig& config, Communicator* comm) {
               median(&StepTimes::finish) * 1e3);
   std::printf("exchange: exposed %.1f ms, transfer %.1f ms, %.1f MB, busbw %.1f MB/s\n",
               median(&StepTimes::exposed) * 1e3, transfer * 1e3, bytes / 1e6, busbw / 1e6);
+  const double arithmetic = median(&StepTimes::arithmetic);
+  if (arithmetic > 0) {
+    std::printf("arithmetic on chunks %.1f ms, %.2f %% of the step\n", arithmetic * 1e3,
+                arithmetic / step * 100);
+  }
   std::printf("%.2f images/s\n", FLAGS_batch * world / step);
   WriteJson({{"net", trainer.net().name()},
              {"ranks", comm->size()},
@@ -154,6 +161,7 @@ int Body(const CommConfig& config, Communicator* comm) {
              {"backward_ms", median(&StepTimes::backward) * 1e3},
              {"exposed_ms", median(&StepTimes::exposed) * 1e3},
              {"transfer_ms", transfer * 1e3},
+             {"arithmetic_ms", arithmetic * 1e3},
              {"wire_bytes", bytes},
              {"busbw", busbw},
              {"images_per_s", FLAGS_batch * world / step}});

@@ -1,0 +1,99 @@
+#include <cmath>
+
+#include "core/error.h"
+#include "solvers/pool_solver.h"
+#include "solvers/tensor_sums.h"
+
+namespace gf {
+namespace {
+
+// LAMB (You et al., arXiv 1904.00962, algorithm 2):
+//   m = beta1 * m + (1 - beta1) * g;  v = beta2 * v + (1 - beta2) * g^2
+//   r = m / (1 - beta1^t) / (sqrt(v / (1 - beta2^t)) + epsilon) + decay * w
+//   w -= lr * |w| / |r| * r
+// where |w| / |r| is 1 if a norm is 0.
+class Lamb : public PoolSolver {
+ public:
+  Lamb(const SolverConfig& config, ParameterStore* store)
+      : PoolSolver(config, store),
+        epsilon_(config.has_epsilon() ? config.epsilon() : 1e-6f),
+        m_(NewState()),
+        v_(NewState()),
+        sums_(store->layout()) {
+    const auto check = [](const char* name, float value) {
+      if (!(value >= 0 && value < 1)) {
+        ThrowUserError("solver.", name, " is ", value, ", expected 0 <= ", name, " < 1");
+      }
+    };
+    check("beta1", config.beta1());
+    check("beta2", config.beta2());
+    if (!(epsilon_ > 0) || std::isinf(epsilon_)) {
+      ThrowUserError("solver.epsilon is ", epsilon_, ", expected a number > 0 for LAMB");
+    }
+  }
+
+  bool whole_tensors() const override { return true; }
+  void BeginStep() override { sums_.Clear(); }
+
+  void Update(const std::vector<ElementRange>& ranges, const UpdateScalars& scalars) override {
+    float* const w = store()->master().as<float>();
+    float *const m = m_.as<float>(), *const v = v_.as<float>();
+    std::vector<LambFactors> factors(store()->layout().entries().size());
+    for (size_t i = 0; i < factors.size(); ++i) {
+      LambFactors& f = factors[i];
+      f.beta1 = config().beta1();
+      f.beta2 = config().beta2();
+      f.correction1 = Correction(f.beta1, scalars.update);
+      f.correction2 = Correction(f.beta2, scalars.update);
+      f.epsilon = epsilon_;
+      f.decay = decay(static_cast<int>(i));
+      f.scale = static_cast<float>(scalars.gradient_scale);
+    }
+    WithTypes([&](const auto& kernels, const auto* g, auto* compute) {
+      for (const ElementRange& range : ranges) {
+        sums_.Add(range, [&](int entry, int64_t begin, int64_t end) {
+          TensorSums::Sums sums;
+          kernels.lamb_moments(w + begin, m + begin, v + begin, g + begin, end - begin,
+                               factors[entry], sums.data());
+          return sums;
+        });
+      }
+      const std::vector<double> rates = Rates(scalars);
+      ForPieces(ranges, [&](int entry, int64_t begin, int64_t end) {
+        kernels.lamb_apply(w + begin, compute + begin, m + begin, v + begin, end - begin,
+                           factors[entry], static_cast<float>(rates[entry]));
+      });
+    });
+  }
+
+  std::vector<std::pair<std::string, Tensor>> State() const override {
+    return {{"mean", m_}, {"variance", v_}};
+  }
+
+ private:
+  static float Correction(float beta, int64_t updates) {
+    return static_cast<float>(
+        1 / (1 - std::pow(static_cast<double>(beta), static_cast<double>(updates))));
+  }
+
+  // Of each entry.
+  std::vector<double> Rates(const UpdateScalars& scalars) const {
+    std::vector<double> rates;
+    for (int i = 0; i < static_cast<int>(store()->layout().entries().size()); ++i) {
+      const TensorSums::Sums squares = sums_.Of(i);
+      const double weights = std::sqrt(squares[0]), direction = std::sqrt(squares[1]);
+      const bool scaled = rule(i).adaptive && weights > 0 && direction > 0;
+      rates.push_back(scalars.lr * rule(i).lr_mult * (scaled ? weights / direction : 1));
+    }
+    return rates;
+  }
+
+  const float epsilon_;
+  Tensor m_, v_;
+  TensorSums sums_;  // of squares: weights, directions
+};
+
+GF_REGISTER_SOLVER("LAMB", Lamb);
+
+}  // namespace
+}  // namespace gf

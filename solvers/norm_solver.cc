@@ -1,0 +1,58 @@
+#include "solvers/norm_solver.h"
+
+#include <cmath>
+
+#include "core/error.h"
+
+namespace gf {
+
+NormSolver::NormSolver(const SolverConfig& config, ParameterStore* store)
+    : MomentumSolver(config, store),
+      sums_(store->layout()),
+      rates_(store->layout().entries().size()) {
+  const float trust = config.trust_coefficient(), epsilon = config.epsilon();
+  if (!(trust > 0) || std::isinf(trust)) {
+    ThrowUserError("solver.trust_coefficient is ", trust, ", expected a number > 0");
+  }
+  if (!(epsilon >= 0) || std::isinf(epsilon)) {
+    ThrowUserError("solver.epsilon is ", epsilon, ", expected a number >= 0");
+  }
+}
+
+void NormSolver::BeginStep() {
+  sums_.Clear();
+  inspected_ = false;
+}
+
+bool NormSolver::Inspect(const ElementRange& range) {
+  inspected_ = true;
+  const float* const w = store()->master().as<float>();
+  bool finite = true;
+  WithTypes([&](const auto& kernels, const auto* g, const auto*) {
+    finite = sums_.Add(range, [&](int, int64_t begin, int64_t end) {
+      TensorSums::Sums sums;
+      kernels.squares(w + begin, g + begin, end - begin, sums.data());
+      return sums;
+    });
+  });
+  return finite;
+}
+
+void NormSolver::Update(const std::vector<ElementRange>& ranges, const UpdateScalars& scalars) {
+  if (!inspected_) {
+    for (const ElementRange& range : ranges) NormSolver::Inspect(range);
+    inspected_ = false;
+  }
+  const int entries = static_cast<int>(rates_.size());
+  for (int i = 0; i < entries; ++i) {
+    const TensorSums::Sums squares = sums_.Of(i);
+    const double weights = std::sqrt(squares[0]);
+    const double gradient = std::sqrt(squares[1]) * scalars.gradient_scale;
+    rates_[i] = rule(i).adaptive && weights > 0 && gradient > 0
+                    ? LocalRate(scalars.lr, weights, gradient, decay(i))
+                    : scalars.lr;
+  }
+  MomentumSolver::Update(ranges, scalars);
+}
+
+}  // namespace gf

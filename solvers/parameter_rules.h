@@ -1,0 +1,22 @@
+#pragma once
+
+#include <vector>
+
+#include "core/job.pb.h"
+#include "core/pool_layout.h"
+
+namespace gf {
+
+// How a solver treats one parameter.
+struct ParameterRule {
+  float lr_mult = 1;
+  float decay_mult = 1;
+  // Whether LARS, LARC and LAMB give it a rate of its own.
+  bool adaptive = true;
+};
+
+// Those of all entries: the net's own multipliers, then plain_bias_and_norm, then config.rule() in
+// order. Throws UserError for a rule that fits no parameter.
+std::vector<ParameterRule> RulesOf(const SolverConfig& config, const PoolLayout& layout);
+
+}  // namespace gf

@@ -1,0 +1,44 @@
+#include "solvers/pool_solver.h"
+
+#include <glog/logging.h>
+
+#include <atomic>
+#include <cmath>
+
+#include "core/error.h"
+
+namespace gf {
+
+PoolSolver::PoolSolver(const SolverConfig& config, ParameterStore* store)
+    : config_(config), store_(store), rules_(RulesOf(config, store->layout())) {
+  const float decay = config.weight_decay();
+  if (!(decay >= 0) || std::isinf(decay)) {
+    ThrowUserError("solver.weight_decay is ", decay, ", expected a number >= 0");
+  }
+  const DType type = store->gradient().desc.dtype;
+  CHECK(type == DType::kFP32 || type == DType::kBF16) << Name(type);
+  CHECK(type == store->compute().desc.dtype) << Name(store->compute().desc.dtype);
+}
+
+Tensor PoolSolver::NewState() const {
+  Device* const device = store_->device();
+  Tensor state;
+  state.desc = {Shape({store_->layout().count()}), DType::kFP32, Layout()};
+  state.owner = device->Allocate(state.desc.bytes());
+  state.data = state.owner.get();
+  // Written before it is read: a page that is read first is taken twice.
+  device->Zero(state.data, state.desc.bytes(), device->compute_stream());
+  return state;
+}
+
+bool PoolSolver::Inspect(const ElementRange& range) {
+  std::atomic<bool> finite{true};
+  WithTypes([&](const auto& kernels, const auto* g, const auto*) {
+    ForPieces({range}, [&](int, int64_t begin, int64_t end) {
+      if (!kernels.finite(g + begin, end - begin)) finite = false;
+    });
+  });
+  return finite;
+}
+
+}  // namespace gf

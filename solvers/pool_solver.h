@@ -1,0 +1,58 @@
+#pragma once
+
+#include <vector>
+
+#include "solvers/parameter_rules.h"
+#include "solvers/pool_ranges.h"
+#include "solvers/solver.h"
+#include "solvers/update_kernels.h"
+
+namespace gf {
+
+// What solvers on the CPU have in common.
+class PoolSolver : public Solver {
+ public:
+  bool Inspect(const ElementRange& range) override;
+
+ protected:
+  // Checks weight_decay. The store outlives the object.
+  PoolSolver(const SolverConfig& config, ParameterStore* store);
+
+  // A zeroed FP32 pool.
+  Tensor NewState() const;
+
+  // Calls body(kernels, gradients, compute) with the pools of the number type, float* or uint16_t*.
+  template <typename Body>
+  void WithTypes(const Body& body) const {
+    const Tensor &gradient = store_->gradient(), &compute = store_->compute();
+    if (gradient.desc.dtype == DType::kFP32) {
+      body(Updates().fp32, gradient.as<float>(), compute.as<float>());
+    } else {
+      body(Updates().bf16, gradient.as<uint16_t>(), compute.as<uint16_t>());
+    }
+  }
+
+  // body(index of the entry, begin, end) for the pieces of `ranges`, in parallel.
+  template <typename Body>
+  void ForPieces(const std::vector<ElementRange>& ranges, const Body& body) const {
+    const PoolEntry* const first = store_->layout().entries().data();
+    for (const ElementRange& range : ranges) {
+      ForEntries(store_->layout(), range.begin, range.end,
+                 [&](const PoolEntry& entry, int64_t begin, int64_t end) {
+                   body(static_cast<int>(&entry - first), begin, end);
+                 });
+    }
+  }
+
+  const SolverConfig& config() const { return config_; }
+  ParameterStore* store() const { return store_; }
+  const ParameterRule& rule(int entry) const { return rules_[entry]; }
+  float decay(int entry) const { return config_.weight_decay() * rules_[entry].decay_mult; }
+
+ private:
+  const SolverConfig config_;
+  ParameterStore* const store_;
+  const std::vector<ParameterRule> rules_;
+};
+
+}  // namespace gf

@@ -1,0 +1,70 @@
+#include "solvers/parameter_rules.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "core/error.h"
+#include "tests/solvers/store_for_test.h"
+
+namespace gf {
+namespace {
+
+TEST(ParameterRulesTest, TheNetsMultipliersCountWithoutRules) {
+  const auto store = TestStore();
+  const std::vector<ParameterRule> rules = RulesOf(SolverConfig(), store->layout());
+  ASSERT_EQ(rules.size(), 4u);
+  EXPECT_EQ(rules[0].lr_mult, 2);  // fc.bias
+  EXPECT_EQ(rules[0].decay_mult, 0);
+  EXPECT_TRUE(rules[0].adaptive);
+  EXPECT_EQ(rules[3].lr_mult, 0.5f);  // conv.weight
+}
+
+TEST(ParameterRulesTest, PlainMeansTensorsOfOneAxis) {
+  const auto store = TestStore();
+  SolverConfig config;
+  config.set_plain_bias_and_norm(true);
+  const std::vector<ParameterRule> rules = RulesOf(config, store->layout());
+  const std::vector<bool> plain = {true, false, true, false};
+  for (int i = 0; i < 4; ++i) {
+    EXPECT_EQ(rules[i].adaptive, !plain[i]) << i;
+    EXPECT_EQ(rules[i].decay_mult, plain[i] ? 0 : 1) << i;
+    EXPECT_EQ(rules[i].lr_mult, store->layout().entries()[i].lr_mult) << i;
+  }
+}
+
+TEST(ParameterRulesTest, OfSeveralThatFitTheLastCountsFieldByField) {
+  const auto store = TestStore();
+  SolverConfig config;
+  ParameterRuleConfig* rule = config.add_rule();
+  rule->set_pattern("*.weight");
+  rule->set_lr_mult(3);
+  rule->set_adaptive(false);
+  rule = config.add_rule();
+  rule->set_pattern("fc.*");
+  rule->set_lr_mult(4);
+  const std::vector<ParameterRule> rules = RulesOf(config, store->layout());
+  EXPECT_EQ(rules[0].lr_mult, 4);  // fc.bias
+  EXPECT_TRUE(rules[0].adaptive);
+  EXPECT_EQ(rules[1].lr_mult, 4);  // fc.weight
+  EXPECT_FALSE(rules[1].adaptive);
+  EXPECT_EQ(rules[2].lr_mult, 3);  // bn.weight
+  EXPECT_EQ(rules[3].decay_mult, 1);
+}
+
+TEST(ParameterRulesTest, ARuleForNothingIsAnError) {
+  const auto store = TestStore();
+  SolverConfig config;
+  config.add_rule()->set_pattern("fc9.*");
+  try {
+    RulesOf(config, store->layout());
+    FAIL();
+  } catch (const UserError& e) {
+    EXPECT_NE(std::string(e.what()).find("fc9.*"), std::string::npos) << e.what();
+    EXPECT_NE(std::string(e.what()).find("conv.weight"), std::string::npos) << e.what();
+  }
+}
+
+}  // namespace
+}  // namespace gf

@@ -1,0 +1,104 @@
+"""Compares 20 updates of each solver with PyTorch: SGD with torch.optim.SGD, LARS and LAMB with the
+published rules, written here with PyTorch's operations in double precision."""
+
+import json
+import subprocess
+import sys
+import unittest
+
+import torch
+
+DUMP = sys.argv.pop(1)
+SHAPES = {"fc.bias": (10,), "fc.weight": (10, 77), "conv.weight": (16, 3, 11, 11)}
+
+
+def tensor(function, shape):
+    """The values as the program makes them: in double, rounded once to float."""
+    count = torch.Size(shape).numel()
+    return function(torch.arange(count, dtype=torch.double)).float().double().reshape(shape)
+
+
+class Lars(torch.optim.Optimizer):
+    def __init__(self, params, lr, momentum, weight_decay, eta):
+        super().__init__(params, dict(lr=lr, momentum=momentum, decay=weight_decay, eta=eta))
+
+    @torch.no_grad()
+    def step(self):
+        for group in self.param_groups:
+            for p in group["params"]:
+                plain = p.dim() == 1 and group.get("plain", False)
+                decay = 0 if plain else group["decay"]
+                w, g = torch.linalg.norm(p), torch.linalg.norm(p.grad)
+                trust = 1.0 if plain else group["eta"] * w / (g + decay * w)
+                v = self.state[p].setdefault("v", torch.zeros_like(p))
+                v.mul_(group["momentum"]).add_(p.grad + decay * p, alpha=float(group["lr"] * trust))
+                p.sub_(v)
+
+
+class Lamb(torch.optim.Optimizer):
+    def __init__(self, params, lr, weight_decay, betas=(0.9, 0.999), eps=1e-6):
+        super().__init__(params, dict(lr=lr, decay=weight_decay, betas=betas, eps=eps))
+
+    @torch.no_grad()
+    def step(self):
+        for group in self.param_groups:
+            b1, b2 = group["betas"]
+            for p in group["params"]:
+                state = self.state[p]
+                if not state:
+                    state.update(t=0, m=torch.zeros_like(p), v=torch.zeros_like(p))
+                state["t"] += 1
+                state["m"].lerp_(p.grad, 1 - b1)
+                state["v"].mul_(b2).addcmul_(p.grad, p.grad, value=1 - b2)
+                m, v = state["m"] / (1 - b1 ** state["t"]), state["v"] / (1 - b2 ** state["t"])
+                r = m / (v.sqrt() + group["eps"]) + group["decay"] * p
+                p.sub_(r, alpha=float(group["lr"] * torch.linalg.norm(p) / torch.linalg.norm(r)))
+
+
+def reference(make):
+    params = {name: torch.nn.Parameter(tensor(lambda i: torch.sin(0.37 * i), shape))
+              for name, shape in SHAPES.items()}
+    optimizer = make(list(params.values()))
+    for step in range(20):
+        for name, p in params.items():
+            p.grad = tensor(lambda i: torch.cos(0.11 * i + 0.5 * step), SHAPES[name])
+        for group in optimizer.param_groups:
+            group["lr"] = 0.1 / (1 + 0.1 * step)
+        optimizer.step()
+    return params
+
+
+class SolverGoldenTest(unittest.TestCase):
+    def check(self, config, make):
+        output = subprocess.run([DUMP, config], check=True, capture_output=True, text=True).stdout
+        ours = json.loads(output)
+        for name, expected in reference(make).items():
+            mine = torch.tensor(ours[name], dtype=torch.double).reshape(expected.shape)
+            worst = ((mine - expected).abs().max() / expected.abs().max()).item()
+            self.assertLess(worst, 1e-6, f"{config}: {name}")
+
+    def test_sgd(self):
+        for nesterov in False, True:
+            self.check(f"type: 'SGD' momentum_form: RATE_OUTSIDE weight_decay: 0.01 "
+                       f"nesterov: {str(nesterov).lower()}",
+                       lambda p, n=nesterov: torch.optim.SGD(p, 0.1, 0.9, weight_decay=0.01,
+                                                             nesterov=n))
+
+    def test_lars(self):
+        self.check("type: 'LARS' weight_decay: 0.01 trust_coefficient: 0.02",
+                   lambda p: Lars(p, 0.1, 0.9, 0.01, 0.02))
+
+    def test_lars_leaves_biases_plain(self):
+        def make(p):
+            optimizer = Lars(p, 0.1, 0.9, 0.01, 0.02)
+            optimizer.param_groups[0]["plain"] = True
+            return optimizer
+        self.check("type: 'LARS' weight_decay: 0.01 trust_coefficient: 0.02 "
+                   "plain_bias_and_norm: true", make)
+
+    def test_lamb(self):
+        self.check("type: 'LAMB' weight_decay: 0.01", lambda p: Lamb(p, 0.1, 0.01))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,153 @@
+// gfbench update: how long a solver's update takes, beside a copy of as many bytes.
+
+#include <gflags/gflags.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstring>
+#include <functional>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "core/config.h"
+#include "core/device.h"
+#include "core/error.h"
+#include "core/median.h"
+#include "core/parallel.h"
+#include "core/random.h"
+#include "core/telemetry.h"
+#include "models/net.h"
+#include "solvers/solver.h"
+#include "tools/flags.h"
+#include "tools/gfbench/common_flags.h"
+#include "tools/gfbench/family.h"
+#include "tools/gfbench/net_flags.h"
+
+DEFINE_string(solver, "LARS", "SGD, LARS, LARC or LAMB");
+
+namespace gf {
+namespace {
+
+constexpr char kUsage[] =
+    "gfbench update --net=FILE [--solver=SGD|LARS|LARC|LAMB] [--compute=FP32|BF16] [--threads=N]\n"
+    "               [--steps=10] [--warmup=2] [--json=FILE]\n"
+    "\n"
+    "Times updates of all parameters of a net, from gradients of the compute type, with FP32 "
+    "master\n"
+    "weights and state, in turns with a copy (memcpy, the same threads) of memory that reads and\n"
+    "writes as many bytes as the update must.\n";
+
+double Seconds(const std::function<void()>& body) {
+  const auto start = std::chrono::steady_clock::now();
+  body();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+// Bytes that an update of one parameter reads and writes at least: each pass over the pools reads
+// what it needs once (they are larger than caches) and writes what it changes.
+int64_t BytesPerParameter(const std::string& solver, int64_t gradient) {
+  const int64_t compute = gradient == 4 ? 0 : gradient;  // a copy of the weights
+  // Reads w, v, g; writes w, v and the copy.
+  const int64_t momentum = 8 + gradient + 8 + compute;
+  if (solver == "SGD") return momentum;
+  // Before that the norms of w and g.
+  if (solver == "LARS" || solver == "LARC") return 4 + gradient + momentum;
+  // Reads w, m, v, g and writes m, v; reads w, m, v and writes w and the copy.
+  if (solver == "LAMB") return 12 + gradient + 8 + 12 + 4 + compute;
+  ThrowUserError("--solver=", solver, ": expected SGD, LARS, LARC or LAMB");
+}
+
+class UpdateFamily : public Family {
+ public:
+  int Run(int argc, char** argv) override {
+    FlagSpec spec;
+    spec.file = __FILE__;
+    spec.more_files = {kCommonFlagsFile, kNetFlagsFile};
+    spec.usage = kUsage;
+    const int parsed = ParseFlags(argc, argv, spec);
+    if (parsed >= 0) return parsed;
+    FLAGS_batch = 1;
+    const NetOptions options = NetOptionsOfFlags(kUsage);
+    CheckCommonFlags();
+    const auto device = DeviceRegistry::Get().Create("device", "cpu", FLAGS_threads);
+    Net net(ReadNet(FLAGS_net), options, device.get());
+    net.InitParameters();
+    ParameterStore* const store = net.parameters().get();
+    FillGradients(store);
+    SolverConfig config;
+    config.set_weight_decay(5e-4f);
+    const auto solver = SolverRegistry::Get().Create("--solver", FLAGS_solver, config, store);
+    const int64_t count = store->layout().count();
+    const auto gradient = static_cast<int64_t>(SizeOf(store->gradient().desc.dtype));
+    const int64_t bytes = BytesPerParameter(FLAGS_solver, gradient) * count;
+    const auto from = device->Allocate(bytes / 2), to = device->Allocate(bytes / 2);
+    device->Zero(from.get(), bytes / 2, device->compute_stream());
+
+    UpdateScalars scalars;
+    scalars.lr = 1e-4;
+    std::vector<double> updates, copies, ratios;
+    for (int i = 0; i < FLAGS_warmup + FLAGS_steps; ++i) {
+      const double update = Seconds([&] {
+        solver->BeginStep();
+        solver->Update({{0, count}}, scalars);
+      });
+      ++scalars.update;
+      const double copy = Seconds([&] { Copy(from.get(), to.get(), bytes / 2); });
+      if (i == 0) device->Settle();
+      if (i < FLAGS_warmup) continue;
+      updates.push_back(update);
+      copies.push_back(copy);
+      ratios.push_back(update / copy);
+    }
+    Report(net, bytes, count, Median(updates), Median(copies), Median(ratios));
+    return 0;
+  }
+
+ private:
+  static void FillGradients(ParameterStore* store) {
+    const Tensor& gradient = store->gradient();
+    Random random(1, 1);
+    for (int64_t i = 0; i < store->layout().count(); ++i) {
+      const float value = random.Uniform() * 1e-3f;
+      if (gradient.desc.dtype == DType::kFP32) {
+        gradient.as<float>()[i] = value;
+      } else {
+        gradient.as<uint16_t>()[i] = ToBF16(value);
+      }
+    }
+  }
+
+  static void Copy(const void* from, void* to, int64_t bytes) {
+    ParallelFor(bytes, 4096, [&](int64_t begin, int64_t end) {
+      std::memcpy(static_cast<char*>(to) + begin, static_cast<const char*>(from) + begin,
+                  end - begin);
+    });
+  }
+
+  static void Report(const Net& net, int64_t bytes, int64_t count, double update, double copy,
+                     double ratio) {
+    const double moved = static_cast<double>(bytes);
+    std::printf("%s, %s, %s: %s parameters, %s (%lld bytes each)\n", net.name().c_str(),
+                FLAGS_solver.c_str(), FLAGS_compute.c_str(), WithCommas(count).c_str(),
+                HumanBytes(moved).c_str(), static_cast<long long>(bytes / count));
+    std::printf("update %.2f ms, %.1f GB/s; copy of as many bytes %.2f ms, %.1f GB/s\n",
+                update * 1e3, moved / update / 1e9, copy * 1e3, moved / copy / 1e9);
+    std::printf("update / copy %.3f (medians of %d in turns)\n", ratio, FLAGS_steps);
+    WriteJson({{"net", net.name()},
+               {"solver", FLAGS_solver},
+               {"compute", FLAGS_compute},
+               {"parameters", count},
+               {"bytes", bytes},
+               {"update_ms", update * 1e3},
+               {"copy_ms", copy * 1e3},
+               {"ratio", ratio}});
+  }
+};
+
+GF_REGISTER_FAMILY("update", UpdateFamily);
+
+}  // namespace
+}  // namespace gf
