@@ -89,6 +89,12 @@ class GradientFlow {
   // (a sharded update); collective.
   virtual void Complete(const Tensor& pool) {}
 
+  // Whether gradients of this step, on any rank, were not finite where the sums do not show it
+  // (SPARSE: outside the important chunks); they were dropped. The same on all ranks.
+  virtual bool overflowed() const { return false; }
+  // Multiplies what is left to send: from now on gradients are so many times as large.
+  virtual void Rescale(float factor) {}
+
   // After residual() was filled.
   virtual void Restore(const std::vector<int64_t>& important_chunks) {}
 

@@ -1,6 +1,7 @@
 #include <glog/logging.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "comm/bucketed_flow.h"
 #include "comm/sparse/kernels.h"
@@ -49,6 +50,16 @@ class SparseFlow : public BucketedFlow {
   Tensor residual() const override { return residual_; }
   std::vector<int64_t> important_chunks() const override { return next_.ids(); }
 
+  bool overflowed() const override { return overflowed_; }
+
+  void Rescale(float factor) override {
+    if (factor == 1) return;
+    float* const residual = Residual(0);
+    ParallelFor(layout().count(), 4096, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) residual[i] *= factor;
+    });
+  }
+
   void Restore(const std::vector<int64_t>& important_chunks) override {
     next_ = ChunkSet(grid_, important_chunks);
     merge_ = true;
@@ -64,6 +75,7 @@ class SparseFlow : public BucketedFlow {
     need_norms_ = next_count_ < grid_.chunks();
     std::fill(own_norms_.begin(), own_norms_.end(), 0.0);
     done_ = launched_ = 0;
+    overflowed_ = false;
     first_entry_ = 0;
     BucketedFlow::OnBegin();
   }
@@ -115,6 +127,7 @@ class SparseFlow : public BucketedFlow {
     next_ = ChunkSet::All(grid_);
     if (!need_norms_ || !norms.pending) return;
     Await(norms);
+    DropBadNorms();
     Work([&] { next_ = SelectTop(norms_.as<float>(), grid_, next_count_); });
   }
 
@@ -169,8 +182,10 @@ class SparseFlow : public BucketedFlow {
   void KeepOrPack(const ElementRange& range) {
     ForChunks(range, [&](int64_t chunk, int64_t begin, int64_t end) {
       if (!set_.Contains(chunk)) {
-        own_norms_[chunk] +=
-            kernels_.keep(Gradient(begin), Residual(begin), end - begin, momentum_);
+        const double norm = kernels_.keep(Gradient(begin), Residual(begin), end - begin, momentum_);
+        own_norms_[chunk] += norm;
+        // Else it would stay there for ever.
+        if (!std::isfinite(norm)) std::fill(Residual(begin), Residual(end), 0.f);
         return;
       }
       char* const packed = packed_.as<char>() + set_.PackedOffset(begin) * SizeOf(packed_type_);
@@ -193,6 +208,16 @@ class SparseFlow : public BucketedFlow {
     });
   }
 
+  // The norms tell all ranks of gradients that are not finite.
+  void DropBadNorms() {
+    float* const norms = norms_.as<float>();
+    for (int64_t c = 0; c < grid_.chunks(); ++c) {
+      if (std::isfinite(norms[c])) continue;
+      overflowed_ = true;
+      norms[c] = 0;
+    }
+  }
+
   Flight LaunchNorms() {
     for (int64_t c = 0; c < grid_.chunks(); ++c) {
       norms_.as<float>()[c] = static_cast<float>(own_norms_[c]);
@@ -209,7 +234,7 @@ class SparseFlow : public BucketedFlow {
   Tensor residual_, packed_, norms_;
   std::vector<double> own_norms_;  // per chunk
 
-  bool dense_ = true, merge_ = false, need_norms_ = false;
+  bool dense_ = true, merge_ = false, need_norms_ = false, overflowed_ = false;
   int64_t next_count_ = 0;           // chunks in the next step
   int64_t done_ = 0, launched_ = 0;  // elements that were packed or kept; that are under way
   int first_entry_ = 0;

@@ -2,6 +2,7 @@
 
 #include <google/protobuf/descriptor.h>
 
+#include <algorithm>
 #include <cmath>
 #include <string>
 
@@ -100,21 +101,33 @@ void CheckData(const DataConfig& data, const std::string& path, const Checker& c
   for (float std : data.std()) check.Positive(std, path + ".std");
 }
 
+template <typename Values>
+void CheckAscending(const Values& values, const char* name, const Checker& check) {
+  for (int i = 0; i < values.size(); ++i) {
+    check.Positive(values[i], name);
+    check.Require(i == 0 || values[i] > values[i - 1], name, "must ascend, got ", values[i],
+                  " after ", values[std::max(i, 1) - 1]);
+  }
+}
+
 void CheckPolicy(const SolverConfig& solver, const Checker& check) {
   switch (solver.lr_policy()) {
     case SolverConfig::STEP:
-      check.Positive(solver.step_size(), "solver.step_size");
+      check.Require(!(solver.has_step_size() && solver.has_step_epochs()), "solver.step_size",
+                    "give either step_size or step_epochs, not both");
+      if (solver.has_step_epochs()) {
+        check.Positive(solver.step_epochs(), "solver.step_epochs");
+      } else {
+        check.Positive(solver.step_size(), "solver.step_size");
+      }
       check.Positive(solver.gamma(), "solver.gamma");
       break;
     case SolverConfig::MULTISTEP:
-      check.Require(solver.step_value_size() > 0, "solver.step_value",
-                    "missing: lr_policy MULTISTEP needs at least one");
-      check.Positive(solver.step_value(0), "solver.step_value");
-      for (int i = 1; i < solver.step_value_size(); ++i) {
-        check.Require(solver.step_value(i) > solver.step_value(i - 1), "solver.step_value",
-                      "must ascend, got ", solver.step_value(i), " after ",
-                      solver.step_value(i - 1));
-      }
+      check.Require((solver.step_value_size() > 0) != (solver.epoch_value_size() > 0),
+                    "solver.step_value",
+                    "lr_policy MULTISTEP needs step_value or epoch_value, one of them");
+      CheckAscending(solver.step_value(), "solver.step_value", check);
+      CheckAscending(solver.epoch_value(), "solver.epoch_value", check);
       check.Positive(solver.gamma(), "solver.gamma");
       break;
     case SolverConfig::EXP:
@@ -134,8 +147,16 @@ void CheckPolicy(const SolverConfig& solver, const Checker& check) {
 }
 
 void CheckSolver(const SolverConfig& solver, const Checker& check) {
-  check.Require(solver.has_base_lr(), "solver.base_lr", "missing: give the learning rate");
-  check.Positive(solver.base_lr(), "solver.base_lr");
+  check.Require(solver.has_base_lr() || solver.has_base_lr_per_256(), "solver.base_lr",
+                "missing: give the learning rate");
+  check.Require(!(solver.has_base_lr() && solver.has_base_lr_per_256()), "solver.base_lr",
+                "give either base_lr or base_lr_per_256, not both");
+  if (solver.has_base_lr()) {
+    check.Positive(solver.base_lr(), "solver.base_lr");
+  } else {
+    check.Positive(solver.base_lr_per_256(), "solver.base_lr_per_256");
+  }
+  check.NotNegative(solver.end_lr(), "solver.end_lr");
   check.Require(solver.has_max_steps() || solver.has_max_epochs(), "solver.max_epochs",
                 "missing: give max_epochs or max_steps, the length of training");
   check.Require(!(solver.has_max_steps() && solver.has_max_epochs()), "solver.max_steps",

@@ -96,6 +96,10 @@ void WriteCheckpointFiles(const std::string& folder, const TrainingState& state,
   json root;
   root["format"] = kFormat;
   root["step"] = state.step;
+  root["updates"] = state.updates;
+  root["last_lr"] = state.last_lr;
+  root["loss_scale"] = state.loss_scale;
+  root["clean_steps"] = state.clean_steps;
   root["position"] = state.position;
   root["epoch"] = state.epoch;
   root["seed"] = state.seed;
@@ -124,6 +128,13 @@ TrainingState VerifyCheckpoint(const std::string& folder) {
   const json root = ReadStateFile(file);
   TrainingState state;
   state.step = Get<int64_t>(root, "step", file);
+  state.updates = state.step;
+  if (root.contains("updates")) {  // not in older ones
+    state.updates = Get<int64_t>(root, "updates", file);
+    state.last_lr = Get<double>(root, "last_lr", file);
+    state.loss_scale = Get<double>(root, "loss_scale", file);
+    state.clean_steps = Get<int64_t>(root, "clean_steps", file);
+  }
   state.position = Get<int64_t>(root, "position", file);
   state.epoch = Get<double>(root, "epoch", file);
   state.seed = Get<uint64_t>(root, "seed", file);
@@ -132,7 +143,7 @@ TrainingState VerifyCheckpoint(const std::string& folder) {
   state.solver = Get<std::string>(root, "solver", file);
   state.net = Get<std::string>(root, "net", file);
   state.config = Get<std::string>(root, "config", file);
-  if (state.step < 0 || state.position < 0) {
+  if (state.step < 0 || state.updates < 0 || state.position < 0) {
     ThrowUserError(file, ": step ", state.step, " and position ", state.position,
                    " must not be negative");
   }

@@ -14,9 +14,13 @@ namespace gf {
 // Where training stands, apart from the pools. Random numbers are functions of (seed, step,
 // position), so nothing more is needed to continue.
 struct TrainingState {
-  int64_t step = 0;      // updates done
-  int64_t position = 0;  // global number of the next sample (Loader::Seek)
-  double epoch = 0;      // passes over the data done
+  int64_t step = 0;     // steps done
+  int64_t updates = 0;  // those that were not skipped
+  double last_lr = 0;   // of the last update, 0 if there was none
+  double loss_scale = 1;
+  int64_t clean_steps = 0;  // since the loss scale changed
+  int64_t position = 0;     // global number of the next sample (Loader::Seek)
+  double epoch = 0;         // passes over the data done
   uint64_t seed = 0;
   int world = 1;
   int threads = 1;     // compute threads of rank 0; sums may be rounded differently with others

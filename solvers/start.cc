@@ -25,13 +25,22 @@ namespace {
 using Items = std::vector<std::pair<std::string, std::string>>;
 
 void BroadcastState(TrainingState* state, Communicator* comm) {
-  int64_t numbers[3] = {state->step, state->position, state->residual_ranks};
-  std::string text(reinterpret_cast<const char*>(numbers), sizeof(numbers));
+  struct Numbers {
+    int64_t step, updates, clean_steps, position, residual_ranks;
+    double last_lr, loss_scale;
+  };
+  Numbers numbers = {state->step,           state->updates, state->clean_steps, state->position,
+                     state->residual_ranks, state->last_lr, state->loss_scale};
+  std::string text(reinterpret_cast<const char*>(&numbers), sizeof(numbers));
   comm->Broadcast(&text, 0, "state of the start");
-  std::memcpy(numbers, text.data(), sizeof(numbers));
-  state->step = numbers[0];
-  state->position = numbers[1];
-  state->residual_ranks = static_cast<int>(numbers[2]);
+  std::memcpy(&numbers, text.data(), sizeof(numbers));
+  state->step = numbers.step;
+  state->updates = numbers.updates;
+  state->clean_steps = numbers.clean_steps;
+  state->position = numbers.position;
+  state->residual_ranks = static_cast<int>(numbers.residual_ranks);
+  state->last_lr = numbers.last_lr;
+  state->loss_scale = numbers.loss_scale;
 }
 
 // Weights and statistics become rank 0's.

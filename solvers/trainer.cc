@@ -15,6 +15,7 @@
 #include "solvers/config_table.h"
 #include "solvers/evaluator.h"
 #include "solvers/job.h"
+#include "solvers/loss_scaler.h"
 #include "solvers/lr_policy.h"
 #include "solvers/meter.h"
 #include "solvers/report.h"
@@ -49,8 +50,13 @@ class Trainer {
   const Batch& NextBatch();
   double Forward(const Batch& batch, uint64_t sequence);
   StepOutcome Step(double lr);
-  // Waits for the sums of gradients and updates the weights.
+  // The loss is multiplied by it: the loss scale, divided by about the world where FP16 sums of so
+  // many gradients could overflow. A power of two if the loss scale is one.
+  double Seed() const;
+  // Waits for the sums of gradients and updates the weights, unless the loss was scaled and the
+  // gradients are not finite.
   void Finish(const UpdateScalars& scalars);
+  void SkipUpdate();
   StepOutcome Exchange(double loss);
   // Whether an event that is due every `interval` steps is due after this step.
   bool Due(double interval) const;
@@ -71,6 +77,7 @@ class Trainer {
   int64_t images_ = 0, images_per_step_ = 0;
   double steps_per_epoch_ = 0;
   std::unique_ptr<LearningRate> rate_;
+  std::unique_ptr<LossScaler> scaler_;
   std::unique_ptr<GradientFlow> flow_;
   std::unique_ptr<Accumulator> accumulator_;
   std::unique_ptr<StatisticsMean> statistics_;
@@ -105,7 +112,7 @@ Trainer::Trainer(const JobConfig& config, const TrainOptions& options, Communica
       int64_t{config.train_data().batch_size()} * config.solver().iter_size() * comm->size();
   steps_per_epoch_ = static_cast<double>(images_) / static_cast<double>(images_per_step_);
   AgreeOnErrors(comm, "preparing the loop", [&] {
-    rate_ = std::make_unique<LearningRate>(config.solver(), steps_per_epoch_);
+    rate_ = std::make_unique<LearningRate>(config.solver(), steps_per_epoch_, images_per_step_);
     GradientFlowOptions flow;
     flow.config = config.comm();
     flow.deterministic = options.deterministic;
@@ -116,6 +123,12 @@ Trainer::Trainer(const JobConfig& config, const TrainOptions& options, Communica
     flow.master = job_.store->master();
     flow.weights_changed = [this] { job_.store->SyncCompute(); };
     flow_ = NewGradientFlow(job_.store->layout(), job_.store->gradient(), comm, flow);
+    scaler_ = std::make_unique<LossScaler>(config.solver().loss_scale());
+    if (config.comm().sharded_update() && scaler_->active()) {
+      ThrowUserError(
+          "comm.sharded_update: an update cannot be skipped with it; set it to false, or "
+          "solver.loss_scale.policy to NONE");
+    }
     if (config.comm().sharded_update() && job_.solver->whole_tensors()) {
       ThrowUserError(
           "comm.sharded_update: solver.type ", config.solver().type(),
@@ -139,6 +152,8 @@ Trainer::Trainer(const JobConfig& config, const TrainOptions& options, Communica
   state_ = LoadStart(config, options.start, job_, flow_.get(), comm,
                      [&](const std::string& text) { report_->Note(text); });
   CheckSameNet(job_, comm);
+  if (state_.step > 0) scaler_->Restore(state_.loss_scale, state_.clean_steps);
+  flow_->Rescale(static_cast<float>(Seed()));
   state_.seed = config.seed();
   state_.world = comm->size();
   state_.threads = options.start.threads;
@@ -194,8 +209,18 @@ double Trainer::Forward(const Batch& batch, uint64_t sequence) {
   return job_.train.net->Forward(batch, sequence);
 }
 
+double Trainer::Seed() const {
+  double share = 1;
+  if (scaler_->active() &&
+      WireTypeOf(config_.comm(), job_.store->gradient().desc.dtype) == DType::kFP16) {
+    while (share < comm_->size()) share *= 2;
+  }
+  return scaler_->scale() / share;
+}
+
 StepOutcome Trainer::Step(double lr) {
   const int micro_batches = config_.solver().iter_size();
+  const double seed = Seed();
   double loss = 0;
   data_wait_s_ = 0;
   timeline_.SetStep(state_.step + 1);
@@ -208,7 +233,7 @@ StepOutcome Trainer::Step(double lr) {
     loss += Forward(batch, sequence) / micro_batches;
     const bool last = i + 1 == micro_batches;
     const Timeline::Span span(&timeline_, lane::kBackward, "backward");
-    job_.train.net->Backward(1, [&](const std::vector<int>& entries) {
+    job_.train.net->Backward(static_cast<float>(seed), [&](const std::vector<int>& entries) {
       if (!last) return accumulator_->Add(entries);
       if (accumulator_) accumulator_->Merge(entries);
       flow_->GradientsReady(entries);
@@ -216,9 +241,9 @@ StepOutcome Trainer::Step(double lr) {
   }
   UpdateScalars scalars;
   scalars.lr = lr;
-  scalars.last_lr = state_.step > 0 ? rate_->At(state_.step - 1) : 0;
-  scalars.gradient_scale = 1.0 / (static_cast<double>(comm_->size()) * micro_batches);
-  scalars.update = state_.step + 1;
+  scalars.last_lr = state_.last_lr;
+  scalars.gradient_scale = 1.0 / (seed * static_cast<double>(comm_->size()) * micro_batches);
+  scalars.update = state_.updates + 1;
   Finish(scalars);
   job_.store->BumpVersion();
   statistics_->StepDone();
@@ -228,7 +253,9 @@ StepOutcome Trainer::Step(double lr) {
 
   const StepOutcome outcome = Exchange(loss);
   if (outcome.diverged > 0) {
+    const std::string layer = LayerWithBadGradient(*job_.store);
     throw AgreedError(StrCat(
+        layer.empty() ? "" : "gradients are not finite, first in layer \"" + layer + "\", and ",
         "the loss is not finite (", loss, ") on ", outcome.diverged, " of ", comm_->size(),
         " ranks in step ", state_.step, ", learning rate ", lr,
         ": training has diverged. Lower solver.base_lr or lengthen the warm-up, and check mean and "
@@ -243,17 +270,46 @@ void Trainer::Finish(const UpdateScalars& scalars) {
     job_.solver->Update(ranges, scalars);
   };
   // Chunks cut tensors.
-  const bool wait = job_.solver->whole_tensors() && config_.comm().mode() == CommConfig::SPARSE;
+  const bool wait = scaler_->active() ||
+                    (job_.solver->whole_tensors() && config_.comm().mode() == CommConfig::SPARSE);
   std::vector<ElementRange> waiting;
+  bool finite = true;
   job_.solver->BeginStep();
   flow_->Finish([&](const ElementRange& range) {
+    if (scaler_->active()) finite = job_.solver->Inspect(range) && finite;
     if (wait) {
       waiting.push_back(range);
     } else {
       update({range});
     }
   });
+  if (flow_->overflowed()) finite = false;
+  if (!finite) return SkipUpdate();
   if (wait) update(waiting);
+  state_.last_lr = scalars.lr;
+  ++state_.updates;
+  const double before = Seed();
+  scaler_->Taken();
+  flow_->Rescale(static_cast<float>(Seed() / before));
+}
+
+void Trainer::SkipUpdate() {
+  const std::string layer = LayerWithBadGradient(*job_.store);
+  const std::string where =
+      layer.empty() ? " in chunks that were not exchanged" : ", first in layer \"" + layer + "\"";
+  const std::string what = StrCat("step ", state_.step + 1, ": gradients are not finite", where);
+  const double before = Seed(), scale = scaler_->scale();
+  scaler_->Skipped();
+  if (!scaler_->active() || scaler_->exhausted()) {
+    const int64_t earlier = scaler_->bad_steps() - 1;
+    throw AgreedError(
+        StrCat(what, earlier > 0 ? StrCat(", as in the ", earlier, " steps before") : "",
+               ", loss scale ", scale,
+               ": training has diverged. Lower solver.base_lr or lengthen the warm-up; --resume "
+               "continues from the last checkpoint"));
+  }
+  report_->Note(StrCat(what, "; skipped, loss scale ", scaler_->scale()));
+  flow_->Rescale(static_cast<float>(Seed() / before));
 }
 
 StepOutcome Trainer::Exchange(double loss) {
@@ -302,8 +358,13 @@ void Trainer::Save() {
   statistics_->Take();
   const auto start = Clock::now();
   for (const auto& state : job_.solver->State()) flow_->Complete(state.second);
+  state_.loss_scale = scaler_->scale();
+  state_.clean_steps = scaler_->clean_steps();
+  // Residuals are saved as of unscaled gradients.
+  flow_->Rescale(static_cast<float>(1 / Seed()));
   const std::string path = SaveCheckpoint(checkpoints_.get(), state_, *job_.store, *job_.solver,
                                           *flow_, config_.comm().sparse(), comm_);
+  flow_->Rescale(static_cast<float>(Seed()));
   report_->Checkpoint(state_.step, path, SecondsSince(start));
   saved_step_ = state_.step;
   meter_.Resume();

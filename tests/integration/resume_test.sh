@@ -53,6 +53,12 @@ check fp32 "${sparse[@]}"
 check bf16 "${sparse[@]}" --set compute_type=BF16 --set comm.sparse.density=0.05
 check lars "${sparse[@]}" --set solver.type=LARS --set solver.base_lr=1 \
   --set solver.correct_momentum=true
+# The scale grows, overflows and changes the residuals' unit all the while.
+check scaled "${sparse[@]}" --set comm.wire_type=FP16 --set solver.loss_scale.policy=DYNAMIC \
+  --set solver.loss_scale.scale=1048576 --set solver.loss_scale.growth_interval=20
+# One rank sends nothing that could overflow.
+[ "$ranks" = 1 ] || grep -q 'gradients are not finite.*skipped, loss scale' scaled.whole.log ||
+  fail "scaled: no step was skipped"
 for rank in $(seq 0 $((ranks - 1))); do
   # More than a header.
   [ "$(tr -d '\0' <"fp32.stopped/step-00000117/residual-0000$rank.safetensors" | wc -c)" -gt 10000 ] ||

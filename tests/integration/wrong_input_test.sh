@@ -35,7 +35,7 @@ expect_error 'solver.base_lrr|base_lrr.*base_lr' "${train[@]}" --set solver.base
 changed job.prototxt 's/base_lr:/base_lrr:/' wrong.prototxt
 expect_error 'wrong.prototxt:[0-9]+:[0-9]+: .*base_lrr.*base_lr' "$gftrain" --config=wrong.prototxt
 expect_error 'solver.momentum' "${train[@]}" --set solver.momentum=2
-expect_error 'unknown solver.type "SDG" \(known: SGD' "${train[@]}" --set solver.type=SDG
+expect_error 'unknown solver.type "SDG" \(known: LAMB, LARC, LARS, SGD' "${train[@]}" --set solver.type=SDG
 expect_error 'solver.warmup_steps.*20' "$gftrain" --config=job.prototxt --set solver.max_steps=20
 expect_error 'unknown device "gpu"' "${train[@]}" --set device=gpu
 

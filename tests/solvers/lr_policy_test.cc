@@ -10,10 +10,11 @@
 namespace gf {
 namespace {
 
-LearningRate Rate(const std::string& solver, double steps_per_epoch = 100) {
+LearningRate Rate(const std::string& solver, double steps_per_epoch = 100,
+                  int64_t images_per_step = 256) {
   SolverConfig config;
   ParseTextProto(solver, "test", &config);
-  return LearningRate(config, steps_per_epoch);
+  return LearningRate(config, steps_per_epoch, images_per_step);
 }
 
 TEST(LearningRateTest, FixedStaysTheSame) {
@@ -48,6 +49,54 @@ TEST(LearningRateTest, PolyReachesZeroAtTheEnd) {
   EXPECT_DOUBLE_EQ(rate.At(50), 0.5);
   EXPECT_DOUBLE_EQ(rate.At(100), 0);
   EXPECT_DOUBLE_EQ(rate.At(200), 0);  // not a number outside, with an odd power
+}
+
+TEST(LearningRateTest, PolyAndCosineEndAtEndLr) {
+  const LearningRate poly = Rate("base_lr: 2 end_lr: 0.5 lr_policy: POLY power: 2 max_steps: 100");
+  EXPECT_DOUBLE_EQ(poly.At(0), 2);
+  EXPECT_DOUBLE_EQ(poly.At(50), 0.5 + 1.5 / 4);
+  EXPECT_DOUBLE_EQ(poly.At(100), 0.5);
+  const LearningRate cosine = Rate("base_lr: 2 end_lr: 0.5 lr_policy: COSINE max_steps: 100");
+  EXPECT_DOUBLE_EQ(cosine.At(0), 2);
+  EXPECT_NEAR(cosine.At(50), 1.25, 1e-12);
+  EXPECT_NEAR(cosine.At(100), 0.5, 1e-12);
+}
+
+TEST(LearningRateTest, DecayMayBeginAfterTheWarmup) {
+  const LearningRate rate = Rate(
+      "base_lr: 2 lr_policy: POLY power: 2 max_steps: 110 warmup_steps: 10 "
+      "decay_after_warmup: true");
+  EXPECT_DOUBLE_EQ(rate.At(0), 0);
+  EXPECT_DOUBLE_EQ(rate.At(5), 1);
+  EXPECT_DOUBLE_EQ(rate.At(10), 2);
+  EXPECT_DOUBLE_EQ(rate.At(60), 0.5);
+  EXPECT_DOUBLE_EQ(rate.At(110), 0);
+}
+
+TEST(LearningRateTest, QuadraticWarmup) {
+  const LearningRate rate =
+      Rate("base_lr: 9 max_steps: 100 warmup_steps: 10 warmup_lr: 1 warmup_shape: QUADRATIC");
+  EXPECT_DOUBLE_EQ(rate.At(0), 1);
+  EXPECT_DOUBLE_EQ(rate.At(5), 1 + 8 * 0.25);
+  EXPECT_DOUBLE_EQ(rate.At(10), 9);
+}
+
+TEST(LearningRateTest, TheLinearRuleCountsImagesOfAllRanks) {
+  EXPECT_DOUBLE_EQ(Rate("base_lr_per_256: 0.125 max_steps: 10", 100, 8192).At(3), 4);
+  EXPECT_DOUBLE_EQ(Rate("base_lr_per_256: 0.125 max_steps: 10", 100, 64).At(3), 0.03125);
+}
+
+TEST(LearningRateTest, StepsByEpochs) {
+  const LearningRate step =
+      Rate("base_lr: 2 lr_policy: STEP gamma: 0.5 step_epochs: 1.5 max_epochs: 10", 10);
+  EXPECT_DOUBLE_EQ(step.At(14), 2);
+  EXPECT_DOUBLE_EQ(step.At(15), 1);
+  const LearningRate many = Rate(
+      "base_lr: 2 lr_policy: MULTISTEP gamma: 0.5 epoch_value: 3 epoch_value: 6 max_epochs: 10",
+      10);
+  EXPECT_DOUBLE_EQ(many.At(29), 2);
+  EXPECT_DOUBLE_EQ(many.At(30), 1);
+  EXPECT_DOUBLE_EQ(many.At(60), 0.5);
 }
 
 TEST(LearningRateTest, CosineIsHalfInTheMiddle) {
