@@ -5,6 +5,11 @@
 #include <algorithm>
 #include <cstdint>
 
+#ifdef __SANITIZE_THREAD__
+#include <thread>
+#include <vector>
+#endif
+
 namespace gf {
 
 // Splits [0, n) into one contiguous range per compute thread and calls body(begin, end) for
@@ -19,13 +24,21 @@ void ParallelFor(int64_t n, int64_t grain, const Body& body) {
     if (n > 0) body(int64_t{0}, n);
     return;
   }
-#pragma omp parallel num_threads(threads)
-  {
-    const int64_t thread = omp_get_thread_num(), count = omp_get_num_threads();
+  const auto run = [&](int64_t thread, int64_t count) {
     const int64_t begin = pieces * thread / count * grain;
     const int64_t end = std::min(n, pieces * (thread + 1) / count * grain);
     if (begin < end) body(begin, end);
-  }
+  };
+#ifdef __SANITIZE_THREAD__
+  // ThreadSanitizer does not know how OpenMP's threads wait for each other.
+  std::vector<std::thread> others;
+  for (int thread = 1; thread < threads; ++thread) others.emplace_back(run, thread, threads);
+  run(0, threads);
+  for (std::thread& other : others) other.join();
+#else
+#pragma omp parallel num_threads(threads)
+  run(omp_get_thread_num(), omp_get_num_threads());
+#endif
 }
 
 }  // namespace gf
