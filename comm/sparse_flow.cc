@@ -127,8 +127,10 @@ class SparseFlow : public BucketedFlow {
     next_ = ChunkSet::All(grid_);
     if (!need_norms_ || !norms.pending) return;
     Await(norms);
-    DropBadNorms();
-    Work([&] { next_ = SelectTop(norms_.as<float>(), grid_, next_count_); });
+    Work([&] {
+      DropBadNorms();
+      next_ = SelectTop(norms_.as<float>(), grid_, next_count_);
+    });
   }
 
  private:

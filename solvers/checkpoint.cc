@@ -144,8 +144,8 @@ TrainingState VerifyCheckpoint(const std::string& folder) {
   state.net = Get<std::string>(root, "net", file);
   state.config = Get<std::string>(root, "config", file);
   if (state.step < 0 || state.updates < 0 || state.position < 0) {
-    ThrowUserError(file, ": step ", state.step, " and position ", state.position,
-                   " must not be negative");
+    ThrowUserError(file, ": step ", state.step, ", updates ", state.updates, " and position ",
+                   state.position, " must not be negative");
   }
   std::vector<std::string> names = {kWeightsFile, kOptimizerFile};
   if (root.contains("residual_ranks")) {

@@ -22,6 +22,7 @@
 #include "solvers/residuals.h"
 #include "solvers/signals.h"
 #include "solvers/statistics.h"
+#include "solvers/step_update.h"
 #include "solvers/timeline_writer.h"
 
 namespace gf {
@@ -50,13 +51,6 @@ class Trainer {
   const Batch& NextBatch();
   double Forward(const Batch& batch, uint64_t sequence);
   StepOutcome Step(double lr);
-  // The loss is multiplied by it: the loss scale, divided by about the world where FP16 sums of so
-  // many gradients could overflow. A power of two if the loss scale is one.
-  double Seed() const;
-  // Waits for the sums of gradients and updates the weights, unless the loss was scaled and the
-  // gradients are not finite.
-  void Finish(const UpdateScalars& scalars);
-  void SkipUpdate();
   StepOutcome Exchange(double loss);
   // Whether an event that is due every `interval` steps is due after this step.
   bool Due(double interval) const;
@@ -77,8 +71,8 @@ class Trainer {
   int64_t images_ = 0, images_per_step_ = 0;
   double steps_per_epoch_ = 0;
   std::unique_ptr<LearningRate> rate_;
-  std::unique_ptr<LossScaler> scaler_;
   std::unique_ptr<GradientFlow> flow_;
+  std::unique_ptr<StepUpdate> update_;
   std::unique_ptr<Accumulator> accumulator_;
   std::unique_ptr<StatisticsMean> statistics_;
   std::unique_ptr<CheckpointFolder> checkpoints_;
@@ -123,17 +117,10 @@ Trainer::Trainer(const JobConfig& config, const TrainOptions& options, Communica
     flow.master = job_.store->master();
     flow.weights_changed = [this] { job_.store->SyncCompute(); };
     flow_ = NewGradientFlow(job_.store->layout(), job_.store->gradient(), comm, flow);
-    scaler_ = std::make_unique<LossScaler>(config.solver().loss_scale());
-    if (config.comm().sharded_update() && scaler_->active()) {
-      ThrowUserError(
-          "comm.sharded_update: an update cannot be skipped with it; set it to false, or "
-          "solver.loss_scale.policy to NONE");
-    }
-    if (config.comm().sharded_update() && job_.solver->whole_tensors()) {
-      ThrowUserError(
-          "comm.sharded_update: solver.type ", config.solver().type(),
-          " needs whole tensors; set comm.sharded_update to false, or solver.type to SGD");
-    }
+    update_ = std::make_unique<StepUpdate>(
+        config, comm->size(),
+        StepUpdate::Parts{job_.store, job_.solver.get(), flow_.get(), &timeline_, &state_,
+                          [this](const std::string& text) { report_->Note(text); }});
     if (config.solver().iter_size() > 1) accumulator_ = std::make_unique<Accumulator>(job_.store);
   });
   statistics_ = std::make_unique<StatisticsMean>(job_.store, comm, options.deterministic);
@@ -152,8 +139,7 @@ Trainer::Trainer(const JobConfig& config, const TrainOptions& options, Communica
   state_ = LoadStart(config, options.start, job_, flow_.get(), comm,
                      [&](const std::string& text) { report_->Note(text); });
   CheckSameNet(job_, comm);
-  if (state_.step > 0) scaler_->Restore(state_.loss_scale, state_.clean_steps);
-  flow_->Rescale(static_cast<float>(Seed()));
+  update_->Restore();
   state_.seed = config.seed();
   state_.world = comm->size();
   state_.threads = options.start.threads;
@@ -209,18 +195,9 @@ double Trainer::Forward(const Batch& batch, uint64_t sequence) {
   return job_.train.net->Forward(batch, sequence);
 }
 
-double Trainer::Seed() const {
-  double share = 1;
-  if (scaler_->active() &&
-      WireTypeOf(config_.comm(), job_.store->gradient().desc.dtype) == DType::kFP16) {
-    while (share < comm_->size()) share *= 2;
-  }
-  return scaler_->scale() / share;
-}
-
 StepOutcome Trainer::Step(double lr) {
   const int micro_batches = config_.solver().iter_size();
-  const double seed = Seed();
+  const auto loss_factor = static_cast<float>(update_->loss_factor());
   double loss = 0;
   data_wait_s_ = 0;
   timeline_.SetStep(state_.step + 1);
@@ -233,18 +210,13 @@ StepOutcome Trainer::Step(double lr) {
     loss += Forward(batch, sequence) / micro_batches;
     const bool last = i + 1 == micro_batches;
     const Timeline::Span span(&timeline_, lane::kBackward, "backward");
-    job_.train.net->Backward(static_cast<float>(seed), [&](const std::vector<int>& entries) {
+    job_.train.net->Backward(loss_factor, [&](const std::vector<int>& entries) {
       if (!last) return accumulator_->Add(entries);
       if (accumulator_) accumulator_->Merge(entries);
       flow_->GradientsReady(entries);
     });
   }
-  UpdateScalars scalars;
-  scalars.lr = lr;
-  scalars.last_lr = state_.last_lr;
-  scalars.gradient_scale = 1.0 / (seed * static_cast<double>(comm_->size()) * micro_batches);
-  scalars.update = state_.updates + 1;
-  Finish(scalars);
+  update_->Finish(lr, micro_batches);
   job_.store->BumpVersion();
   statistics_->StepDone();
   ++state_.step;
@@ -262,54 +234,6 @@ StepOutcome Trainer::Step(double lr) {
         "std of the data; --resume continues from the last checkpoint"));
   }
   return outcome;
-}
-
-void Trainer::Finish(const UpdateScalars& scalars) {
-  const auto update = [&](const std::vector<ElementRange>& ranges) {
-    const Timeline::Span span(&timeline_, lane::kUpdate, "update");
-    job_.solver->Update(ranges, scalars);
-  };
-  // Chunks cut tensors.
-  const bool wait = scaler_->active() ||
-                    (job_.solver->whole_tensors() && config_.comm().mode() == CommConfig::SPARSE);
-  std::vector<ElementRange> waiting;
-  bool finite = true;
-  job_.solver->BeginStep();
-  flow_->Finish([&](const ElementRange& range) {
-    if (scaler_->active()) finite = job_.solver->Inspect(range) && finite;
-    if (wait) {
-      waiting.push_back(range);
-    } else {
-      update({range});
-    }
-  });
-  if (flow_->overflowed()) finite = false;
-  if (!finite) return SkipUpdate();
-  if (wait) update(waiting);
-  state_.last_lr = scalars.lr;
-  ++state_.updates;
-  const double before = Seed();
-  scaler_->Taken();
-  flow_->Rescale(static_cast<float>(Seed() / before));
-}
-
-void Trainer::SkipUpdate() {
-  const std::string layer = LayerWithBadGradient(*job_.store);
-  const std::string where =
-      layer.empty() ? " in chunks that were not exchanged" : ", first in layer \"" + layer + "\"";
-  const std::string what = StrCat("step ", state_.step + 1, ": gradients are not finite", where);
-  const double before = Seed(), scale = scaler_->scale();
-  scaler_->Skipped();
-  if (!scaler_->active() || scaler_->exhausted()) {
-    const int64_t earlier = scaler_->bad_steps() - 1;
-    throw AgreedError(
-        StrCat(what, earlier > 0 ? StrCat(", as in the ", earlier, " steps before") : "",
-               ", loss scale ", scale,
-               ": training has diverged. Lower solver.base_lr or lengthen the warm-up; --resume "
-               "continues from the last checkpoint"));
-  }
-  report_->Note(StrCat(what, "; skipped, loss scale ", scaler_->scale()));
-  flow_->Rescale(static_cast<float>(Seed() / before));
 }
 
 StepOutcome Trainer::Exchange(double loss) {
@@ -358,13 +282,10 @@ void Trainer::Save() {
   statistics_->Take();
   const auto start = Clock::now();
   for (const auto& state : job_.solver->State()) flow_->Complete(state.second);
-  state_.loss_scale = scaler_->scale();
-  state_.clean_steps = scaler_->clean_steps();
-  // Residuals are saved as of unscaled gradients.
-  flow_->Rescale(static_cast<float>(1 / Seed()));
-  const std::string path = SaveCheckpoint(checkpoints_.get(), state_, *job_.store, *job_.solver,
-                                          *flow_, config_.comm().sparse(), comm_);
-  flow_->Rescale(static_cast<float>(Seed()));
+  const std::string path = update_->Unscaled([&] {
+    return SaveCheckpoint(checkpoints_.get(), state_, *job_.store, *job_.solver, *flow_,
+                          config_.comm().sparse(), comm_);
+  });
   report_->Checkpoint(state_.step, path, SecondsSince(start));
   saved_step_ = state_.step;
   meter_.Resume();

@@ -54,20 +54,17 @@ static inline void SumSquares(const float* w, int64_t n, const Second& second, c
   for (int64_t begin = 0; begin < n; begin += kBlock) {
     const int64_t end = n - begin < kBlock ? n : begin + kBlock;
     float first_sums[kSums] = {}, second_sums[kSums] = {};
-    int64_t i = begin;
-    for (; i + kSums <= end; i += kSums) {
-      ahead(i + kAhead);
-      for (int k = 0; k < kSums; ++k) {
-        const float b = second(i + k);
-        first_sums[k] += w[i + k] * w[i + k];
-        second_sums[k] += b * b;
-      }
-    }
-    for (int k = 0; i + k < end; ++k) {
+    const auto add = [&](int64_t i, int k) __attribute__((always_inline)) {
       const float b = second(i + k);
       first_sums[k] += w[i + k] * w[i + k];
       second_sums[k] += b * b;
+    };
+    int64_t i = begin;
+    for (; i + kSums <= end; i += kSums) {
+      ahead(i + kAhead);
+      for (int k = 0; k < kSums; ++k) add(i, k);
     }
+    for (int k = 0; i + k < end; ++k) add(i, k);
     for (int k = 0; k < kSums; ++k) {
       result[0] += static_cast<double>(first_sums[k]);
       result[1] += static_cast<double>(second_sums[k]);

@@ -3,6 +3,8 @@
 #include <gflags/gflags.h>
 
 #include "core/error.h"
+#include "tools/flags.h"
+#include "tools/gfbench/common_flags.h"
 #include "tools/gfbench/synthetic.h"
 
 DEFINE_string(net, "", "the network, a prototxt file");
@@ -13,7 +15,13 @@ DEFINE_bool(recompute, false, "recompute batch norms in backward to save memory"
 
 namespace gf {
 
-const char kNetFlagsFile[] = __FILE__;
+int ParseNetFamilyFlags(int argc, char** argv, const char* file, const char* usage) {
+  FlagSpec spec;
+  spec.file = file;
+  spec.more_files = {kCommonFlagsFile, __FILE__};
+  spec.usage = usage;
+  return ParseFlags(argc, argv, spec);
+}
 
 NetOptions NetOptionsOfFlags(const char* usage) {
   if (FLAGS_net.empty()) ThrowUserError("--net is missing\n", usage);

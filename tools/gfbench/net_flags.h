@@ -11,8 +11,8 @@ DECLARE_string(compute);
 
 namespace gf {
 
-// The source file of these flags, for FlagSpec.
-extern const char kNetFlagsFile[];
+// ParseFlags (tools/flags.h) for a family with the flags of `file`, the common ones and these.
+int ParseNetFamilyFlags(int argc, char** argv, const char* file, const char* usage);
 
 // What they say, for the training net. Throws UserError; `usage` is shown if --net is missing.
 NetOptions NetOptionsOfFlags(const char* usage);

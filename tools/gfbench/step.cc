@@ -14,7 +14,6 @@
 #include "core/telemetry.h"
 #include "models/net.h"
 #include "solvers/solver.h"
-#include "tools/flags.h"
 #include "tools/gfbench/common_flags.h"
 #include "tools/gfbench/family.h"
 #include "tools/gfbench/measure.h"
@@ -138,11 +137,7 @@ void Report(const Net& net, const std::string& device, const Measured& step, dou
 class StepFamily : public Family {
  public:
   int Run(int argc, char** argv) override {
-    FlagSpec spec;
-    spec.file = __FILE__;
-    spec.more_files = {kCommonFlagsFile, kNetFlagsFile};
-    spec.usage = kUsage;
-    const int parsed = ParseFlags(argc, argv, spec);
+    const int parsed = ParseNetFamilyFlags(argc, argv, __FILE__, kUsage);
     if (parsed >= 0) return parsed;
     NetOptions options = NetOptionsOfFlags(kUsage);
     CheckCommonFlags();

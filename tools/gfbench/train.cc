@@ -19,7 +19,6 @@
 #include "core/telemetry.h"
 #include "models/net.h"
 #include "solvers/solver.h"
-#include "tools/flags.h"
 #include "tools/gfbench/common_flags.h"
 #include "tools/gfbench/family.h"
 #include "tools/gfbench/net_flags.h"
@@ -171,11 +170,7 @@ int Body(const CommConfig& config, Communicator* comm) {
 class TrainFamily : public Family {
  public:
   int Run(int argc, char** argv) override {
-    FlagSpec spec;
-    spec.file = __FILE__;
-    spec.more_files = {kCommonFlagsFile, kNetFlagsFile};
-    spec.usage = kUsage;
-    const int parsed = ParseFlags(argc, argv, spec);
+    const int parsed = ParseNetFamilyFlags(argc, argv, __FILE__, kUsage);
     if (parsed >= 0) return parsed;
     CheckCommonFlags();
     CommConfig config;

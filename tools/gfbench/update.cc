@@ -21,7 +21,6 @@
 #include "core/telemetry.h"
 #include "models/net.h"
 #include "solvers/solver.h"
-#include "tools/flags.h"
 #include "tools/gfbench/common_flags.h"
 #include "tools/gfbench/family.h"
 #include "tools/gfbench/net_flags.h"
@@ -63,11 +62,7 @@ int64_t BytesPerParameter(const std::string& solver, int64_t gradient) {
 class UpdateFamily : public Family {
  public:
   int Run(int argc, char** argv) override {
-    FlagSpec spec;
-    spec.file = __FILE__;
-    spec.more_files = {kCommonFlagsFile, kNetFlagsFile};
-    spec.usage = kUsage;
-    const int parsed = ParseFlags(argc, argv, spec);
+    const int parsed = ParseNetFamilyFlags(argc, argv, __FILE__, kUsage);
     if (parsed >= 0) return parsed;
     FLAGS_batch = 1;
     const NetOptions options = NetOptionsOfFlags(kUsage);

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs the reference's own tests, or says that PyTorch is missing.
+# with_torch.sh SCRIPT [ARGUMENTS...]: runs a test in Python, or says that PyTorch is missing.
 set -uo pipefail
 python=/usr/bin/python3
 if ! "$python" -c 'import torch, torchvision' 2> /dev/null; then
@@ -7,4 +7,4 @@ if ! "$python" -c 'import torch, torchvision' 2> /dev/null; then
   exit 0
 fi
 export OMP_NUM_THREADS=2 OMP_WAIT_POLICY=passive
-exec "$python" tests/golden/torch_reference_test.py -v
+exec "$python" "$@"
