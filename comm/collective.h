@@ -22,7 +22,7 @@ struct Collective {
     kAllReduce,
     // The two halves of a ring allreduce. The vector is cut into `size` parts (PartOf); after the
     // first, rank r holds the sum of part r and the rest is undefined; before the second it
-    // holds the final part r, afterwards all.
+    // holds the final part r, afterwards all. The second also among groups of ranks (`group`).
     kReduceScatter,
     kAllGather,
     // The vector of rank `from` replaces that of rank `to`; the others' are left alone.
@@ -38,6 +38,8 @@ struct Collective {
   // Keeps the memory until the end; may be null for a collective that the caller waits for.
   std::shared_ptr<void> owner = nullptr;
   int from = 0, to = 0;  // ranks of a kTransfer, not the same
+  // kAllGather: every so many consecutive ranks share a vector of as many parts; 0 = all ranks do.
+  int group = 0;
 };
 
 // "allreduce"

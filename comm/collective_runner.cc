@@ -26,7 +26,7 @@ const CollectiveRunner::SizedPlan& CollectiveRunner::PlanFor(const Collective& c
   const bool transfer = collective.kind == Collective::kTransfer;
   const std::string name = whole      ? collective.algorithm
                            : transfer ? StrCat("transfer ", collective.from, " ", collective.to)
-                                      : NameOf(collective.kind);
+                                      : StrCat(NameOf(collective.kind), " ", collective.group);
   const auto it = plans_.find(name);
   if (it != plans_.end()) return it->second;
   SizedPlan sized;
@@ -49,7 +49,13 @@ const CollectiveRunner::SizedPlan& CollectiveRunner::PlanFor(const Collective& c
   } else if (collective.kind == Collective::kReduceScatter) {
     sized.plan = RingReduceScatter(rank, world);
   } else {
-    sized.plan = RingAllGather(rank, world);
+    const int members = collective.group > 0 ? collective.group : world;
+    const int first = rank / members * members;
+    sized.plan = RingAllGather(rank - first, members);
+    for (PlanStep& step : sized.plan.steps) {
+      if (step.send_to >= 0) step.send_to += first;
+      if (step.receive_from >= 0) step.receive_from += first;
+    }
   }
   return plans_.emplace(name, std::move(sized)).first->second;
 }

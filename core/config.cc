@@ -72,6 +72,7 @@ void CheckData(const DataConfig& data, const std::string& path, const Checker& c
   check.Positive(data.batch_size(), path + ".batch_size");
   check.NotNegative(data.workers(), path + ".workers");
   check.Positive(data.prefetch(), path + ".prefetch");
+  check.NotNegative(data.images(), path + ".images");
   check.Require(data.channels() == 1 || data.channels() == 3, path + ".channels",
                 "must be 1 (grayscale) or 3 (RGB), got ", data.channels());
   check.NotNegative(data.resize_shorter(), path + ".resize_shorter");
@@ -174,6 +175,19 @@ void CheckSolver(const SolverConfig& solver, const Checker& check) {
                 "must be at least 0 and less than 1, got ", solver.momentum());
   check.NotNegative(solver.weight_decay(), "solver.weight_decay");
   check.Positive(solver.iter_size(), "solver.iter_size");
+  double last_epoch = -1;
+  for (int i = 0; i < solver.batch_phase_size(); ++i) {
+    const BatchPhase& phase = solver.batch_phase(i);
+    const std::string path = StrCat("solver.batch_phase[", i, "]");
+    check.NotNegative(phase.epoch(), path + ".epoch");
+    check.Require(phase.epoch() > last_epoch, path + ".epoch", "must ascend, got ", phase.epoch(),
+                  " after ", last_epoch);
+    check.Positive(phase.iter_size(), path + ".iter_size");
+    last_epoch = phase.epoch();
+  }
+  check.Require(solver.label_smoothing() >= 0 && solver.label_smoothing() < 1,
+                "solver.label_smoothing", "must be at least 0 and less than 1, got ",
+                solver.label_smoothing());
   CheckPolicy(solver, check);
 }
 
@@ -188,6 +202,11 @@ void CheckJob(const JobConfig& config, const Checker& check) {
     CheckData(config.validation_data(), "validation_data", check);
   }
   check.Positive(config.validation_interval_epochs(), "validation_interval_epochs");
+  check.NotNegative(config.batch_norm_group(), "batch_norm_group");
+  for (int i = 0; i < config.init_size(); ++i) {
+    check.Require(config.init(i).has_filler(), StrCat("init[", i, "].filler"),
+                  "missing: say how to fill the parameters, e.g. filler { type: 'constant' }");
+  }
   CheckSolver(config.solver(), check);
   check.Positive(config.comm().timeout_s(), "comm.timeout_s");
   check.NotNegative(config.checkpoint().interval_epochs(), "checkpoint.interval_epochs");

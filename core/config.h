@@ -19,7 +19,8 @@ void ParseTextProto(const std::string& text, const std::string& name,
                     google::protobuf::Message* message);
 
 // Applies "a.b.c=value" to the field c of the sub-message b of a. A repeated field takes
-// values separated by commas (and replaces what was there), "a[1].b=value" one element.
+// values separated by commas (and replaces what was there), "a[1].b=value" one element; of
+// repeated messages the number after the last one adds an element.
 // Throws UserError that names the part of the path that is wrong.
 void SetField(const std::string& assignment, google::protobuf::Message* message);
 

@@ -159,7 +159,12 @@ void Resolve(const std::string& part, Target* target) {
   if (part.back() != ']') Fail(*target, target->path, ": a ] is missing");
   target->index =
       ParseNumber<int>(*target, part.substr(bracket + 1, part.size() - bracket - 2), "an index");
-  const int size = target->message->GetReflection()->FieldSize(*target->message, target->field);
+  const Reflection* reflection = target->message->GetReflection();
+  const int size = reflection->FieldSize(*target->message, target->field);
+  if (target->index == size && target->field->cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE) {
+    reflection->AddMessage(target->message, target->field);
+    return;
+  }
   if (target->index < 0 || target->index >= size) {
     Fail(*target, target->path, ": there are ", size, " elements, counted from 0");
   }

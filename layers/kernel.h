@@ -7,6 +7,7 @@
 
 #include "core/batch.h"
 #include "core/device.h"
+#include "core/group_sum.h"
 #include "core/registry.h"
 #include "layers/layer.h"
 
@@ -74,6 +75,8 @@ struct KernelContext {
   uint64_t seed = 0;
   int layer_index = 0;
   bool deterministic = false;
+  // Batch norms in training: the ranks whose batches count as one; null: this one alone.
+  GroupSum* batch_norm_group = nullptr;
 };
 
 // The arithmetic of one layer on one device. Built once, called once per step and direction.

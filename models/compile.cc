@@ -65,6 +65,9 @@ class Compiler {
                        spec.name(), "\") are not supported; remove param.name");
       }
     }
+    if (options_.label_smoothing && p.type() == "SoftmaxWithLoss") {
+      p.mutable_loss_param()->set_label_smoothing(*options_.label_smoothing);
+    }
     const bool is_loss = IsLoss(p);
     // As in Caffe, a loss may leave out its top.
     if (is_loss && p.top_size() == 0) {
@@ -169,7 +172,8 @@ class Compiler {
   }
 
   KernelContext Context(int layer_index) const {
-    return {device_, options_.compute, options_.seed, layer_index, options_.deterministic};
+    return {device_,     options_.compute,       options_.seed,
+            layer_index, options_.deterministic, options_.batch_norm_group};
   }
 
   std::unique_ptr<Kernel> NewKernel(const Layer& layer, int layer_index) const {

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "core/error.h"
+#include "core/name_pattern.h"
 #include "layers/input.h"
 #include "models/compiled_net.h"
 #include "models/filler.h"
@@ -157,6 +158,13 @@ class Net::Impl {
     return static_cast<const char*>(net_.arena.get()) + net_.memory.offset(net_.blobs[blob].buffer);
   }
 
+  const FillerParameter& FillerOf(const ParameterSpec& spec, const std::string& name) const {
+    for (size_t i = options_.init.size(); i-- > 0;) {
+      if (NameFits(options_.init[i].first, name)) return options_.init[i].second;
+    }
+    return spec.filler;
+  }
+
   void InitParameters() {
     ParameterStore& store = *net_.parameters;
     int64_t largest = 0;
@@ -171,11 +179,14 @@ class Net::Impl {
     std::shared_ptr<void> own;
     if (!borrow) own = DeviceRegistry::Get().Create("device", "cpu", 0)->Allocate(bytes);
     float* const values = static_cast<float*>(borrow ? gradient.data : own.get());
+    for (size_t i = 0; i < options_.init.size(); ++i) {
+      CheckPattern(StrCat("init[", i, "].pattern"), options_.init[i].first, store.layout());
+    }
     for (const CompiledOp& op : net_.ops) {
       const auto& specs = op.layer->parameters();
       for (size_t i = 0; i < specs.size(); ++i) {
         const PoolEntry& entry = store.layout().entries()[op.entries[i]];
-        Fill(specs[i].filler, specs[i].shape, options_.seed, entry.name, values);
+        Fill(FillerOf(specs[i], entry.name), specs[i].shape, options_.seed, entry.name, values);
         store.Import(values, entry, store.master());
       }
       const auto& states = op.layer->states();

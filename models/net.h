@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -10,6 +11,7 @@
 #include "core/batch.h"
 #include "core/config.h"
 #include "core/device.h"
+#include "core/group_sum.h"
 #include "models/parameter_store.h"
 
 namespace gf {
@@ -32,6 +34,13 @@ struct NetOptions {
   // Give up results that one pass over memory can bring back (batch norm) after forward, and
   // recompute them in backward: an eighth less memory for ResNet-50, for 1-2 % more time.
   bool recompute = false;
+  // See KernelContext; outlives the net.
+  GroupSum* batch_norm_group = nullptr;
+  // In place of the nets' own: losses' label smoothing, and first values of parameters by patterns
+  // of their names (the last that fits counts; one that fits none is a UserError of
+  // InitParameters).
+  std::optional<float> label_smoothing;
+  std::vector<std::pair<std::string, FillerParameter>> init;
 };
 
 // One line of `--dry_run`: an operation of the compiled net.

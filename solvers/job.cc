@@ -4,16 +4,41 @@
 
 namespace gf {
 
+namespace {
+
+// A data set that is not as large as the config says.
+void CheckSize(const DataConfig& data, Phase phase, int64_t size) {
+  if (data.images() <= 0 || data.images() == size) return;
+  ThrowUserError(phase == TRAIN ? "train_data" : "validation_data", ".images: there are ", size,
+                 " images at ", data.source(), ", expected ", data.images(),
+                 ": a part of them may be missing; set it to 0 to go on with those that are there");
+}
+
+}  // namespace
+
+NetOptions NetOptionsOf(const JobConfig& config, Phase phase) {
+  NetOptions net;
+  net.phase = phase;
+  net.seed = config.seed();
+  net.compute = config.compute_type() == BF16 ? DType::kBF16 : DType::kFP32;
+  net.recompute = config.recompute();
+  if (phase == TEST) return net;
+  if (config.solver().has_label_smoothing())
+    net.label_smoothing = config.solver().label_smoothing();
+  for (const InitConfig& init : config.init()) {
+    net.init.emplace_back(init.pattern(), init.filler());
+  }
+  return net;
+}
+
 JobOptions MakeJobOptions(const JobConfig& config, bool deterministic, int threads,
                           const Communicator& comm) {
   JobOptions options;
-  options.deterministic = deterministic;
-  options.seed = config.seed();
-  options.compute = config.compute_type() == BF16 ? DType::kBF16 : DType::kFP32;
+  options.net = NetOptionsOf(config, TRAIN);
+  options.net.deterministic = deterministic;
   options.rank = comm.rank();
   options.world = comm.size();
   options.threads = threads;
-  options.recompute = config.recompute();
   return options;
 }
 
@@ -22,22 +47,20 @@ DataAndNet BuildDataAndNet(const DataConfig& data, const NetSource& source, Phas
                            Device* device) {
   LoaderOptions loader;
   loader.mode = phase == TRAIN ? LoaderOptions::kTrain : LoaderOptions::kEvaluate;
-  loader.seed = options.seed;
+  loader.seed = options.net.seed;
   loader.rank = options.rank;
   loader.world = options.world;
   loader.workers = options.threads;
   DataAndNet result;
   result.loader = std::make_unique<Loader>(data, loader);
+  CheckSize(data, phase, result.loader->size());
 
-  NetOptions net;
+  NetOptions net = options.net;
   net.phase = phase;
-  net.compute = options.compute;
-  net.seed = options.seed;
-  net.deterministic = options.deterministic;
-  net.recompute = options.recompute;
   net.batch_size = data.batch_size();
   net.image_shape = result.loader->image_shape();
   net.parameters = std::move(parameters);
+  if (phase == TEST) net.label_smoothing.reset();
   result.net = std::make_unique<Net>(source, net, device);
   if (result.net->classes() == 0) {
     ThrowUserError(source.file, ": the net has no SoftmaxWithLoss or Softmax in phase ",

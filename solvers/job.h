@@ -19,14 +19,15 @@ struct DataAndNet {
 };
 
 struct JobOptions {
-  bool deterministic = false;
-  uint64_t seed = 1;
-  DType compute = DType::kFP32;
+  // Of both nets; what is for training only is left out of the other.
+  NetOptions net;
   int rank = 0, world = 1;
   // Compute threads of this rank; as many decode where the config leaves it open.
   int threads = 1;
-  bool recompute = false;
 };
+
+// What a config says of its nets.
+NetOptions NetOptionsOf(const JobConfig& config, Phase phase);
 
 JobOptions MakeJobOptions(const JobConfig& config, bool deterministic, int threads,
                           const Communicator& comm);

@@ -7,28 +7,13 @@
 
 namespace gf {
 
-int64_t StepsOfEpochs(double epochs, double steps_per_epoch) {
-  return static_cast<int64_t>(std::ceil(epochs * steps_per_epoch * (1 - 1e-12)));
-}
-
-LearningRate::LearningRate(const SolverConfig& config, double steps_per_epoch,
-                           int64_t images_per_step)
-    : config_(config) {
-  constexpr double kImagesOfRate = 256;
-  base_ = config.has_base_lr_per_256()
-              ? config.base_lr_per_256() * static_cast<double>(images_per_step) / kImagesOfRate
-              : config.base_lr();
-  step_size_ = config.has_step_epochs() ? StepsOfEpochs(config.step_epochs(), steps_per_epoch)
-                                        : config.step_size();
+LearningRate::LearningRate(const SolverConfig& config, const BatchSchedule& batches)
+    : config_(config), batches_(batches) {
   step_values_.assign(config.step_value().begin(), config.step_value().end());
-  for (double epoch : config.epoch_value()) {
-    step_values_.push_back(StepsOfEpochs(epoch, steps_per_epoch));
-  }
-  max_steps_ = config.has_max_steps() ? config.max_steps()
-                                      : StepsOfEpochs(config.max_epochs(), steps_per_epoch);
-  warmup_steps_ = config.warmup_epochs() > 0
-                      ? StepsOfEpochs(config.warmup_epochs(), steps_per_epoch)
-                      : config.warmup_steps();
+  for (double epoch : config.epoch_value()) step_values_.push_back(batches.StepsOf(epoch));
+  max_steps_ = config.has_max_steps() ? config.max_steps() : batches.StepsOf(config.max_epochs());
+  warmup_steps_ =
+      config.warmup_epochs() > 0 ? batches.StepsOf(config.warmup_epochs()) : config.warmup_steps();
   if (warmup_steps_ > 0 && warmup_steps_ >= max_steps_) {
     ThrowUserError("solver.warmup_steps: a warm-up of ", warmup_steps_,
                    " steps does not fit into a training of ", max_steps_,
@@ -36,17 +21,30 @@ LearningRate::LearningRate(const SolverConfig& config, double steps_per_epoch,
   }
 }
 
+double LearningRate::Done(int64_t step) const {
+  const int64_t first = config_.decay_after_warmup() ? batches_.ImagesBefore(warmup_steps_) : 0;
+  const auto all = static_cast<double>(batches_.ImagesBefore(max_steps_) - first);
+  return std::min(1.0, static_cast<double>(batches_.ImagesBefore(step) - first) / all);
+}
+
+double LearningRate::Falls(int64_t step) const {
+  if (!config_.has_step_epochs()) return static_cast<double>(step / config_.step_size());
+  return std::floor(batches_.EpochsBefore(step) / config_.step_epochs() * (1 + 1e-12));
+}
+
 double LearningRate::Policy(int64_t step) const {
-  const double base = base_, gamma = config_.gamma(), power = config_.power();
-  const double end = config_.end_lr();
-  const int64_t first = config_.decay_after_warmup() ? warmup_steps_ : 0;
-  const double done =
-      std::min(1.0, static_cast<double>(step - first) / static_cast<double>(max_steps_ - first));
+  constexpr double kImagesOfRate = 256;
+  const double base =
+      config_.has_base_lr_per_256()
+          ? config_.base_lr_per_256() * static_cast<double>(batches_.ImagesOf(step)) / kImagesOfRate
+          : config_.base_lr();
+  const double gamma = config_.gamma(), power = config_.power();
+  const double end = config_.end_lr(), done = Done(step);
   switch (config_.lr_policy()) {
     case SolverConfig::FIXED:
       break;
     case SolverConfig::STEP:
-      return base * std::pow(gamma, static_cast<double>(step / step_size_));
+      return base * std::pow(gamma, Falls(step));
     case SolverConfig::MULTISTEP: {
       const auto passed =
           std::upper_bound(step_values_.begin(), step_values_.end(), step) - step_values_.begin();

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "core/job.pb.h"
+#include "solvers/batch_schedule.h"
 
 namespace gf {
 
@@ -11,10 +12,9 @@ namespace gf {
 // Accurate, Large Minibatch SGD (Goyal et al., arXiv 1706.02677) gives the linear rule.
 class LearningRate {
  public:
-  // `config` as ReadJobConfig checked it. `steps_per_epoch`: steps that one pass over the
-  // training data takes on all ranks; may be fractional. `images_per_step`: of all ranks. Throws
-  // UserError if the warm-up is not shorter than training.
-  LearningRate(const SolverConfig& config, double steps_per_epoch, int64_t images_per_step);
+  // `config` as ReadJobConfig checked it. Throws UserError if the warm-up is not shorter than
+  // training.
+  LearningRate(const SolverConfig& config, const BatchSchedule& batches);
 
   // The rate of a step, 0 <= step. During warm-up it rises from warmup_lr at step 0 to the policy's
   // rate at warmup_steps().
@@ -26,16 +26,16 @@ class LearningRate {
 
  private:
   double Policy(int64_t step) const;
+  // How much of the decay is done, 0 to 1, counted in images.
+  double Done(int64_t step) const;
+  // STEP: how many times the rate has fallen.
+  double Falls(int64_t step) const;
 
   SolverConfig config_;
-  double base_ = 0;
-  int64_t step_size_ = 0;             // STEP
+  BatchSchedule batches_;
   std::vector<int64_t> step_values_;  // MULTISTEP
   int64_t max_steps_ = 0;
   int64_t warmup_steps_ = 0;
 };
-
-// Steps of so many epochs, at least; forgives rounding of the product.
-int64_t StepsOfEpochs(double epochs, double steps_per_epoch);
 
 }  // namespace gf

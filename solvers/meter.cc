@@ -4,8 +4,9 @@
 
 namespace gf {
 
-void Meter::Step(double loss, double data_wait_s, double comm_s) {
+void Meter::Step(int64_t images, double loss, double data_wait_s, double comm_s) {
   ++steps_;
+  images_ += images;
   loss_ += loss;
   data_wait_s_ += data_wait_s;
   comm_s_ += comm_s;
@@ -16,17 +17,17 @@ void Meter::Pause() { running_s_ += std::chrono::duration<double>(Clock::now() -
 void Meter::Resume() { since_ = Clock::now(); }
 
 void Meter::Restart() {
-  steps_ = 0;
+  steps_ = images_ = 0;
   loss_ = data_wait_s_ = comm_s_ = running_s_ = 0;
   since_ = Clock::now();
 }
 
-void Meter::Close(int64_t images_per_step, TrainRecord* record) {
+void Meter::Close(TrainRecord* record) {
   Pause();
   const double steps = static_cast<double>(std::max<int64_t>(steps_, 1));
   const double seconds = std::max(running_s_, 1e-9);
   record->loss = loss_ / steps;
-  record->images_per_s = static_cast<double>(steps_ * images_per_step) / seconds;
+  record->images_per_s = static_cast<double>(images_) / seconds;
   record->data_wait = std::min(1.0, data_wait_s_ / seconds);
   record->comm_ms = 1e3 * comm_s_ / steps;
   step_s_ = step_s_ == 0 ? seconds / steps : 0.7 * step_s_ + 0.3 * seconds / steps;

@@ -1,8 +1,7 @@
 #include "solvers/parameter_rules.h"
 
-#include <fnmatch.h>
-
 #include "core/error.h"
+#include "core/name_pattern.h"
 
 namespace gf {
 
@@ -19,18 +18,12 @@ std::vector<ParameterRule> RulesOf(const SolverConfig& config, const PoolLayout&
   }
   for (int i = 0; i < config.rule_size(); ++i) {
     const ParameterRuleConfig& change = config.rule(i);
-    bool fits = false;
+    CheckPattern(StrCat("solver.rule[", i, "].pattern"), change.pattern(), layout);
     for (size_t k = 0; k < rules.size(); ++k) {
-      if (fnmatch(change.pattern().c_str(), layout.entries()[k].name.c_str(), 0) != 0) continue;
-      fits = true;
+      if (!NameFits(change.pattern(), layout.entries()[k].name)) continue;
       if (change.has_lr_mult()) rules[k].lr_mult = change.lr_mult();
       if (change.has_decay_mult()) rules[k].decay_mult = change.decay_mult();
       if (change.has_adaptive()) rules[k].adaptive = change.adaptive();
-    }
-    if (!fits && !rules.empty()) {
-      ThrowUserError("solver.rule[", i, "].pattern: \"", change.pattern(),
-                     "\" fits none of the net's ", rules.size(), " parameters (\"",
-                     layout.entries().back().name, "\" is one); * stands for any characters");
     }
   }
   return rules;

@@ -7,10 +7,12 @@
 #include <optional>
 
 #include "comm/gradient_flow.h"
+#include "comm/group_sum.h"
 #include "core/error.h"
 #include "core/telemetry.h"
 #include "solvers/accumulator.h"
 #include "solvers/agree.h"
+#include "solvers/batch_schedule.h"
 #include "solvers/checkpoint_folder.h"
 #include "solvers/config_table.h"
 #include "solvers/evaluator.h"
@@ -34,6 +36,13 @@ double SecondsSince(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
+// Whether a multiple of `interval` lies in (before, now]; forgives rounding.
+bool Passes(double before, double now, double interval) {
+  constexpr double kForgive = 1 + 1e-12;
+  if (!(interval > 0)) return false;
+  return std::floor(now * kForgive / interval) > std::floor(before * kForgive / interval);
+}
+
 // What the ranks tell each other after a step.
 struct StepOutcome {
   double loss = 0;       // mean over ranks
@@ -52,8 +61,9 @@ class Trainer {
   double Forward(const Batch& batch, uint64_t sequence);
   StepOutcome Step(double lr);
   StepOutcome Exchange(double loss);
-  // Whether an event that is due every `interval` steps is due after this step.
-  bool Due(double interval) const;
+  // Whether an event that is due every `interval` steps, or images, is due after this step.
+  bool DueBySteps(double interval) const;
+  bool DueByEpochs(double interval) const;
   // Returns false if a signal interrupted it.
   bool Validate();
   void Save();
@@ -68,9 +78,10 @@ class Trainer {
   Communicator* const comm_;
   std::unique_ptr<Report> report_;
   Job job_;
-  int64_t images_ = 0, images_per_step_ = 0;
-  double steps_per_epoch_ = 0;
+  int64_t images_ = 0;
+  std::unique_ptr<BatchSchedule> batches_;
   std::unique_ptr<LearningRate> rate_;
+  std::unique_ptr<GroupSum> batch_norm_group_;
   std::unique_ptr<GradientFlow> flow_;
   std::unique_ptr<StepUpdate> update_;
   std::unique_ptr<Accumulator> accumulator_;
@@ -97,16 +108,18 @@ Trainer::Trainer(const JobConfig& config, const TrainOptions& options, Communica
   CheckSameConfig(config, comm);
   AgreeOnErrors(comm, "opening the log",
                 [&] { report_ = std::make_unique<Report>(config.telemetry(), comm->rank() == 0); });
-  const JobOptions job_options =
+  JobOptions job_options =
       MakeJobOptions(config, options.deterministic, options.start.threads, *comm);
+  AgreeOnErrors(comm, "batch_norm_group",
+                [&] { batch_norm_group_ = NewGroupSum(config.batch_norm_group(), comm); });
+  job_options.net.batch_norm_group = batch_norm_group_.get();
   AgreeOnErrors(comm, "building the net", [&] { job_ = BuildJob(config, job_options); });
 
   images_ = job_.train.loader->size();
-  images_per_step_ =
-      int64_t{config.train_data().batch_size()} * config.solver().iter_size() * comm->size();
-  steps_per_epoch_ = static_cast<double>(images_) / static_cast<double>(images_per_step_);
+  batches_ = std::make_unique<BatchSchedule>(
+      config.solver(), images_, int64_t{config.train_data().batch_size()} * comm->size());
   AgreeOnErrors(comm, "preparing the loop", [&] {
-    rate_ = std::make_unique<LearningRate>(config.solver(), steps_per_epoch_, images_per_step_);
+    rate_ = std::make_unique<LearningRate>(config.solver(), *batches_);
     GradientFlowOptions flow;
     flow.config = config.comm();
     flow.deterministic = options.deterministic;
@@ -121,7 +134,7 @@ Trainer::Trainer(const JobConfig& config, const TrainOptions& options, Communica
         config, comm->size(),
         StepUpdate::Parts{job_.store, job_.solver.get(), flow_.get(), &timeline_, &state_,
                           [this](const std::string& text) { report_->Note(text); }});
-    if (config.solver().iter_size() > 1) accumulator_ = std::make_unique<Accumulator>(job_.store);
+    if (batches_->largest_iter_size() > 1) accumulator_ = std::make_unique<Accumulator>(job_.store);
   });
   statistics_ = std::make_unique<StatisticsMean>(job_.store, comm, options.deterministic);
   last_step_ = rate_->max_steps();
@@ -175,8 +188,11 @@ void Trainer::Announce(const JobOptions& job_options) {
   rows.emplace_back("memory of activations",
                     StrCat(HumanBytes(static_cast<double>(net.arena_bytes())), " per rank"));
   rows.emplace_back("allreduce", flow_->Describe());
-  rows.emplace_back("images per step", WithCommas(images_per_step_));
-  rows.emplace_back("steps per epoch", StrCat(steps_per_epoch_));
+  const int64_t images_per_step = batches_->ImagesOf(0);
+  rows.emplace_back("images per step",
+                    WithCommas(images_per_step) + (batches_->constant() ? "" : " at first"));
+  rows.emplace_back("steps per epoch",
+                    StrCat(static_cast<double>(images_) / static_cast<double>(images_per_step)));
   rows.emplace_back("steps", StrCat(WithCommas(rate_->max_steps()), ", warm-up ",
                                     WithCommas(rate_->warmup_steps())));
   if (last_step_ < rate_->max_steps()) {
@@ -196,7 +212,8 @@ double Trainer::Forward(const Batch& batch, uint64_t sequence) {
 }
 
 StepOutcome Trainer::Step(double lr) {
-  const int micro_batches = config_.solver().iter_size();
+  const int micro_batches = batches_->IterSize(state_.step);
+  const int64_t batches_before = batches_->BatchesBefore(state_.step);
   const auto loss_factor = static_cast<float>(update_->loss_factor());
   double loss = 0;
   data_wait_s_ = 0;
@@ -206,7 +223,7 @@ StepOutcome Trainer::Step(double lr) {
     const Batch& batch = NextBatch();
     data_wait_s_ += job_.train.loader->waited();
     const uint64_t sequence =
-        static_cast<uint64_t>(state_.step * micro_batches + i) * comm_->size() + comm_->rank();
+        static_cast<uint64_t>(batches_before + i) * comm_->size() + comm_->rank();
     loss += Forward(batch, sequence) / micro_batches;
     const bool last = i + 1 == micro_batches;
     const Timeline::Span span(&timeline_, lane::kBackward, "backward");
@@ -249,11 +266,14 @@ StepOutcome Trainer::Exchange(double loss) {
   return outcome;
 }
 
-bool Trainer::Due(double interval) const {
-  if (!(interval > 0)) return false;
-  const double done = static_cast<double>(state_.step) * (1 + 1e-12);
-  const double before = static_cast<double>(state_.step - 1) * (1 + 1e-12);
-  return std::floor(done / interval) > std::floor(before / interval);
+bool Trainer::DueBySteps(double interval) const {
+  return Passes(static_cast<double>(state_.step - 1), static_cast<double>(state_.step), interval);
+}
+
+bool Trainer::DueByEpochs(double interval) const {
+  const auto images = static_cast<double>(batches_->ImagesOf(state_.step - 1));
+  const auto position = static_cast<double>(state_.position);
+  return Passes(position - images, position, interval * static_cast<double>(images_));
 }
 
 bool Trainer::Validate() {
@@ -297,28 +317,31 @@ void Trainer::Show(double lr) {
   record.max_steps = last_step_;
   record.epoch = state_.epoch;
   record.lr = lr;
-  meter_.Close(images_per_step_, &record);
+  meter_.Close(&record);
   report_->Train(record);
 }
 
 void Trainer::Run() {
-  const double validation_steps = config_.validation_interval_epochs() * steps_per_epoch_;
-  const double checkpoint_steps = config_.checkpoint().interval_epochs() * steps_per_epoch_;
-  const double checkpoint_every = static_cast<double>(config_.checkpoint().interval_steps());
+  const CheckpointConfig& checkpoint = config_.checkpoint();
+  const auto checkpoint_steps = static_cast<double>(checkpoint.interval_steps());
   bool stopped = false;
   meter_.Resume();
   while (state_.step < last_step_ && !stopped) {
     const double lr = rate_->At(state_.step);
     const StepOutcome outcome = Step(lr);
-    meter_.Step(outcome.loss, data_wait_s_, flow_->stats().exposed_s);
+    meter_.Step(batches_->ImagesOf(state_.step - 1), outcome.loss, data_wait_s_,
+                flow_->stats().exposed_s);
     stopped = outcome.stop;
     if (state_.step < last_step_) job_.device->Settle();
     if (meter_.steps() >= config_.telemetry().display_interval() || state_.step == last_step_) {
       Show(lr);
     }
-    if (Due(checkpoint_steps) || Due(checkpoint_every) || outcome.checkpoint || stopped) Save();
+    if (DueByEpochs(checkpoint.interval_epochs()) || DueBySteps(checkpoint_steps) ||
+        outcome.checkpoint || stopped) {
+      Save();
+    }
     if (outcome.checkpoint) signals_.ClearCheckpointRequest();
-    if (Due(validation_steps) && !stopped) stopped = !Validate();
+    if (DueByEpochs(config_.validation_interval_epochs()) && !stopped) stopped = !Validate();
     if (timeline_writer_.AfterStep(state_.step)) NoteTimeline();
   }
   Save();

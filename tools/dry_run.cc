@@ -10,6 +10,7 @@
 #include "core/telemetry.h"
 #include "data/loader.h"
 #include "models/net.h"
+#include "solvers/job.h"
 
 namespace gf {
 namespace {
@@ -167,21 +168,20 @@ Shape ImageShape(const DataConfig& data, Phase phase) {
 }  // namespace
 
 void DryRun(const JobConfig* config, const DryRunOptions& options, Communicator* comm, FILE* out) {
-  NetOptions net_options;
-  if (!Phase_Parse(options.phase, &net_options.phase)) {
+  Phase phase = TRAIN;
+  if (!Phase_Parse(options.phase, &phase)) {
     ThrowUserError("--phase=", options.phase, ": expected TRAIN or TEST");
   }
+  NetOptions net_options = NetOptionsOf(config != nullptr ? *config : JobConfig(), phase);
   if (!options.input.empty()) net_options.image_shape = ParseInput(options.input);
   std::string file = options.net, device_name = "cpu";
   if (config != nullptr) {
     file = config->net();
     device_name = config->device();
-    const bool test = net_options.phase == TEST && config->has_validation_data();
+    const bool test = phase == TEST && config->has_validation_data();
     const DataConfig& data = test ? config->validation_data() : config->train_data();
     net_options.batch_size = data.batch_size();
-    net_options.compute = config->compute_type() == BF16 ? DType::kBF16 : DType::kFP32;
-    net_options.seed = config->seed();
-    if (options.input.empty()) net_options.image_shape = ImageShape(data, net_options.phase);
+    if (options.input.empty()) net_options.image_shape = ImageShape(data, phase);
   }
   if (options.batch_size < 0) {
     ThrowUserError("--batch_size=", options.batch_size, ": expected > 0");
@@ -194,11 +194,11 @@ void DryRun(const JobConfig* config, const DryRunOptions& options, Communicator*
                options.phase.c_str(), Name(net_options.compute), device->Description().c_str());
   PrintLayers(net, out);
   std::fprintf(out, "\n");
-  PrintMemory(net, net_options.phase, out);
+  PrintMemory(net, phase, out);
   std::fprintf(out, "\n");
   PrintPool(net.parameters()->layout(), out);
   std::fprintf(out, "\n");
-  if (net_options.phase == TRAIN && net.parameters()->gradient().data != nullptr) {
+  if (phase == TRAIN && net.parameters()->gradient().data != nullptr) {
     PrintBuckets(*net.parameters(), config != nullptr ? config->comm() : CommConfig(), comm, out);
   }
 }

@@ -11,6 +11,7 @@
 #include "solvers/trainer.h"
 #include "tools/dry_run.h"
 #include "tools/flags.h"
+#include "tools/print_schedule.h"
 #include "tools/rank_main.h"
 
 DEFINE_string(config, "", "the job: a prototxt file, see configs/");
@@ -22,6 +23,8 @@ DEFINE_int64(max_steps, 0, "stop after this step; the learning rate keeps the co
 DEFINE_string(timeline_steps, "", "record these steps, A:B, and write a timeline");
 DEFINE_string(timeline_file, "timeline.json", "with --timeline_steps: where to");
 DEFINE_bool(dry_run, false, "print the compiled net and its plans, train nothing");
+DEFINE_int64(print_schedule, 0, "print every so many steps of the schedule as CSV, train nothing");
+DEFINE_int32(ranks, 0, "with --print_schedule: of so many ranks; 0 = those that were started");
 DEFINE_string(net, "", "with --dry_run: a network's prototxt file instead of a config");
 DEFINE_string(input, "", "with --dry_run --net: CxHxW of the images if the net does not say");
 DEFINE_int32(batch_size, 0, "with --dry_run: images per rank; 0 = what the files say");
@@ -53,6 +56,9 @@ constexpr char kUsage[] = R"(gftrain: trains a network.
       --input=CxHxW     its images, if it does not say
       --batch_size=N    images per rank
       --phase=TEST      its TEST phase
+  --print_schedule[=N]  print epoch, learning rate, images and density of every (N-th) step as
+                        CSV, train nothing
+      --ranks=R         as on R ranks
   --help, --version
 
 SIGTERM and SIGINT write a checkpoint and stop, SIGUSR1 writes a checkpoint.
@@ -76,6 +82,19 @@ void CheckCombination() {
     ThrowUserError("--timeline_file goes with --timeline_steps");
   }
   if (!FLAGS_timeline_steps.empty()) ParseStepRange(FLAGS_timeline_steps);
+  if (FLAGS_print_schedule < 0) {
+    ThrowUserError("--print_schedule is ", FLAGS_print_schedule, ", expected > 0");
+  }
+  if (FLAGS_print_schedule > 0 && (FLAGS_dry_run || FLAGS_config.empty())) {
+    ThrowUserError("--print_schedule goes with --config and without --dry_run");
+  }
+  if (FLAGS_ranks < 0) ThrowUserError("--ranks is ", FLAGS_ranks, ", expected > 0");
+  if (FLAGS_ranks > 0 && FLAGS_print_schedule == 0) {
+    ThrowUserError(
+        "--ranks goes with --print_schedule; to train start the program with "
+        "mpirun -n ",
+        FLAGS_ranks);
+  }
   if (FLAGS_max_steps < 0) ThrowUserError("--max_steps is ", FLAGS_max_steps, ", expected > 0");
 }
 
@@ -92,6 +111,13 @@ void DryRunBody(const JobConfig& config, Communicator* comm) {
   options.phase = FLAGS_phase;
   const JobConfig* job = FLAGS_net.empty() ? &config : nullptr;
   AgreeOnErrors(comm, "dry run", [&] { DryRun(job, options, comm, stdout); });
+}
+
+void PrintScheduleBody(const JobConfig& config, Communicator* comm) {
+  const int ranks = FLAGS_ranks > 0 ? FLAGS_ranks : comm->size();
+  AgreeOnErrors(comm, "printing the schedule", [&] {
+    if (comm->rank() == 0) PrintSchedule(config, ranks, FLAGS_print_schedule, stdout);
+  });
 }
 
 void TrainBody(const JobConfig& config, int threads, Communicator* comm) {
@@ -113,11 +139,13 @@ int Main(int argc, char** argv) {
   FlagSpec flags;
   flags.file = __FILE__;
   flags.usage = kUsage;
-  flags.bare = {{"resume", "latest"}};
+  flags.bare = {{"resume", "latest"}, {"print_schedule", "1"}};
   return RunJob(argc, argv, flags, ReadConfig,
                 [](const JobConfig& config, int threads, Communicator* comm) {
                   if (FLAGS_dry_run) {
                     DryRunBody(config, comm);
+                  } else if (FLAGS_print_schedule > 0) {
+                    PrintScheduleBody(config, comm);
                   } else {
                     TrainBody(config, threads, comm);
                   }

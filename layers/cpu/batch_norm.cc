@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstddef>
 #include <memory>
 #include <vector>
 
@@ -26,10 +25,12 @@ namespace {
 // The gradient of the fused ReLU is recomputed from x, so that y is not read; only with a
 // residual, whose value is not at hand, it is taken from y and dz is stored for pass two. dz is
 // then also the gradient of the residual. Large results of forward are stored past the cache.
+// In a group the ranks add up their sums between the two passes.
 template <typename T>
 class BatchNormKernel : public Kernel {
  public:
-  BatchNormKernel(const BatchNormLayer& layer, const KernelContext& context) : layer_(layer) {}
+  BatchNormKernel(const BatchNormLayer& layer, const KernelContext& context)
+      : layer_(layer), group_(layer.global_statistics() ? nullptr : context.batch_norm_group) {}
 
   void Plan(KernelPlan* plan) override {
     if (!GetChannelView(plan->bottoms[0], &view_) || !Supported(view_.block)) {
@@ -69,8 +70,7 @@ class BatchNormKernel : public Kernel {
         inverse_std_[c] = 1 / std::sqrt(args.states[1][c] + layer_.eps());
       }
       for (int64_t b = 0; b < view_.blocks; ++b) SetScale(args, b);
-      Parts([&](int64_t b, int64_t begin, int64_t end, double*) { Apply(args, b, begin, end); },
-            nullptr);
+      Pass([&](int64_t b, int64_t begin, int64_t end) { Apply(args, b, begin, end); });
       return;
     }
     Parts(
@@ -78,11 +78,12 @@ class BatchNormKernel : public Kernel {
           Table().statistics(Slice(end - begin), x + At(b, begin), Shift(args, b).data(), sums,
                              sums + view_.block);
         },
-        [&](int64_t b, const double* sums) {
+        [&](int64_t b, const double*, const double* sums) {
           Statistics(args, b, Shift(args, b).data(), sums);
           SetScale(args, b);
         },
-        [&](int64_t b, int64_t begin, int64_t end, double*) { Apply(args, b, begin, end); });
+        [&](int64_t b, int64_t begin, int64_t end, double*) { Apply(args, b, begin, end); },
+        [&](double* sums) { AddGroupMoments(args, sums); });
   }
 
   void Backward(const KernelArgs& args) override {
@@ -106,7 +107,10 @@ class BatchNormKernel : public Kernel {
                                   &scale_[channel], &offset_[channel], &mean_[channel], relu, sums,
                                   sums + view_.block);
         },
-        [&](int64_t b, const double* sums) { Gradients(args, b, sums); },
+        [&](int64_t b, const double* own, const double* sums) {
+          ParameterGradients(args, b, own);
+          Slopes(b, sums);
+        },
         [&](int64_t b, int64_t begin, int64_t end, double*) {
           if (dx == nullptr) return;
           const int64_t at = At(b, begin), channel = b * view_.block;
@@ -114,15 +118,15 @@ class BatchNormKernel : public Kernel {
                                  &scale_[channel], &offset_[channel],
                                  dz == nullptr && layer_.relu(), &a_[channel], &b_[channel],
                                  &c_[channel]);
-        });
+        },
+        [&](double* sums) { group_->Sum(sums, view_.blocks * 2 * view_.block); });
   }
 
   bool CanRecompute() const override { return !layer_.add(); }
 
   // scale_ and offset_ are still those of the last Forward.
   void Recompute(const KernelArgs& args) override {
-    Parts([&](int64_t b, int64_t begin, int64_t end, double*) { Apply(args, b, begin, end); },
-          nullptr);
+    Pass([&](int64_t b, int64_t begin, int64_t end) { Apply(args, b, begin, end); });
   }
 
  private:
@@ -144,11 +148,13 @@ class BatchNormKernel : public Kernel {
             static_cast<int>(view_.block)};
   }
 
-  // Runs first(b, begin, end, sums), reduce(b, sums) and second(b, begin, end) over all blocks
-  // b and images [begin, end), see Note [Batch norm passes]. sums are 2 * block doubles, zero
-  // at first and added up over the parts before reduce. `second` may be null.
-  template <typename First, typename Reduce, typename Second>
-  void Parts(const First& first, const Reduce& reduce, const Second& second) {
+  // Runs first(b, begin, end, sums), reduce(b, own, sums) and second(b, begin, end) over all blocks
+  // b and images [begin, end), see Note [Batch norm passes]. The first's sums are 2 * block
+  // doubles, zero at first; reduce gets them added up over the parts (own) and over the group.
+  // add_group(sums) does the latter, for all blocks. `second` may do nothing.
+  template <typename First, typename Reduce, typename Second, typename AddGroup>
+  void Parts(const First& first, const Reduce& reduce, const Second& second,
+             const AddGroup& add_group) {
     const int64_t threads = omp_get_max_threads(), width = 2 * view_.block;
     const int64_t parts =
         view_.blocks >= threads
@@ -159,16 +165,11 @@ class BatchNormKernel : public Kernel {
       const int64_t b = item / parts, part = item % parts;
       body(b, view_.n * part / parts, view_.n * (part + 1) / parts, &sums_[item * width]);
     };
-    const auto add_up = [&](int64_t b) {
-      double* total = &sums_[b * parts * width];
-      for (int64_t i = width; i < parts * width; ++i) total[i % width] += total[i];
-      return total;
-    };
-    if (parts == 1) {
+    if (parts == 1 && group_ == nullptr) {
       ParallelFor(view_.blocks, 1, [&](int64_t begin, int64_t end) {
         for (int64_t b = begin; b < end; ++b) {
           run(first, b);
-          reduce(b, &sums_[b * width]);
+          reduce(b, &sums_[b * width], &sums_[b * width]);
           run(second, b);
         }
       });
@@ -180,15 +181,25 @@ class BatchNormKernel : public Kernel {
       });
     };
     all(first);
-    for (int64_t b = 0; b < view_.blocks; ++b) reduce(b, add_up(b));
+    std::vector<double> own(view_.blocks * width, 0);
+    for (int64_t i = 0; i < view_.blocks * parts * width; ++i) {
+      own[i / (parts * width) * width + i % width] += sums_[i];
+    }
+    std::vector<double> sums = own;
+    if (group_ != nullptr) add_group(sums.data());
+    for (int64_t b = 0; b < view_.blocks; ++b) reduce(b, &own[b * width], &sums[b * width]);
     all(second);
   }
 
+  // One pass that needs no sums.
   template <typename Only>
-  void Parts(const Only& only, std::nullptr_t) {
-    const auto nothing = [](int64_t, const double*) {};
-    const auto none = [](int64_t, int64_t, int64_t, double*) {};
-    Parts(only, nothing, none);
+  void Pass(const Only& only) {
+    ParallelFor(view_.blocks * view_.n, 1, [&](int64_t begin, int64_t end) {
+      for (int64_t b = begin / view_.n; b * view_.n < end; ++b) {
+        only(b, std::max<int64_t>(begin - b * view_.n, 0),
+             std::min<int64_t>(end - b * view_.n, view_.n));
+      }
+    });
   }
 
   void LoadGamma(const KernelArgs& args) {
@@ -209,7 +220,37 @@ class BatchNormKernel : public Kernel {
     return shift;
   }
 
-  double Count() const { return static_cast<double>(view_.n) * view_.spatial; }
+  double OwnCount() const { return static_cast<double>(view_.n) * view_.spatial; }
+  // Values per channel of the whole group: batches are equally large.
+  double Count() const { return OwnCount() * (group_ == nullptr ? 1 : group_->size()); }
+
+  // Sums of all channels from those of this rank to those of the group, relative to this rank's
+  // shifts before and after.
+  void AddGroupMoments(const KernelArgs& args, double* sums) {
+    const int64_t width = 2 * view_.block;
+    std::vector<double> moments(view_.blocks * width);  // means of x and of x^2
+    for (int64_t b = 0; b < view_.blocks; ++b) {
+      const std::vector<float> shift = Shift(args, b);
+      for (int64_t l = 0; l < view_.block; ++l) {
+        const double *s = sums + b * width + l, delta = s[0] / OwnCount();
+        const double mean = shift[l] + delta;
+        moments[b * width + l] = mean;
+        moments[b * width + view_.block + l] =
+            s[view_.block] / OwnCount() - delta * delta + mean * mean;
+      }
+    }
+    group_->Sum(moments.data(), static_cast<int64_t>(moments.size()));
+    for (int64_t b = 0; b < view_.blocks; ++b) {
+      const std::vector<float> shift = Shift(args, b);
+      for (int64_t l = 0; l < view_.block; ++l) {
+        const double mean = moments[b * width + l] / group_->size();
+        const double square = moments[b * width + view_.block + l] / group_->size();
+        const double delta = mean - shift[l];
+        sums[b * width + l] = delta * Count();
+        sums[b * width + view_.block + l] = (square - mean * mean + delta * delta) * Count();
+      }
+    }
+  }
 
   // Mean and variance of block b's channels, and the running statistics.
   void Statistics(const KernelArgs& args, int64_t b, const float* shift, const double* sums) {
@@ -245,17 +286,25 @@ class BatchNormKernel : public Kernel {
                   layer_.relu(), stream_);
   }
 
-  // Gradients of gamma and beta, and dx = a * dz + b * x + c (Ioffe and Szegedy, section 3):
+  // Gradients of gamma and beta, from this rank's sums: those of a group are added up like all
+  // others.
+  void ParameterGradients(const KernelArgs& args, int64_t b, const double* own) {
+    if (!layer_.scale()) return;
+    for (int64_t l = 0; l < view_.block; ++l) {
+      const int64_t c = b * view_.block + l;
+      if (c >= view_.channels) break;
+      StoreOne(args.parameter_diffs[0], c, own[view_.block + l] * inverse_std_[c]);
+      if (layer_.scale_bias()) StoreOne(args.parameter_diffs[1], c, own[l]);
+    }
+  }
+
+  // dx = a * dz + b * x + c (Ioffe and Szegedy, section 3):
   //   dx = gamma / std * (dz - mean(dz) - xhat * mean(dz * xhat)).
-  void Gradients(const KernelArgs& args, int64_t b, const double* sums) {
+  void Slopes(int64_t b, const double* sums) {
     for (int64_t l = 0; l < view_.block; ++l) {
       const int64_t c = b * view_.block + l;
       if (c >= view_.channels) break;
       const double sum = sums[l], product = sums[view_.block + l] * inverse_std_[c];
-      if (layer_.scale()) {
-        StoreOne(args.parameter_diffs[0], c, product);
-        if (layer_.scale_bias()) StoreOne(args.parameter_diffs[1], c, sum);
-      }
       const double k = double{gamma_[c]} * inverse_std_[c];
       if (layer_.global_statistics()) {
         a_[c] = static_cast<float>(k);
@@ -277,6 +326,7 @@ class BatchNormKernel : public Kernel {
   }
 
   const BatchNormLayer& layer_;
+  GroupSum* const group_;
   ChannelView view_;
   bool stream_ = false;
   // Per channel, padded to whole blocks with zeros, so that padding stays zero.

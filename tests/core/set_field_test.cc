@@ -66,7 +66,7 @@ TEST(SetFieldTest, OneElementIsReachedByItsIndex) {
   net.mutable_layer(0)->add_loss_weight(1);
   SetField("layer[0].loss_weight[0]=0.3", &net);
   EXPECT_EQ(net.layer(0).loss_weight(0), 0.3f);
-  EXPECT_THROW(SetField("layer[2].name=x", &net), UserError);
+  EXPECT_THROW(SetField("layer[3].name=x", &net), UserError);
   EXPECT_THROW(SetField("layer[-1].name=x", &net), UserError);
   EXPECT_THROW(SetField("layer[1.name=x", &net), UserError);
   EXPECT_THROW(SetField("layer[].name=x", &net), UserError);

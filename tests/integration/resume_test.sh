@@ -40,6 +40,9 @@ check() {
 if [ "$exchange" = dense ]; then
   check fp32
   check bf16 --set compute_type=BF16 --set solver.iter_size=2
+  # The batch grows a while before it is stopped, and once more after.
+  check phases --set 'solver.batch_phase[0].epoch=3' --set 'solver.batch_phase[0].iter_size=2' \
+    --set 'solver.batch_phase[1].epoch=20' --set 'solver.batch_phase[1].iter_size=3'
   check lamb --set solver.type=LAMB --set solver.base_lr=0.002 --set compute_type=BF16
   echo PASS
   exit 0

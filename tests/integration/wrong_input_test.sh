@@ -37,6 +37,14 @@ expect_error 'wrong.prototxt:[0-9]+:[0-9]+: .*base_lrr.*base_lr' "$gftrain" --co
 expect_error 'solver.momentum' "${train[@]}" --set solver.momentum=2
 expect_error 'unknown solver.type "SDG" \(known: LAMB, LARC, LARS, SGD' "${train[@]}" --set solver.type=SDG
 expect_error 'solver.warmup_steps.*20' "$gftrain" --config=job.prototxt --set solver.max_steps=20
+expect_error 'solver.batch_phase\[1\].epoch: must ascend' "${train[@]}" \
+  --set 'solver.batch_phase[0].epoch=2' --set 'solver.batch_phase[0].iter_size=2' \
+  --set 'solver.batch_phase[1].epoch=1'
+expect_error 'init\[0\].pattern: "fc.weight" fits none of the net.s 7 parameters' "${train[@]}" \
+  --set 'init[0].pattern=fc.weight' --set 'init[0].filler.type=constant'
+expect_error 'batch_norm_group: groups of 2 do not fill 1 rank' "${train[@]}" --set batch_norm_group=2
+expect_error 'train_data.images: there are 300 images at data/.*expected 301' "${train[@]}" \
+  --set train_data.images=301
 expect_error 'unknown device "gpu"' "${train[@]}" --set device=gpu
 
 # The net.

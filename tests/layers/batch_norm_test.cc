@@ -1,4 +1,7 @@
 #include <cmath>
+#include <condition_variable>
+#include <mutex>
+#include <thread>
 
 #include "tests/layers/device_test.h"
 
@@ -35,6 +38,36 @@ Expected Reference(const LayerRun& run, double eps, bool scale, bool add, bool r
     expected.variance.push_back(static_cast<float>(variance * count / (count - 1)));
   }
   return expected;
+}
+
+// Adds up what two threads bring.
+class TwoThreads : public GroupSum {
+ public:
+  int size() const override { return 2; }
+  void Sum(double* values, int64_t count) override {
+    std::unique_lock<std::mutex> lock(mutex_);
+    const int64_t round = calls_ / 2;
+    sums_.resize(round + 1);
+    std::vector<double>& sum = sums_[round];
+    sum.resize(count);
+    for (int64_t i = 0; i < count; ++i) sum[i] += values[i];
+    ++calls_;
+    changed_.notify_all();
+    changed_.wait(lock, [&] { return calls_ >= 2 * (round + 1); });
+    std::copy(sums_[round].begin(), sums_[round].end(), values);
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  int64_t calls_ = 0;
+  std::vector<std::vector<double>> sums_;
+};
+
+// Images [begin, end) of values[kBatch][...].
+Values Images(const Values& values, int64_t images, int64_t begin, int64_t end) {
+  const auto per_image = static_cast<int64_t>(values.size()) / images;
+  return Values(values.begin() + begin * per_image, values.begin() + end * per_image);
 }
 
 class BatchNormTest : public DeviceTest {
@@ -74,6 +107,58 @@ TEST_P(BatchNormTest, FusedScaleReluAndSumAreThoseLayers) {
   Compare(scale + "add: true }", true, true, false);
   Compare(scale + "add: true relu: true }", true, true, true);
   Compare("fusion { relu: true }", false, false, true);
+}
+
+// Two ranks with half a batch each, in a group, do together what one does with the whole batch.
+TEST_P(BatchNormTest, AGroupOfRanksIsLikeOneRankWithTheirBatches) {
+  const Shape whole = {6, 19, 4, 5}, half = {3, 19, 4, 5};
+  const std::string norm =
+      "type: 'BatchNorm' batch_norm_param { eps: 1e-3 moving_average_fraction: 0.75 } "
+      "fusion { scale: true scale_bias: true relu: true }";
+  for (const char* format : {"plain", "blocked", "nhwc"}) {
+    RunOptions options = Options();
+    options.format = format;
+    LayerRun one(Case(norm, {whole}), options);
+    Values x = RandomValues(whole.count(), 31, 0.5f, 40);
+    // The halves differ much, so that statistics of their own would show.
+    for (int64_t i = half.count(); i < whole.count(); ++i) x[i] = 2 * x[i] - 60;
+    const Values dy = RandomValues(whole.count(), 32);
+    one.SetBottom(0, x);
+    one.SetTopDiff(0, dy);
+    one.Forward();
+    const Values top = one.Top(0);
+    one.Backward();
+
+    TwoThreads group;
+    options.batch_norm_group = &group;
+    std::vector<std::unique_ptr<LayerRun>> ranks;
+    for (int r = 0; r < 2; ++r) {
+      ranks.push_back(std::make_unique<LayerRun>(Case(norm, {half}), options));
+      ranks[r]->SetBottom(0, Images(x, 6, 3 * r, 3 * r + 3));
+      ranks[r]->SetTopDiff(0, Images(dy, 6, 3 * r, 3 * r + 3));
+    }
+    Values tops[2];
+    const auto run = [&](int r) {
+      ranks[r]->Forward();
+      tops[r] = ranks[r]->Top(0);
+      ranks[r]->Backward();
+    };
+    std::thread other(run, 1);
+    run(0);
+    other.join();
+    for (int r = 0; r < 2; ++r) {
+      ExpectNear(tops[r], Images(top, 6, 3 * r, 3 * r + 3), 1e-5, "top");
+      ExpectNear(ranks[r]->BottomDiff(0), Images(one.BottomDiff(0), 6, 3 * r, 3 * r + 3), 1e-4,
+                 "gradient");
+      ExpectNear(ranks[r]->State(0), one.State(0), 1e-6, "running mean");
+      ExpectNear(ranks[r]->State(1), one.State(1), 1e-5, "running variance");
+    }
+    for (int i = 0; i < 2; ++i) {
+      Values sum = ranks[0]->ParameterDiff(i), second = ranks[1]->ParameterDiff(i);
+      for (size_t k = 0; k < sum.size(); ++k) sum[k] += second[k];
+      ExpectNear(sum, one.ParameterDiff(i), 1e-4, "gradient of a parameter");
+    }
+  }
 }
 
 TEST_P(BatchNormTest, UsesRunningStatisticsInPhaseTest) {

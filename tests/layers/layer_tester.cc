@@ -58,6 +58,7 @@ LayerRun::LayerRun(const LayerCase& test, const RunOptions& options)
   context.compute = options.compute;
   context.seed = options.seed;
   context.layer_index = options.layer_index;
+  context.batch_norm_group = options.batch_norm_group;
   kernel_ = KernelRegistry::Get().Create("kernel", options.device + "/" + layer_->type(), *layer_,
                                          context);
 

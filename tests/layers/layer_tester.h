@@ -57,6 +57,7 @@ struct RunOptions {
   uint64_t seed = 7, sequence = 0;
   int layer_index = 3;
   const Batch* batch = nullptr;
+  GroupSum* batch_norm_group = nullptr;
 };
 
 // The layer that a case describes, set up. Throws UserError.

@@ -10,11 +10,13 @@
 namespace gf {
 namespace {
 
-LearningRate Rate(const std::string& solver, double steps_per_epoch = 100,
-                  int64_t images_per_step = 256) {
+// `images_per_batch` of all ranks.
+LearningRate Rate(const std::string& solver, double batches_per_epoch = 100,
+                  int64_t images_per_batch = 256) {
   SolverConfig config;
   ParseTextProto(solver, "test", &config);
-  return LearningRate(config, steps_per_epoch, images_per_step);
+  const int64_t images = std::llround(batches_per_epoch * static_cast<double>(images_per_batch));
+  return LearningRate(config, BatchSchedule(config, images, images_per_batch));
 }
 
 TEST(LearningRateTest, FixedStaysTheSame) {
@@ -99,6 +101,32 @@ TEST(LearningRateTest, StepsByEpochs) {
   EXPECT_DOUBLE_EQ(many.At(60), 0.5);
 }
 
+TEST(LearningRateTest, EpochsNeedNotBeWholeSteps) {
+  // 3.5 steps per epoch: the rate falls with the first step that begins after each.
+  const LearningRate rate =
+      Rate("base_lr: 1 lr_policy: STEP gamma: 0.5 step_epochs: 1 max_epochs: 10", 3.5);
+  EXPECT_DOUBLE_EQ(rate.At(3), 1);
+  EXPECT_DOUBLE_EQ(rate.At(4), 0.5);
+  EXPECT_DOUBLE_EQ(rate.At(6), 0.5);
+  EXPECT_DOUBLE_EQ(rate.At(7), 0.25);
+  EXPECT_DOUBLE_EQ(rate.At(10), 0.25);
+  EXPECT_DOUBLE_EQ(rate.At(11), 0.125);
+}
+
+TEST(LearningRateTest, FollowsTheBatchSize) {
+  // Two epochs of 8 steps of one batch, then two of 2 steps of four.
+  const std::string phases =
+      "max_epochs: 4 batch_phase { epoch: 2 iter_size: 4 } lr_policy: POLY power: 1 ";
+  const LearningRate fixed = Rate(phases + "base_lr: 1", 8);
+  EXPECT_EQ(fixed.max_steps(), 20);
+  EXPECT_DOUBLE_EQ(fixed.At(8), 0.75);
+  EXPECT_DOUBLE_EQ(fixed.At(16), 0.5);
+  EXPECT_DOUBLE_EQ(fixed.At(18), 0.25);
+  const LearningRate linear = Rate(phases + "base_lr_per_256: 1", 8);
+  EXPECT_DOUBLE_EQ(linear.At(15), 17.0 / 32);
+  EXPECT_DOUBLE_EQ(linear.At(16), 4 * 0.5);
+}
+
 TEST(LearningRateTest, CosineIsHalfInTheMiddle) {
   const LearningRate rate = Rate("base_lr: 2 lr_policy: COSINE max_steps: 100");
   EXPECT_DOUBLE_EQ(rate.At(0), 2);
@@ -136,7 +164,7 @@ TEST(LearningRateTest, EpochsBecomeSteps) {
   // The step that reaches the end of an epoch counts, whole or not.
   EXPECT_EQ(Rate("base_lr: 1 max_epochs: 1", 468.75).max_steps(), 469);
   // 3 epochs of 1/3 step are one step in spite of rounding.
-  EXPECT_EQ(Rate("base_lr: 1 max_epochs: 3", 1.0 / 3).max_steps(), 1);
+  EXPECT_EQ(Rate("base_lr: 1 max_epochs: 3", 1.0 / 3, 768).max_steps(), 1);
 }
 
 TEST(LearningRateTest, AWarmupLongerThanTrainingIsRefused) {

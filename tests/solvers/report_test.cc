@@ -78,12 +78,12 @@ TEST(ConfigTableTest, HasEveryFieldWithItsDefault) {
 TEST(MeterTest, AveragesOverItsInterval) {
   Meter meter;
   meter.Resume();
-  meter.Step(1, 0, 0.001);
-  meter.Step(3, 0, 0.003);
+  meter.Step(8, 1, 0, 0.001);
+  meter.Step(12, 3, 0, 0.003);
   TrainRecord record;
   record.step = 2;
   record.max_steps = 4;
-  meter.Close(10, &record);
+  meter.Close(&record);
   EXPECT_EQ(record.loss, 2);
   EXPECT_NEAR(record.comm_ms, 2, 1e-9);
   EXPECT_NEAR(record.eta_s * record.images_per_s, 20, 1e-6);

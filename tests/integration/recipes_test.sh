@@ -1,0 +1,103 @@
+#!/usr/bin/env bash
+# The recipes for ImageNet compile without data, and their schedules have the corners that their
+# sources give.
+. tests/integration/lib.sh
+
+configs=$root/configs
+# schedule CONFIG RANKS: step,epoch,lr,images,density
+schedule() {
+  "$gftrain" --config="$configs/$1.prototxt" --print_schedule --ranks="$2" >"$1.csv" 2>"$1.log" ||
+    fail "--print_schedule of $1"
+  [ "$(head -n 1 "$1.csv")" = "step,epoch,lr,images,density" ] || fail "$1: header"
+}
+
+# at CONFIG STEP COLUMN EXPECTED: the value there, to 1e-6 of it.
+at() {
+  awk -F, -v step="$2" -v column="$3" -v expected="$4" '
+    NR == 1 { for (i = 1; i <= NF; ++i) if ($i == column) k = i }
+    $1 == step {
+      found = 1
+      difference = $k - expected
+      if (difference < 0) difference = -difference
+      if (difference > 1e-6 * (expected < 0 ? -expected : expected) + 1e-12) {
+        print "step " step ": " column " is " $k ", expected " expected
+        exit 1
+      }
+    }
+    END { if (!found) { print "no step " step; exit 1 } }' "$1.csv" >&2 || fail "$1"
+}
+
+# steps CONFIG EXPECTED
+steps() {
+  [ $(($(wc -l <"$1.csv") - 1)) = "$2" ] ||
+    fail "$1 has $(($(wc -l <"$1.csv") - 1)) steps, expected $2"
+}
+
+for config in alexnet_95ep alexnet_95ep_dense alexnet_512 resnet50_90ep resnet50_mlperf_3264 \
+  resnet50_mlperf_8192 resnet50_mlperf_32768; do
+  "$gftrain" --config="$configs/$config.prototxt" --dry_run >"$config.dry.log" 2>&1 ||
+    fail "--dry_run of $config"
+  grep -q "gradients" "$config.dry.log" || fail "--dry_run of $config prints no plans"
+done
+# The same parameters as the published networks.
+grep -q "60,967,976" alexnet_95ep.dry.log || fail "parameters of AlexNet-BN"
+grep -q "25,549,352" resnet50_90ep.dry.log || fail "parameters of the paper's ResNet-50"
+grep -q "25,557,032" resnet50_mlperf_8192.dry.log || fail "parameters of ResNet-50 v1.5"
+
+# 1,281,167 images / 65,536 = 19.549 steps per epoch. Quadratic warm-up from 1 to the polynomial's
+# rate over ceil(15 * 19.549) = 294 of ceil(95 * 19.549) = 1858 steps.
+schedule alexnet_95ep 512
+steps alexnet_95ep 1858
+at alexnet_95ep 0 lr 1
+at alexnet_95ep 0 images 65536
+at alexnet_95ep 0 density 1
+peak=$(awk 'BEGIN { print 45 * (1 - 294 / 1858) ^ 2 }')
+at alexnet_95ep 147 lr "$(awk -v p="$peak" 'BEGIN { print 1 + (p - 1) / 4 }')"
+at alexnet_95ep 294 lr "$peak"
+at alexnet_95ep 1857 lr "$(awk 'BEGIN { printf "%.10g", 45 * (1 - 1857 / 1858) ^ 2 }')"
+# The density falls over the first 5 % of the steps, 92.9.
+at alexnet_95ep 46 density "$(awk 'BEGIN { printf "%.10g", 1 - 0.85 * 46 / 92.9 }')"
+at alexnet_95ep 93 density 0.15
+schedule alexnet_95ep_dense 512
+at alexnet_95ep_dense 1000 density 1
+at alexnet_95ep_dense 294 lr "$peak"
+
+# The decay of MLPerf's points begins at the end of the warm-up: ceil(31 * 19.549) = 607 of
+# ceil(90 * 19.549) = 1760 steps.
+schedule resnet50_90ep 512
+steps resnet50_90ep 1760
+at resnet50_90ep 0 lr 0
+at resnet50_90ep 607 lr 24.7
+at resnet50_90ep 1183 lr "$(awk 'BEGIN { printf "%.10g", 1e-4 + 24.6999 * (1 - 576 / 1153) ^ 2 }')"
+
+# 1,281,167 / 3,264 = 392.51
+schedule resnet50_mlperf_3264 24
+steps resnet50_mlperf_3264 13739
+at resnet50_mlperf_3264 0 images 3264
+at resnet50_mlperf_3264 786 lr 10.5
+schedule resnet50_mlperf_8192 64
+steps resnet50_mlperf_8192 6569
+at resnet50_mlperf_8192 782 lr 17
+schedule resnet50_mlperf_32768 256
+steps resnet50_mlperf_32768 2190
+at resnet50_mlperf_32768 626 lr 21.2
+at resnet50_mlperf_32768 2189 epoch "$(awk 'BEGIN { printf "%.10g", 2189 * 32768 / 1281167 }')"
+
+# The linear rule: 0.08 for 512 images, as much for each of them on any number of ranks.
+schedule alexnet_512 4
+at alexnet_512 0 lr 0.08
+schedule alexnet_512 32
+at alexnet_512 0 lr 0.64
+
+# Batch-size control shows every change of the batch.
+"$gftrain" --config="$configs/alexnet_512.prototxt" --ranks=4 --print_schedule=1000000 \
+  --set 'solver.batch_phase[0].epoch=30' --set 'solver.batch_phase[0].iter_size=4' \
+  >phases.csv 2>phases.log || fail "batch phases"
+grep -q "^75069,30.000[0-9]*,.*,2048,1$" phases.csv || fail "no change of the batch: $(cat phases.csv)"
+
+for arguments in "--ranks=4" "--print_schedule --dry_run" "--print_schedule=-1"; do
+  # shellcheck disable=SC2086
+  "$gftrain" --config="$configs/alexnet_512.prototxt" $arguments >wrong.log 2>&1
+  [ $? = 2 ] || fail "$arguments: exit code"
+done
+echo PASS
