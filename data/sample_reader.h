@@ -16,7 +16,8 @@ namespace gf {
 // Memory that one thread needs to produce samples.
 struct SampleScratch {
   Record record;
-  ByteBuffer pixels, resized;
+  ByteBuffer resized;
+  Renderer renderer;
 };
 
 // Produces the pixels and label of single samples: read, decode, augment. A pure function
@@ -33,7 +34,8 @@ class SampleReader {
   int channels() const { return channels_; }
   int64_t image_bytes() const { return image_size_.pixels() * channels_; }
 
-  // Writes image_bytes() to `out`. False if the sample is damaged and the policy is SKIP.
+  // Writes image_bytes() to `out`. False if the sample is damaged and the policy is SKIP; with
+  // REPLACE such an image is gray.
   // Throws UserError naming the sample: damaged (policy FAIL), or of another size than the
   // first and nothing is set that makes them equal.
   bool Read(SampleUse use, uint8_t* out, int64_t* label, SampleScratch* scratch) const;
@@ -42,6 +44,8 @@ class SampleReader {
   int64_t skipped() const;
 
  private:
+  class Sink;
+
   void Produce(SampleUse use, uint8_t* out, int64_t* label, SampleScratch* scratch) const;
   ImageSize FindImageSize();
   void CheckLabels(int64_t classes) const;
@@ -52,7 +56,7 @@ class SampleReader {
 
   const int channels_;
   const uint64_t seed_;
-  const bool skip_;
+  const DataConfig::OnError on_error_;
   const Augment augment_;
   std::unique_ptr<RecordSource> source_;
   ImageSize image_size_;
