@@ -15,10 +15,9 @@ struct Magic {
   const char* name;
 };
 
-// What people's data sets hold besides JPEG and PNG; only to say what it is.
+// What people's data sets hold besides these formats; only to say what it is.
 const char* NameOfOther(const uint8_t* data, size_t size) {
   static const std::vector<Magic> kOthers = {
-      {0, "GIF8", "a GIF"},
       {0, "BM", "a BMP"},
       {8, "WEBP", "a WebP"},
       {0, std::string("II*\0", 4), "a TIFF"},
@@ -63,7 +62,7 @@ class WholeImage : public RowSink {
 };
 
 const Codec& FindCodec(const uint8_t* data, size_t size) {
-  for (const Codec* codec : {&JpegCodec(), &PngCodec()}) {
+  for (const Codec* codec : {&JpegCodec(), &PngCodec(), &GifCodec()}) {
     if (size >= codec->magic.size() &&
         std::memcmp(data, codec->magic.data(), codec->magic.size()) == 0) {
       return *codec;
@@ -71,9 +70,9 @@ const Codec& FindCodec(const uint8_t* data, size_t size) {
   }
   if (size == 0) throw SampleError("the image is empty (0 bytes)");
   if (const char* name = NameOfOther(data, size)) {
-    throw SampleError(StrCat("this is ", name, "; JPEG and PNG are read"));
+    throw SampleError(StrCat("this is ", name, "; JPEG, PNG and GIF are read"));
   }
-  throw SampleError("neither a JPEG nor a PNG");
+  throw SampleError("neither a JPEG nor a PNG nor a GIF");
 }
 
 }  // namespace

@@ -35,7 +35,7 @@ class SampleError : public UserError {
 };
 
 struct ImageInfo {
-  const char* format = "";  // "JPEG", "PNG"
+  const char* format = "";  // "JPEG", "PNG", "GIF"
   ImageSize size;
   int channels = 0;  // 1 or 3, what a conversion without loss would give
 };
