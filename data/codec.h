@@ -17,7 +17,4 @@ const Codec& JpegCodec();
 const Codec& PngCodec();
 const Codec& GifCodec();
 
-// Throws SampleError if an image of this size is not accepted.
-void CheckImageSize(const char* format, int64_t height, int64_t width);
-
 }  // namespace gf

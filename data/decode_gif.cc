@@ -103,7 +103,9 @@ class Reader {
   ByteBuffer line_;
 };
 
-ImageInfo Probe(const uint8_t* data, size_t size) { return {"GIF", Reader(data, size).size(), 3}; }
+ImageInfo Probe(const uint8_t* data, size_t size) {
+  return {"GIF", Reader(data, size).size(), 3, ""};
+}
 
 void Decode(const uint8_t* data, size_t size, RowSink* sink) {
   Reader reader(data, size);

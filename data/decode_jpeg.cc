@@ -57,6 +57,17 @@ class Decompressor {
   ImageSize size() const {
     return {static_cast<int>(info_.image_height), static_cast<int>(info_.image_width)};
   }
+  bool inks() const {
+    return info_.jpeg_color_space == JCS_CMYK || info_.jpeg_color_space == JCS_YCCK;
+  }
+  const char* oddity() const {
+    if (inks()) return "CMYK";
+    if (info_.jpeg_color_space == JCS_RGB) return "stored as RGB";
+    if (info_.arith_code) return "arithmetic coding";
+    if (!HasEndMark()) return "no end mark";
+    if (info_.progressive_mode) return "progressive";
+    return "";
+  }
   int channels() const { return info_.jpeg_color_space == JCS_GRAYSCALE ? 1 : 3; }
 
   // After ReadHeader.
@@ -65,8 +76,8 @@ class Decompressor {
     const ImageWindow& window = request.window;
     // Only where the file has its end may the rows below the window be left unread.
     const bool ends = HasEndMark();
-    const bool inks = info_.jpeg_color_space == JCS_CMYK || info_.jpeg_color_space == JCS_YCCK;
-    info_.out_color_space = inks                       ? JCS_CMYK
+    const bool from_inks = inks();
+    info_.out_color_space = from_inks                  ? JCS_CMYK
                             : request.pixel_bytes == 1 ? JCS_GRAYSCALE
                             : request.pixel_bytes == 3 ? JCS_RGB
                                                        : JCS_EXT_RGBX;
@@ -87,7 +98,7 @@ class Decompressor {
       Guarded([&] { ReadRows(rows, stride, end - first); });
       for (JDIMENSION y = first; y < info_.output_scanline; ++y) {
         const uint8_t* row = rows + (y - first) * stride + (window.left - left) * pixel;
-        sink->Row(inks ? FromInks(row, window.width, request.pixel_bytes) : row);
+        sink->Row(from_inks ? FromInks(row, window.width, request.pixel_bytes) : row);
       }
     }
     Guarded([&] {
@@ -182,7 +193,7 @@ Decompressor& ThreadDecompressor() {
 ImageInfo Probe(const uint8_t* data, size_t size) {
   Decompressor& decompressor = ThreadDecompressor();
   decompressor.ReadHeader(data, size);
-  return {"JPEG", decompressor.size(), decompressor.channels()};
+  return {"JPEG", decompressor.size(), decompressor.channels(), decompressor.oddity()};
 }
 
 void Decode(const uint8_t* data, size_t size, RowSink* sink) {

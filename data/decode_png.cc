@@ -101,7 +101,7 @@ class Reader {
 ImageInfo Probe(const uint8_t* data, size_t size) {
   Reader reader(data, size);
   reader.ReadHeader();
-  return {"PNG", reader.size(), reader.channels()};
+  return {"PNG", reader.size(), reader.channels(), ""};
 }
 
 void Decode(const uint8_t* data, size_t size, RowSink* sink) {

@@ -34,10 +34,15 @@ class SampleError : public UserError {
   using UserError::UserError;
 };
 
+// Throws SampleError if an image of this size is not accepted.
+void CheckImageSize(const char* format, int64_t height, int64_t width);
+
 struct ImageInfo {
   const char* format = "";  // "JPEG", "PNG", "GIF"
   ImageSize size;
   int channels = 0;  // 1 or 3, what a conversion without loss would give
+  // What is unusual about the file, for reports: "CMYK", "progressive", ...; empty if nothing is.
+  const char* oddity = "";
 };
 
 // Reads an image file's header. Throws SampleError, as DecodeImage does.
