@@ -77,6 +77,9 @@ class Loader {
 
   // Seconds that the last Next waited for the workers.
   double waited() const { return waited_; }
+  // Images in the cache and their bytes; 0 without cache_mib.
+  int64_t cached_images() const { return reader_.cache() ? reader_.cache()->images() : 0; }
+  int64_t cached_bytes() const { return reader_.cache() ? reader_.cache()->bytes() : 0; }
   // Damaged samples left out so far (on_error: SKIP), each counted once.
   int64_t skipped() const { return reader_.skipped(); }
 
@@ -96,6 +99,7 @@ class Loader {
     std::exception_ptr error;
   };
 
+  Sampler NewSampler() const;
   void Start();
   void Stop();
   void Work();
@@ -112,6 +116,7 @@ class Loader {
   const int workers_;
   const int64_t batch_size_;
   const SampleRange part_;  // evaluation
+  Sampler ahead_;           // training: finds what to announce to the source
 
   int64_t position_ = 0;
   double waited_ = 0;

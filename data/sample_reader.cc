@@ -1,6 +1,7 @@
 #include "data/sample_reader.h"
 
 #include <glog/logging.h>
+#include <xxhash.h>
 
 #include <cstring>
 #include <optional>
@@ -26,7 +27,8 @@ class SampleReader::Sink : public RowSink {
     reader_.CheckSize(size);
     const Augment& augment = reader_.augment_;
     recipe_ = augment.Draw(size, random_);
-    twice_ = CutsTwice(recipe_, size);
+    // Also where an image is kept only if it is there: results must not depend on that.
+    twice_ = CutsTwice(recipe_, size) || reader_.cache_;
     View view = twice_ ? WholeView(size, recipe_.resized, augment.filter())
                        : ViewOf(recipe_, size, augment.filter());
     int denominator = 1;
@@ -44,13 +46,13 @@ class SampleReader::Sink : public RowSink {
   void Row(const uint8_t* row) override { scratch_->renderer.Add(row); }
 
   // After the last row.
-  void Finish() {
-    if (twice_) {
-      RenderPixels(resized_, recipe_.resized, reader_.channels_,
-                   ViewOf(recipe_, recipe_.resized, reader_.augment_.filter()), &scratch_->renderer,
-                   out_);
+  void Finish(int64_t index) {
+    if (!twice_) {
+      if (!recipe_.colours.Nothing()) recipe_.colours.Apply(out_, recipe_.out.pixels());
+      return;
     }
-    if (!recipe_.colours.Nothing()) recipe_.colours.Apply(out_, recipe_.out.pixels());
+    if (reader_.cache_) reader_.cache_->Keep(index, resized_, recipe_.resized);
+    reader_.Finish(recipe_, resized_, out_, scratch_);
   }
 
  private:
@@ -75,6 +77,25 @@ SampleReader::SampleReader(const DataConfig& config, uint64_t seed, bool random,
                        {config.source(), on_error_ != DataConfig::FAIL});
   if (classes > 0) CheckLabels(classes);
   image_size_ = FindImageSize();
+  if (config.cache_mib() != 0) cache_ = OpenCache(config);
+}
+
+std::unique_ptr<PixelCache> SampleReader::OpenCache(const DataConfig& config) const {
+  constexpr int64_t kMiB = 1 << 20, kMost = int64_t{1} << 24;
+  if (config.cache_mib() < 0 || config.cache_mib() > kMost) {
+    ThrowUserError("cache_mib: ", config.cache_mib(), ", expected 0 to ", kMost);
+  }
+  // What the images depend on: the samples, and how they are decoded and resized.
+  std::string text = StrCat(channels_, " ", config.resize_shorter(), " ", config.resize_height(),
+                            " ", config.resize_width(), " ", config.filter(), " ",
+                            augment_.MayReduce(), " ", source_->Describe());
+  uint64_t identity = XXH3_64bits(text.data(), text.size());
+  for (int64_t i = 0; i < source_->size(); ++i) {
+    text = source_->Key(i);
+    identity = XXH3_64bits_withSeed(text.data(), text.size(), identity);
+  }
+  return std::make_unique<PixelCache>(source_->size(), channels_, config.cache_mib() * kMiB,
+                                      config.cache_file(), identity);
 }
 
 void SampleReader::CheckLabels(int64_t classes) const {
@@ -135,17 +156,41 @@ bool SampleReader::Read(SampleUse use, uint8_t* out, int64_t* label, SampleScrat
 
 void SampleReader::Produce(SampleUse use, uint8_t* out, int64_t* label,
                            SampleScratch* scratch) const {
+  const Random random(seed_, StreamId(RandomUse::kAugment, use.epoch, use.index));
+  *label = source_->Label(use.index);
+  if (cache_ && ReadCached(random, use.index, out, scratch)) return;
   Record& record = scratch->record;
   source_->Read(use.index, &record);
-  *label = record.label;
-  Sink sink(*this, Random(seed_, StreamId(RandomUse::kAugment, use.epoch, use.index)), out,
-            scratch);
+  Sink sink(*this, random, out, scratch);
   if (record.raw) {
     SendRows(record.data, record.raw_size, record.raw_channels, &sink);
   } else {
     DecodeRows(record.data, record.size, &sink);
   }
-  sink.Finish();
+  sink.Finish(use.index);
+}
+
+bool SampleReader::ReadCached(const Random& random, int64_t index, uint8_t* out,
+                              SampleScratch* scratch) const {
+  ImageSize size;
+  const uint8_t* pixels = cache_->Find(index, &size);
+  if (!pixels) return false;
+  CheckSize(size);
+  Finish(augment_.Draw(size, random), pixels, out, scratch);
+  return true;
+}
+
+void SampleReader::Finish(const Recipe& recipe, const uint8_t* resized, uint8_t* out,
+                          SampleScratch* scratch) const {
+  RenderPixels(resized, recipe.resized, channels_,
+               ViewOf(recipe, recipe.resized, augment_.filter()), &scratch->renderer, out);
+  if (!recipe.colours.Nothing()) recipe.colours.Apply(out, recipe.out.pixels());
+}
+
+void SampleReader::WillRead(int64_t index) const {
+  ImageSize size;
+  if (cache_ && cache_->Find(index, &size)) return;
+  source_->WillRead(index);
 }
 
 void SampleReader::Damaged(int64_t index, const std::string& what) const {

@@ -101,6 +101,11 @@ class TarSource : public RecordSource {
                   " images, ", classes_, " classes");
   }
 
+  void WillRead(int64_t i) const override {
+    const Entry& entry = entries_[i];
+    if (files_[entry.shard]) files_[entry.shard]->WillRead(entry.offset, entry.bytes);
+  }
+
   void Read(int64_t i, Record* record) const override {
     const Entry& entry = entries_[i];
     uint8_t* to = record->buffer.Reserve(entry.bytes);

@@ -265,7 +265,7 @@ TEST(Verify, NamesDamageAndCountsOddities) {
   EXPECT_EQ(result.images, 4);
   ASSERT_EQ(result.damaged.size(), 1u);
   EXPECT_NE(result.damaged[0].find("a.tar:cut:"), std::string::npos);
-  EXPECT_EQ(result.oddities, (std::map<std::string, int64_t>{{"grayscale", 1}}));
+  EXPECT_EQ(result.oddities, (std::map<std::string, int64_t>{{"PNG", 1}, {"grayscale", 1}}));
 }
 
 TEST(Stats, MeansAndDeviationsAreThoseOfThePixels) {
