@@ -260,12 +260,14 @@ const Batch& Loader::Next() {
 }
 
 // Moves the good images to the front; the rest is padding.
-void Loader::Compact(Slot* slot) const {
+void Loader::Compact(Slot* slot) {
+  samples_.clear();
   const int64_t bytes = reader_.image_bytes();
   auto* images = slot->batch.images.as<uint8_t>();
   int64_t kept = 0;
   for (int64_t i = 0; i < batch_size_; ++i) {
     if (!slot->good[i]) continue;
+    samples_.push_back(slot->position + i);
     if (kept != i) {
       std::memcpy(images + kept * bytes, images + i * bytes, bytes);
       slot->batch.labels[kept] = slot->batch.labels[i];

@@ -75,6 +75,12 @@ class Loader {
   // Calls of Next that make up a pass of evaluation, the same on every rank.
   int64_t batches() const;
 
+  // Evaluation: the number in the data set of each image of the last batch, padding left out.
+  const std::vector<int64_t>& samples() const { return samples_; }
+  // A sample's label, and where it lies: "shard.tar:key:offset".
+  int64_t Label(int64_t sample) const { return reader_.source().Label(sample); }
+  std::string Where(int64_t sample) const { return reader_.source().Where(sample); }
+
   // Seconds that the last Next waited for the workers.
   double waited() const { return waited_; }
   // Images in the cache and their bytes; 0 without cache_mib.
@@ -108,7 +114,7 @@ class Loader {
   void AllocateImages(Slot* slot) const;
   void Fill(Slot* slot, int64_t image, Sampler* sampler, SampleScratch* scratch);
   bool FillTraining(Slot* slot, int64_t image, Sampler* sampler, SampleScratch* scratch);
-  void Compact(Slot* slot) const;
+  void Compact(Slot* slot);
 
   const DataConfig config_;
   const LoaderOptions options_;
@@ -120,6 +126,7 @@ class Loader {
 
   int64_t position_ = 0;
   double waited_ = 0;
+  std::vector<int64_t> samples_;
   // Numbers of batches, counted from the last Seek: handed out, and given to the workers.
   int64_t delivered_ = 0;
   int64_t start_position_ = 0;

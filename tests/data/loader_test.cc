@@ -250,10 +250,13 @@ TEST(Loader, SkippingLeavesOutInEvaluation) {
   config.set_on_error(DataConfig::SKIP);
   Loader loader(config, Ranked(LoaderOptions::kEvaluate, 0, 1));
   std::vector<int> numbers;
+  std::vector<int64_t> samples;
   for (int64_t i = 0; i < loader.batches(); ++i) {
     for (const int number : Numbers(loader.Next())) numbers.push_back(number);
+    samples.insert(samples.end(), loader.samples().begin(), loader.samples().end());
   }
   EXPECT_EQ(numbers, (std::vector<int>{0, 2, 3, 4, 5, 6, 7, 8}));
+  EXPECT_EQ(samples, (std::vector<int64_t>{0, 2, 3, 4, 5, 6, 7, 8}));
   EXPECT_EQ(loader.skipped(), 2);
 }
 
