@@ -1,8 +1,7 @@
 #include "data/augment.h"
 
 #include <algorithm>
-#include <cstring>
-#include <opencv2/imgproc.hpp>
+#include <cmath>
 
 #include "core/error.h"
 
@@ -10,150 +9,193 @@ namespace gf {
 namespace {
 
 constexpr int kMaxExtent = 65500;
+// Windows of a random shape that are tried before the largest possible one is taken.
+constexpr int kTries = 10;
 
-void CheckRange(const char* field, int value) {
+void CheckExtent(const char* field, int value) {
   if (value < 0 || value > kMaxExtent) {
     ThrowUserError(field, ": ", value, ", expected 0 to ", kMaxExtent);
   }
 }
 
-void MirrorRow(uint8_t* row, int width, int channels) {
-  if (channels == 1) {
-    std::reverse(row, row + width);
-    return;
+void CheckAtLeast0(const char* field, float value) {
+  if (!(value >= 0)) ThrowUserError(field, ": ", value, ", expected 0 or more");
+}
+
+void CheckResizedCrop(const DataConfig& config) {
+  const bool ordered = config.min_area() > 0 && config.min_area() <= config.max_area() &&
+                       config.max_area() <= 1 && config.min_aspect() > 0 &&
+                       config.min_aspect() <= config.max_aspect() && config.max_aspect() <= 100;
+  if (!ordered) {
+    ThrowUserError("random_resized_crop with min_area: ", config.min_area(),
+                   " max_area: ", config.max_area(), " min_aspect: ", config.min_aspect(),
+                   " max_aspect: ", config.max_aspect(),
+                   "; expected 0 < min_area <= max_area <= 1 and 0 < min_aspect <= max_aspect");
   }
-  for (int left = 0, right = width - 1; left < right; ++left, --right) {
-    for (int c = 0; c < 3; ++c) std::swap(row[3 * left + c], row[3 * right + c]);
+  if (config.random_crop()) {
+    ThrowUserError("random_resized_crop: true with random_crop: true; expected one of the two");
   }
+  if (config.pad() > 0) {
+    ThrowUserError("random_resized_crop: true with pad: ", config.pad(), "; expected pad: 0");
+  }
+}
+
+// Half of a number, exact halves to the even neighbour, as torchvision centres its crops.
+int CentreOf(int free) { return free / 2 + (free % 2 != 0 && free / 2 % 2 != 0 ? 1 : 0); }
+
+// The part of an axis of `extent` resized pixels that a window covers, and how many zeros come
+// before it. `in` is the image's own extent.
+Axis CutAxis(int in, int extent, int begin, int length, int* before) {
+  const int from = std::max(begin, 0), to = std::min(begin + length, extent);
+  *before = from - begin;
+  const double scale = static_cast<double>(in) / extent;
+  return {std::max(to - from, 0), from * scale, scale, 0, in};
+}
+
+// An axis of which only the window is seen.
+Axis WindowAxis(int begin, int length, int outputs) {
+  return {outputs, static_cast<double>(begin), static_cast<double>(length) / outputs, begin,
+          begin + length};
 }
 
 }  // namespace
 
-Augment::Augment(const DataConfig& config, bool random)
-    : resize_shorter_(config.resize_shorter()),
-      resize_height_(config.resize_height()),
-      resize_width_(config.resize_width()),
-      pad_(config.pad()),
-      crop_(config.crop_size()),
-      random_crop_(random && config.random_crop()),
-      mirror_(random && config.mirror()) {
-  CheckRange("resize_shorter", resize_shorter_);
-  CheckRange("resize_height", resize_height_);
-  CheckRange("resize_width", resize_width_);
-  CheckRange("pad", pad_);
-  CheckRange("crop_size", crop_);
-  if ((resize_height_ > 0) != (resize_width_ > 0)) {
-    ThrowUserError("resize_height: ", resize_height_, " with resize_width: ", resize_width_,
+Augment::Augment(const DataConfig& config, bool random) : config_(config), random_(random) {
+  CheckExtent("resize_shorter", config.resize_shorter());
+  CheckExtent("resize_height", config.resize_height());
+  CheckExtent("resize_width", config.resize_width());
+  CheckExtent("pad", config.pad());
+  CheckExtent("crop_size", config.crop_size());
+  CheckAtLeast0("brightness", config.brightness());
+  CheckAtLeast0("contrast", config.contrast());
+  CheckAtLeast0("saturation", config.saturation());
+  CheckAtLeast0("lighting", config.lighting());
+  if ((config.resize_height() > 0) != (config.resize_width() > 0)) {
+    ThrowUserError("resize_height: ", config.resize_height(),
+                   " with resize_width: ", config.resize_width(),
                    "; expected both or none (or resize_shorter)");
   }
-  if (resize_shorter_ > 0 && resize_height_ > 0) {
-    ThrowUserError("resize_shorter: ", resize_shorter_, " with resize_height: ", resize_height_,
+  if (config.resize_shorter() > 0 && config.resize_height() > 0) {
+    ThrowUserError("resize_shorter: ", config.resize_shorter(),
+                   " with resize_height: ", config.resize_height(),
                    "; expected one of the two ways to resize");
   }
-  if (config.random_crop() && crop_ == 0) {
-    ThrowUserError("random_crop: true without crop_size; set crop_size to the window's size");
+  if (config.random_resized_crop()) CheckResizedCrop(config);
+  const bool colours = config.brightness() > 0 || config.contrast() > 0 ||
+                       config.saturation() > 0 || config.lighting() > 0;
+  if (colours && config.channels() != 3) {
+    ThrowUserError("channels: ", config.channels(),
+                   " with brightness, contrast, saturation or lighting; expected channels: 3");
+  }
+  for (const bool cuts : {config.random_crop(), config.random_resized_crop()}) {
+    if (cuts && config.crop_size() == 0) {
+      ThrowUserError(config.random_crop() ? "random_crop" : "random_resized_crop",
+                     ": true without crop_size; set crop_size to the window's size");
+    }
   }
 }
 
 ImageSize Augment::ResizedSize(ImageSize in) const {
-  if (resize_height_ > 0) return {resize_height_, resize_width_};
-  if (resize_shorter_ == 0) return in;
+  if (config_.resize_height() > 0) return {config_.resize_height(), config_.resize_width()};
+  const int64_t to = config_.resize_shorter();
+  if (to == 0) return in;
   const int64_t shorter = std::min(in.height, in.width), longer = std::max(in.height, in.width);
-  const int64_t other = longer * resize_shorter_ / shorter;
-  if (other * resize_shorter_ > kMaxPixels) {
-    ThrowUserError("an image of ", in.ToString(), " would have ", other * resize_shorter_,
-                   " pixels with resize_shorter: ", resize_shorter_, "; at most ", kMaxPixels,
-                   " are possible");
+  const int64_t other = longer * to / shorter;
+  if (other * to > kMaxPixels) {
+    ThrowUserError("an image of ", in.ToString(), " would have ", other * to,
+                   " pixels with resize_shorter: ", to, "; at most ", kMaxPixels, " are possible");
   }
-  const int rounded = static_cast<int>(other);
-  return in.height <= in.width ? ImageSize{resize_shorter_, rounded}
-                               : ImageSize{rounded, resize_shorter_};
+  const int kept = static_cast<int>(to), rounded = static_cast<int>(other);
+  return in.height <= in.width ? ImageSize{kept, rounded} : ImageSize{rounded, kept};
 }
 
 ImageSize Augment::OutputSize(ImageSize in) const {
   const ImageSize resized = ResizedSize(in);
-  const ImageSize padded = {resized.height + 2 * pad_, resized.width + 2 * pad_};
-  if (crop_ == 0) {
+  const int pad = config_.pad(), crop = config_.crop_size();
+  const ImageSize padded = {resized.height + 2 * pad, resized.width + 2 * pad};
+  if (crop == 0) {
     if (padded.pixels() > kMaxPixels) {
-      ThrowUserError("pad: ", pad_, " makes an image of ", padded.ToString(), ", expected at most ",
+      ThrowUserError("pad: ", pad, " makes an image of ", padded.ToString(), ", expected at most ",
                      kMaxPixels, " pixels");
     }
     return padded;
   }
-  if (crop_ > padded.height || crop_ > padded.width) {
-    ThrowUserError("crop_size: ", crop_, " is larger than the image, ", padded.ToString(),
-                   "; lower it, or set resize_shorter to at least ", crop_);
+  const bool enlarges = random_ && config_.random_resized_crop();
+  if (!enlarges && (crop > padded.height || crop > padded.width)) {
+    ThrowUserError("crop_size: ", crop, " is larger than the image, ", padded.ToString(),
+                   "; lower it, or set resize_shorter to at least ", crop);
   }
-  return {crop_, crop_};
+  return {crop, crop};
 }
 
-bool Augment::KeepsPixels(ImageSize in) const {
-  return pad_ == 0 && ResizedSize(in) == in && OutputSize(in) == in;
-}
-
-void Augment::Apply(const uint8_t* pixels, ImageSize in, int channels, Random random, uint8_t* out,
-                    ByteBuffer* scratch) const {
-  const ImageSize resized = ResizedSize(in);
-  if (resized != in) {
-    uint8_t* to = scratch->Reserve(resized.pixels() * channels);
-    Resize(pixels, in, channels, resized, to);
-    pixels = to;
-  }
-  const ImageSize size = OutputSize(in);
-  const bool mirrored = mirror_ && (random.Next() & 1);
-  const int free_y = resized.height + 2 * pad_ - size.height;
-  const int free_x = resized.width + 2 * pad_ - size.width;
-  // The window's corner in the resized image; negative in the padding.
-  int top = free_y / 2 - pad_, left = free_x / 2 - pad_;
-  if (random_crop_) {
-    top = static_cast<int>(random.Below(free_y + 1)) - pad_;
-    left = static_cast<int>(random.Below(free_x + 1)) - pad_;
-  }
-  const size_t stride = size_t(size.width) * channels;
-  const int x_begin = std::clamp(-left, 0, size.width);
-  const int x_end = std::clamp(resized.width - left, x_begin, size.width);
-  for (int y = 0; y < size.height; ++y, out += stride) {
-    const int from_y = top + y;
-    if (from_y < 0 || from_y >= resized.height) {
-      std::memset(out, 0, stride);
-      continue;
-    }
-    const uint8_t* row = pixels + (int64_t{from_y} * resized.width + left + x_begin) * channels;
-    std::memset(out, 0, size_t(x_begin) * channels);
-    std::memcpy(out + x_begin * channels, row, size_t(x_end - x_begin) * channels);
-    std::memset(out + x_end * channels, 0, size_t(size.width - x_end) * channels);
-    if (mirrored) MirrorRow(out, size.width, channels);
-  }
-}
-
-void Augment::ApplyInPlace(uint8_t* pixels, ImageSize size, int channels, Random random) const {
-  if (!mirror_ || !(random.Next() & 1)) return;
-  for (int y = 0; y < size.height; ++y) {
-    MirrorRow(pixels + int64_t{y} * size.width * channels, size.width, channels);
-  }
-}
-
-void Resize(const uint8_t* from, ImageSize from_size, int channels, ImageSize to_size,
-            uint8_t* to) {
-  // The loader's own threads are the parallelism.
-  static const bool one_thread = (cv::setNumThreads(1), true);
-  (void)one_thread;
-  const int type = channels == 1 ? CV_8UC1 : CV_8UC3;
-  const cv::Mat source(from_size.height, from_size.width, type, const_cast<uint8_t*>(from));
-  cv::Mat result(to_size.height, to_size.width, type, to);
-  const bool grows = to_size.height > from_size.height || to_size.width > from_size.width;
-  const bool shrinks = to_size.height < from_size.height || to_size.width < from_size.width;
-  if (grows && shrinks) {
-    // OpenCV's area filter works only if both axes shrink.
-    cv::Mat smaller;
-    cv::resize(source, smaller,
-               cv::Size(std::min(from_size.width, to_size.width),
-                        std::min(from_size.height, to_size.height)),
-               0, 0, cv::INTER_AREA);
-    cv::resize(smaller, result, result.size(), 0, 0, cv::INTER_LINEAR);
+Recipe Augment::Draw(ImageSize in, Random random) const {
+  Recipe recipe;
+  recipe.resized = ResizedSize(in);
+  recipe.out = OutputSize(in);
+  recipe.mirrored = random_ && config_.mirror() && (random.Next() & 1) != 0;
+  if (random_ && config_.random_resized_crop()) {
+    DrawResizedCrop(recipe.resized, &random, &recipe);
   } else {
-    cv::resize(source, result, result.size(), 0, 0, shrinks ? cv::INTER_AREA : cv::INTER_LINEAR);
+    const int pad = config_.pad();
+    const int free_y = recipe.resized.height + 2 * pad - recipe.out.height;
+    const int free_x = recipe.resized.width + 2 * pad - recipe.out.width;
+    recipe.window = {CentreOf(free_y) - pad, CentreOf(free_x) - pad, recipe.out.height,
+                     recipe.out.width};
+    if (random_ && config_.random_crop()) {
+      recipe.window.top = static_cast<int>(random.Below(free_y + 1)) - pad;
+      recipe.window.left = static_cast<int>(random.Below(free_x + 1)) - pad;
+    }
   }
+  if (random_) recipe.colours = DrawColourChange(config_, &random);
+  return recipe;
+}
+
+void Augment::DrawResizedCrop(ImageSize in, Random* random, Recipe* recipe) const {
+  const double low = std::log(config_.min_aspect()), high = std::log(config_.max_aspect());
+  for (int i = 0; i < kTries; ++i) {
+    const double share =
+        config_.min_area() + (config_.max_area() - config_.min_area()) * random->Uniform();
+    const double area = share * static_cast<double>(in.pixels());
+    const double aspect = std::exp(low + (high - low) * random->Uniform());
+    const auto width = static_cast<int64_t>(std::lround(std::sqrt(area * aspect)));
+    const auto height = static_cast<int64_t>(std::lround(std::sqrt(area / aspect)));
+    if (width < 1 || width > in.width || height < 1 || height > in.height) continue;
+    const auto top = static_cast<int>(random->Below(in.height - height + 1));
+    const auto left = static_cast<int>(random->Below(in.width - width + 1));
+    recipe->window = {top, left, static_cast<int>(height), static_cast<int>(width)};
+    return;
+  }
+  // The largest window of an allowed shape, from the centre.
+  const double aspect = static_cast<double>(in.width) / in.height;
+  const double allowed = std::clamp<double>(aspect, config_.min_aspect(), config_.max_aspect());
+  ImageSize size = in;
+  if (allowed < aspect) size.width = static_cast<int>(std::lround(in.height * allowed));
+  if (allowed > aspect) size.height = static_cast<int>(std::lround(in.width / allowed));
+  size = {std::clamp(size.height, 1, in.height), std::clamp(size.width, 1, in.width)};
+  recipe->window = {(in.height - size.height) / 2, (in.width - size.width) / 2, size.height,
+                    size.width};
+}
+
+bool CutsTwice(const Recipe& recipe, ImageSize in) {
+  const bool rescales =
+      recipe.window.height != recipe.out.height || recipe.window.width != recipe.out.width;
+  return rescales && recipe.resized != in;
+}
+
+View ViewOf(const Recipe& recipe, ImageSize in, DataConfig::Filter filter) {
+  View view;
+  view.size = recipe.out;
+  view.mirrored = recipe.mirrored;
+  view.filter = filter;
+  const ImageWindow& window = recipe.window;
+  if (window.height != recipe.out.height || window.width != recipe.out.width) {
+    view.y = WindowAxis(window.top, window.height, recipe.out.height);
+    view.x = WindowAxis(window.left, window.width, recipe.out.width);
+    return view;
+  }
+  view.y = CutAxis(in.height, recipe.resized.height, window.top, window.height, &view.top);
+  view.x = CutAxis(in.width, recipe.resized.width, window.left, window.width, &view.left);
+  return view;
 }
 
 }  // namespace gf

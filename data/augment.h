@@ -4,42 +4,58 @@
 
 #include "core/job.pb.h"
 #include "core/random.h"
-#include "data/byte_buffer.h"
+#include "data/colour.h"
 #include "data/image.h"
+#include "data/render.h"
 
 namespace gf {
 
-// Brings images to the size that a net takes: resize, pad, crop, mirror, in this order.
-// Immutable; safe to use from several threads.
+// What an image is turned into in one epoch. First it is resized to `resized`; of that, with
+// zeros around it, `window` is cut, brought to the size `out` and mirrored; then the colours are
+// changed.
+struct Recipe {
+  ImageSize resized;
+  ImageWindow window;
+  ImageSize out;
+  bool mirrored = false;
+  ColourChange colours;
+};
+
+// Decides what becomes of images: resize, pad, crop, mirror, colours, in this order. All choices
+// are drawn from the stream that is given, and depend on the image's size only. Immutable; safe
+// to use from several threads.
 class Augment {
  public:
-  // `random`: crop and mirror at random as the config says; otherwise (evaluation) the
-  // window is cut from the centre and nothing is mirrored. Throws UserError for settings
+  // `random`: crop, mirror and colours at random as the config says; otherwise (evaluation) the
+  // window is cut from the centre and nothing else is done. Throws UserError for settings
   // that contradict each other.
   Augment(const DataConfig& config, bool random);
 
   // The size of the result for an image of this size. Throws UserError if the crop is
   // larger than the image or the result has more than kMaxPixels.
   ImageSize OutputSize(ImageSize in) const;
-  // Whether the result is the image itself, at most mirrored.
-  bool KeepsPixels(ImageSize in) const;
-
-  // Writes the result (OutputSize(in), rows without gaps) to `out`. `random` is the stream of
-  // this sample in this epoch. `out` and `pixels` must not overlap.
-  void Apply(const uint8_t* pixels, ImageSize in, int channels, Random random, uint8_t* out,
-             ByteBuffer* scratch) const;
-  // The same in place, where KeepsPixels.
-  void ApplyInPlace(uint8_t* pixels, ImageSize size, int channels, Random random) const;
-
- private:
+  // The size to which an image is resized before a part is cut out. Throws as OutputSize.
   ImageSize ResizedSize(ImageSize in) const;
 
-  int resize_shorter_, resize_height_, resize_width_, pad_, crop_;
-  bool random_crop_, mirror_;
+  // `random` is the stream of this sample in this epoch. Throws as OutputSize.
+  Recipe Draw(ImageSize in, Random random) const;
+
+  // Whether recipes may be followed at a fraction of an image's size where that is quicker:
+  // pixels differ a little from those of the full size.
+  bool MayReduce() const { return random_; }
+  DataConfig::Filter filter() const { return config_.filter(); }
+
+ private:
+  void DrawResizedCrop(ImageSize in, Random* random, Recipe* recipe) const;
+
+  const DataConfig config_;
+  const bool random_;
 };
 
-// Resizes an image: averages areas where it shrinks, interpolates linearly where it grows,
-// each axis for itself.
-void Resize(const uint8_t* from, ImageSize from_size, int channels, ImageSize to_size, uint8_t* to);
+// The view of an image of size `in` that follows the recipe but for its colours, or, where
+// resizing happens twice (CutsTwice), of the image resized to recipe.resized.
+View ViewOf(const Recipe& recipe, ImageSize in, DataConfig::Filter filter);
+// Whether the image must be resized before the window is resized again.
+bool CutsTwice(const Recipe& recipe, ImageSize in);
 
 }  // namespace gf

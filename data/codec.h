@@ -4,19 +4,17 @@
 
 namespace gf {
 
-// One image format that can be read: the two functions behave as ProbeImage and DecodeImage.
+// One image format that can be read: the two functions behave as ProbeImage and DecodeRows.
 struct Codec {
   const char* name;
   // The first bytes of every file of this format.
   std::string magic;
   ImageInfo (*probe)(const uint8_t* data, size_t size);
-  ImageSize (*decode)(const uint8_t* data, size_t size, int channels, const PlaceImage& place);
+  void (*decode)(const uint8_t* data, size_t size, RowSink* sink);
 };
 
 const Codec& JpegCodec();
 const Codec& PngCodec();
-
-// Throws SampleError if an image of this size is not accepted.
-void CheckImageSize(const char* format, int64_t height, int64_t width);
+const Codec& GifCodec();
 
 }  // namespace gf

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <csetjmp>
 #include <cstdio>
 
@@ -15,6 +16,8 @@ namespace {
 
 // A progressive file may refine the whole image in each scan: more is an attack on our time.
 constexpr int kMaxScans = 200;
+// Rows read in one go: they stay in the nearest cache.
+constexpr int kRows = 8;
 
 // Whether a warning of the library means that the end of the file is missing. With the others
 // (bytes between segments, an odd marker, wrong codes, a segment that ends early) readers of
@@ -54,25 +57,53 @@ class Decompressor {
   ImageSize size() const {
     return {static_cast<int>(info_.image_height), static_cast<int>(info_.image_width)};
   }
+  bool inks() const {
+    return info_.jpeg_color_space == JCS_CMYK || info_.jpeg_color_space == JCS_YCCK;
+  }
+  const char* oddity() const {
+    if (inks()) return "CMYK";
+    if (info_.jpeg_color_space == JCS_RGB) return "stored as RGB";
+    if (info_.arith_code) return "arithmetic coding";
+    if (!HasEndMark()) return "no end mark";
+    if (info_.progressive_mode) return "progressive";
+    return "";
+  }
   int channels() const { return info_.jpeg_color_space == JCS_GRAYSCALE ? 1 : 3; }
 
   // After ReadHeader.
-  void Decode(int channels, uint8_t* to) {
-    const bool inks = info_.jpeg_color_space == JCS_CMYK || info_.jpeg_color_space == JCS_YCCK;
-    info_.out_color_space = inks ? JCS_CMYK : channels == 1 ? JCS_GRAYSCALE : JCS_RGB;
-    const size_t stride = size_t{info_.image_width} * channels;
-    if (inks) {
-      DecodeInks(channels, to, stride);
-      return;
-    }
+  void Decode(RowSink* sink) {
+    const DecodeRequest request = sink->Begin(size(), /*scalable=*/true);
+    const ImageWindow& window = request.window;
+    // Only where the file has its end may the rows below the window be left unread.
+    const bool ends = HasEndMark();
+    const bool from_inks = inks();
+    info_.out_color_space = from_inks                  ? JCS_CMYK
+                            : request.pixel_bytes == 1 ? JCS_GRAYSCALE
+                            : request.pixel_bytes == 3 ? JCS_RGB
+                                                       : JCS_EXT_RGBX;
+    info_.scale_num = 1;
+    info_.scale_denom = request.denominator;
+    JDIMENSION left = 0;
     Guarded([&] {
       jpeg_start_decompress(&info_);
-      JSAMPROW rows[8];
-      while (info_.output_scanline < info_.output_height) {
-        for (int i = 0; i < 8; ++i) rows[i] = to + (info_.output_scanline + i) * stride;
-        const JDIMENSION left = info_.output_height - info_.output_scanline;
-        jpeg_read_scanlines(&info_, rows, left < 8 ? left : 8);
+      left = CropColumns(window);
+      if (window.top > 0) jpeg_skip_scanlines(&info_, window.top);
+    });
+    const size_t pixel = info_.output_components;
+    const size_t stride = info_.output_width * pixel;
+    uint8_t* const rows = rows_.Reserve(stride * kRows);
+    const JDIMENSION end = window.top + window.height;
+    while (info_.output_scanline < end) {
+      const JDIMENSION first = info_.output_scanline;
+      Guarded([&] { ReadRows(rows, stride, end - first); });
+      for (JDIMENSION y = first; y < info_.output_scanline; ++y) {
+        const uint8_t* row = rows + (y - first) * stride + (window.left - left) * pixel;
+        sink->Row(from_inks ? FromInks(row, window.width, request.pixel_bytes) : row);
       }
+    }
+    Guarded([&] {
+      while (!ends && info_.output_scanline < info_.output_height) ReadRows(rows, stride, kRows);
+      jpeg_abort_decompress(&info_);
     });
   }
 
@@ -102,23 +133,48 @@ class Decompressor {
     }
   }
 
-  void DecodeInks(int channels, uint8_t* to, size_t stride) {
-    const int width = size().width;
-    uint8_t* inks = row_.Reserve(size_t(width) * 7);
-    uint8_t* rgb = inks + size_t(width) * 4;
-    Guarded([&] { jpeg_start_decompress(&info_); });
+  // Whether the image data, which begin behind the header, are followed by an end mark.
+  bool HasEndMark() const {
+    const uint8_t* begin = info_.src->next_input_byte;
+    for (size_t i = info_.src->bytes_in_buffer; i >= 2; --i) {
+      if (begin[i - 1] == JPEG_EOI && begin[i - 2] == 0xff) return true;
+    }
+    return false;
+  }
+
+  // Limits decoding to the window's columns; returns which is the first that will come.
+  JDIMENSION CropColumns(const ImageWindow& window) {
+    // Colours are interpolated from neighbours; the library takes the borders of what it is
+    // asked for as borders of the image.
+    constexpr int kMargin = 4;
+    const int whole = static_cast<int>(info_.output_width);
+    const int begin = std::max(0, window.left - kMargin);
+    const int end = std::min(whole, window.left + window.width + kMargin);
+    JDIMENSION left = begin, width = end - begin;
+    if (width < info_.output_width) jpeg_crop_scanline(&info_, &left, &width);
+    return left;
+  }
+
+  // Reads at most `count` further rows.
+  void ReadRows(uint8_t* to, size_t stride, JDIMENSION count) {
+    JSAMPROW rows[kRows];
+    for (int i = 0; i < kRows; ++i) rows[i] = to + i * stride;
+    jpeg_read_scanlines(&info_, rows, std::min<JDIMENSION>(count, kRows));
+  }
+
+  const uint8_t* FromInks(const uint8_t* inks, int width, int pixel_bytes) {
+    uint8_t* const rgb = row_.Reserve(size_t(width) * 7);
     // Adobe's programs store inks inverted: 255 = no ink.
     const int flip = info_.saw_Adobe_marker ? 0 : 255;
-    for (; info_.output_scanline < info_.output_height; to += stride) {
-      Guarded([&] { jpeg_read_scanlines(&info_, &inks, 1); });
-      for (int x = 0; x < width; ++x) {
-        const int paper = inks[4 * x + 3] ^ flip;
-        for (int c = 0; c < 3; ++c) {
-          rgb[3 * x + c] = static_cast<uint8_t>(((inks[4 * x + c] ^ flip) * paper + 127) / 255);
-        }
+    for (int x = 0; x < width; ++x) {
+      const int paper = inks[4 * x + 3] ^ flip;
+      for (int c = 0; c < 3; ++c) {
+        rgb[3 * x + c] = static_cast<uint8_t>(((inks[4 * x + c] ^ flip) * paper + 127) / 255);
       }
-      ConvertChannels(rgb, 3, width, channels, to);
     }
+    uint8_t* const converted = rgb + size_t(width) * 3;
+    ConvertChannels(rgb, 3, width, pixel_bytes, converted);
+    return converted;
   }
 
   jpeg_decompress_struct info_ = {};
@@ -126,7 +182,7 @@ class Decompressor {
   jpeg_progress_mgr progress_ = {};
   std::jmp_buf environment_;
   char message_[JMSG_LENGTH_MAX];
-  ByteBuffer row_;
+  ByteBuffer rows_, row_;
 };
 
 Decompressor& ThreadDecompressor() {
@@ -137,15 +193,13 @@ Decompressor& ThreadDecompressor() {
 ImageInfo Probe(const uint8_t* data, size_t size) {
   Decompressor& decompressor = ThreadDecompressor();
   decompressor.ReadHeader(data, size);
-  return {"JPEG", decompressor.size(), decompressor.channels()};
+  return {"JPEG", decompressor.size(), decompressor.channels(), decompressor.oddity()};
 }
 
-ImageSize Decode(const uint8_t* data, size_t size, int channels, const PlaceImage& place) {
+void Decode(const uint8_t* data, size_t size, RowSink* sink) {
   Decompressor& decompressor = ThreadDecompressor();
   decompressor.ReadHeader(data, size);
-  const ImageSize image = decompressor.size();
-  decompressor.Decode(channels, place(image));
-  return image;
+  decompressor.Decode(sink);
 }
 
 }  // namespace

@@ -101,23 +101,16 @@ class Reader {
 ImageInfo Probe(const uint8_t* data, size_t size) {
   Reader reader(data, size);
   reader.ReadHeader();
-  return {"PNG", reader.size(), reader.channels()};
+  return {"PNG", reader.size(), reader.channels(), ""};
 }
 
-ImageSize Decode(const uint8_t* data, size_t size, int channels, const PlaceImage& place) {
+void Decode(const uint8_t* data, size_t size, RowSink* sink) {
   Reader reader(data, size);
   reader.ReadHeader();
-  const ImageSize image = reader.size();
-  uint8_t* to = place(image);
-  if (reader.channels() == channels) {
-    reader.ReadPixels(to);
-  } else {
-    thread_local ByteBuffer buffer;
-    uint8_t* pixels = buffer.Reserve(image.pixels() * reader.channels());
-    reader.ReadPixels(pixels);
-    ConvertChannels(pixels, reader.channels(), image.pixels(), channels, to);
-  }
-  return image;
+  thread_local ByteBuffer buffer;
+  uint8_t* pixels = buffer.Reserve(reader.size().pixels() * reader.channels());
+  reader.ReadPixels(pixels);
+  SendRows(pixels, reader.size(), reader.channels(), sink);
 }
 
 }  // namespace

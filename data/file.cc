@@ -49,6 +49,10 @@ size_t InputFile::ReadAt(int64_t offset, void* to, size_t bytes) const {
   return got;
 }
 
+void InputFile::WillRead(int64_t offset, int64_t bytes) const {
+  posix_fadvise(fd_, offset, bytes, POSIX_FADV_WILLNEED);
+}
+
 OutputFile::OutputFile(const std::string& path) : path_(path) {
   file_ = std::fopen(path.c_str(), "wbe");
   if (!file_) Fail("created");

@@ -23,6 +23,8 @@ class InputFile {
   // Reads up to `bytes` bytes at `offset`; fewer only at the end of the file. Returns how
   // many. Throws UserError "path:offset: ..." when the system reports an error.
   size_t ReadAt(int64_t offset, void* to, size_t bytes) const;
+  // These bytes will be read soon: lets the system fetch them meanwhile.
+  void WillRead(int64_t offset, int64_t bytes) const;
 
  private:
   std::string path_;

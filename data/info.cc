@@ -24,7 +24,7 @@ DataSetInfo InspectDataSet(const std::string& path, const std::string& format) {
     try {
       source->Read(i, &record);
       info.bytes += record.size;
-      const ImageInfo image = record.raw ? ImageInfo{"", record.raw_size, record.raw_channels}
+      const ImageInfo image = record.raw ? ImageInfo{"", record.raw_size, record.raw_channels, ""}
                                          : ProbeImage(record.data, record.size);
       const int height = image.size.height, width = image.size.width;
       info.min_height = first ? height : std::min(info.min_height, height);

@@ -1,7 +1,6 @@
 #include "data/loader.h"
 
 #include <glog/logging.h>
-#include <sched.h>
 
 #include <algorithm>
 #include <chrono>
@@ -10,6 +9,7 @@
 #include <new>
 
 #include "core/error.h"
+#include "data/workers.h"
 
 namespace gf {
 namespace {
@@ -27,6 +27,9 @@ const DataConfig& Checked(const DataConfig& config) {
   check("batch_size", config.batch_size(), 1, 1 << 24);
   check("workers", config.workers(), 0, kMaxWorkers);
   check("prefetch", config.prefetch(), 1, 1024);
+  if (config.shuffle_window() < 0) {
+    ThrowUserError("shuffle_window: ", config.shuffle_window(), ", expected 0 or more");
+  }
   for (const auto& field :
        {std::make_pair("mean", config.mean()), std::make_pair("std", config.std())}) {
     const int count = field.second.size();
@@ -44,9 +47,7 @@ const DataConfig& Checked(const DataConfig& config) {
 int CountWorkers(const DataConfig& config, const LoaderOptions& options) {
   if (config.workers() > 0) return config.workers();
   if (options.workers > 0) return std::min(options.workers, kMaxWorkers);
-  cpu_set_t processors;
-  if (sched_getaffinity(0, sizeof(processors), &processors) != 0) return 1;
-  return std::max(1, CPU_COUNT(&processors));
+  return AvailableProcessors();
 }
 
 }  // namespace
@@ -57,7 +58,8 @@ Loader::Loader(const DataConfig& config, const LoaderOptions& options)
       reader_(config, options.seed, options.mode == LoaderOptions::kTrain, options.classes),
       workers_(CountWorkers(config, options)),
       batch_size_(config.batch_size()),
-      part_(EvaluationPart(reader_.source().size(), options.rank, options.world)) {
+      part_(EvaluationPart(reader_.source().size(), options.rank, options.world)),
+      ahead_(NewSampler()) {
   CHECK(options.rank >= 0 && options.rank < options.world);
   if (reader_.image_bytes() > kMaxElements / batch_size_) {
     ThrowUserError("batch_size: ", batch_size_, " images of ", reader_.image_bytes(),
@@ -83,6 +85,10 @@ Loader::Loader(const DataConfig& config, const LoaderOptions& options)
 }
 
 Loader::~Loader() { Stop(); }
+
+Sampler Loader::NewSampler() const {
+  return Sampler(size(), options_.seed, config_.shuffle(), config_.shuffle_window());
+}
 
 Shape Loader::image_shape() const {
   return {reader_.channels(), reader_.image_size().height, reader_.image_size().width};
@@ -151,6 +157,14 @@ bool Loader::Schedule(int64_t number) {
     slot.position = first + options_.rank * batch_size_;
     slot.batch.epoch = slot.position / size();
   }
+  for (int64_t i = 0; i < batch_size_; ++i) {
+    const int64_t position = slot.position + i;
+    if (options_.mode == LoaderOptions::kTrain) {
+      reader_.WillRead(ahead_.At(position).index);
+    } else if (position < part_.end) {
+      reader_.WillRead(position);
+    }
+  }
   slot.batch.position = slot.position;
   slot.batch.padding = 0;
   slot.error = nullptr;
@@ -170,7 +184,7 @@ bool Loader::Schedule(int64_t number) {
 
 void Loader::Work() {
   SampleScratch scratch;
-  Sampler sampler(size(), options_.seed, config_.shuffle());
+  Sampler sampler = NewSampler();
   for (int64_t number = 0;; ++number) {
     {
       std::unique_lock<std::mutex> lock(mutex_);
@@ -246,12 +260,14 @@ const Batch& Loader::Next() {
 }
 
 // Moves the good images to the front; the rest is padding.
-void Loader::Compact(Slot* slot) const {
+void Loader::Compact(Slot* slot) {
+  samples_.clear();
   const int64_t bytes = reader_.image_bytes();
   auto* images = slot->batch.images.as<uint8_t>();
   int64_t kept = 0;
   for (int64_t i = 0; i < batch_size_; ++i) {
     if (!slot->good[i]) continue;
+    samples_.push_back(slot->position + i);
     if (kept != i) {
       std::memcpy(images + kept * bytes, images + i * bytes, bytes);
       slot->batch.labels[kept] = slot->batch.labels[i];

@@ -75,8 +75,17 @@ class Loader {
   // Calls of Next that make up a pass of evaluation, the same on every rank.
   int64_t batches() const;
 
+  // Evaluation: the number in the data set of each image of the last batch, padding left out.
+  const std::vector<int64_t>& samples() const { return samples_; }
+  // A sample's label, and where it lies: "shard.tar:key:offset".
+  int64_t Label(int64_t sample) const { return reader_.source().Label(sample); }
+  std::string Where(int64_t sample) const { return reader_.source().Where(sample); }
+
   // Seconds that the last Next waited for the workers.
   double waited() const { return waited_; }
+  // Images in the cache and their bytes; 0 without cache_mib.
+  int64_t cached_images() const { return reader_.cache() ? reader_.cache()->images() : 0; }
+  int64_t cached_bytes() const { return reader_.cache() ? reader_.cache()->bytes() : 0; }
   // Damaged samples left out so far (on_error: SKIP), each counted once.
   int64_t skipped() const { return reader_.skipped(); }
 
@@ -96,6 +105,7 @@ class Loader {
     std::exception_ptr error;
   };
 
+  Sampler NewSampler() const;
   void Start();
   void Stop();
   void Work();
@@ -104,7 +114,7 @@ class Loader {
   void AllocateImages(Slot* slot) const;
   void Fill(Slot* slot, int64_t image, Sampler* sampler, SampleScratch* scratch);
   bool FillTraining(Slot* slot, int64_t image, Sampler* sampler, SampleScratch* scratch);
-  void Compact(Slot* slot) const;
+  void Compact(Slot* slot);
 
   const DataConfig config_;
   const LoaderOptions options_;
@@ -112,9 +122,11 @@ class Loader {
   const int workers_;
   const int64_t batch_size_;
   const SampleRange part_;  // evaluation
+  Sampler ahead_;           // training: finds what to announce to the source
 
   int64_t position_ = 0;
   double waited_ = 0;
+  std::vector<int64_t> samples_;
   // Numbers of batches, counted from the last Seek: handed out, and given to the workers.
   int64_t delivered_ = 0;
   int64_t start_position_ = 0;

@@ -26,8 +26,8 @@ std::string DetectFormat(const std::string& path) {
     if (entry.second(path)) return entry.first;
   }
   ThrowUserError(path, ": holds none of the formats that are read (", SourceRegistry::Get().Names(),
-                 "): expected .tar shards, a folder with one folder of images per class, or an "
-                 "idx3 file of images");
+                 "): expected .tar shards, a folder with one folder of images per class, an "
+                 "idx3 file of images, or a Caffe LMDB (data.mdb)");
 }
 
 std::unique_ptr<RecordSource> OpenSource(const std::string& format, const SourceOptions& options) {

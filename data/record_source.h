@@ -44,6 +44,8 @@ class RecordSource {
   virtual int64_t size() const = 0;
   // Reads sample i. Throws SampleError (without the place) if it cannot be read.
   virtual void Read(int64_t i, Record* record) const = 0;
+  // A hint that sample i will be read soon; returns at once.
+  virtual void WillRead(int64_t i) const {}
   // From the index, without reading the sample.
   virtual int64_t Label(int64_t i) const = 0;
   // A name for sample i that is unique in the source, without ending.

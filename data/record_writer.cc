@@ -11,6 +11,7 @@ namespace gf {
 EncodedImage EncodeRecord(const Record& record, int quality) {
   EncodedImage image = {record.data, record.size, nullptr, {}};
   if (!record.raw) {
+    // A GIF goes by the name under which readers of shards look for images.
     const bool png = std::strcmp(ProbeImage(record.data, record.size).format, "PNG") == 0;
     image.ending = png ? ".png" : ".jpg";
     return image;

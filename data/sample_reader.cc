@@ -1,26 +1,101 @@
 #include "data/sample_reader.h"
 
 #include <glog/logging.h>
+#include <xxhash.h>
 
-#include <algorithm>
+#include <cstring>
 #include <optional>
 
 #include "core/error.h"
 #include "core/random.h"
 
 namespace gf {
+namespace {
+
+// What stands in the place of a damaged image.
+constexpr int kGray = 128;
+
+}  // namespace
+
+// Turns the rows of one image into the sample.
+class SampleReader::Sink : public RowSink {
+ public:
+  Sink(const SampleReader& reader, const Random& random, uint8_t* out, SampleScratch* scratch)
+      : reader_(reader), random_(random), out_(out), scratch_(scratch) {}
+
+  DecodeRequest Begin(ImageSize size, bool scalable) override {
+    reader_.CheckSize(size);
+    const Augment& augment = reader_.augment_;
+    recipe_ = augment.Draw(size, random_);
+    // Also where an image is kept only if it is there: results must not depend on that.
+    twice_ = CutsTwice(recipe_, size) || reader_.cache_;
+    View view = twice_ ? WholeView(size, recipe_.resized, augment.filter())
+                       : ViewOf(recipe_, size, augment.filter());
+    int denominator = 1;
+    if (scalable && augment.MayReduce()) {
+      denominator = view.LargestReduction();
+      view = view.Reduced(denominator);
+    }
+    resized_ = twice_ ? scratch_->resized.Reserve(view.size.pixels() * reader_.channels_) : nullptr;
+    DecodeRequest request =
+        scratch_->renderer.Start(view, reader_.channels_, twice_ ? resized_ : out_);
+    request.denominator = denominator;
+    return request;
+  }
+
+  void Row(const uint8_t* row) override { scratch_->renderer.Add(row); }
+
+  // After the last row.
+  void Finish(int64_t index) {
+    if (!twice_) {
+      if (!recipe_.colours.Nothing()) recipe_.colours.Apply(out_, recipe_.out.pixels());
+      return;
+    }
+    if (reader_.cache_) reader_.cache_->Keep(index, resized_, recipe_.resized);
+    reader_.Finish(recipe_, resized_, out_, scratch_);
+  }
+
+ private:
+  const SampleReader& reader_;
+  const Random random_;
+  uint8_t* const out_;
+  SampleScratch* const scratch_;
+  Recipe recipe_;
+  bool twice_ = false;
+  uint8_t* resized_ = nullptr;
+};
 
 SampleReader::SampleReader(const DataConfig& config, uint64_t seed, bool random, int64_t classes)
     : channels_(config.channels()),
       seed_(seed),
-      skip_(config.on_error() == DataConfig::SKIP),
+      on_error_(config.on_error()),
       augment_(config, random) {
   if (channels_ != 1 && channels_ != 3) {
     ThrowUserError("channels: ", channels_, ", expected 1 (grayscale) or 3 (RGB)");
   }
-  source_ = OpenSource(DataConfig::Format_Name(config.format()), {config.source(), skip_});
+  source_ = OpenSource(DataConfig::Format_Name(config.format()),
+                       {config.source(), on_error_ != DataConfig::FAIL});
   if (classes > 0) CheckLabels(classes);
   image_size_ = FindImageSize();
+  if (config.cache_mib() != 0) cache_ = OpenCache(config);
+}
+
+std::unique_ptr<PixelCache> SampleReader::OpenCache(const DataConfig& config) const {
+  constexpr int64_t kMiB = 1 << 20, kMost = int64_t{1} << 24;
+  if (config.cache_mib() < 0 || config.cache_mib() > kMost) {
+    ThrowUserError("cache_mib: ", config.cache_mib(), ", expected 0 to ", kMost);
+  }
+  // What the images depend on: the samples, and how they are decoded and resized.
+  std::string text = StrCat(channels_, " ", config.resize_shorter(), " ", config.resize_height(),
+                            " ", config.resize_width(), " ", config.filter(), " ",
+                            augment_.MayReduce(), " ", source_->Describe());
+  uint64_t identity = XXH3_64bits(text.data(), text.size());
+  for (int64_t i = 0; i < source_->size(); ++i) {
+    text = source_->Key(i);
+    identity = XXH3_64bits_withSeed(text.data(), text.size(), identity);
+  }
+  return std::make_unique<PixelCache>(source_->size(), channels_, config.cache_mib() * kMiB,
+                                      config.cache_file(), identity);
 }
 
 void SampleReader::CheckLabels(int64_t classes) const {
@@ -62,58 +137,65 @@ void SampleReader::CheckSize(ImageSize in) const {
 }
 
 bool SampleReader::Read(SampleUse use, uint8_t* out, int64_t* label, SampleScratch* scratch) const {
-  if (skip_ && IsKnownDamaged(use.index)) return false;
-  try {
-    Produce(use, out, label, scratch);
-    return true;
-  } catch (const SampleError& error) {
-    Damaged(use.index, error.what());
-    return false;
-  } catch (const UserError& error) {
-    ThrowUserError(source_->Where(use.index), ": ", error.what());
+  const bool known = on_error_ != DataConfig::FAIL && IsKnownDamaged(use.index);
+  if (!known) {
+    try {
+      Produce(use, out, label, scratch);
+      return true;
+    } catch (const SampleError& error) {
+      Damaged(use.index, error.what());
+    } catch (const UserError& error) {
+      ThrowUserError(source_->Where(use.index), ": ", error.what());
+    }
   }
+  if (on_error_ == DataConfig::SKIP) return false;
+  *label = source_->Label(use.index);
+  std::memset(out, kGray, image_bytes());
+  return true;
 }
 
 void SampleReader::Produce(SampleUse use, uint8_t* out, int64_t* label,
                            SampleScratch* scratch) const {
+  const Random random(seed_, StreamId(RandomUse::kAugment, use.epoch, use.index));
+  *label = source_->Label(use.index);
+  if (cache_ && ReadCached(random, use.index, out, scratch)) return;
   Record& record = scratch->record;
   source_->Read(use.index, &record);
-  *label = record.label;
-  const Random random(seed_, StreamId(RandomUse::kAugment, use.epoch, use.index));
+  Sink sink(*this, random, out, scratch);
+  if (record.raw) {
+    SendRows(record.data, record.raw_size, record.raw_channels, &sink);
+  } else {
+    DecodeRows(record.data, record.size, &sink);
+  }
+  sink.Finish(use.index);
+}
 
-  // Pixels go straight into `out` where nothing but mirroring is left to do.
+bool SampleReader::ReadCached(const Random& random, int64_t index, uint8_t* out,
+                              SampleScratch* scratch) const {
   ImageSize size;
-  const uint8_t* pixels = nullptr;
-  const auto place = [&](ImageSize in) {
-    CheckSize(in);
-    return augment_.KeepsPixels(in) ? out : scratch->pixels.Reserve(in.pixels() * channels_);
-  };
-  if (!record.raw) {
-    uint8_t* to = nullptr;
-    const auto remember = [&](ImageSize in) { return to = place(in); };
-    size = DecodeImage(record.data, record.size, channels_, std::ref(remember));
-    pixels = to;
-  } else {
-    size = record.raw_size;
-    if (record.raw_channels == channels_ && !augment_.KeepsPixels(size)) {
-      CheckSize(size);
-      pixels = record.data;
-    } else {
-      uint8_t* to = place(size);
-      ConvertChannels(record.data, record.raw_channels, size.pixels(), channels_, to);
-      pixels = to;
-    }
-  }
-  if (pixels == out) {
-    augment_.ApplyInPlace(out, size, channels_, random);
-  } else {
-    augment_.Apply(pixels, size, channels_, random, out, &scratch->resized);
-  }
+  const uint8_t* pixels = cache_->Find(index, &size);
+  if (!pixels) return false;
+  CheckSize(size);
+  Finish(augment_.Draw(size, random), pixels, out, scratch);
+  return true;
+}
+
+void SampleReader::Finish(const Recipe& recipe, const uint8_t* resized, uint8_t* out,
+                          SampleScratch* scratch) const {
+  RenderPixels(resized, recipe.resized, channels_,
+               ViewOf(recipe, recipe.resized, augment_.filter()), &scratch->renderer, out);
+  if (!recipe.colours.Nothing()) recipe.colours.Apply(out, recipe.out.pixels());
+}
+
+void SampleReader::WillRead(int64_t index) const {
+  ImageSize size;
+  if (cache_ && cache_->Find(index, &size)) return;
+  source_->WillRead(index);
 }
 
 void SampleReader::Damaged(int64_t index, const std::string& what) const {
   const std::string message = StrCat(source_->Where(index), ": ", what);
-  if (!skip_) {
+  if (on_error_ == DataConfig::FAIL) {
     ThrowUserError(message, "; remove the sample, or set on_error: SKIP to leave such out");
   }
   std::lock_guard<std::mutex> lock(mutex_);

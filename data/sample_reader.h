@@ -8,6 +8,7 @@
 
 #include "core/job.pb.h"
 #include "data/augment.h"
+#include "data/pixel_cache.h"
 #include "data/record_source.h"
 #include "data/sampler.h"
 
@@ -16,7 +17,8 @@ namespace gf {
 // Memory that one thread needs to produce samples.
 struct SampleScratch {
   Record record;
-  ByteBuffer pixels, resized;
+  ByteBuffer resized;
+  Renderer renderer;
 };
 
 // Produces the pixels and label of single samples: read, decode, augment. A pure function
@@ -33,15 +35,28 @@ class SampleReader {
   int channels() const { return channels_; }
   int64_t image_bytes() const { return image_size_.pixels() * channels_; }
 
-  // Writes image_bytes() to `out`. False if the sample is damaged and the policy is SKIP.
+  // Writes image_bytes() to `out`. False if the sample is damaged and the policy is SKIP; with
+  // REPLACE such an image is gray.
   // Throws UserError naming the sample: damaged (policy FAIL), or of another size than the
   // first and nothing is set that makes them equal.
   bool Read(SampleUse use, uint8_t* out, int64_t* label, SampleScratch* scratch) const;
 
+  // A hint that this sample will be read soon; returns at once.
+  void WillRead(int64_t index) const;
+
+  // Null without cache.
+  const PixelCache* cache() const { return cache_.get(); }
   // Samples found damaged so far, when the source was opened or later.
   int64_t skipped() const;
 
  private:
+  class Sink;
+
+  std::unique_ptr<PixelCache> OpenCache(const DataConfig& config) const;
+  bool ReadCached(const Random& random, int64_t index, uint8_t* out, SampleScratch* scratch) const;
+  // Follows a recipe from the resized image on.
+  void Finish(const Recipe& recipe, const uint8_t* resized, uint8_t* out,
+              SampleScratch* scratch) const;
   void Produce(SampleUse use, uint8_t* out, int64_t* label, SampleScratch* scratch) const;
   ImageSize FindImageSize();
   void CheckLabels(int64_t classes) const;
@@ -52,10 +67,11 @@ class SampleReader {
 
   const int channels_;
   const uint64_t seed_;
-  const bool skip_;
+  const DataConfig::OnError on_error_;
   const Augment augment_;
   std::unique_ptr<RecordSource> source_;
   ImageSize image_size_;
+  std::unique_ptr<PixelCache> cache_;  // of resized images
 
   mutable std::mutex mutex_;
   mutable std::unordered_set<int64_t> damaged_;

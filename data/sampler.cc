@@ -16,14 +16,15 @@ uint64_t Mix(uint64_t x) {
 
 }  // namespace
 
-Permutation::Permutation(uint64_t size, uint64_t seed, uint64_t epoch) : size_(size) {
+Permutation::Permutation(uint64_t size, uint64_t seed, uint64_t epoch, uint64_t part)
+    : size_(size) {
   CHECK_GE(size, 1u);
   int bits = 0;
   while (bits < 63 && (uint64_t{1} << bits) < size) ++bits;
   low_bits_ = bits / 2;
   low_mask_ = (uint64_t{1} << low_bits_) - 1;
   high_mask_ = (uint64_t{1} << (bits - low_bits_)) - 1;
-  Random random(seed, StreamId(RandomUse::kShuffle, epoch));
+  Random random(seed, StreamId(RandomUse::kShuffle, epoch, part));
   for (uint64_t& key : keys_) {
     key = uint64_t{random.Next()} << 32;
     key |= random.Next();
@@ -42,17 +43,48 @@ uint64_t Permutation::operator()(uint64_t i) const {
   return i;
 }
 
-Sampler::Sampler(int64_t size, uint64_t seed, bool shuffle)
-    : size_(size), seed_(seed), shuffle_(shuffle), order_(size, seed, 0) {}
+Sampler::Sampler(int64_t size, uint64_t seed, bool shuffle, int64_t window)
+    : size_(size),
+      seed_(seed),
+      shuffle_(shuffle),
+      window_(window < size ? window : 0),
+      order_(size, seed, 0),
+      in_window_(1, seed, 0) {
+  StartEpoch(0);
+}
+
+void Sampler::StartEpoch(int64_t epoch) {
+  epoch_ = epoch;
+  if (window_ == 0) {
+    order_ = Permutation(size_, seed_, epoch);
+    return;
+  }
+  // Parts of an epoch's randomness: 1 the order of the runs, from 2 on the windows.
+  const int64_t runs = (size_ + kRun - 1) / kRun;
+  order_ = Permutation(runs, seed_, epoch, 1);
+  window_number_ = -1;
+  short_length_ = size_ - (runs - 1) * kRun;
+  for (short_run_ = 0; static_cast<int64_t>(order_(short_run_)) != runs - 1;) ++short_run_;
+}
+
+int64_t Sampler::InRuns(int64_t place) const {
+  // As if the short run had its full length.
+  if (place >= short_run_ * kRun + short_length_) place += kRun - short_length_;
+  return static_cast<int64_t>(order_(place / kRun)) * kRun + place % kRun;
+}
 
 SampleUse Sampler::At(int64_t position) {
   const int64_t epoch = position / size_, place = position % size_;
   if (!shuffle_) return {epoch, place};
-  if (epoch != epoch_) {
-    order_ = Permutation(size_, seed_, epoch);
-    epoch_ = epoch;
+  if (epoch != epoch_) StartEpoch(epoch);
+  if (window_ == 0) return {epoch, static_cast<int64_t>(order_(place))};
+  const int64_t number = place / window_, first = number * window_;
+  if (number != window_number_) {
+    const int64_t length = first + window_ < size_ ? window_ : size_ - first;
+    in_window_ = Permutation(length, seed_, epoch, 2 + number);
+    window_number_ = number;
   }
-  return {epoch, static_cast<int64_t>(order_(place))};
+  return {epoch, InRuns(first + static_cast<int64_t>(in_window_(place - first)))};
 }
 
 SampleRange EvaluationPart(int64_t size, int rank, int world) {

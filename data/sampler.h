@@ -5,13 +5,13 @@
 
 namespace gf {
 
-// A pseudo-random order of {0, ..., size - 1}, a pure function of (seed, epoch): any
+// A pseudo-random order of {0, ..., size - 1}, a pure function of (seed, epoch, part): any
 // element can be computed at once, and none is stored. A Feistel network over the next power
 // of two, applied until the result is below size (cycle walking; Black and Rogaway,
 // "Ciphers with arbitrary finite domains", 2002), with keys from Philox.
 class Permutation {
  public:
-  Permutation(uint64_t size, uint64_t seed, uint64_t epoch);
+  Permutation(uint64_t size, uint64_t seed, uint64_t epoch, uint64_t part = 0);
 
   // i < size
   uint64_t operator()(uint64_t i) const;
@@ -34,18 +34,34 @@ struct SampleUse {
 // epoch and holds each sample exactly once. Ranks and batches only cut the sequence into
 // pieces, so an epoch is the same for any number of ranks, and a batch may span two epochs:
 // none is short and nothing is dropped. Remembers the last epoch's order: one per thread.
+//
+// With a window the shuffle is partial, so that images that are read at about the same time lie
+// near each other in the files: runs of kRun neighbouring samples are put into a random order, and
+// each stretch of `window` samples of the result is shuffled.
 class Sampler {
  public:
-  Sampler(int64_t size, uint64_t seed, bool shuffle);
+  static constexpr int64_t kRun = 256;
+
+  // window: 0 = all samples are shuffled at once.
+  Sampler(int64_t size, uint64_t seed, bool shuffle, int64_t window = 0);
 
   SampleUse At(int64_t position);
 
  private:
+  void StartEpoch(int64_t epoch);
+  // The sample at a place of the random order of runs.
+  int64_t InRuns(int64_t place) const;
+
   int64_t size_;
   uint64_t seed_;
   bool shuffle_;
+  int64_t window_;
   int64_t epoch_ = 0;
-  Permutation order_;
+  Permutation order_;  // of the samples or, with a window, of the runs
+  // With a window: where among the runs the one lies that is shorter, and the last window used.
+  int64_t short_run_ = 0, short_length_ = 0;
+  int64_t window_number_ = -1;
+  Permutation in_window_;
 };
 
 // Samples [begin, end) of a pass of evaluation.

@@ -43,6 +43,7 @@ void TarReader::Fail(int64_t offset, const std::string& what) const {
 }
 
 size_t TarReader::Peek(int64_t offset, void* to, size_t bytes) {
+  bytes = std::min<int64_t>(bytes, std::max<int64_t>(end_ - offset, 0));
   if (offset < window_offset_ ||
       offset + static_cast<int64_t>(bytes) > window_offset_ + static_cast<int64_t>(window_bytes_)) {
     if (bytes > sizeof(window_)) return file_->ReadAt(offset, to, bytes);
@@ -59,15 +60,16 @@ bool TarReader::ReadBlock(uint8_t* block) {
   const size_t got = Peek(offset_, block, kBlock);
   if (got == kBlock) return true;
   if (got == 0 && ended_) return false;
-  if (offset_ == 0 && got == 0) Fail(0, "the file is empty, expected a tar");
+  if (offset_ == begin_ && got == 0) Fail(offset_, "the file is empty, expected a tar");
   if (ended_ && IsZero(block, got)) return false;
-  Fail(offset_, StrCat("the tar ends here, in the middle (", file_->size(),
+  Fail(offset_, StrCat("the tar ends here, in the middle (", end_ - begin_,
                        " bytes); perhaps it was not copied completely"));
 }
 
 void TarReader::CheckHeader(const uint8_t* block) const {
-  if (offset_ == 0 && block[0] == 0x1f && block[1] == 0x8b) {
-    Fail(0, "the tar is compressed, and shards are read at random; unpack it with gunzip first");
+  if (offset_ == begin_ && block[0] == 0x1f && block[1] == 0x8b) {
+    Fail(offset_,
+         "the tar is compressed, and shards are read at random; unpack it with gunzip first");
   }
   const int64_t expected = ParseOctal(block + 148, 8);
   int64_t sum = 8 * ' ', signed_sum = 8 * ' ';
@@ -100,7 +102,7 @@ int64_t TarReader::ParseSize(const uint8_t* block) const {
 }
 
 void TarReader::SkipData(int64_t size) {
-  const int64_t data = offset_ + kBlock, left = file_->size() - data;
+  const int64_t data = offset_ + kBlock, left = end_ - data;
   if (size > left) {
     Fail(offset_,
          StrCat("a file of ", size, " bytes starts here but only ", std::max<int64_t>(left, 0),

@@ -21,7 +21,10 @@ struct TarMember {
 class TarReader {
  public:
   // `file` must outlive the reader.
-  explicit TarReader(const InputFile* file) : file_(file) {}
+  explicit TarReader(const InputFile* file) : TarReader(file, 0, file->size()) {}
+  // A tar that lies in a part of a file. Offsets count from the file's begin.
+  TarReader(const InputFile* file, int64_t begin, int64_t end)
+      : file_(file), begin_(begin), end_(end), offset_(begin) {}
 
   // The next regular file; folders, links and other kinds are passed over. False at the end
   // of the archive. Archives written one after the other are read as one.
@@ -45,7 +48,8 @@ class TarReader {
   void SkipData(int64_t size);
 
   const InputFile* file_;
-  int64_t offset_ = 0;  // of the next header
+  const int64_t begin_, end_;
+  int64_t offset_;      // of the next header
   bool ended_ = false;  // an end mark was seen
   // What extension headers say about the next file.
   std::string next_name_;

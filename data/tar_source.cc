@@ -1,15 +1,16 @@
 // WebDataset shards: ustar files with <key>.jpg, .jpeg or .png and <key>.cls, a class index
-// in ASCII.
+// in ASCII, and index files beside them.
 
 #include <glog/logging.h>
 
 #include <algorithm>
-#include <cctype>
+#include <optional>
 #include <unordered_map>
 
 #include "core/error.h"
 #include "data/file.h"
 #include "data/record_source.h"
+#include "data/tar_index.h"
 #include "data/tar_reader.h"
 
 namespace gf {
@@ -29,16 +30,15 @@ struct Entry {
   int32_t shard;
 };
 
-// WebDataset's rule: the key ends at the first dot of the last part of the path.
-bool SplitName(const std::string& path, std::string* key, std::string* ending) {
-  const size_t slash = path.rfind('/');
-  const size_t base = slash == std::string::npos ? 0 : slash + 1;
-  const size_t dot = path.find('.', base);
-  if (dot == std::string::npos || dot == base) return false;
-  *key = path.substr(0, dot);
-  *ending = path.substr(dot + 1);
-  for (char& c : *ending) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return true;
+// The shards that a source stands for; a glob may match the index files beside them, too.
+std::vector<std::string> ShardFiles(const std::string& path) {
+  std::vector<std::string> files = ExpandFiles(path, ".tar");
+  if (files.size() > 1) {
+    files.erase(std::remove_if(files.begin(), files.end(),
+                               [](const std::string& file) { return HasEnding(file, ".idx"); }),
+                files.end());
+  }
+  return files;
 }
 
 class TarSource : public RecordSource {
@@ -51,7 +51,7 @@ class TarSource : public RecordSource {
         return false;
       }
     }
-    const std::string file = ExpandFiles(path, "").front();
+    const std::string file = ShardFiles(path).front();
     for (const char* ending : {".tar", ".tar.gz", ".tgz"}) {
       if (HasEnding(file, ending)) return true;
     }
@@ -60,12 +60,12 @@ class TarSource : public RecordSource {
   }
 
   explicit TarSource(const SourceOptions& options) : options_(options) {
-    paths_ = ExpandFiles(options.path, ".tar");
+    paths_ = ShardFiles(options.path);
     files_.resize(paths_.size());
     for (size_t i = 0; i < paths_.size(); ++i) {
       try {
         auto file = std::make_unique<InputFile>(paths_[i]);
-        IndexShard(*file, static_cast<int32_t>(i));
+        if (!UseIndex(*file, static_cast<int32_t>(i))) IndexShard(*file, static_cast<int32_t>(i));
         if (i < kOpenShards) files_[i] = std::move(file);
       } catch (const UserError& error) {
         if (!options.skip_damaged) throw;
@@ -99,6 +99,11 @@ class TarSource : public RecordSource {
   std::string Describe() const override {
     return StrCat("TAR, ", paths_.size(), " shard", paths_.size() == 1 ? "" : "s", ", ", size(),
                   " images, ", classes_, " classes");
+  }
+
+  void WillRead(int64_t i) const override {
+    const Entry& entry = entries_[i];
+    if (files_[entry.shard]) files_[entry.shard]->WillRead(entry.offset, entry.bytes);
   }
 
   void Read(int64_t i, Record* record) const override {
@@ -142,19 +147,31 @@ class TarSource : public RecordSource {
     LeaveOut(message);
   }
 
+  // Takes the samples of a shard from the index file beside it, if there is one that fits.
+  bool UseIndex(const InputFile& file, int32_t shard) {
+    std::string why;
+    const std::optional<TarIndex> index = ReadTarIndex(file, &why);
+    if (!why.empty()) LOG(WARNING) << "the index is not used: " << why;
+    if (!index) return false;
+    for (const TarSample& sample : index->samples) AddEntry(shard, sample);
+    return true;
+  }
+
   void IndexShard(const InputFile& file, int32_t shard) {
     std::unordered_map<std::string, Pair> open;
     const size_t first = entries_.size();
     try {
       TarReader reader(&file);
-      std::string key, ending;
       for (TarMember member; reader.Next(&member);) {
-        if (!SplitName(member.name, &key, &ending)) continue;
-        const bool label = ending == "cls";
-        if (!label && ending != "jpg" && ending != "jpeg" && ending != "png") {
+        std::string_view text;
+        TarRole role = TarRole::kOther;
+        if (!SplitTarName(member.name, &text, &role)) continue;
+        if (role == TarRole::kOther) {
           ++ignored_;
           continue;
         }
+        const bool label = role == TarRole::kLabel;
+        const std::string key(text);
         Pair& pair = open[key];
         if (label ? pair.has_label : pair.has_image) {
           Damaged(file, member.header_offset,
@@ -171,7 +188,7 @@ class TarSource : public RecordSource {
           pair.has_image = true;
         }
         if (pair.has_image && pair.has_label) {
-          AddEntry(file, shard, key, pair);
+          AddPair(file, shard, key, pair);
           open.erase(key);
         }
       }
@@ -188,14 +205,10 @@ class TarSource : public RecordSource {
   int32_t ReadLabel(TarReader* reader, const InputFile& file, const TarMember& member) {
     char text[kMaxLabelBytes + 1] = {};
     const size_t bytes = std::min<size_t>(member.size, kMaxLabelBytes);
-    reader->Peek(member.data_offset, text, bytes);
-    char* end = text;
-    const long long value = std::strtoll(text, &end, 10);
-    while (std::isspace(static_cast<unsigned char>(*end))) ++end;
-    const bool whole = end != text && end == text + bytes;
-    if (whole && member.size <= static_cast<int64_t>(kMaxLabelBytes) && value >= 0 &&
-        value < INT32_MAX) {
-      return static_cast<int32_t>(value);
+    const size_t got = reader->Peek(member.data_offset, text, bytes);
+    const auto label = ParseLabel({text, got});
+    if (label && member.size <= static_cast<int64_t>(kMaxLabelBytes)) {
+      return static_cast<int32_t>(*label);
     }
     Damaged(file, member.header_offset,
             StrCat("\"", Printable(member.name), "\" holds \"", Printable(text),
@@ -203,7 +216,7 @@ class TarSource : public RecordSource {
     return -1;
   }
 
-  void AddEntry(const InputFile& file, int32_t shard, const std::string& key, const Pair& pair) {
+  void AddPair(const InputFile& file, int32_t shard, const std::string& key, const Pair& pair) {
     if (pair.value < 0) return;
     if (pair.image.size > kMaxEncodedBytes) {
       Damaged(file, pair.image.header_offset,
@@ -211,11 +224,15 @@ class TarSource : public RecordSource {
                      " bytes, expected at most ", kMaxEncodedBytes));
       return;
     }
-    entries_.push_back({pair.image.data_offset, keys_.size(),
-                        static_cast<uint32_t>(pair.image.size), static_cast<uint32_t>(key.size()),
-                        pair.value, shard});
-    keys_ += key;
-    classes_ = std::max<int64_t>(classes_, pair.value + 1);
+    AddEntry(shard, {key, pair.image.data_offset, pair.image.size, pair.value});
+  }
+
+  void AddEntry(int32_t shard, const TarSample& sample) {
+    entries_.push_back({sample.offset, keys_.size(), static_cast<uint32_t>(sample.bytes),
+                        static_cast<uint32_t>(sample.key.size()),
+                        static_cast<int32_t>(sample.label), shard});
+    keys_ += sample.key;
+    classes_ = std::max(classes_, sample.label + 1);
   }
 
   void ReportHalves(const InputFile& file, const std::unordered_map<std::string, Pair>& open) {

@@ -5,13 +5,14 @@
 #include <cstdio>
 #include <cstring>
 
-#include "data/record_writer.h"
+#include "data/shard_writer.h"
 
 namespace gf {
 namespace {
 
 constexpr size_t kBlock = 512;
 
+// Spreads records over shards, an index file beside each.
 class TarRecordWriter : public RecordWriter {
  public:
   explicit TarRecordWriter(const WriterOptions& options)
@@ -24,40 +25,38 @@ class TarRecordWriter : public RecordWriter {
 
   void Add(const Record& record, const std::string& key) override {
     const EncodedImage image = EncodeRecord(record, options_.quality);
-    if (!tar_ || added_ >= options_.count * (shard_ + 1) / shards_) Open();
-    const std::string name = names_.Make(key), label = std::to_string(record.label);
-    tar_->Add(name + image.ending, image.data, image.size);
-    tar_->Add(name + ".cls", label.data(), label.size());
+    if (!shard_ || added_ >= options_.count * (number_ + 1) / shards_) {
+      Close();
+      shard_ = std::make_unique<ShardWriter>(options_.folder + "/" +
+                                             ShardName(options_.name, ++number_));
+    }
+    shard_->Add(names_.Make(key), image, record.label);
     ++added_;
   }
 
   void Finish() override {
-    if (tar_) tar_->Close();
-    tar_.reset();
+    Close();
     WriteClassNames(options_.folder, options_.class_names);
   }
 
  private:
-  void Open() {
-    if (tar_) tar_->Close();
-    ++shard_;
-    char number[32];
-    std::snprintf(number, sizeof(number), "-%06lld.tar", static_cast<long long>(shard_));
-    tar_ = std::make_unique<TarWriter>(options_.folder + "/" + options_.name + number);
+  void Close() {
+    if (shard_) shard_->Close();
+    shard_.reset();
   }
 
   const WriterOptions options_;
   const int64_t shards_;
   FileNames names_;
-  std::unique_ptr<TarWriter> tar_;
-  int64_t shard_ = -1, added_ = 0;
+  std::unique_ptr<ShardWriter> shard_;
+  int64_t number_ = -1, added_ = 0;
 };
 
 GF_REGISTER_WRITER("TAR", TarRecordWriter);
 
 }  // namespace
 
-void TarWriter::Add(const std::string& name, const void* data, size_t size) {
+int64_t TarWriter::Add(const std::string& name, const void* data, size_t size) {
   CHECK_LE(name.size(), 100u);
   CHECK_LT(size, size_t{1} << 33);
   char header[kBlock] = {};
@@ -76,15 +75,22 @@ void TarWriter::Add(const std::string& name, const void* data, size_t size) {
   unsigned sum = 0;
   for (const char byte : header) sum += static_cast<unsigned char>(byte);
   std::snprintf(header + 148, 7, "%06o", sum);
-  file_.Write(header, kBlock);
-  file_.Write(data, size);
+  Write(header, kBlock);
+  const int64_t offset = bytes_;
+  Write(data, size);
   const char zeros[kBlock] = {};
-  file_.Write(zeros, (kBlock - size % kBlock) % kBlock);
+  Write(zeros, (kBlock - size % kBlock) % kBlock);
+  return offset;
+}
+
+void TarWriter::Write(const void* data, size_t size) {
+  file_.Write(data, size);
+  bytes_ += static_cast<int64_t>(size);
 }
 
 void TarWriter::Close() {
   const char zeros[2 * kBlock] = {};
-  file_.Write(zeros, sizeof(zeros));
+  Write(zeros, sizeof(zeros));
   file_.Close();
 }
 

@@ -25,9 +25,27 @@ std::string ClassName(const EvaluationReport& report, int64_t i) {
   return i < static_cast<int64_t>(report.class_names.size()) ? report.class_names[i] : "";
 }
 
+// "n01440764 tench" or, without names, "7"; "nan" for scores that are no numbers.
+std::string Described(const EvaluationReport& report, int64_t i) {
+  if (i == Predictions::kNotANumber) return "nan";
+  const std::string name = ClassName(report, i);
+  return name.empty() ? std::to_string(i) : name;
+}
+
 double ClassShare(const Tally& tally, int64_t i) {
   const int64_t images = tally.class_images()[i];
   return images == 0 ? 0 : static_cast<double>(tally.class_right()[i]) / images;
+}
+
+void PrintClasses(const EvaluationReport& report, FILE* out) {
+  const Tally& tally = report.tally;
+  std::fprintf(out, "\n  class      images     right      top-1  name\n");
+  for (int64_t i = 0; i < tally.classes(); ++i) {
+    std::fprintf(out, "  %5lld  %10s  %8s  %9s  %s\n", static_cast<long long>(i),
+                 WithCommas(tally.class_images()[i]).c_str(),
+                 WithCommas(tally.class_right()[i]).c_str(), Percent(ClassShare(tally, i)).c_str(),
+                 ClassName(report, i).c_str());
+  }
 }
 
 }  // namespace
@@ -45,17 +63,17 @@ void PrintEvaluation(const EvaluationReport& report, bool per_class, FILE* out) 
   std::snprintf(text, sizeof(text), "%.0f", Rate(report));
   rows.emplace_back("images/s", text);
   PrintTable(rows, out);
-  if (!per_class) return;
-  std::fprintf(out, "\n  class      images     right      top-1  name\n");
-  for (int64_t i = 0; i < tally.classes(); ++i) {
-    std::fprintf(out, "  %5lld  %10s  %8s  %9s  %s\n", static_cast<long long>(i),
-                 WithCommas(tally.class_images()[i]).c_str(),
-                 WithCommas(tally.class_right()[i]).c_str(), Percent(ClassShare(tally, i)).c_str(),
-                 ClassName(report, i).c_str());
+  if (per_class) PrintClasses(report, out);
+  if (!report.confusions.empty()) {
+    std::fprintf(out, "\n  images  taken for\n");
+    for (const Confusion& confusion : report.confusions) {
+      std::fprintf(out, "  %6s  %s -> %s\n", WithCommas(confusion.images).c_str(),
+                   Described(report, confusion.label).c_str(),
+                   Described(report, confusion.predicted).c_str());
+    }
   }
   std::fflush(out);
 }
-
 void WriteEvaluation(const EvaluationReport& report, const std::string& file) {
   using json = nlohmann::ordered_json;
   const Tally& tally = report.tally;
@@ -76,9 +94,31 @@ void WriteEvaluation(const EvaluationReport& report, const std::string& file) {
     entry["top1"] = ClassShare(tally, i);
     root["classes"].push_back(entry);
   }
+  root["confusions"] = json::array();
+  for (const Confusion& confusion : report.confusions) {
+    root["confusions"].push_back(
+        {{"class", confusion.label},
+         {"taken_for", confusion.predicted < 0 ? json(nullptr) : json(confusion.predicted)},
+         {"images", confusion.images}});
+  }
   SyncedFile out(file);
   const std::string text = root.dump(1, ' ', false, json::error_handler_t::replace) + "\n";
   out.Write(text.data(), text.size());
+  out.Finish();
+}
+
+void WriteMisclassified(const Predictions& predictions,
+                        const std::function<std::string(int64_t)>& where,
+                        const std::function<int64_t(int64_t)>& label, const std::string& file) {
+  SyncedFile out(file);
+  for (int64_t i = 0; i < predictions.images(); ++i) {
+    const int64_t predicted = predictions.of(i);
+    if (predicted == Predictions::kNone || predicted == label(i)) continue;
+    const std::string name =
+        predicted == Predictions::kNotANumber ? "nan" : std::to_string(predicted);
+    const std::string line = StrCat(where(i), "\t", label(i), "\t", name, "\n");
+    out.Write(line.data(), line.size());
+  }
   out.Finish();
 }
 

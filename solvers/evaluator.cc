@@ -3,7 +3,7 @@
 namespace gf {
 
 std::optional<Tally> Evaluate(Net* net, Loader* loader, Communicator* comm,
-                              const std::function<bool()>& stop) {
+                              const std::function<bool()>& stop, Predictions* predictions) {
   Tally tally(net->classes());
   const int64_t batches = loader->batches();
   int64_t stopped = 0;
@@ -13,7 +13,9 @@ std::optional<Tally> Evaluate(Net* net, Loader* loader, Communicator* comm,
     // A rank that has run out of images sits the last batch out.
     if (batch.padding < batch.size()) {
       net->Forward(batch);
-      tally.Add(net->Logits(), batch.labels, batch.size() - batch.padding);
+      const std::vector<float> scores = net->Logits();
+      tally.Add(scores, batch.labels, batch.size() - batch.padding);
+      if (predictions) predictions->Add(scores, net->classes(), loader->samples());
       if (i + 1 < batches) net->parameters()->device()->Settle();
     }
     if (!stop) continue;
@@ -23,6 +25,7 @@ std::optional<Tally> Evaluate(Net* net, Loader* loader, Communicator* comm,
   loader->Seek(0);
   if (stopped != 0) return std::nullopt;
   tally.Reduce(comm);
+  if (predictions) predictions->Reduce(comm);
   return tally;
 }
 

@@ -26,6 +26,8 @@ DEFINE_bool(bgr, false, "with --weights=x.caffemodel: it was trained on BGR imag
 DEFINE_string(data, "", "evaluate on this source instead of validation_data.source");
 DEFINE_string(json, "", "write the result to this file");
 DEFINE_bool(per_class, false, "print a table of the classes");
+DEFINE_int32(confusions, 0, "print so many pairs of classes that are confused most");
+DEFINE_string(misclassified, "", "write the images that were not taken for their class here");
 
 namespace gf {
 namespace {
@@ -44,6 +46,9 @@ constexpr char kUsage[] = R"(gfeval: evaluates a network on a data set, each ima
       --bgr             the Caffe model was trained on BGR images, as Caffe reads JPEG files
   --data=SOURCE         evaluate on this source instead of validation_data.source
   --per_class           print a table of the classes
+  --confusions=N        print the N pairs of classes that are confused most (also in --json)
+  --misclassified=FILE  write a line "shard:key:offset, class, taken for" (tabs) for each image
+                        that was not taken for its class
   --json=FILE           write the result to a file
   --help, --version
 )";
@@ -54,6 +59,9 @@ JobConfig ReadConfig(const std::vector<std::string>& overrides) {
   }
   if (!FLAGS_checkpoint.empty() && !FLAGS_weights.empty()) {
     ThrowUserError("give --checkpoint or --weights, not both");
+  }
+  if (FLAGS_confusions < 0) {
+    ThrowUserError("--confusions=", FLAGS_confusions, ", expected 0 or more");
   }
   if (FLAGS_bgr && FLAGS_weights.empty()) ThrowUserError("--bgr goes with --weights");
   JobConfig config = ReadJobConfig(FLAGS_config, overrides);
@@ -78,15 +86,25 @@ void Evaluate(const JobConfig& config, int threads, Communicator* comm) {
       LoadEvaluationWeights(config, FLAGS_weights.empty() ? FLAGS_checkpoint : FLAGS_weights,
                             FLAGS_bgr, job.net->parameters().get(), comm);
   const auto start = std::chrono::steady_clock::now();
-  const Tally tally = *Evaluate(job.net.get(), job.loader.get(), comm, nullptr);
+  const Loader& data = *job.loader;
+  Predictions predictions(data.size());
+  const Tally tally = *Evaluate(job.net.get(), job.loader.get(), comm, nullptr, &predictions);
   const double seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  EvaluationReport report{weights, config.validation_data().source(), tally,
-                          job.loader->class_names(), seconds};
+  EvaluationReport report{
+      weights, config.validation_data().source(), tally, data.class_names(), seconds, {}};
+  std::vector<int64_t> labels;
+  for (int64_t i = 0; i < data.size(); ++i) labels.push_back(data.Label(i));
+  report.confusions = TopConfusions(predictions, labels, FLAGS_confusions);
   AgreeOnErrors(comm, "writing the result", [&] {
     if (comm->rank() != 0) return;
     PrintEvaluation(report, FLAGS_per_class, stdout);
     if (!FLAGS_json.empty()) WriteEvaluation(report, FLAGS_json);
+    if (!FLAGS_misclassified.empty()) {
+      WriteMisclassified(
+          predictions, [&](int64_t i) { return data.Where(i); },
+          [&](int64_t i) { return data.Label(i); }, FLAGS_misclassified);
+    }
   });
 }
 

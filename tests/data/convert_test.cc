@@ -123,7 +123,7 @@ TEST(Info, CountsClassesSizesAndDamage) {
   EXPECT_EQ(info.min_width, 5);
   EXPECT_EQ(info.max_width, 6);
   EXPECT_EQ(info.damaged, 1);
-  EXPECT_NE(FormatInfo(info).find("c.tar:x:512: this is a GIF"), std::string::npos);
+  EXPECT_NE(FormatInfo(info).find("c.tar:x:512: GIF: "), std::string::npos);
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "data/image.h"
 
+#include <gif_lib.h>
 #include <gtest/gtest.h>
 #include <png.h>
 
@@ -237,21 +238,74 @@ TEST(Png, EveryTruncationIsAnError) {
   }
 }
 
+// A GIF with a frame of 3 x 9 pixels at (2, 1) of a picture of 7 x 11 (width x height).
+std::vector<uint8_t> MakeGif(bool interlaced, const std::vector<uint8_t>& indices) {
+  std::vector<uint8_t> file;
+  int error = 0;
+  GifFileType* gif = EGifOpen(
+      &file,
+      [](GifFileType* g, const GifByteType* data, int bytes) {
+        auto* to = static_cast<std::vector<uint8_t>*>(g->UserData);
+        to->insert(to->end(), data, data + bytes);
+        return bytes;
+      },
+      &error);
+  GifColorType colours[4] = {{1, 2, 3}, {40, 50, 60}, {70, 80, 90}, {200, 100, 0}};
+  ColorMapObject* map = GifMakeMapObject(4, colours);
+  EGifPutScreenDesc(gif, 7, 11, 2, 0, map);
+  EGifPutComment(gif, "a comment");
+  EGifPutImageDesc(gif, 2, 1, 3, 9, interlaced, nullptr);
+  const std::vector<int> order = interlaced ? std::vector<int>{0, 8, 4, 2, 6, 1, 3, 5, 7}
+                                            : std::vector<int>{0, 1, 2, 3, 4, 5, 6, 7, 8};
+  for (const int row : order) {
+    std::vector<uint8_t> line(indices.begin() + 3 * row, indices.begin() + 3 * row + 3);
+    EGifPutLine(gif, line.data(), 3);
+  }
+  EGifCloseFile(gif, nullptr);
+  GifFreeMapObject(map);
+  return file;
+}
+
+TEST(Gif, TheFirstFrameIsReadPlainAndInterlaced) {
+  std::vector<uint8_t> indices;
+  for (int i = 0; i < 27; ++i) indices.push_back(static_cast<uint8_t>(i * i % 4));
+  const std::vector<std::vector<uint8_t>> colours = {
+      {1, 2, 3}, {40, 50, 60}, {70, 80, 90}, {200, 100, 0}};
+  for (const bool interlaced : {false, true}) {
+    const auto file = MakeGif(interlaced, indices);
+    const Decoded decoded = Decode(file, 3);
+    EXPECT_EQ(decoded.size, (ImageSize{11, 7}));
+    for (int y = 0; y < 11; ++y) {
+      for (int x = 0; x < 7; ++x) {
+        const bool inside = y >= 1 && y < 10 && x >= 2 && x < 5;
+        const auto expected =
+            inside ? colours[indices[(y - 1) * 3 + x - 2]] : std::vector<uint8_t>{0, 0, 0};
+        const auto* pixel = &decoded.pixels[(y * 7 + x) * 3];
+        EXPECT_EQ(std::vector<uint8_t>(pixel, pixel + 3), expected) << y << " " << x;
+      }
+    }
+    for (size_t bytes = 0; bytes + 4 < file.size(); ++bytes) {
+      EXPECT_THROW(Decode({file.begin(), file.begin() + bytes}, 3), SampleError) << bytes;
+    }
+  }
+}
+
 TEST(Decode, NamesWhatIsNoImage) {
   const auto message = [](const std::string& bytes) {
     return ErrorOf([&] { Decode({bytes.begin(), bytes.end()}, 3); });
   };
   EXPECT_NE(message("GIF89a----").find("GIF"), std::string::npos);
+  EXPECT_NE(message("BM....").find("BMP"), std::string::npos);
   EXPECT_NE(message("RIFF....WEBPVP8 ").find("WebP"), std::string::npos);
   EXPECT_NE(message("").find("0 bytes"), std::string::npos);
   EXPECT_NE(message("hello").find("neither"), std::string::npos);
 }
 
 TEST(Decode, FlippedBytesNeverCrash) {
-  for (const bool png : {false, true}) {
-    const auto pixels = Gradient(kSize, 3);
-    const auto file =
-        png ? EncodePng(pixels.data(), kSize, 3) : EncodeJpeg(pixels.data(), kSize, 3, 80);
+  const auto pixels = Gradient(kSize, 3);
+  for (const auto& file :
+       {EncodePng(pixels.data(), kSize, 3), EncodeJpeg(pixels.data(), kSize, 3, 80),
+        MakeGif(false, std::vector<uint8_t>(27, 3))}) {
     for (size_t i = 0; i < file.size(); ++i) {
       for (const int flip : {0x01, 0x80, 0xff}) {
         auto broken = file;

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <map>
 #include <set>
@@ -119,6 +120,44 @@ TEST(Evaluation, EachSampleOccursOnceOnAnyNumberOfRanks) {
       EXPECT_EQ(uses, std::vector<int>(size, 1));
     }
   }
+}
+
+TEST(Sampler, WindowsShuffleEverySampleOnceAndLocally) {
+  for (const int64_t size : {1, 255, 256, 257, 1000, 2560, 5003}) {
+    for (const int64_t window : {1, 100, 512, 1024, 6000}) {
+      Sampler sampler(size, 7, true, window), other(size, 7, true, window);
+      for (int64_t epoch = 0; epoch < 3; ++epoch) {
+        std::set<int64_t> seen;
+        for (int64_t i = 0; i < size; ++i) {
+          const SampleUse use = sampler.At(epoch * size + i);
+          EXPECT_EQ(use.epoch, epoch);
+          ASSERT_GE(use.index, 0);
+          ASSERT_LT(use.index, size);
+          seen.insert(use.index);
+        }
+        ASSERT_EQ(static_cast<int64_t>(seen.size()), size) << "window " << window;
+        // A part of a window lies in as few runs as that needs, and one more at each end.
+        std::set<int64_t> runs;
+        for (int64_t i = 0; i < std::min(size, window); ++i) {
+          runs.insert(other.At(epoch * size + i).index / Sampler::kRun);
+        }
+        if (window < size) {
+          EXPECT_LE(static_cast<int64_t>(runs.size()), window / Sampler::kRun + 3);
+        }
+      }
+    }
+  }
+}
+
+TEST(Sampler, WindowsDifferBetweenEpochsAndAreFoundFromAnyPosition) {
+  constexpr int64_t kSize = 3000;
+  Sampler straight(kSize, 1, true, 700), jumping(kSize, 1, true, 700);
+  std::vector<int64_t> order;
+  for (int64_t i = 0; i < 3 * kSize; ++i) order.push_back(straight.At(i).index);
+  int64_t equal = 0;
+  for (int64_t i = 0; i < kSize; ++i) equal += order[i] == order[i + kSize];
+  EXPECT_LT(equal, 30);
+  for (int64_t i = 3 * kSize - 1; i > 0; i -= 977) EXPECT_EQ(jumping.At(i).index, order[i]);
 }
 
 }  // namespace

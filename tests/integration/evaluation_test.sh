@@ -12,8 +12,8 @@ for ranks in 1 2 3; do
     >"$ranks.log" 2>&1 || fail "gfeval on $ranks ranks"
   # 515 images: no number of ranks and no batch divides them.
   on_ranks "$ranks" "$gfeval" --config=job.prototxt --data='more/train-*.tar' \
-    --checkpoint=run/step-00000300/weights.safetensors --json="more$ranks.json" >"more$ranks.log" \
-    2>&1 || fail "gfeval of the file on $ranks ranks"
+    --checkpoint=run/step-00000300/weights.safetensors --json="more$ranks.json" --confusions=1000 \
+    --misclassified="more$ranks.tsv" >"more$ranks.log" 2>&1 || fail "gfeval of the file on $ranks ranks"
 done
 python3 - <<'PY' || fail "the results differ"
 import json
@@ -29,6 +29,17 @@ for prefix, images in (("", 60), ("more", 515)):
         assert r["top1"] == results[0]["top1"] and r["top5"] == results[0]["top5"]
         assert [c["right"] for c in r["classes"]] == [c["right"] for c in results[0]["classes"]]
         assert abs(r["loss"] - results[0]["loss"]) < 1e-5
+    assert r["confusions"] == results[0]["confusions"]
+    if not prefix:
+        continue
+    lines = [line.split("\t") for line in open("more1.tsv")]
+    wrong = images - round(results[0]["top1"] * images)
+    assert len(lines) == wrong == sum(c["images"] for c in results[0]["confusions"])
+    for c in results[0]["confusions"]:
+        pairs = [l for l in lines if int(l[1]) == c["class"] and int(l[2]) == c["taken_for"]]
+        assert len(pairs) == c["images"] and c["class"] != c["taken_for"]
+    assert all("more/train-000000.tar:" in l[0] for l in lines)
+    assert open("more1.tsv").read() == open("more2.tsv").read() == open("more3.tsv").read()
 validation = [json.loads(line) for line in open("log.jsonl")]
 validation = [v for v in validation if v["kind"] == "validation"][-1]
 assert validation["top1"] == load("1.json")["top1"], validation

@@ -49,6 +49,32 @@ assert result["update_ms"] > 0 and result["copy_ms"] > 0 and result["ratio"] > 0
 PY
 done
 
+mkdir -p "$out/folder/class"
+python3 - "$out/folder/class/a.png" <<'PY'
+import struct
+import sys
+import zlib
+side = 300
+rows = b"".join(b"\0" + bytes((x * y) % 251 for x in range(side)) for y in range(side))
+def chunk(kind, data):
+    return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+with open(sys.argv[1], "wb") as f:
+    f.write(b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", side, side, 8, 0, 0, 0, 0))
+            + chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b""))
+PY
+for task in resized_crop crop cache evaluate; do
+  "$gfbench" data --data="$out/folder" --task=$task --steps=2 --json="$out/data.json" \
+    >"$out/data.txt" || fail "gfbench data --task=$task"
+  python3 - "$out/data.json" $task <<'PY' || fail "the figures of gfbench data"
+import json
+import sys
+with open(sys.argv[1]) as f:
+    result = json.load(f)
+assert result["images_per_s"] > 0 and result["threads"] == 1, result
+assert ("copy_share" in result) == (sys.argv[2] == "cache"), result
+PY
+done
+
 refused() { # PATTERN ARGUMENTS...
   local pattern=$1
   shift
@@ -62,6 +88,8 @@ refused 'did you mean --steps' --step=3
 refused '--steps must be at least 1' $net --steps=0
 refused '--net is missing' step --batch=3
 refused 'unknown --solver "ADAM" (known: LAMB, LARC, LARS, SGD)' update $net --solver=ADAM
+refused 'expected resized_crop' data --data="$out/folder" --task=paint
+refused '--data is missing' data --steps=1
 refused 'cannot write /nowhere/x.json' $net --steps=1 --warmup=0 --json=/nowhere/x.json
 "$gfbench" --help | grep -q '^Benchmarks: .*step' || fail "--help does not list the benchmarks"
 echo PASS

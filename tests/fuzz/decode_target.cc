@@ -1,0 +1,66 @@
+// Image files: header, whole image, and a window at some scale.
+#include <algorithm>
+#include <vector>
+
+#include "data/image.h"
+#include "data/render.h"
+#include "tests/fuzz/fuzz.h"
+
+namespace gf {
+namespace {
+
+constexpr int64_t kMostPixels = 1 << 18;
+
+// Renders a window that depends on the input.
+class Window : public RowSink {
+ public:
+  explicit Window(uint32_t choice) : choice_(choice) {}
+
+  DecodeRequest Begin(ImageSize size, bool scalable) override {
+    View view = WholeView(size, {7, 5}, static_cast<DataConfig::Filter>(choice_ % 3));
+    view.x.begin = choice_ / 8 % size.width;
+    view.x.scale = (size.width - view.x.begin) / view.x.outputs;
+    view.mirrored = choice_ & 1;
+    int denominator = 1;
+    if (scalable) {
+      denominator = view.LargestReduction();
+      view = view.Reduced(denominator);
+    }
+    const int channels = choice_ & 2 ? 1 : 3;
+    out_.resize(view.size.pixels() * channels);
+    DecodeRequest request = renderer_.Start(view, channels, out_.data());
+    request.denominator = denominator;
+    return request;
+  }
+  void Row(const uint8_t* row) override { renderer_.Add(row); }
+
+ private:
+  const uint32_t choice_;
+  Renderer renderer_;
+  std::vector<uint8_t> out_;
+};
+
+void Read(const uint8_t* data, size_t size) {
+  if (ProbeImage(data, size).size.pixels() > kMostPixels) return;
+  std::vector<uint8_t> pixels;
+  const int channels = size % 2 ? 1 : 3;
+  DecodeImage(data, size, channels, [&](ImageSize image) {
+    pixels.resize(image.pixels() * channels);
+    return pixels.data();
+  });
+  uint32_t choice = 0;
+  for (size_t i = 0; i < size; ++i) choice = choice * 31 + data[i];
+  Window window(choice);
+  DecodeRows(data, size, &window);
+}
+
+}  // namespace
+}  // namespace gf
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  try {
+    gf::Read(data, size);
+  } catch (const gf::SampleError&) {
+  }
+  return 0;
+}

@@ -1,0 +1,165 @@
+// gfbench data: how many images per second the loader delivers.
+
+#include <gflags/gflags.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstring>
+#include <functional>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "core/error.h"
+#include "core/median.h"
+#include "core/telemetry.h"
+#include "data/loader.h"
+#include "tools/flags.h"
+#include "tools/gfbench/common_flags.h"
+#include "tools/gfbench/family.h"
+
+DEFINE_string(data, "", "a data set: a folder, a file or a glob");
+DEFINE_string(task, "resized_crop", "resized_crop, crop, cache or evaluate");
+
+namespace gf {
+namespace {
+
+constexpr int kBatch = 64;
+constexpr char kUsage[] =
+    "gfbench data --data=SOURCE [--task=resized_crop|crop|cache|evaluate] [--threads=1]\n"
+    "             [--steps=10] [--warmup=2] [--json=FILE]\n"
+    "\n"
+    "Images per second of the loader with so many decoding threads, UINT8, without a net, over\n"
+    "--steps batches of 64:\n"
+    "  resized_crop  random window (area 0.08..1, aspect 3/4..4/3) at 224 x 224, mirrored\n"
+    "  crop          shorter side 256, random window of 227 x 227, mirrored\n"
+    "  cache         the same from a cache of decoded images, beside a copy (memcpy, as many\n"
+    "                threads) of memory that reads and writes as many bytes as the batch has\n"
+    "  evaluate      shorter side 256, centre 224\n";
+
+double Seconds(const std::function<void()>& body) {
+  const auto start = std::chrono::steady_clock::now();
+  body();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+DataConfig ConfigOfTask() {
+  DataConfig config;
+  config.set_source(FLAGS_data);
+  config.set_batch_size(kBatch);
+  config.set_workers(std::max(1, FLAGS_threads));
+  config.set_mirror(true);
+  if (FLAGS_task == "resized_crop") {
+    config.set_random_resized_crop(true);
+    config.set_crop_size(224);
+  } else if (FLAGS_task == "crop" || FLAGS_task == "cache") {
+    config.set_random_crop(true);
+    config.set_resize_shorter(256);
+    config.set_crop_size(227);
+    if (FLAGS_task == "cache") config.set_cache_mib(1 << 14);
+  } else if (FLAGS_task == "evaluate") {
+    config.set_mirror(false);
+    config.set_resize_shorter(256);
+    config.set_crop_size(224);
+  } else {
+    ThrowUserError("--task=", FLAGS_task, ": expected resized_crop, crop, cache or evaluate");
+  }
+  return config;
+}
+
+// Copies between parts of two areas as large as the cache, in a changing order, so that the
+// processor's caches hold as little of them as of the images.
+class Copier {
+ public:
+  Copier(int64_t bytes, int threads)
+      : piece_(bytes), threads_(threads), from_(kPieces * bytes, 1), to_(kPieces * bytes, 2) {}
+
+  void Copy() {
+    std::vector<std::thread> others;
+    const auto part = [&](int thread) {
+      const int64_t begin = piece_ * thread / threads_, end = piece_ * (thread + 1) / threads_;
+      const int64_t at = next_ % kPieces * piece_ + begin;
+      std::memcpy(to_.data() + at, from_.data() + at, end - begin);
+    };
+    for (int i = 1; i < threads_; ++i) others.emplace_back(part, i);
+    part(0);
+    for (std::thread& other : others) other.join();
+    next_ += 7;
+  }
+
+ private:
+  static constexpr int64_t kPieces = 32;
+  const int64_t piece_;
+  const int threads_;
+  std::vector<uint8_t> from_, to_;
+  int64_t next_ = 0;
+};
+
+class DataFamily : public Family {
+ public:
+  int Run(int argc, char** argv) override {
+    FlagSpec spec;
+    spec.file = __FILE__;
+    spec.usage = kUsage;
+    spec.more_files = {kCommonFlagsFile};
+    const int parsed = ParseFlags(argc, argv, spec);
+    if (parsed >= 0) return parsed;
+    CheckCommonFlags();
+    if (FLAGS_data.empty()) ThrowUserError("--data is missing\n", kUsage);
+    const DataConfig config = ConfigOfTask();
+    LoaderOptions options;
+    if (FLAGS_task == "evaluate") options.mode = LoaderOptions::kEvaluate;
+    Loader loader(config, options);
+    const auto next = [&] {
+      if (FLAGS_task == "evaluate" && loader.position() >= loader.batches() * kBatch) {
+        loader.Seek(0);
+      }
+      loader.Next();
+    };
+    if (FLAGS_task == "cache") {
+      while (loader.position() < loader.size()) next();
+    }
+    // What was decoded ahead before the clock started must not count.
+    const int warmup = FLAGS_warmup + config.prefetch() + 1;
+    for (int i = 0; i < warmup; ++i) next();
+    const double seconds = Seconds([&] {
+      for (int i = 0; i < FLAGS_steps; ++i) next();
+    });
+    const double images = static_cast<double>(FLAGS_steps) * kBatch;
+    const int64_t bytes = loader.image_shape().count() * kBatch;
+    double copy = 0;
+    if (FLAGS_task == "cache") {
+      Copier copier(bytes, config.workers());
+      copier.Copy();
+      std::vector<double> copies;
+      for (int i = 0; i < FLAGS_steps; ++i) copies.push_back(Seconds([&] { copier.Copy(); }));
+      copy = Median(copies);
+    }
+    Report(loader, images / seconds, static_cast<double>(bytes), seconds / FLAGS_steps, copy);
+    return 0;
+  }
+
+ private:
+  static void Report(const Loader& loader, double rate, double bytes, double step, double copy) {
+    std::printf("%s, %s, %d threads: %.1f images/s\n", loader.Describe().c_str(),
+                FLAGS_task.c_str(), loader.workers(), rate);
+    nlohmann::ordered_json figures = {{"data", FLAGS_data},
+                                      {"task", FLAGS_task},
+                                      {"threads", loader.workers()},
+                                      {"images_per_s", rate}};
+    if (copy > 0) {
+      std::printf("%.2f GB/s read and written, copy %.2f GB/s, share %.3f\n",
+                  2 * bytes / step / 1e9, 2 * bytes / copy / 1e9, copy / step);
+      figures["copy_share"] = copy / step;
+    }
+    WriteJson(figures);
+  }
+};
+
+GF_REGISTER_FAMILY("data", DataFamily);
+
+}  // namespace
+}  // namespace gf

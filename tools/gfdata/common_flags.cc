@@ -1,0 +1,72 @@
+#include "tools/gfdata/common_flags.h"
+
+#include <gflags/gflags.h>
+#include <unistd.h>
+
+#include <cctype>
+#include <chrono>
+#include <cstdio>
+
+#include "core/error.h"
+#include "core/telemetry.h"
+
+DEFINE_string(from_format, "auto", "format to read: auto, tar, folder, idx or lmdb");
+DEFINE_string(out, "", "the folder to make");
+DEFINE_bool(skip_damaged, false, "leave out damaged samples instead of giving up");
+DEFINE_bool(force, false, "move a folder that is in the way aside");
+DEFINE_int32(workers, 0, "threads, 0 = one per processor");
+DEFINE_int32(quality, 0, "JPEG quality, 1 to 100");
+DEFINE_uint64(seed, 1, "another seed gives another order or other images");
+
+namespace gf {
+
+std::string Upper(std::string text) {
+  for (char& c : text) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+  return text;
+}
+
+void Require(const char* flag, const std::string& value) {
+  if (value.empty()) ThrowUserError("--", flag, " is missing; gfdata --help shows the usage");
+}
+
+const std::string& OneArgument(const std::vector<std::string>& arguments, const char* command) {
+  if (arguments.size() != 1) {
+    ThrowUserError(command, ": ", arguments.size(), " sources, expected 1");
+  }
+  return arguments[0];
+}
+
+void NoArguments(const std::vector<std::string>& arguments, const char* command) {
+  if (!arguments.empty()) {
+    ThrowUserError("\"", arguments[0], "\" is not expected after ", command);
+  }
+}
+
+void ReportOld(const std::string& old) {
+  if (!old.empty()) std::printf("what was there is now %s\n", old.c_str());
+}
+
+ProgressLine::~ProgressLine() {
+  if (shown_ && isatty(STDERR_FILENO)) std::fputc('\n', stderr);
+}
+
+void ProgressLine::Show(int64_t done, int64_t all, const std::string& more) {
+  const bool terminal = isatty(STDERR_FILENO);
+  const double now =
+      std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+  if (start_ < 0) {
+    start_ = last_ = now;
+    first_ = done;
+  }
+  if (now - last_ < (terminal ? 0.5 : 60)) return;
+  last_ = now;
+  shown_ = true;
+  const double rate = static_cast<double>(done - first_) / (now - start_);
+  const double left = rate > 0 ? static_cast<double>(all - done) / rate : 0;
+  std::fprintf(stderr, "%s%s of %s images, %.0f images/s, %.0f s left%s%s", terminal ? "\r" : "",
+               WithCommas(done).c_str(), WithCommas(all).c_str(), rate, left, more.c_str(),
+               terminal ? "   " : "\n");
+  std::fflush(stderr);
+}
+
+}  // namespace gf

@@ -1,0 +1,51 @@
+#include <cstdio>
+
+#include "core/telemetry.h"
+#include "data/verify.h"
+#include "tools/gfdata/command.h"
+#include "tools/gfdata/common_flags.h"
+
+namespace gf {
+namespace {
+
+class StatsCommand : public Command {
+ public:
+  const char* Usage() const override {
+    return R"(  gfdata stats SOURCE [--from_format=...] [--workers=N]
+      Mean and standard deviation of the pixels, every image counting alike, in the form of a
+      config; how large the images are.
+)";
+  }
+
+  int Run(const std::vector<std::string>& arguments) override {
+    const DataSetStatistics result = Measure(OneArgument(arguments, "stats"));
+    std::printf("%s; %s measured, %s damaged\n", result.description.c_str(),
+                WithCommas(result.images).c_str(), WithCommas(result.damaged).c_str());
+    for (const double mean : result.mean) std::printf("mean: %.3f ", mean);
+    std::printf("\n");
+    for (const double std : result.std) std::printf("std: %.3f ", std);
+    std::printf("\n%.0f bytes and %.0f pixels per image\nshorter side    images\n",
+                result.mean_bytes, result.mean_pixels);
+    int from = 1;
+    for (const DataSetStatistics::Bucket& bucket : result.shorter_sides) {
+      if (bucket.images > 0) {
+        const std::string to = bucket.limit > 0 ? std::to_string(bucket.limit - 1) : "";
+        std::printf("%5d to %4s  %8s\n", from, to.c_str(), WithCommas(bucket.images).c_str());
+      }
+      from = bucket.limit;
+    }
+    return 0;
+  }
+
+ private:
+  static DataSetStatistics Measure(const std::string& source) {
+    ProgressLine line;
+    return MeasureDataSet(source, Upper(FLAGS_from_format), FLAGS_workers,
+                          [&](int64_t done, int64_t all) { line.Show(done, all); });
+  }
+};
+
+GF_REGISTER_COMMAND("stats", StatsCommand);
+
+}  // namespace
+}  // namespace gf

@@ -1,0 +1,46 @@
+#include "data/verify.h"
+
+#include <cstdio>
+
+#include "core/telemetry.h"
+#include "tools/gfdata/command.h"
+#include "tools/gfdata/common_flags.h"
+
+namespace gf {
+namespace {
+
+class VerifyCommand : public Command {
+ public:
+  const char* Usage() const override {
+    return R"(  gfdata verify SOURCE [--from_format=...] [--workers=N]
+      Decodes every image; lists the damaged ones and counts the odd ones (grayscale, CMYK, ...).
+      Exit code 2 if something is damaged.
+)";
+  }
+
+  int Run(const std::vector<std::string>& arguments) override {
+    const Verification result = Verify(OneArgument(arguments, "verify"));
+    for (const std::string& damaged : result.damaged) std::printf("damaged: %s\n", damaged.c_str());
+    std::printf("%s\n", result.description.c_str());
+    const auto row = [](const std::string& name, int64_t count) {
+      std::printf("  %-20s %12s\n", name.c_str(), WithCommas(count).c_str());
+    };
+    row("decoded", result.images - static_cast<int64_t>(result.damaged.size()));
+    for (const auto& oddity : result.oddities) row("  " + oddity.first, oddity.second);
+    row("damaged", static_cast<int64_t>(result.damaged.size()));
+    row("not in the index", result.left_out);
+    return result.damaged.empty() && result.left_out == 0 ? 0 : 2;
+  }
+
+ private:
+  static Verification Verify(const std::string& source) {
+    ProgressLine line;
+    return VerifyDataSet(source, Upper(FLAGS_from_format), FLAGS_workers,
+                         [&](int64_t done, int64_t all) { line.Show(done, all); });
+  }
+};
+
+GF_REGISTER_COMMAND("verify", VerifyCommand);
+
+}  // namespace
+}  // namespace gf
