@@ -9,7 +9,7 @@ JobOptions MakeJobOptions(const JobConfig& config, bool deterministic, int threa
   JobOptions options;
   options.deterministic = deterministic;
   options.seed = config.seed();
-  options.compute = config.compute_type() == BF16 ? DType::kBF16 : DType::kFP32;
+  options.compute = ToDType(config.compute_type());
   options.rank = comm.rank();
   options.world = comm.size();
   options.threads = threads;
@@ -64,8 +64,7 @@ Job BuildJob(const JobConfig& config, const JobOptions& options) {
     job.validation = BuildDataAndNet(config.validation_data(), job.source, TEST, options,
                                      job.train.net->parameters(), job.device.get());
   }
-  job.solver = SolverRegistry::Get().Create("solver.type", config.solver().type(), config.solver(),
-                                            job.store);
+  job.solver = NewSolver("solver.type", config.solver().type(), config.solver(), job.store);
   job.train.net->InitParameters();
   return job;
 }

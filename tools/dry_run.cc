@@ -179,7 +179,7 @@ void DryRun(const JobConfig* config, const DryRunOptions& options, Communicator*
     const bool test = net_options.phase == TEST && config->has_validation_data();
     const DataConfig& data = test ? config->validation_data() : config->train_data();
     net_options.batch_size = data.batch_size();
-    net_options.compute = config->compute_type() == BF16 ? DType::kBF16 : DType::kFP32;
+    net_options.compute = ToDType(config->compute_type());
     net_options.seed = config->seed();
     if (options.input.empty()) net_options.image_shape = ImageShape(data, net_options.phase);
   }

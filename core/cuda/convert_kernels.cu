@@ -1,5 +1,5 @@
 #include "core/cuda/convert_kernels.h"
-#include "core/cuda/launch.cuh"
+#include "core/cuda/launch_inline.h"
 
 namespace gf {
 namespace {

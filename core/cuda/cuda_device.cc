@@ -45,6 +45,7 @@ bool CudaDevice::Supports(DType compute) const {
 }
 
 std::shared_ptr<void> CudaDevice::Allocate(size_t bytes) {
+  CudaContext::Get();  // any thread may call
   std::shared_ptr<void> data = context_.memory()->Allocate(bytes);
   // Zero for every stream that may use it.
   Zero(data.get(), bytes, compute_stream());
@@ -61,16 +62,19 @@ std::unique_ptr<Stream> CudaDevice::NewStream(StreamUse use) {
 }
 
 void CudaDevice::CopyToHost(const void* from, void* host, size_t bytes, Stream* stream) {
+  CudaContext::Get();
   GF_CUDA(cudaMemcpyAsync(host, from, bytes, cudaMemcpyDeviceToHost, RawStream(stream)));
   stream->Synchronize();
 }
 
 void CudaDevice::CopyFromHost(const void* host, void* to, size_t bytes, Stream* stream) {
+  CudaContext::Get();
   GF_CUDA(cudaMemcpyAsync(to, host, bytes, cudaMemcpyHostToDevice, RawStream(stream)));
   stream->Synchronize();
 }
 
 void CudaDevice::Convert(const Tensor& from, const Tensor& to, Stream* stream) {
+  CudaContext::Get();
   const int64_t count = from.desc.shape.count();
   CHECK_EQ(count, to.desc.shape.count());
   const Order source = OrderOf(from, to), target = OrderOf(to, from);

@@ -50,7 +50,7 @@ class Stepper {
     SolverConfig config;
     config.set_base_lr(0.001f);
     config.set_weight_decay(5e-4f);
-    solver_ = SolverRegistry::Get().Create("solver", "SGD", config, net->parameters().get());
+    solver_ = NewSolver("solver", "SGD", config, net->parameters().get());
   }
 
   // Returns the seconds of a step and adds those of its parts.

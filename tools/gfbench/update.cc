@@ -74,7 +74,7 @@ class UpdateFamily : public Family {
     FillGradients(store);
     SolverConfig config;
     config.set_weight_decay(5e-4f);
-    const auto solver = SolverRegistry::Get().Create("--solver", FLAGS_solver, config, store);
+    const auto solver = NewSolver("--solver", FLAGS_solver, config, store);
     const int64_t count = store->layout().count();
     const auto gradient = static_cast<int64_t>(SizeOf(store->gradient().desc.dtype));
     const int64_t bytes = BytesPerParameter(FLAGS_solver, gradient) * count;

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "core/cuda/error.h"
-#include "core/cuda/numbers.cuh"
+#include "core/cuda/numbers_inline.h"
 #include "core/dtype.h"
 
 namespace gf {
