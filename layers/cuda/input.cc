@@ -19,23 +19,24 @@ namespace {
 // kernels that read the other end of it must be done.
 class Staging {
  public:
-  Staging(CudaDevice* device, size_t bytes)
-      : device_(device),
-        bytes_(bytes),
-        host_(AllocatePinned(bytes)),
-        gpu_(device->Allocate(bytes)) {
+  explicit Staging(CudaDevice* device) : device_(device) {
     copied_.Record(copy_stream());
     used_.Record(compute_stream());
   }
 
-  // The host's side, free to be written.
-  char* Begin() {
+  // `bytes` on the host's side, free to be written.
+  char* Begin(size_t bytes) {
     copied_.Wait();
+    if (bytes > bytes_) {
+      used_.Wait();
+      host_ = AllocatePinned(bytes);
+      gpu_ = device_->Allocate(bytes);
+      bytes_ = bytes;
+    }
     return static_cast<char*>(host_.get());
   }
   // The GPU's side of it, for work on the compute stream.
   const char* Send(size_t bytes) {
-    CHECK_LE(bytes, bytes_);
     GF_CUDA(cudaStreamWaitEvent(copy_stream(), used_.get(), 0));
     GF_CUDA(cudaMemcpyAsync(gpu_.get(), host_.get(), bytes, cudaMemcpyHostToDevice, copy_stream()));
     copied_.Record(copy_stream());
@@ -50,8 +51,8 @@ class Staging {
   cudaStream_t compute_stream() const { return device_->context().compute_stream()->get(); }
 
   CudaDevice* const device_;
-  const size_t bytes_;
-  const std::shared_ptr<void> host_, gpu_;
+  size_t bytes_ = 0;
+  std::shared_ptr<void> host_, gpu_;
   CudaEvent copied_, used_;
 };
 
@@ -63,33 +64,32 @@ class InputKernel : public Kernel {
       : layer_(layer), context_(context) {}
 
   void Plan(KernelPlan* plan) override {
-    size_t bytes = 0;
     for (size_t i = 0; i < plan->tops.size(); ++i) {
       TensorDesc& top = plan->tops[i];
-      if (layer_.IsImage(static_cast<int>(i))) {
-        top.layout = WantedLayout(top.shape);
-        // The larger of the two forms of a batch: FP32.
-        bytes +=
-            Aligned(top.shape.count() * sizeof(float)) + 2 * Aligned(top.shape[1] * sizeof(float));
-      } else {
-        bytes += Aligned(top.bytes());
-      }
+      if (layer_.IsImage(static_cast<int>(i))) top.layout = WantedLayout(top.shape);
     }
     tops_ = plan->tops;
-    for (auto& staging : staging_) staging = std::make_unique<Staging>(CudaOf(context_), bytes);
+    for (auto& staging : staging_) staging = std::make_unique<Staging>(CudaOf(context_));
   }
 
   void Forward(const KernelArgs& args) override {
     Staging& staging = *staging_[turn_];
     turn_ = 1 - turn_;
     const Batch& batch = *args.batch;
-    char* const host = staging.Begin();
     size_t end = 0;
     std::vector<size_t> offsets;
     for (size_t i = 0; i < tops_.size(); ++i) {
       offsets.push_back(end);
-      end += layer_.IsImage(static_cast<int>(i)) ? PutImages(batch, tops_[i].shape, host + end)
-                                                 : PutLabels(batch, tops_[i], host + end);
+      end += layer_.IsImage(static_cast<int>(i)) ? ImageBytes(batch, tops_[i].shape)
+                                                 : Aligned(tops_[i].bytes());
+    }
+    char* const host = staging.Begin(end);
+    for (size_t i = 0; i < tops_.size(); ++i) {
+      if (layer_.IsImage(static_cast<int>(i))) {
+        PutImages(batch, tops_[i].shape, host + offsets[i]);
+      } else {
+        PutLabels(batch, tops_[i], host + offsets[i]);
+      }
     }
     const char* const gpu = staging.Send(end);
     for (size_t i = 0; i < tops_.size(); ++i) {
@@ -109,28 +109,31 @@ class InputKernel : public Kernel {
     });
   }
 
-  // Pixels, then (of UINT8) the mean and inverse deviation of each channel. Returns the bytes.
-  static size_t PutImages(const Batch& batch, const Shape& shape, char* to) {
+  // Pixels, then (of UINT8) the mean and inverse deviation of each channel.
+  static size_t ImageBytes(const Batch& batch, const Shape& shape) {
+    const size_t pixels = Aligned(shape.count() * SizeOf(batch.images.desc.dtype));
+    if (batch.images.desc.dtype == DType::kFP32) return pixels;
+    return pixels + 2 * Aligned(shape[1] * sizeof(float));
+  }
+
+  static void PutImages(const Batch& batch, const Shape& shape, char* to) {
     CHECK(batch.images.desc.shape == shape) << batch.images.desc.shape.ToString();
     const size_t bytes = shape.count() * SizeOf(batch.images.desc.dtype);
     Copy(batch.images.data, bytes, to);
-    if (batch.images.desc.dtype == DType::kFP32) return Aligned(bytes);
-    const size_t row = Aligned(shape[1] * sizeof(float));
+    if (batch.images.desc.dtype == DType::kFP32) return;
     const auto put = [&](const std::vector<float>& values, float fallback, char* at) {
       float* const out = reinterpret_cast<float*>(at);
       std::fill_n(out, shape[1], fallback);
       std::copy(values.begin(), values.end(), out);
     };
     put(batch.mean, 0, to + Aligned(bytes));
-    put(batch.inverse_std, 1, to + Aligned(bytes) + row);
-    return Aligned(bytes) + 2 * row;
+    put(batch.inverse_std, 1, to + Aligned(bytes) + Aligned(shape[1] * sizeof(float)));
   }
 
-  static size_t PutLabels(const Batch& batch, const TensorDesc& top, char* to) {
+  static void PutLabels(const Batch& batch, const TensorDesc& top, char* to) {
     CHECK_LE(batch.labels.size(), static_cast<size_t>(top.shape.count()));
     std::memset(to, 0, top.bytes());
     std::memcpy(to, batch.labels.data(), batch.labels.size() * sizeof(int64_t));
-    return Aligned(top.bytes());
   }
 
   void TakeImages(const Batch& batch, const char* from, const TensorDesc& desc, void* top) const {
