@@ -40,6 +40,10 @@ GradientFlow::GradientFlow(const PoolLayout& layout, const Tensor& gradients, Co
       algorithms_(options.config, options.deterministic, comm),
       ready_(layout.entries().size()) {
   CHECK_GE(gradients.desc.storage_count(), layout.count());
+  const bool on_host = options.device == nullptr || options.device->shares_host_memory();
+  if (!on_host && comm->size() > 1) {
+    mirror_ = std::make_unique<HostMirror>(options.device, gradients);
+  }
 }
 
 void GradientFlow::BeginStep(int64_t step) {
@@ -79,9 +83,15 @@ std::string GradientFlow::NameOf(int first_entry, int last_entry) const {
                                    : StrCat(first, " to ", layout_.entries()[last_entry].name);
 }
 
-GradientFlow::Flight GradientFlow::Launch(const Tensor& memory, const ElementRange& range,
+DType GradientFlow::host_type() const {
+  return (mirror_ != nullptr ? mirror_->host() : gradients_).desc.dtype;
+}
+
+GradientFlow::Flight GradientFlow::Launch(const Tensor& tensor, const ElementRange& range,
                                           DType wire, const std::string& name,
                                           Collective::Kind kind) {
+  if (mirror_ != nullptr) mirror_->Fetch(range);
+  const Tensor& memory = mirror_ != nullptr ? mirror_->host() : tensor;
   const DType dtype = memory.desc.dtype;
   Collective collective;
   collective.kind = kind;
@@ -100,6 +110,7 @@ GradientFlow::Flight GradientFlow::Launch(const Tensor& memory, const ElementRan
 void GradientFlow::Await(const Flight& flight) {
   const auto start = Clock::now();
   comm_->Await(flight.pending.get());
+  if (mirror_ != nullptr) mirror_->Return(flight.range);
   const auto end = Clock::now();
   stats_.exposed_s += Seconds(end - start);
   const auto began = std::max(flight.pending->started(), busy_until_);
@@ -122,6 +133,13 @@ std::unique_ptr<GradientFlow> NewGradientFlow(const PoolLayout& layout, const Te
     ThrowUserError(
         "comm.threshold_auto needs comm.mode: LAZY and comm.algorithm: auto, without "
         "comm.sharded_update: leave it out, or set the thresholds by hand");
+  }
+  const bool sparse = options.config.mode() == CommConfig::SPARSE;
+  if (options.device != nullptr && !options.device->shares_host_memory() &&
+      (sparse || options.config.sharded_update())) {
+    ThrowUserError(sparse ? "comm.mode: SPARSE" : "comm.sharded_update",
+                   " cannot be done on the device \"", options.device->name(),
+                   "\"; set comm.mode: LAZY and comm.sharded_update: false, or device: \"cpu\"");
   }
   const bool sharded = options.config.sharded_update() && comm->size() > 1;
   const std::string mode = sharded ? "sharded" : CommConfig::Mode_Name(options.config.mode());

@@ -9,6 +9,7 @@
 
 #include "comm/bucket_plan.h"
 #include "comm/communicator.h"
+#include "comm/host_mirror.h"
 #include "comm/sparse/chunks.h"
 #include "comm/tuner.h"
 #include "core/device.h"
@@ -40,7 +41,7 @@ struct GradientFlowOptions {
   int64_t total_steps = 1;
   // The solver's momentum, for SPARSE's correction.
   float momentum = 0;
-  // Where residuals lie; needed by SPARSE.
+  // Where the gradients lie, null: in host memory; and residuals, so that SPARSE needs it.
   Device* device = nullptr;
   // For comm.sharded_update: the FP32 master weights, and what is called once they are new in every
   // part (the ranges that a rank updates itself are not all of them).
@@ -99,8 +100,8 @@ class GradientFlow {
   virtual void Restore(const std::vector<int64_t>& important_chunks) {}
 
  protected:
-  // `gradients`: a pool of layout.count() elements in host memory, FP32 or BF16. layout and comm
-  // outlive the object.
+  // `gradients`: a pool of layout.count() elements on options.device, FP32 or BF16; FP16 where the
+  // host does not read its memory. layout and comm outlive the object.
   GradientFlow(const PoolLayout& layout, const Tensor& gradients, Communicator* comm,
                const GradientFlowOptions& options);
 
@@ -137,6 +138,8 @@ class GradientFlow {
   Communicator* comm() const { return comm_; }
   const GradientFlowOptions& options() const { return options_; }
   int64_t step() const { return step_; }
+  // The type in which the host has gradients.
+  DType host_type() const;
   // The type that travels.
   DType wire() const { return wire_; }
   // "fc6.weight to fc7.bias"
@@ -146,6 +149,7 @@ class GradientFlow {
  private:
   const PoolLayout& layout_;
   const Tensor gradients_;
+  std::unique_ptr<HostMirror> mirror_;  // null where the host reads them itself
   Communicator* const comm_;
   const GradientFlowOptions options_;
   DType wire_;

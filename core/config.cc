@@ -222,6 +222,18 @@ std::string Resolved(const std::string& folder, const std::string& path) {
 
 }  // namespace
 
+DType ToDType(ComputeType type) {
+  switch (type) {
+    case FP32:
+      break;
+    case BF16:
+      return DType::kBF16;
+    case FP16:
+      return DType::kFP16;
+  }
+  return DType::kFP32;
+}
+
 JobConfig ReadJobConfig(const std::string& file, const std::vector<std::string>& overrides) {
   JobConfig config;
   ReadTextProto(file, &config);

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "core/dtype.h"
 #include "core/job.pb.h"
 #include "core/net.pb.h"
 
@@ -28,6 +29,9 @@ void SetField(const std::string& assignment, google::protobuf::Message* message)
 // sources and the checkpoint folder resolved: net and data against the config's folder,
 // outputs against the working folder. Checks ranges (UserError with the field's path).
 JobConfig ReadJobConfig(const std::string& file, const std::vector<std::string>& overrides);
+
+// The number type of a job's `compute_type`.
+DType ToDType(ComputeType type);
 
 // A network: reads the file and remembers where each layer was declared.
 struct NetSource {

@@ -28,6 +28,9 @@ class Stream {
   virtual void WaitFor(Event* event) = 0;
 };
 
+// What a stream is for: communication goes before arithmetic where both wait for the device.
+enum class StreamUse { kCommunication, kCopy };
+
 // Where tensors live and arithmetic is done. One object per process and device.
 class Device {
  public:
@@ -49,10 +52,11 @@ class Device {
   virtual void Settle() {}
 
   virtual Stream* compute_stream() = 0;
-  virtual std::unique_ptr<Stream> NewStream() = 0;
+  virtual std::unique_ptr<Stream> NewStream(StreamUse use) = 0;
 
   // Whether the host reads and writes this device's memory directly.
   virtual bool shares_host_memory() const = 0;
+  // After what the stream has to do; done on return.
   virtual void CopyToHost(const void* from, void* host, size_t bytes, Stream* stream) = 0;
   virtual void CopyFromHost(const void* host, void* to, size_t bytes, Stream* stream) = 0;
 

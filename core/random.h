@@ -7,8 +7,9 @@
 namespace gf {
 
 // Philox4x32-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC 2011):
-// four random words as a pure function of a 64-bit key and a 128-bit counter.
-inline std::array<uint32_t, 4> Philox(uint64_t key, uint64_t stream, uint64_t index) {
+// four random words as a pure function of a 64-bit key and a 128-bit counter. constexpr: kernels on
+// GPUs call it, too.
+constexpr std::array<uint32_t, 4> Philox(uint64_t key, uint64_t stream, uint64_t index) {
   std::array<uint32_t, 4> c = {static_cast<uint32_t>(index), static_cast<uint32_t>(index >> 32),
                                static_cast<uint32_t>(stream), static_cast<uint32_t>(stream >> 32)};
   uint32_t k0 = static_cast<uint32_t>(key), k1 = static_cast<uint32_t>(key >> 32);
@@ -32,7 +33,7 @@ inline uint64_t StreamId(RandomUse use, uint64_t a, uint64_t b = 0) {
 }
 
 // Uniform in [0, 1) with 24 bits.
-inline float ToUniform(uint32_t word) { return static_cast<float>(word >> 8) * 0x1p-24f; }
+constexpr float ToUniform(uint32_t word) { return static_cast<float>(word >> 8) * 0x1p-24f; }
 
 // Draws of one stream, one after the other. The i-th draw depends on (seed, stream, i) only.
 class Random {

@@ -2,15 +2,10 @@
 
 #include <cstdint>
 
+#include "layers/class_view.h"
 #include "layers/layer.h"
 
 namespace gf {
-
-// A plain tensor of class scores seen as [outer][classes][inner].
-struct ClassAxis {
-  int64_t outer = 0, classes = 0, inner = 0;
-  int64_t predictions() const { return outer * inner; }
-};
 
 // `axis` (non-negative) holds the classes.
 inline ClassAxis ClassAxisOf(const Shape& scores, int axis) {

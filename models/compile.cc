@@ -13,15 +13,23 @@
 namespace gf {
 namespace {
 
+void CheckComputeType(DType compute, const Device& device) {
+  if (device.Supports(compute)) return;
+  std::string others;
+  for (DType type : {DType::kFP32, DType::kBF16, DType::kFP16}) {
+    if (device.Supports(type)) others += (others.empty() ? "" : " or ") + std::string(Name(type));
+  }
+  ThrowUserError("compute_type: ", Name(compute), " cannot be computed here (",
+                 device.Description(), "); set compute_type: ", others,
+                 compute == DType::kFP16 ? ", or device: \"cuda\"" : "");
+}
+
 // The compilation of one net, step by step.
 class Compiler {
  public:
   Compiler(const NetSource& source, const NetOptions& options, Device* device)
       : options_(options), device_(device) {
-    if (!device->Supports(options.compute)) {
-      ThrowUserError("compute_type: this processor cannot compute in ", Name(options.compute), " (",
-                     device->Description(), "); BF16 needs AVX-512: set compute_type: FP32");
-    }
+    CheckComputeType(options.compute, *device);
     nodes_ = ResolveGraph(source, options.phase);
     SetInputs(options.batch_size, options.image_shape, &nodes_);
     MergeBatchNormAndScale(&nodes_);

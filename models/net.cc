@@ -78,9 +78,9 @@ class Net::Impl {
       op.forward_args.batch = &batch;
       op.forward_args.sequence = sequence;
       op.forward_args.parameters_version = net_.parameters->version();
-      const double start = times_ ? Now() : 0;
+      const double start = times_ ? TimeWhenDone() : 0;
       op.kernel->Forward(op.forward_args);
-      if (times_) lines_[k].forward_seconds += Now() - start;
+      if (times_) lines_[k].forward_seconds += TimeWhenDone() - start;
     }
     double loss = 0;
     for (CompiledOp& op : net_.ops) {
@@ -104,7 +104,7 @@ class Net::Impl {
         if (!op.entries.empty() && done) done(op.entries);
         continue;
       }
-      const double start = times_ ? Now() : 0;
+      const double start = times_ ? TimeWhenDone() : 0;
       for (int producer : op.recompute) {
         CompiledOp& other = net_.ops[producer];
         other.kernel->Recompute(other.recompute_args);
@@ -116,9 +116,15 @@ class Net::Impl {
       op.backward_args.sequence = sequence_;
       op.backward_args.parameters_version = net_.parameters->version();
       op.kernel->Backward(op.backward_args);
-      if (times_) lines_[k].backward_seconds += Now() - start;
+      if (times_) lines_[k].backward_seconds += TimeWhenDone() - start;
       if (!op.entries.empty() && done) done(op.entries);
     }
+  }
+
+  // Seconds, once the device has done what was enqueued.
+  double TimeWhenDone() const {
+    device_->compute_stream()->Synchronize();
+    return Now();
   }
 
   std::vector<float> Values(const TensorDesc& desc, const void* data) const {
@@ -127,6 +133,10 @@ class Net::Impl {
     from.data = const_cast<void*>(data);
     to.desc = {desc.shape, DType::kFP32, Layout()};
     std::vector<float> values(desc.shape.count());
+    if (desc.dtype == DType::kFP32 && desc.layout.plain()) {
+      device_->CopyToHost(data, values.data(), desc.bytes(), device_->compute_stream());
+      return values;
+    }
     if (desc.dtype == DType::kINT64) {
       std::vector<int64_t> labels(values.size());
       device_->CopyToHost(data, labels.data(), labels.size() * sizeof(int64_t),

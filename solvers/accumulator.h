@@ -1,8 +1,10 @@
 #pragma once
 
+#include <memory>
 #include <vector>
 
 #include "models/parameter_store.h"
+#include "solvers/pool_arithmetic.h"
 
 namespace gf {
 
@@ -17,7 +19,10 @@ class Accumulator {
   void Merge(const std::vector<int>& entries);
 
  private:
+  ElementRange RangeOf(int entry) const;
+
   ParameterStore* store_;
+  std::unique_ptr<PoolArithmetic> arithmetic_;
   Tensor sum_;  // FP32, offsets of the pools
 };
 

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/error.h"
+#include "core/host_copy.h"
 #include "data/file.h"
 #include "solvers/file_io.h"
 #include "solvers/pool_file.h"
@@ -76,7 +77,8 @@ json ReadStateFile(const std::string& file) {
 
 // Weights that are not finite must not replace good ones.
 void CheckFinite(const ParameterStore& store) {
-  const float* values = store.master().as<float>();
+  const HostCopy master(store.device(), store.master());
+  const float* values = master.tensor().as<float>();
   for (const PoolEntry& entry : store.layout().entries()) {
     for (int64_t i = entry.offset; i < entry.offset + entry.count; ++i) {
       if (!std::isfinite(values[i])) {

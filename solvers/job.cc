@@ -20,7 +20,7 @@ NetOptions NetOptionsOf(const JobConfig& config, Phase phase) {
   NetOptions net;
   net.phase = phase;
   net.seed = config.seed();
-  net.compute = config.compute_type() == BF16 ? DType::kBF16 : DType::kFP32;
+  net.compute = ToDType(config.compute_type());
   net.recompute = config.recompute();
   if (phase == TEST) return net;
   if (config.solver().has_label_smoothing())
@@ -87,8 +87,7 @@ Job BuildJob(const JobConfig& config, const JobOptions& options) {
     job.validation = BuildDataAndNet(config.validation_data(), job.source, TEST, options,
                                      job.train.net->parameters(), job.device.get());
   }
-  job.solver = SolverRegistry::Get().Create("solver.type", config.solver().type(), config.solver(),
-                                            job.store);
+  job.solver = NewSolver("solver.type", config.solver().type(), config.solver(), job.store);
   job.train.net->InitParameters();
   return job;
 }

@@ -1,7 +1,7 @@
 #include <cmath>
 
-#include "core/error.h"
 #include "solvers/pool_solver.h"
+#include "solvers/solver_checks.h"
 #include "solvers/tensor_sums.h"
 
 namespace gf {
@@ -16,20 +16,11 @@ class Lamb : public PoolSolver {
  public:
   Lamb(const SolverConfig& config, ParameterStore* store)
       : PoolSolver(config, store),
-        epsilon_(config.has_epsilon() ? config.epsilon() : 1e-6f),
+        epsilon_(LambEpsilon(config)),
         m_(NewState()),
         v_(NewState()),
         sums_(store->layout()) {
-    const auto check = [](const char* name, float value) {
-      if (!(value >= 0 && value < 1)) {
-        ThrowUserError("solver.", name, " is ", value, ", expected 0 <= ", name, " < 1");
-      }
-    };
-    check("beta1", config.beta1());
-    check("beta2", config.beta2());
-    if (!(epsilon_ > 0) || std::isinf(epsilon_)) {
-      ThrowUserError("solver.epsilon is ", epsilon_, ", expected a number > 0 for LAMB");
-    }
+    CheckLamb(config);
   }
 
   bool whole_tensors() const override { return true; }
@@ -93,7 +84,7 @@ class Lamb : public PoolSolver {
   TensorSums sums_;  // of squares: weights, directions
 };
 
-GF_REGISTER_SOLVER("LAMB", Lamb);
+GF_REGISTER_SOLVER("cpu/LAMB", Lamb);
 
 }  // namespace
 }  // namespace gf

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "core/error.h"
-#include "solvers/update_kernels.h"
+#include "solvers/pool_arithmetic.h"
 
 namespace gf {
 namespace {
@@ -53,12 +53,10 @@ void LossScaler::Restore(double scale, int64_t clean_steps) {
 
 std::string LayerWithBadGradient(const ParameterStore& store) {
   const Tensor& gradient = store.gradient();
+  const auto arithmetic = NewPoolArithmetic(store.device());
   for (const PoolEntry& entry : store.layout().entries()) {
-    const bool finite =
-        gradient.desc.dtype == DType::kFP32
-            ? Updates().fp32.finite(gradient.as<float>() + entry.offset, entry.count)
-            : Updates().bf16.finite(gradient.as<uint16_t>() + entry.offset, entry.count);
-    if (!finite) return entry.layer;
+    const ElementRange range = {entry.offset, entry.offset + entry.count};
+    if (!arithmetic->Finite(gradient, range)) return entry.layer;
   }
   return "";
 }

@@ -1,14 +1,12 @@
 #include "solvers/momentum_solver.h"
 
-#include "core/error.h"
+#include "solvers/solver_checks.h"
 
 namespace gf {
 
 MomentumSolver::MomentumSolver(const SolverConfig& config, ParameterStore* store)
     : PoolSolver(config, store), velocity_(NewState()) {
-  if (!(config.momentum() >= 0 && config.momentum() < 1)) {
-    ThrowUserError("solver.momentum is ", config.momentum(), ", expected 0 <= momentum < 1");
-  }
+  CheckMomentum(config);
 }
 
 void MomentumSolver::Update(const std::vector<ElementRange>& ranges, const UpdateScalars& scalars) {

@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "core/error.h"
+#include "solvers/solver_checks.h"
 
 namespace gf {
 
@@ -10,13 +10,7 @@ NormSolver::NormSolver(const SolverConfig& config, ParameterStore* store)
     : MomentumSolver(config, store),
       sums_(store->layout()),
       rates_(store->layout().entries().size()) {
-  const float trust = config.trust_coefficient(), epsilon = config.epsilon();
-  if (!(trust > 0) || std::isinf(trust)) {
-    ThrowUserError("solver.trust_coefficient is ", trust, ", expected a number > 0");
-  }
-  if (!(epsilon >= 0) || std::isinf(epsilon)) {
-    ThrowUserError("solver.epsilon is ", epsilon, ", expected a number >= 0");
-  }
+  CheckTrust(config);
 }
 
 void NormSolver::BeginStep() {

@@ -3,18 +3,14 @@
 #include <glog/logging.h>
 
 #include <atomic>
-#include <cmath>
 
-#include "core/error.h"
+#include "solvers/solver_checks.h"
 
 namespace gf {
 
 PoolSolver::PoolSolver(const SolverConfig& config, ParameterStore* store)
     : config_(config), store_(store), rules_(RulesOf(config, store->layout())) {
-  const float decay = config.weight_decay();
-  if (!(decay >= 0) || std::isinf(decay)) {
-    ThrowUserError("solver.weight_decay is ", decay, ", expected a number >= 0");
-  }
+  CheckDecay(config);
   const DType type = store->gradient().desc.dtype;
   CHECK(type == DType::kFP32 || type == DType::kBF16) << Name(type);
   CHECK(type == store->compute().desc.dtype) << Name(store->compute().desc.dtype);

@@ -239,7 +239,7 @@ void LoadResiduals(const std::string& folder, int saved_ranks, const SparseConfi
                " are summed and divided evenly among ", comm->size()));
     RunOnRankZero(comm, label,
                   [&] { ReadShare(folder, saved_ranks, comm->size(), residual, store); });
-    BroadcastPool(residual, label, comm);
+    BroadcastPool(store->device(), residual, label, comm);
   }
 
   const int64_t pool = store->layout().count();

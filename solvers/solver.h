@@ -21,7 +21,8 @@ struct UpdateScalars {
   int64_t update = 1;         // counts updates from 1
 };
 
-// Turns reduced gradients into new weights. A solver is a new file that registers itself.
+// Turns reduced gradients into new weights. A solver is a new file per device that registers
+// itself.
 //
 // Per step: BeginStep; Inspect for ranges of the pool, if it matters whether gradients are finite;
 // Update once per element to be updated, after its Inspect. ParameterStore::BumpVersion is the
@@ -46,7 +47,13 @@ class Solver {
   virtual std::vector<std::pair<std::string, Tensor>> State() const = 0;
 };
 
+// Names are "<device>/<type>".
 using SolverRegistry = Registry<Solver, const SolverConfig&, ParameterStore*>;
+
+// The solver of a type ("SGD") for the store's device. Throws UserError "unknown <what> ..." if it
+// has none.
+std::unique_ptr<Solver> NewSolver(const std::string& what, const std::string& type,
+                                  const SolverConfig& config, ParameterStore* store);
 
 #define GF_REGISTER_SOLVER(name, type)                                                  \
   static const bool GF_CONCAT(registered_, __LINE__) = ::gf::SolverRegistry::Get().Add( \

@@ -10,6 +10,7 @@
 #include "comm/consistency.h"
 #include "core/config.h"
 #include "core/error.h"
+#include "core/host_copy.h"
 #include "data/file.h"
 #include "solvers/agree.h"
 #include "solvers/checkpoint_folder.h"
@@ -45,8 +46,8 @@ void BroadcastState(TrainingState* state, Communicator* comm) {
 
 // Weights and statistics become rank 0's.
 void BroadcastWeights(ParameterStore* store, Communicator* comm) {
-  BroadcastPool(store->master(), "weights of the start", comm);
-  BroadcastPool(store->states(), "weights of the start", comm);
+  BroadcastPool(store->device(), store->master(), "weights of the start", comm);
+  BroadcastPool(store->device(), store->states(), "weights of the start", comm);
   store->SyncCompute();
   store->BumpVersion();
 }
@@ -131,7 +132,8 @@ void CheckSameNet(const Job& job, Communicator* comm) {
                  ", lr_mult ", entry.lr_mult, ", decay_mult ", entry.decay_mult));
     }
   }
-  const Tensor& master = job.store->master();
+  const HostCopy copy(job.device.get(), job.store->master());
+  const Tensor& master = copy.tensor();
   items.emplace_back("the checksum of the weights",
                      HashName(XXH3_64bits(master.data, master.desc.bytes())));
   items.emplace_back("the number of images", StrCat(job.train.loader->size()));
@@ -179,7 +181,7 @@ TrainingState LoadStart(const JobConfig& config, const StartOptions& options, co
   BroadcastState(&state, comm);
   BroadcastWeights(job.store, comm);
   for (const auto& pool : job.solver->State()) {
-    BroadcastPool(pool.second, "optimizer of the start", comm);
+    BroadcastPool(job.device.get(), pool.second, "optimizer of the start", comm);
   }
   if (loaded == kCheckpoint) {
     LoadResiduals(path, state.residual_ranks, config.comm().sparse(), job.store, flow, comm, note);

@@ -3,27 +3,9 @@
 #include <cstdint>
 
 #include "core/simd.h"
+#include "solvers/update_factors.h"
 
 namespace gf {
-
-// The constants of one update of a range by a solver with momentum (MomentumSolver).
-struct MomentumFactors {
-  float gradient_rate = 0;  // of what enters the velocity
-  float weight_rate = 1;    // of what leaves it for the weights
-  float momentum = 0;
-  float decay = 0;  // weight decay of these parameters
-  float scale = 1;  // the gradient is multiplied by it first
-  bool nesterov = false;
-};
-
-// The constants of one update of a range by LAMB.
-struct LambFactors {
-  float beta1 = 0, beta2 = 0;
-  float correction1 = 1, correction2 = 1;  // 1 / (1 - beta ^ updates)
-  float epsilon = 0;
-  float decay = 0;
-  float scale = 1;
-};
 
 // Inner loops over ranges of pools of n elements; one thread. T: float or uint16_t (BF16), the type
 // of gradients `g` and of the compute copy of the weights; `compute` is not written for float.

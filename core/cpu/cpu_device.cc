@@ -92,7 +92,7 @@ class CpuDevice : public Device {
   void Settle() override { MoveToHugePages(); }
 
   Stream* compute_stream() override { return &stream_; }
-  std::unique_ptr<Stream> NewStream() override { return std::make_unique<CpuStream>(); }
+  std::unique_ptr<Stream> NewStream(StreamUse) override { return std::make_unique<CpuStream>(); }
 
   bool shares_host_memory() const override { return true; }
   void CopyToHost(const void* from, void* host, size_t bytes, Stream* stream) override {

@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "layers/cpu/counted_samples.h"
+#include "layers/counted_samples.h"
 #include "layers/cpu/elementwise.h"
 #include "layers/kernel.h"
 

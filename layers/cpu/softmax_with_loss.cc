@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "layers/cpu/counted_samples.h"
+#include "layers/counted_samples.h"
 #include "layers/cpu/softmax_spans.h"
 #include "layers/kernel.h"
 

@@ -81,7 +81,7 @@ TEST(SetFieldTest, MisspeltNamesGetASuggestion) {
                 .find("--set sovler.base_lr=1: JobConfig has no field \"sovler\"; did you mean "
                       "\"solver\"?"),
             0u);
-  EXPECT_NE(Error("compute_type=FP16").find("(one of FP32, BF16)"), std::string::npos);
+  EXPECT_NE(Error("compute_type=FP8").find("(one of FP32, BF16, FP16)"), std::string::npos);
 }
 
 TEST(SetFieldTest, ValuesThatDoNotFitNamePathAndValue) {

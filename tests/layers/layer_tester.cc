@@ -5,18 +5,22 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <cstring>
 #include <limits>
 
 #include "core/cpu/dnnl.h"
+#include "core/cuda/channels_last.h"
 #include "core/random.h"
 
 namespace gf {
 namespace {
 
 // The layout in which the producer of a bottom would leave it.
-Layout ProducedLayout(const Shape& shape, const std::string& format) {
+Layout ProducedLayout(const Shape& shape, const RunOptions& options) {
+  const std::string& format = options.format;
   if (format == "plain" || shape.rank() != 4) return Layout();
+  if (options.device == "cuda") return ImageLayout(shape);
   const auto tag =
       format == "nhwc" ? dnnl::memory::format_tag::nhwc : dnnl::memory::format_tag::nChw16c;
   return FromDnnl(dnnl::memory::desc(shape.dims(), dnnl::memory::data_type::f32, tag));
@@ -69,9 +73,8 @@ LayerRun::LayerRun(const LayerCase& test, const RunOptions& options)
     const bool wanted = options.propagate.empty() || options.propagate[i];
     plan_.propagate.push_back(options.backward && wanted && layer_->Differentiable(index));
     plan_.bottoms.push_back(
-        test.IsLabel(index)
-            ? TensorDesc{shape, DType::kINT64, Layout()}
-            : TensorDesc{shape, options.compute, ProducedLayout(shape, options.format)});
+        test.IsLabel(index) ? TensorDesc{shape, DType::kINT64, Layout()}
+                            : TensorDesc{shape, options.compute, ProducedLayout(shape, options)});
   }
   for (size_t i = 0; i < layer_->tops().size(); ++i) {
     plan_.tops.push_back(
@@ -341,6 +344,18 @@ std::string SetUpError(const LayerCase& test) {
   return "";
 }
 
-std::vector<std::string> TestDevices() { return {"cpu"}; }
+std::vector<std::string> TestDevices() {
+  static const std::vector<std::string> devices = [] {
+    std::vector<std::string> found = {"cpu"};
+    try {
+      DeviceRegistry::Get().Create("device", "cuda", 0);
+      found.push_back("cuda");
+    } catch (const UserError& e) {
+      std::fprintf(stderr, "NOT TESTED on a GPU: %s\n", e.what());
+    }
+    return found;
+  }();
+  return devices;
+}
 
 }  // namespace gf

@@ -33,7 +33,7 @@ struct LayerCase {
   bool depends_on_layout = false;
   // Differences are exact for any step: a large one drowns the rounding errors of many sums.
   bool linear = false;
-  // Relative L2 error of BF16 against FP32 that is accepted.
+  // Relative L2 error of BF16 and FP16 against FP32 that is accepted.
   double bf16_tolerance = 0.01;
 
   bool IsLabel(int bottom) const {
@@ -47,7 +47,8 @@ inline void PrintTo(const LayerCase& test, std::ostream* out) { *out << test.nam
 struct RunOptions {
   std::string device = "cpu";
   DType compute = DType::kFP32;
-  std::string format = "plain";  // of the bottoms with four axes: plain, blocked, nhwc
+  // Of the bottoms with four axes: plain, blocked, nhwc. The last two are one on GPUs.
+  std::string format = "plain";
   bool backward = true;
   bool in_place = false;  // where the kernel's plan allows it
   int threads = 2;
@@ -139,7 +140,7 @@ double RelativeError(const Values& a, const Values& b);
 // The message of the UserError that SetUp throws; "" if it throws none.
 std::string SetUpError(const LayerCase& test);
 
-// Names of the devices to test.
+// Names of the devices to test: "cpu", and "cuda" where there is a GPU; says so if there is none.
 std::vector<std::string> TestDevices();
 
 }  // namespace gf

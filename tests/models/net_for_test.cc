@@ -1,13 +1,16 @@
 #include "tests/models/net_for_test.h"
 
 #include <cmath>
+#include <cstdlib>
 
 #include "core/random.h"
 
 namespace gf {
 
 Device* TestDevice() {
-  static Device* device = DeviceRegistry::Get().Create("device", "cpu", 0).release();
+  const char* const name = std::getenv("GF_TEST_DEVICE");
+  static Device* device =
+      DeviceRegistry::Get().Create("device", name != nullptr ? name : "cpu", 0).release();
   return device;
 }
 

@@ -23,7 +23,7 @@ class CheckpointFolderTest : public ::testing::Test {
       : path_(::testing::TempDir() + "/checkpoint_folder_test/dir"), store_(TestStore()) {
     fs::remove_all(::testing::TempDir() + "/checkpoint_folder_test");
     SolverConfig config;
-    solver_ = SolverRegistry::Get().Create("solver", "SGD", config, store_.get());
+    solver_ = NewSolver("solver", "SGD", config, store_.get());
   }
 
   std::string Write(CheckpointFolder* folder, int64_t step) {

@@ -18,7 +18,7 @@ int main(int argc, char** argv) {
   layout.Add(gf::TestEntry("fc.weight", gf::Shape({10, 77})));
   layout.Add(gf::TestEntry("conv.weight", gf::Shape({16, 3, 11, 11})));
   gf::ParameterStore store(gf::TestDevice(), layout, {}, gf::DType::kFP32, true);
-  const auto solver = gf::SolverRegistry::Get().Create("solver", config.type(), config, &store);
+  const auto solver = gf::NewSolver("solver", config.type(), config, &store);
   float* const w = store.master().as<float>();
   for (const gf::PoolEntry& entry : layout.entries()) {
     for (int64_t i = 0; i < entry.count; ++i) {

@@ -114,7 +114,7 @@ TEST(OverflowTest, OnOneRankIsSeenByAll) {
     for (const char* wire : {"FP32", "BF16", "FP16"}) {
       RunLocal(3, 60, [&](Communicator* comm) {
         auto store = TestStore();
-        auto solver = SolverRegistry::Get().Create("solver", "LARS", SolverConfig(), store.get());
+        auto solver = NewSolver("solver", "LARS", SolverConfig(), store.get());
         GradientFlowOptions options;
         CommConfig::Mode parsed = CommConfig::LAZY;
         CommConfig::Mode_Parse(mode, &parsed);

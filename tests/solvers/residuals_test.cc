@@ -31,7 +31,7 @@ struct Rank {
   explicit Rank(Communicator* comm, const std::string& mode = "SPARSE",
                 int64_t chunk_size = kChunkSize, int64_t classes = 10)
       : comm(comm), store(TestStore(DType::kFP32, classes)) {
-    solver = SolverRegistry::Get().Create("solver", "SGD", SolverConfig(), store.get());
+    solver = NewSolver("solver", "SGD", SolverConfig(), store.get());
     CommConfig::Mode value = CommConfig::LAZY;
     EXPECT_TRUE(CommConfig::Mode_Parse(mode, &value));
     options.config.set_mode(value);

@@ -32,7 +32,7 @@ SolverConfig Config() {
 
 TEST(SgdTest, LeavesEntriesOutsideTheRangeAndThePaddingAlone) {
   auto store = TestStore();
-  auto solver = SolverRegistry::Get().Create("solver", "SGD", Config(), store.get());
+  auto solver = NewSolver("solver", "SGD", Config(), store.get());
   const int64_t size = store->layout().count();
   const float* w = store->master().as<float>();
   const std::vector<float> before(w, w + size);
@@ -52,8 +52,8 @@ TEST(SgdTest, LeavesEntriesOutsideTheRangeAndThePaddingAlone) {
 
 TEST(SgdTest, RangesMayCutTensors) {
   auto whole = TestStore(), cut = TestStore();
-  auto a = SolverRegistry::Get().Create("solver", "SGD", Config(), whole.get());
-  auto b = SolverRegistry::Get().Create("solver", "SGD", Config(), cut.get());
+  auto a = NewSolver("solver", "SGD", Config(), whole.get());
+  auto b = NewSolver("solver", "SGD", Config(), cut.get());
   const int64_t size = whole->layout().count();
   const int64_t middle = whole->layout().entries()[1].offset + 1;
   UpdateScalars scalars;
@@ -74,13 +74,13 @@ TEST(SgdTest, RefusesMomentumOfOne) {
   auto store = TestStore();
   SolverConfig config;
   config.set_momentum(1);
-  EXPECT_THROW(SolverRegistry::Get().Create("solver", "SGD", config, store.get()), UserError);
+  EXPECT_THROW(NewSolver("solver", "SGD", config, store.get()), UserError);
 }
 
 TEST(SolverRegistryTest, NamesTheKnownSolvers) {
   auto store = TestStore();
   try {
-    SolverRegistry::Get().Create("solver", "SGDD", Config(), store.get());
+    NewSolver("solver", "SGDD", Config(), store.get());
     FAIL();
   } catch (const UserError& e) {
     EXPECT_NE(std::string(e.what()).find("SGD"), std::string::npos) << e.what();

@@ -96,7 +96,7 @@ TEST_P(SolverReferenceTest, TwentyUpdatesWithSkippedStepsBetween) {
   const DType type = std::get<1>(GetParam());
   const SolverConfig config = ConfigOf(c);
   auto store = TestStore(type);
-  auto solver = SolverRegistry::Get().Create("solver", c.type, config, store.get());
+  auto solver = NewSolver("solver", c.type, config, store.get());
   const auto& entries = store->layout().entries();
   std::vector<Reference> tensors;
   for (const PoolEntry& entry : entries) {
@@ -199,9 +199,9 @@ TEST(MomentumFormsTest, CorrectedInsideEqualsOutside) {
   auto inside = TestStore(), outside = TestStore();
   SolverConfig config;
   config.set_correct_momentum(true);
-  auto a = SolverRegistry::Get().Create("solver", "SGD", config, inside.get());
+  auto a = NewSolver("solver", "SGD", config, inside.get());
   config.set_momentum_form(SolverConfig::RATE_OUTSIDE);
-  auto b = SolverRegistry::Get().Create("solver", "SGD", config, outside.get());
+  auto b = NewSolver("solver", "SGD", config, outside.get());
   Random random(3, 4);
   UpdateScalars scalars;
   const int64_t count = inside->layout().count();

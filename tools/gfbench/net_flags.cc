@@ -10,7 +10,8 @@
 DEFINE_string(net, "", "the network, a prototxt file");
 DEFINE_string(input, "", "C x H x W of the images where the net does not say, e.g. 3x32x32");
 DEFINE_int32(batch, 64, "images per rank and step");
-DEFINE_string(compute, "FP32", "FP32 or BF16");
+DEFINE_string(compute, "FP32", "FP32, BF16 or (on GPUs) FP16");
+DEFINE_string(device, "cpu", "cpu or cuda");
 DEFINE_bool(recompute, false, "recompute batch norms in backward to save memory");
 
 namespace gf {
@@ -23,15 +24,20 @@ int ParseNetFamilyFlags(int argc, char** argv, const char* file, const char* usa
   return ParseFlags(argc, argv, spec);
 }
 
+std::unique_ptr<Device> DeviceOfFlags() {
+  return DeviceRegistry::Get().Create("--device", FLAGS_device, FLAGS_threads);
+}
+
 NetOptions NetOptionsOfFlags(const char* usage) {
   if (FLAGS_net.empty()) ThrowUserError("--net is missing\n", usage);
   if (FLAGS_batch < 1) ThrowUserError("--batch must be at least 1");
-  if (FLAGS_compute != "FP32" && FLAGS_compute != "BF16") {
-    ThrowUserError("--compute=", FLAGS_compute, ": expected FP32 or BF16");
+  ComputeType compute;
+  if (!ComputeType_Parse(FLAGS_compute, &compute)) {
+    ThrowUserError("--compute=", FLAGS_compute, ": expected FP32, BF16 or FP16");
   }
   NetOptions options;
   options.phase = TRAIN;
-  options.compute = FLAGS_compute == "BF16" ? DType::kBF16 : DType::kFP32;
+  options.compute = ToDType(compute);
   options.batch_size = FLAGS_batch;
   options.recompute = FLAGS_recompute;
   options.image_shape = ParseImageShape(FLAGS_input);

@@ -2,17 +2,24 @@
 
 #include <gflags/gflags_declare.h>
 
+#include <memory>
+
+#include "core/device.h"
 #include "models/net.h"
 
 // Flags of the families that run a net.
 DECLARE_string(net);
 DECLARE_int32(batch);
 DECLARE_string(compute);
+DECLARE_string(device);
 
 namespace gf {
 
 // ParseFlags (tools/flags.h) for a family with the flags of `file`, the common ones and these.
 int ParseNetFamilyFlags(int argc, char** argv, const char* file, const char* usage);
+
+// The device that --device names, with --threads.
+std::unique_ptr<Device> DeviceOfFlags();
 
 // What they say, for the training net. Throws UserError; `usage` is shown if --net is missing.
 NetOptions NetOptionsOfFlags(const char* usage);

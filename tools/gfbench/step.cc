@@ -30,7 +30,8 @@ namespace {
 using nlohmann::ordered_json;
 
 constexpr char kUsage[] =
-    "gfbench [step] --net=FILE [--batch=64] [--compute=FP32|BF16] [--threads=N] [--layers]\n"
+    "gfbench [step] --net=FILE [--batch=64] [--compute=FP32|BF16|FP16] [--device=cpu|cuda]\n"
+    "               [--threads=N] [--layers]\n"
     "               [--steps=10] [--warmup=2] [--input=CxHxW] [--forward_only] [--recompute]\n"
     "               [--json=FILE]\n"
     "\n"
@@ -50,7 +51,7 @@ class Stepper {
     SolverConfig config;
     config.set_base_lr(0.001f);
     config.set_weight_decay(5e-4f);
-    solver_ = SolverRegistry::Get().Create("solver", "SGD", config, net->parameters().get());
+    solver_ = NewSolver("solver", "SGD", config, net->parameters().get());
   }
 
   // Returns the seconds of a step and adds those of its parts.
@@ -58,15 +59,18 @@ class Stepper {
     if (sequence_ == 1) net_->parameters()->device()->Settle();
     const double start = Now();
     net_->Forward(batch_, sequence_++);
+    Done();
     const double forward = Now();
     double backward = forward, update = forward;
     if (!FLAGS_forward_only) {
       net_->Backward(1, nullptr);
+      Done();
       backward = Now();
       UpdateScalars scalars;
       scalars.lr = 0.001;
       solver_->Update({{0, net_->parameters()->layout().count()}}, scalars);
       net_->parameters()->BumpVersion();
+      Done();
       update = Now();
     }
     if (first_step_ == 0) first_step_ = SecondsSinceStart();
@@ -80,6 +84,9 @@ class Stepper {
   double first_step() const { return first_step_; }
 
  private:
+  // Waits until the device has done what was enqueued.
+  void Done() { net_->parameters()->device()->compute_stream()->Synchronize(); }
+
   Net* net_;
   Batch batch_;
   std::unique_ptr<Solver> solver_;
@@ -142,7 +149,7 @@ class StepFamily : public Family {
     NetOptions options = NetOptionsOfFlags(kUsage);
     CheckCommonFlags();
     if (FLAGS_forward_only) options.phase = TEST;
-    const auto device = DeviceRegistry::Get().Create("device", "cpu", FLAGS_threads);
+    const auto device = DeviceOfFlags();
     Net net(ReadNet(FLAGS_net), options, device.get());
     net.InitParameters();
     Stepper stepper(&net);

@@ -61,7 +61,7 @@ class Trainer {
     solver.set_base_lr(0.001f);
     solver.set_weight_decay(5e-4f);
     ParameterStore* const store = net_.parameters().get();
-    solver_ = SolverRegistry::Get().Create("solver", "SGD", solver, store);
+    solver_ = NewSolver("solver", "SGD", solver, store);
     GradientFlowOptions options;
     options.config = config;
     options.total_steps = 1000000;

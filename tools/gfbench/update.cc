@@ -67,14 +67,14 @@ class UpdateFamily : public Family {
     FLAGS_batch = 1;
     const NetOptions options = NetOptionsOfFlags(kUsage);
     CheckCommonFlags();
-    const auto device = DeviceRegistry::Get().Create("device", "cpu", FLAGS_threads);
+    const auto device = DeviceOfFlags();
     Net net(ReadNet(FLAGS_net), options, device.get());
     net.InitParameters();
     ParameterStore* const store = net.parameters().get();
     FillGradients(store);
     SolverConfig config;
     config.set_weight_decay(5e-4f);
-    const auto solver = SolverRegistry::Get().Create("--solver", FLAGS_solver, config, store);
+    const auto solver = NewSolver("--solver", FLAGS_solver, config, store);
     const int64_t count = store->layout().count();
     const auto gradient = static_cast<int64_t>(SizeOf(store->gradient().desc.dtype));
     const int64_t bytes = BytesPerParameter(FLAGS_solver, gradient) * count;
@@ -88,9 +88,10 @@ class UpdateFamily : public Family {
       const double update = Seconds([&] {
         solver->BeginStep();
         solver->Update({{0, count}}, scalars);
+        device->compute_stream()->Synchronize();
       });
       ++scalars.update;
-      const double copy = Seconds([&] { Copy(from.get(), to.get(), bytes / 2); });
+      const double copy = Seconds([&] { Copy(device.get(), from.get(), to.get(), bytes / 2); });
       if (i == 0) device->Settle();
       if (i < FLAGS_warmup) continue;
       updates.push_back(update);
@@ -105,6 +106,14 @@ class UpdateFamily : public Family {
   static void FillGradients(ParameterStore* store) {
     const Tensor& gradient = store->gradient();
     Random random(1, 1);
+    if (!store->device()->shares_host_memory()) {
+      for (const PoolEntry& entry : store->layout().entries()) {
+        std::vector<float> values(entry.shape.count());
+        for (float& value : values) value = random.Uniform() * 1e-3f;
+        store->Import(values, entry, gradient);
+      }
+      return;
+    }
     for (int64_t i = 0; i < store->layout().count(); ++i) {
       const float value = random.Uniform() * 1e-3f;
       if (gradient.desc.dtype == DType::kFP32) {
@@ -115,7 +124,13 @@ class UpdateFamily : public Family {
     }
   }
 
-  static void Copy(const void* from, void* to, int64_t bytes) {
+  static void Copy(Device* device, void* from, void* to, int64_t bytes) {
+    if (!device->shares_host_memory()) {
+      const TensorDesc desc = {Shape{bytes / 4}, DType::kFP32, Layout()};
+      device->Convert({desc, from, nullptr}, {desc, to, nullptr}, device->compute_stream());
+      device->compute_stream()->Synchronize();
+      return;
+    }
     ParallelFor(bytes, 4096, [&](int64_t begin, int64_t end) {
       std::memcpy(static_cast<char*>(to) + begin, static_cast<const char*>(from) + begin,
                   end - begin);

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <cuda_runtime.h>
+
+namespace gf {
+
+// Reductions over the threads of a block of one dimension, a multiple of 32 threads; every thread
+// gets the result, which is made in a fixed order. All threads take part.
+template <typename T, typename F>
+__device__ T BlockReduce(T value, const F& combine) {
+  __shared__ T warps[32];
+  for (int offset = 16; offset > 0; offset /= 2) {
+    value = combine(value, __shfl_xor_sync(0xffffffffu, value, offset));
+  }
+  __syncthreads();  // a reduction before this one may still read
+  if (threadIdx.x % 32 == 0) warps[threadIdx.x / 32] = value;
+  __syncthreads();
+  T result = warps[0];
+  for (unsigned w = 1; w < blockDim.x / 32; ++w) result = combine(result, warps[w]);
+  return result;
+}
+
+template <typename T>
+__device__ T BlockSum(T value) {
+  return BlockReduce(value, [](T a, T b) { return a + b; });
+}
+
+__device__ inline float BlockMax(float value) {
+  return BlockReduce(value, [](float a, float b) { return fmaxf(a, b); });
+}
+
+}  // namespace gf

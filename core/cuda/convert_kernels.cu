@@ -1,0 +1,78 @@
+#include "core/cuda/convert_kernels.h"
+#include "core/cuda/launch_inline.h"
+
+namespace gf {
+namespace {
+
+template <typename From, typename To>
+struct Cast {
+  const From* from;
+  To* to;
+
+  template <int kCount>
+  __device__ void Run(int64_t i) const {
+    StoreFloats(to + i, LoadFloats<kCount>(from + i));
+  }
+};
+
+constexpr int kTile = 32, kTileRows = 8;
+
+// A tile at a time through shared memory, so that both sides are read and written in order.
+template <typename From, typename To>
+__global__ void Transpose(const From* from, To* to, int64_t outer, int64_t rows, int64_t columns) {
+  __shared__ float tile[kTile][kTile + 1];  // without bank conflicts
+  const int64_t across = (columns + kTile - 1) / kTile, down = (rows + kTile - 1) / kTile;
+  const int64_t tiles = outer * across * down;
+  for (int64_t t = blockIdx.x; t < tiles; t += gridDim.x) {
+    const int64_t base = t / (across * down) * rows * columns;
+    const int64_t row = t / across % down * kTile, column = t % across * kTile;
+    for (int y = threadIdx.y; y < kTile; y += kTileRows) {
+      if (row + y < rows && column + threadIdx.x < columns) {
+        tile[y][threadIdx.x] = ToFloat(from[base + (row + y) * columns + column + threadIdx.x]);
+      }
+    }
+    __syncthreads();
+    for (int y = threadIdx.y; y < kTile; y += kTileRows) {
+      if (column + y < columns && row + threadIdx.x < rows) {
+        to[base + (column + y) * rows + row + threadIdx.x] = FromFloat<To>(tile[threadIdx.x][y]);
+      }
+    }
+    __syncthreads();
+  }
+}
+
+}  // namespace
+
+void CheckKernelsRunHere() {
+  cudaFuncAttributes attributes;
+  GF_CUDA(
+      cudaFuncGetAttributes(&attributes, reinterpret_cast<const void*>(&Transpose<float, float>)));
+}
+
+void CastElements(DType from_type, const void* from, DType to_type, void* to, int64_t count,
+                  cudaStream_t stream) {
+  WithType(from_type, [&](auto source) {
+    WithType(to_type, [&](auto target) {
+      using From = decltype(source);
+      using To = decltype(target);
+      const Cast<From, To> cast = {static_cast<const From*>(from), static_cast<To*>(to)};
+      Elementwise<4>(count, cast, stream);
+    });
+  });
+}
+
+void TransposeElements(DType from_type, const void* from, DType to_type, void* to, int64_t outer,
+                       int64_t rows, int64_t columns, cudaStream_t stream) {
+  WithType(from_type, [&](auto source) {
+    WithType(to_type, [&](auto target) {
+      using From = decltype(source);
+      using To = decltype(target);
+      const int64_t tiles = outer * ((rows + kTile - 1) / kTile) * ((columns + kTile - 1) / kTile);
+      Transpose<<<BlocksFor(tiles * kThreads), dim3(kTile, kTileRows), 0, stream>>>(
+          static_cast<const From*>(from), static_cast<To*>(to), outer, rows, columns);
+      GF_CUDA_LAUNCHED();
+    });
+  });
+}
+
+}  // namespace gf

@@ -1,0 +1,40 @@
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "core/cuda/context.h"
+#include "core/device.h"
+
+namespace gf {
+
+// This process's GPU (CudaContext). Objects of this class share it, its compute stream and its
+// memory.
+class CudaDevice : public Device {
+ public:
+  // Throws UserError where there is no GPU or the program has no code for it.
+  CudaDevice();
+
+  std::string name() const override { return "cuda"; }
+  std::string Description() const override;
+  bool Supports(DType compute) const override;
+
+  std::shared_ptr<void> Allocate(size_t bytes) override;
+  void Zero(void* data, size_t bytes, Stream* stream) override;
+
+  Stream* compute_stream() override { return context_.compute_stream(); }
+  std::unique_ptr<Stream> NewStream(StreamUse use) override;
+
+  bool shares_host_memory() const override { return false; }
+  void CopyToHost(const void* from, void* host, size_t bytes, Stream* stream) override;
+  void CopyFromHost(const void* host, void* to, size_t bytes, Stream* stream) override;
+
+  void Convert(const Tensor& from, const Tensor& to, Stream* stream) override;
+
+  CudaContext& context() const { return context_; }
+
+ private:
+  CudaContext& context_;
+};
+
+}  // namespace gf

@@ -1,0 +1,63 @@
+#pragma once
+
+// How kernels are started.
+
+#include <algorithm>
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+
+#include "core/cuda/error.h"
+#include "core/cuda/numbers_inline.h"
+#include "core/dtype.h"
+
+namespace gf {
+
+constexpr int kThreads = 256;  // of a block
+
+// Blocks for `items` where each thread takes several in steps of the whole grid.
+inline int BlocksFor(int64_t items) {
+  constexpr int64_t kMost = 8192;  // some for each multiprocessor of any GPU
+  return static_cast<int>(std::max<int64_t>(1, std::min(kMost, (items + kThreads - 1) / kThreads)));
+}
+
+// Calls f with a number of the type: float, __half or __nv_bfloat16.
+template <typename F>
+void WithType(DType type, const F& f) {
+  switch (type) {
+    case DType::kFP32:
+      return f(float());
+    case DType::kFP16:
+      return f(__half());
+    case DType::kBF16:
+      return f(__nv_bfloat16());
+    default:
+      throw std::logic_error(std::string("not a floating type: ") + Name(type));
+  }
+}
+
+// Elements of T in the 16 bytes that a thread moves at once.
+template <typename T>
+constexpr int kPack = 16 / static_cast<int>(sizeof(T));
+
+template <int kCount, typename F>
+__global__ void __launch_bounds__(kThreads) ElementwiseKernel(int64_t count, F f) {
+  const int64_t step = int64_t{gridDim.x} * blockDim.x;
+  const int64_t first = int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
+  const int64_t packs = count / kCount;
+  for (int64_t i = first; i < packs; i += step) f.template Run<kCount>(i * kCount);
+  if constexpr (kCount > 1) {
+    for (int64_t i = packs * kCount + first; i < count; i += step) f.template Run<1>(i);
+  }
+}
+
+// Calls f.Run<n>(i) on the GPU for elements [i, i + n) that cover [0, count); n is kCount, with
+// i a multiple of it, and 1 at the end.
+template <int kCount, typename F>
+void Elementwise(int64_t count, const F& f, cudaStream_t stream) {
+  if (count == 0) return;
+  ElementwiseKernel<kCount><<<BlocksFor(count / kCount), kThreads, 0, stream>>>(count, f);
+  GF_CUDA_LAUNCHED();
+}
+
+}  // namespace gf

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+namespace gf {
+
+// Memory of the current GPU. What is given back is kept for the next request of the same size and
+// handed out at once: work that still uses it must be on the compute stream, on which the next
+// owner's work comes later, or be waited for.
+class GpuMemory : public std::enable_shared_from_this<GpuMemory> {
+ public:
+  // At least `bytes`, aligned to 256 bytes, not initialised. Throws UserError when the GPU has no
+  // more. Freed with the last owner.
+  std::shared_ptr<void> Allocate(size_t bytes);
+
+  // Gives unused memory back to the GPU.
+  void Trim();
+
+ private:
+  void* Take(size_t bytes);
+  void GiveBack(void* data, size_t bytes);
+
+  std::mutex mutex_;
+  std::map<size_t, std::vector<void*>> unused_;  // by size
+};
+
+// Page-locked memory of the host, which the GPU copies from and to by itself. Not initialised.
+std::shared_ptr<void> AllocatePinned(size_t bytes);
+
+}  // namespace gf

@@ -1,0 +1,75 @@
+// ReLU, Sigmoid and TanH.
+
+#include "layers/cuda/kernel_context.h"
+#include "layers/cuda/relu_kernels.h"
+#include "layers/relu.h"
+#include "layers/sigmoid.h"
+#include "layers/tanh.h"
+
+namespace gf {
+namespace {
+
+class ReluKernel : public Kernel {
+ public:
+  ReluKernel(const ReluLayer& layer, const KernelContext& context)
+      : slope_(layer.negative_slope()), context_(context) {}
+
+  // A negative slope makes the top positive for negative bottoms: its sign does not tell.
+  void Plan(KernelPlan* plan) override {
+    plan->tops[0].layout = plan->bottoms[0].layout;
+    count_ = plan->bottoms[0].storage_count();
+    from_top_ = slope_ >= 0;
+    plan->needs_top[0] = plan->backward && from_top_;
+    plan->needs_bottom[0] = plan->backward && !from_top_;
+    plan->in_place = !plan->needs_bottom[0];
+    plan->in_place_backward = true;
+  }
+
+  void Forward(const KernelArgs& args) override {
+    Relu(context_.compute, args.bottoms[0], args.tops[0], slope_, count_, StreamOf(context_));
+  }
+
+  void Backward(const KernelArgs& args) override {
+    ReluGradient(context_.compute, args.top_diffs[0][0], from_top_ ? args.tops[0] : args.bottoms[0],
+                 args.bottom_diffs[0], slope_, count_, StreamOf(context_));
+  }
+
+ private:
+  const float slope_;
+  const KernelContext context_;
+  int64_t count_ = 0;
+  bool from_top_ = true;
+};
+
+template <Activation kWhich>
+class ActivationKernel : public Kernel {
+ public:
+  ActivationKernel(const Layer&, const KernelContext& context) : context_(context) {}
+
+  void Plan(KernelPlan* plan) override {
+    plan->tops[0].layout = plan->bottoms[0].layout;
+    count_ = plan->bottoms[0].storage_count();
+    plan->needs_top[0] = plan->backward;
+    plan->in_place = plan->in_place_backward = true;
+  }
+
+  void Forward(const KernelArgs& args) override {
+    Activate(kWhich, context_.compute, args.bottoms[0], args.tops[0], count_, StreamOf(context_));
+  }
+
+  void Backward(const KernelArgs& args) override {
+    ActivationGradient(kWhich, context_.compute, args.tops[0], args.top_diffs[0][0],
+                       args.bottom_diffs[0], count_, StreamOf(context_));
+  }
+
+ private:
+  const KernelContext context_;
+  int64_t count_ = 0;
+};
+
+GF_REGISTER_KERNEL("cuda/ReLU", ReluLayer, ReluKernel);
+GF_REGISTER_KERNEL("cuda/Sigmoid", SigmoidLayer, ActivationKernel<Activation::kSigmoid>);
+GF_REGISTER_KERNEL("cuda/TanH", TanhLayer, ActivationKernel<Activation::kTanh>);
+
+}  // namespace
+}  // namespace gf

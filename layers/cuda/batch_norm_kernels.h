@@ -1,0 +1,68 @@
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include "core/dtype.h"
+#include "layers/cuda/columns.h"
+
+namespace gf {
+
+// Batch norm over a tensor with the channels last. Arrays of one FP32 number per channel:
+struct BatchNormChannels {
+  const float* gamma = nullptr;  // null: 1
+  const float* beta = nullptr;   // null: 0
+  // Running statistics, in TRAIN updated.
+  float* running_mean = nullptr;
+  float* running_variance = nullptr;
+  // Written in forward, read in backward. y = scale * x + offset.
+  float* mean = nullptr;
+  float* inverse_std = nullptr;
+  float* scale = nullptr;
+  float* offset = nullptr;
+  // Written and read in backward. dx = a * dz + b * x + c.
+  float* a = nullptr;
+  float* b = nullptr;
+  float* c = nullptr;
+};
+
+struct BatchNormForward {
+  ColumnsView view;
+  DType type = DType::kFP32;
+  BatchNormChannels channels;
+  float eps = 0, fraction = 0;  // fraction: what stays of the running statistics
+  bool relu = false;
+  const void* x = nullptr;
+  const void* add = nullptr;  // null: none
+  void* y = nullptr;
+};
+
+// Sets the statistics of this batch, in one pass over x. `scratch`: ColumnSumsBytes of two sums.
+void BatchStatistics(const BatchNormForward& call, void* scratch, cudaStream_t stream);
+// Sets the statistics from the running ones.
+void RunningStatistics(const BatchNormForward& call, cudaStream_t stream);
+// y = scale * x + offset (+ add) (relu)
+void Normalise(const BatchNormForward& call, cudaStream_t stream);
+
+enum class ReluGradientFrom { kNone, kInput, kOutput };
+
+struct BatchNormBackward {
+  ColumnsView view;
+  DType type = DType::kFP32;
+  BatchNormChannels channels;
+  bool global_statistics = false;
+  ReluGradientFrom relu = ReluGradientFrom::kNone;
+  const void* x = nullptr;
+  const void* y = nullptr;    // with relu == kOutput
+  const void* dy = nullptr;   // gradient of y
+  const void* dy2 = nullptr;  // a second one to be added; may be null
+  // Gradient before the ReLU, of the residual, too; may be dy. Null: not stored, and made again.
+  void* dz = nullptr;
+  void* dx = nullptr;      // null: not wanted; may be dy or x
+  void* dgamma = nullptr;  // in `type`; null: none
+  void* dbeta = nullptr;
+};
+
+// Two passes: sums, then dx. `scratch`: ColumnSumsBytes of two sums.
+void BatchNormGradient(const BatchNormBackward& call, void* scratch, cudaStream_t stream);
+
+}  // namespace gf

@@ -1,0 +1,18 @@
+#pragma once
+
+#include <cstdint>
+
+namespace gf {
+
+// A convolution of images N x H x W x C with filters O x KH x KW x C / groups; images and filters
+// lie in memory like that. Index 0: height, 1: width. The padding is the same on both sides.
+struct ConvolutionShape {
+  int64_t n = 0, channels = 0, outputs = 0, groups = 1;
+  int64_t in[2] = {}, out[2] = {}, kernel[2] = {}, stride[2] = {}, pad[2] = {}, dilation[2] = {};
+
+  constexpr int64_t x_count() const { return n * in[0] * in[1] * channels; }
+  constexpr int64_t y_count() const { return n * out[0] * out[1] * outputs; }
+  constexpr int64_t w_count() const { return outputs * kernel[0] * kernel[1] * channels / groups; }
+};
+
+}  // namespace gf

@@ -1,0 +1,125 @@
+// Layers that move numbers only: Flatten, Reshape, Split, Silence, and those that the net puts in.
+
+#include "layers/cuda/eltwise_kernels.h"
+#include "layers/cuda/kernel_context.h"
+#include "layers/flatten.h"
+#include "layers/reshape.h"
+#include "layers/silence.h"
+#include "layers/split.h"
+
+namespace gf {
+namespace {
+
+class ReshapeKernel : public Kernel {
+ public:
+  ReshapeKernel(const Layer&, const KernelContext& context) : context_(context) {}
+
+  void Plan(KernelPlan* plan) override {
+    plan->bottoms[0].layout = plan->tops[0].layout = Layout();
+    plan->in_place = plan->in_place_backward = true;
+    bytes_ = plan->bottoms[0].bytes();
+  }
+  void Forward(const KernelArgs& args) override {
+    CopyOnDevice(context_, args.bottoms[0], args.tops[0], bytes_);
+  }
+  void Backward(const KernelArgs& args) override {
+    CopyOnDevice(context_, args.top_diffs[0][0], args.bottom_diffs[0], bytes_);
+  }
+
+ private:
+  const KernelContext context_;
+  size_t bytes_ = 0;
+};
+
+class SplitKernel : public Kernel {
+ public:
+  SplitKernel(const SplitLayer&, const KernelContext& context) : context_(context) {}
+
+  void Plan(KernelPlan* plan) override {
+    for (TensorDesc& top : plan->tops) top.layout = plan->bottoms[0].layout;
+    count_ = plan->bottoms[0].storage_count();
+    bytes_ = plan->bottoms[0].bytes();
+    plan->in_place = plan->in_place_backward = true;
+  }
+
+  void Forward(const KernelArgs& args) override {
+    for (void* top : args.tops) CopyOnDevice(context_, args.bottoms[0], top, bytes_);
+  }
+
+  // The sum of the tops' gradients; a top that nobody uses has none.
+  void Backward(const KernelArgs& args) override {
+    std::vector<const void*> diffs;
+    for (const auto& top : args.top_diffs) diffs.insert(diffs.end(), top.begin(), top.end());
+    if (diffs.empty()) {
+      return context_.device->Zero(args.bottom_diffs[0], bytes_, context_.device->compute_stream());
+    }
+    AddUp(context_.compute, diffs.data(), static_cast<int>(diffs.size()), args.bottom_diffs[0],
+          count_, StreamOf(context_));
+  }
+
+ private:
+  const KernelContext context_;
+  int64_t count_ = 0;
+  size_t bytes_ = 0;
+};
+
+class SilenceKernel : public Kernel {
+ public:
+  SilenceKernel(const SilenceLayer&, const KernelContext&) {}
+  void Plan(KernelPlan*) override {}
+  void Forward(const KernelArgs&) override {}
+};
+
+// tops[0] = bottoms[0] in another layout; the net sets both layouts.
+class ReorderKernel : public Kernel {
+ public:
+  ReorderKernel(const Layer&, const KernelContext& context) : context_(context) {}
+
+  void Plan(KernelPlan* plan) override {
+    from_ = plan->bottoms[0];
+    to_ = plan->tops[0];
+  }
+  void Forward(const KernelArgs& args) override { Run(from_, args.bottoms[0], to_, args.tops[0]); }
+  void Backward(const KernelArgs& args) override {
+    if (args.bottom_diffs[0] == nullptr) return;
+    Run(to_, args.top_diffs[0][0], from_, args.bottom_diffs[0]);
+  }
+
+ private:
+  void Run(const TensorDesc& from, const void* source, const TensorDesc& to, void* target) const {
+    context_.device->Convert({from, const_cast<void*>(source), nullptr}, {to, target, nullptr},
+                             context_.device->compute_stream());
+  }
+
+  const KernelContext context_;
+  TensorDesc from_, to_;
+};
+
+// tops[0] = sum of bottoms, which all have one layout; tops[0] may be bottoms[0].
+class GradientSumKernel : public Kernel {
+ public:
+  GradientSumKernel(const Layer&, const KernelContext& context) : context_(context) {}
+
+  void Plan(KernelPlan* plan) override {
+    count_ = plan->bottoms[0].storage_count();
+    plan->tops[0].layout = plan->bottoms[0].layout;
+  }
+  void Forward(const KernelArgs& args) override {
+    AddUp(context_.compute, args.bottoms.data(), static_cast<int>(args.bottoms.size()),
+          args.tops[0], count_, StreamOf(context_));
+  }
+
+ private:
+  const KernelContext context_;
+  int64_t count_ = 0;
+};
+
+GF_REGISTER_KERNEL("cuda/Flatten", FlattenLayer, ReshapeKernel);
+GF_REGISTER_KERNEL("cuda/Reshape", ReshapeLayer, ReshapeKernel);
+GF_REGISTER_KERNEL("cuda/Split", SplitLayer, SplitKernel);
+GF_REGISTER_KERNEL("cuda/Silence", SilenceLayer, SilenceKernel);
+GF_REGISTER_KERNEL("cuda/_Reorder", Layer, ReorderKernel);
+GF_REGISTER_KERNEL("cuda/_GradientSum", Layer, GradientSumKernel);
+
+}  // namespace
+}  // namespace gf

@@ -1,0 +1,78 @@
+#include "layers/eltwise.h"
+
+#include "layers/cuda/eltwise_kernels.h"
+#include "layers/cuda/kernel_context.h"
+
+namespace gf {
+namespace {
+
+EltwiseKind KindOf(const EltwiseLayer& layer) {
+  switch (layer.operation()) {
+    case EltwiseParameter::PROD:
+      return EltwiseKind::kProduct;
+    case EltwiseParameter::SUM:
+      break;
+    case EltwiseParameter::MAX:
+      return EltwiseKind::kMaximum;
+  }
+  return EltwiseKind::kSum;
+}
+
+class EltwiseKernel : public Kernel {
+ public:
+  EltwiseKernel(const EltwiseLayer& layer, const KernelContext& context)
+      : layer_(layer), context_(context), kind_(KindOf(layer)) {}
+
+  void Plan(KernelPlan* plan) override {
+    if (plan->bottoms.size() > EltwiseTensors::kMost) {
+      layer_.Fail("has ", plan->bottoms.size(), " bottoms; on a GPU it takes ",
+                  EltwiseTensors::kMost, " at most");
+    }
+    for (TensorDesc& bottom : plan->bottoms) bottom.layout = plan->bottoms[0].layout;
+    plan->tops[0].layout = plan->bottoms[0].layout;
+    count_ = plan->tops[0].storage_count();
+    const bool product = kind_ == EltwiseKind::kProduct;
+    plan->needs_bottom.assign(plan->bottoms.size(), plan->backward && product);
+    plan->needs_top[0] = plan->backward && layer_.relu();
+    if (plan->backward && kind_ == EltwiseKind::kMaximum) plan->saved_bytes = count_;  // winners
+    saved_ = plan->saved_bytes > 0;
+    plan->in_place = !plan->needs_bottom[0];
+    plan->in_place_backward = true;
+    plan->max_top_diffs = 4;
+  }
+
+  void Forward(const KernelArgs& args) override {
+    EltwiseForward(kind_, context_.compute, Tensors(args), count_, StreamOf(context_));
+  }
+
+  void Backward(const KernelArgs& args) override {
+    EltwiseTensors t = Tensors(args);
+    for (void* diff : args.top_diffs[0]) t.top_diffs[t.top_diff_count++] = diff;
+    for (int b = 0; b < t.bottom_count; ++b) t.bottom_diffs[b] = args.bottom_diffs[b];
+    EltwiseBackward(kind_, context_.compute, t, count_, StreamOf(context_));
+  }
+
+ private:
+  EltwiseTensors Tensors(const KernelArgs& args) const {
+    EltwiseTensors t;
+    for (const void* bottom : args.bottoms) {
+      t.coefficients[t.bottom_count] = layer_.coefficients()[t.bottom_count];
+      t.bottoms[t.bottom_count++] = bottom;
+    }
+    t.relu = layer_.relu();
+    t.top = args.tops[0];
+    t.winners = saved_ ? static_cast<uint8_t*>(args.saved) : nullptr;
+    return t;
+  }
+
+  const EltwiseLayer& layer_;
+  const KernelContext context_;
+  const EltwiseKind kind_;
+  int64_t count_ = 0;
+  bool saved_ = false;
+};
+
+GF_REGISTER_KERNEL("cuda/Eltwise", EltwiseLayer, EltwiseKernel);
+
+}  // namespace
+}  // namespace gf

@@ -1,0 +1,166 @@
+#include "layers/input.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <memory>
+
+#include "core/parallel.h"
+#include "layers/cuda/input_kernels.h"
+#include "layers/cuda/kernel_context.h"
+
+namespace gf {
+namespace {
+
+// Note [Batches on their way]
+// What the GPU needs of a batch is put together in page-locked memory, goes over in one copy on
+// the copy stream while the compute stream still works on the step before, and is taken from there
+// by one kernel. Two such buffers take turns; before one is filled again, the copy from it and the
+// kernels that read the other end of it must be done.
+class Staging {
+ public:
+  explicit Staging(CudaDevice* device) : device_(device) {
+    copied_.Record(copy_stream());
+    used_.Record(compute_stream());
+  }
+
+  // `bytes` on the host's side, free to be written.
+  char* Begin(size_t bytes) {
+    copied_.Wait();
+    if (bytes > bytes_) {
+      used_.Wait();
+      host_ = AllocatePinned(bytes);
+      gpu_ = device_->Allocate(bytes);
+      bytes_ = bytes;
+    }
+    return static_cast<char*>(host_.get());
+  }
+  // The GPU's side of it, for work on the compute stream.
+  const char* Send(size_t bytes) {
+    GF_CUDA(cudaStreamWaitEvent(copy_stream(), used_.get(), 0));
+    GF_CUDA(cudaMemcpyAsync(gpu_.get(), host_.get(), bytes, cudaMemcpyHostToDevice, copy_stream()));
+    copied_.Record(copy_stream());
+    GF_CUDA(cudaStreamWaitEvent(compute_stream(), copied_.get(), 0));
+    return static_cast<const char*>(gpu_.get());
+  }
+  // The work that reads it is enqueued.
+  void End() { used_.Record(compute_stream()); }
+
+ private:
+  cudaStream_t copy_stream() const { return device_->context().copy_stream()->get(); }
+  cudaStream_t compute_stream() const { return device_->context().compute_stream()->get(); }
+
+  CudaDevice* const device_;
+  size_t bytes_ = 0;
+  std::shared_ptr<void> host_, gpu_;
+  CudaEvent copied_, used_;
+};
+
+size_t Aligned(size_t bytes) { return (bytes + 255) / 256 * 256; }
+
+class InputKernel : public Kernel {
+ public:
+  InputKernel(const InputLayer& layer, const KernelContext& context)
+      : layer_(layer), context_(context) {}
+
+  void Plan(KernelPlan* plan) override {
+    for (size_t i = 0; i < plan->tops.size(); ++i) {
+      TensorDesc& top = plan->tops[i];
+      if (layer_.IsImage(static_cast<int>(i))) top.layout = WantedLayout(top.shape);
+    }
+    tops_ = plan->tops;
+    for (auto& staging : staging_) staging = std::make_unique<Staging>(CudaOf(context_));
+  }
+
+  void Forward(const KernelArgs& args) override {
+    Staging& staging = *staging_[turn_];
+    turn_ = 1 - turn_;
+    const Batch& batch = *args.batch;
+    size_t end = 0;
+    std::vector<size_t> offsets;
+    for (size_t i = 0; i < tops_.size(); ++i) {
+      offsets.push_back(end);
+      end += layer_.IsImage(static_cast<int>(i)) ? ImageBytes(batch, tops_[i].shape)
+                                                 : Aligned(tops_[i].bytes());
+    }
+    char* const host = staging.Begin(end);
+    for (size_t i = 0; i < tops_.size(); ++i) {
+      if (layer_.IsImage(static_cast<int>(i))) {
+        PutImages(batch, tops_[i].shape, host + offsets[i]);
+      } else {
+        PutLabels(batch, tops_[i], host + offsets[i]);
+      }
+    }
+    const char* const gpu = staging.Send(end);
+    for (size_t i = 0; i < tops_.size(); ++i) {
+      if (layer_.IsImage(static_cast<int>(i))) {
+        TakeImages(batch, gpu + offsets[i], tops_[i], args.tops[i]);
+      } else {
+        CopyOnDevice(context_, gpu + offsets[i], args.tops[i], tops_[i].bytes());
+      }
+    }
+    staging.End();
+  }
+
+ private:
+  static void Copy(const void* from, size_t bytes, char* to) {
+    ParallelFor(static_cast<int64_t>(bytes), 1 << 20, [&](int64_t begin, int64_t end) {
+      std::memcpy(to + begin, static_cast<const char*>(from) + begin, end - begin);
+    });
+  }
+
+  // Pixels, then (of UINT8) the mean and inverse deviation of each channel.
+  static size_t ImageBytes(const Batch& batch, const Shape& shape) {
+    const size_t pixels = Aligned(shape.count() * SizeOf(batch.images.desc.dtype));
+    if (batch.images.desc.dtype == DType::kFP32) return pixels;
+    return pixels + 2 * Aligned(shape[1] * sizeof(float));
+  }
+
+  static void PutImages(const Batch& batch, const Shape& shape, char* to) {
+    CHECK(batch.images.desc.shape == shape) << batch.images.desc.shape.ToString();
+    const size_t bytes = shape.count() * SizeOf(batch.images.desc.dtype);
+    Copy(batch.images.data, bytes, to);
+    if (batch.images.desc.dtype == DType::kFP32) return;
+    const auto put = [&](const std::vector<float>& values, float fallback, char* at) {
+      float* const out = reinterpret_cast<float*>(at);
+      std::fill_n(out, shape[1], fallback);
+      std::copy(values.begin(), values.end(), out);
+    };
+    put(batch.mean, 0, to + Aligned(bytes));
+    put(batch.inverse_std, 1, to + Aligned(bytes) + Aligned(shape[1] * sizeof(float)));
+  }
+
+  static void PutLabels(const Batch& batch, const TensorDesc& top, char* to) {
+    CHECK_LE(batch.labels.size(), static_cast<size_t>(top.shape.count()));
+    std::memset(to, 0, top.bytes());
+    std::memcpy(to, batch.labels.data(), batch.labels.size() * sizeof(int64_t));
+  }
+
+  void TakeImages(const Batch& batch, const char* from, const TensorDesc& desc, void* top) const {
+    const Shape& shape = desc.shape;
+    if (batch.images.desc.dtype == DType::kFP32) {
+      Tensor images;
+      images.desc = {shape, DType::kFP32, Layout()};
+      images.data = const_cast<char*>(from);
+      context_.device->Convert(images, {desc, top, nullptr}, context_.device->compute_stream());
+      return;
+    }
+    const char* const mean = from + Aligned(shape.count());
+    const char* const inverse_std = mean + Aligned(shape[1] * sizeof(float));
+    NormaliseImages(reinterpret_cast<const uint8_t*>(from), shape.count() / shape[1],
+                    static_cast<int>(shape[1]), reinterpret_cast<const float*>(mean),
+                    reinterpret_cast<const float*>(inverse_std), context_.compute, top,
+                    StreamOf(context_));
+  }
+
+  const InputLayer& layer_;
+  const KernelContext context_;
+  std::vector<TensorDesc> tops_;
+  std::array<std::unique_ptr<Staging>, 2> staging_;
+  int turn_ = 0;
+};
+
+GF_REGISTER_KERNEL("cuda/Input", InputLayer, InputKernel);
+
+}  // namespace
+}  // namespace gf

@@ -1,0 +1,35 @@
+#pragma once
+
+#include "core/cuda/channels_last.h"
+#include "core/cuda/cuda_device.h"
+#include "core/cuda/error.h"
+#include "layers/cuda/columns.h"
+#include "layers/kernel.h"
+
+namespace gf {
+
+// What all kernels of the device "cuda" need of their context.
+inline CudaDevice* CudaOf(const KernelContext& context) {
+  return static_cast<CudaDevice*>(context.device);
+}
+inline cudaStream_t StreamOf(const KernelContext& context) {
+  return CudaOf(context)->context().compute_stream()->get();
+}
+
+// A tensor N x C x ... in ImageLayout, as a matrix.
+inline ColumnsView ColumnsOf(const Shape& shape) {
+  return {shape.count() / shape[1], static_cast<int>(shape[1])};
+}
+
+// The layout in which kernels over images want a tensor: channels last where there is space.
+inline Layout WantedLayout(const Shape& shape) {
+  return shape.rank() > 2 ? ImageLayout(shape) : Layout();
+}
+
+// to = from on the compute stream; nothing to do if both are the same memory.
+inline void CopyOnDevice(const KernelContext& context, const void* from, void* to, size_t bytes) {
+  if (from == to) return;
+  GF_CUDA(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, StreamOf(context)));
+}
+
+}  // namespace gf

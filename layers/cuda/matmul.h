@@ -1,0 +1,44 @@
+#pragma once
+
+#include <cublasLt.h>
+
+#include <cstdint>
+#include <memory>
+
+#include "core/dtype.h"
+
+namespace gf {
+
+// d[m][n] = sum over k of a(m, k) * b(k, n), all row-major. In memory a is [m][k], or [k][m] if
+// transpose_a; b is [k][n], or [n][k] if transpose_b. Products of FP32 without TF32, sums in FP32.
+struct MatmulShape {
+  int64_t m = 0, n = 0, k = 0;
+  bool transpose_a = false, transpose_b = false;
+  bool bias = false;  // a vector [n] is added to every row
+  bool relu = false;  // then the result is clipped at 0
+};
+
+// A product by cuBLASLt.
+class Matmul {
+ public:
+  // Null if cuBLASLt cannot compute this. Memory is aligned to 64 bytes.
+  static std::unique_ptr<Matmul> Find(const MatmulShape& shape, DType type);
+  ~Matmul();
+  Matmul(const Matmul&) = delete;
+  Matmul& operator=(const Matmul&) = delete;
+
+  size_t workspace_bytes() const { return result_.workspaceSize; }
+  // `bias` is null without.
+  void Run(const void* a, const void* b, const void* bias, void* d, void* workspace,
+           cudaStream_t stream) const;
+
+ private:
+  Matmul() = default;
+
+  cublasLtMatmulDesc_t operation_ = nullptr;
+  cublasLtMatrixLayout_t first_ = nullptr, second_ = nullptr, result_layout_ = nullptr;
+  cublasLtMatmulHeuristicResult_t result_ = {};
+  bool bias_ = false;
+};
+
+}  // namespace gf

@@ -1,0 +1,65 @@
+#include "layers/pooling.h"
+
+#include "layers/cuda/kernel_context.h"
+#include "layers/cuda/pooling_kernels.h"
+
+namespace gf {
+namespace {
+
+class PoolingKernel : public Kernel {
+ public:
+  PoolingKernel(const PoolingLayer& layer, const KernelContext& context)
+      : layer_(layer), context_(context) {}
+
+  void Plan(KernelPlan* plan) override {
+    const Shape& bottom = plan->bottoms[0].shape;
+    const Shape& top = plan->tops[0].shape;
+    plan->bottoms[0].layout = WantedLayout(bottom);
+    plan->tops[0].layout = WantedLayout(top);
+    images_.n = bottom[0];
+    images_.channels = static_cast<int>(bottom[1]);
+    for (int i = 0; i < 2; ++i) {
+      images_.in[i] = static_cast<int>(bottom[2 + i]);
+      images_.out[i] = static_cast<int>(top[2 + i]);
+      images_.kernel[i] = static_cast<int>(layer_.window().kernel[i]);
+      images_.stride[i] = static_cast<int>(layer_.window().stride[i]);
+      images_.pad[i] = static_cast<int>(layer_.window().pad[i]);
+    }
+    const int64_t taps = layer_.window().kernel[0] * layer_.window().kernel[1];
+    if (taps > 65536) layer_.Fail("kernel_size is larger than 256 x 256");
+    if (!plan->backward || !layer_.max()) return;
+    plan->saved_bytes = top.count() * (taps <= 256 ? 1 : 2);
+    plan->needs_top[0] = layer_.relu_backward();
+  }
+
+  void Forward(const KernelArgs& args) override {
+    if (layer_.max()) {
+      MaxPool(images_, context_.compute, args.bottoms[0], args.tops[0], args.saved,
+              StreamOf(context_));
+    } else {
+      AveragePool(images_, context_.compute, args.bottoms[0], args.tops[0], StreamOf(context_));
+    }
+  }
+
+  void Backward(const KernelArgs& args) override {
+    if (args.bottom_diffs[0] == nullptr) return;
+    const void* const dy = args.top_diffs[0][0];
+    if (layer_.max()) {
+      MaxPoolGradient(images_, context_.compute, dy,
+                      layer_.relu_backward() ? args.tops[0] : nullptr, args.saved,
+                      args.bottom_diffs[0], StreamOf(context_));
+    } else {
+      AveragePoolGradient(images_, context_.compute, dy, args.bottom_diffs[0], StreamOf(context_));
+    }
+  }
+
+ private:
+  const PoolingLayer& layer_;
+  const KernelContext context_;
+  PoolingImages images_;
+};
+
+GF_REGISTER_KERNEL("cuda/Pooling", PoolingLayer, PoolingKernel);
+
+}  // namespace
+}  // namespace gf

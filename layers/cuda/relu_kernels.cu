@@ -1,0 +1,84 @@
+#include "core/cuda/launch_inline.h"
+#include "layers/cuda/relu_kernels.h"
+
+namespace gf {
+namespace {
+
+// to[i] = f(a[i], b[i])
+template <typename T, typename F>
+struct Map {
+  const T* a;
+  const T* b;
+  T* to;
+  F f;
+
+  template <int kCount>
+  __device__ void Run(int64_t i) const {
+    const Floats<kCount> x = LoadFloats<kCount>(a + i), y = LoadFloats<kCount>(b + i);
+    Floats<kCount> z;
+#pragma unroll
+    for (int k = 0; k < kCount; ++k) z.v[k] = f(x.v[k], y.v[k]);
+    StoreFloats(to + i, z);
+  }
+};
+
+template <typename F>
+void RunMap(DType type, const void* a, const void* b, void* to, const F& f, int64_t count,
+            cudaStream_t stream) {
+  WithType(type, [&](auto t) {
+    using T = decltype(t);
+    const Map<T, F> map = {static_cast<const T*>(a), static_cast<const T*>(b), static_cast<T*>(to),
+                           f};
+    Elementwise<kPack<T>>(count, map, stream);
+  });
+}
+
+struct Clip {
+  float slope;
+  // `sign` decides, `x` is taken.
+  __device__ float operator()(float x, float sign) const { return sign > 0 ? x : slope * x; }
+};
+
+struct Sigmoid {
+  __device__ float operator()(float x, float) const { return 1 / (1 + expf(-x)); }
+};
+struct SigmoidGradient {
+  __device__ float operator()(float y, float dy) const { return dy * y * (1 - y); }
+};
+struct Tanh {
+  __device__ float operator()(float x, float) const { return tanhf(x); }
+};
+struct TanhGradient {
+  __device__ float operator()(float y, float dy) const { return dy * (1 - y * y); }
+};
+
+}  // namespace
+
+void Relu(DType type, const void* x, void* y, float slope, int64_t count, cudaStream_t stream) {
+  RunMap(type, x, x, y, Clip{slope}, count, stream);
+}
+
+void ReluGradient(DType type, const void* dy, const void* sign, void* dx, float slope,
+                  int64_t count, cudaStream_t stream) {
+  RunMap(type, dy, sign, dx, Clip{slope}, count, stream);
+}
+
+void Activate(Activation which, DType type, const void* x, void* y, int64_t count,
+              cudaStream_t stream) {
+  if (which == Activation::kSigmoid) {
+    RunMap(type, x, x, y, Sigmoid(), count, stream);
+  } else {
+    RunMap(type, x, x, y, Tanh(), count, stream);
+  }
+}
+
+void ActivationGradient(Activation which, DType type, const void* y, const void* dy, void* dx,
+                        int64_t count, cudaStream_t stream) {
+  if (which == Activation::kSigmoid) {
+    RunMap(type, y, dy, dx, SigmoidGradient(), count, stream);
+  } else {
+    RunMap(type, y, dy, dx, TanhGradient(), count, stream);
+  }
+}
+
+}  // namespace gf

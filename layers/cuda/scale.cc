@@ -1,0 +1,49 @@
+#include "layers/scale.h"
+
+#include "layers/cuda/kernel_context.h"
+#include "layers/cuda/scale_kernels.h"
+
+namespace gf {
+namespace {
+
+class ScaleKernel : public Kernel {
+ public:
+  ScaleKernel(const ScaleLayer& layer, const KernelContext& context)
+      : layer_(layer), context_(context) {}
+
+  void Plan(KernelPlan* plan) override {
+    TensorDesc& bottom = plan->bottoms[0];
+    const bool channels = layer_.begin() == 1 && layer_.end() == 2;
+    if (!channels) bottom.layout = Layout();
+    const Shape& shape = bottom.shape;
+    view_ = {shape.count(0, layer_.begin()), shape.count(layer_.begin(), layer_.end()),
+             shape.count(layer_.end(), shape.rank())};
+    if (!bottom.layout.plain()) view_ = {view_.outer * view_.inner, view_.channels, 1};
+    plan->tops[0].layout = bottom.layout;
+    for (TensorDesc& parameter : plan->parameters) parameter.layout = Layout();
+    plan->needs_bottom[0] = plan->backward;
+    plan->in_place = !plan->backward;
+    plan->in_place_backward = true;
+  }
+
+  void Forward(const KernelArgs& args) override {
+    ScaleForward(view_, context_.compute, args.bottoms[0], args.master[0],
+                 layer_.bias() ? args.master[1] : nullptr, args.tops[0], StreamOf(context_));
+  }
+
+  void Backward(const KernelArgs& args) override {
+    ScaleGradient(view_, context_.compute, args.bottoms[0], args.top_diffs[0][0], args.master[0],
+                  args.parameter_diffs[0], layer_.bias() ? args.parameter_diffs[1] : nullptr,
+                  args.bottom_diffs[0], StreamOf(context_));
+  }
+
+ private:
+  const ScaleLayer& layer_;
+  const KernelContext context_;
+  ScaleView view_;
+};
+
+GF_REGISTER_KERNEL("cuda/Scale", ScaleLayer, ScaleKernel);
+
+}  // namespace
+}  // namespace gf

@@ -1,0 +1,23 @@
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <cstdint>
+
+#include "core/dtype.h"
+
+namespace gf {
+
+// A tensor seen as [outer][channels][inner], with one gamma and beta per channel.
+struct ScaleView {
+  int64_t outer = 0, channels = 0, inner = 0;
+};
+
+// y = gamma * x + beta; `beta` may be null.
+void ScaleForward(const ScaleView& view, DType type, const void* x, const float* gamma,
+                  const float* beta, void* y, cudaStream_t stream);
+// dgamma, dbeta (may be null) in the type; dx may be null or dy.
+void ScaleGradient(const ScaleView& view, DType type, const void* x, const void* dy,
+                   const float* gamma, void* dgamma, void* dbeta, void* dx, cudaStream_t stream);
+
+}  // namespace gf

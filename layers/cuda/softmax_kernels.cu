@@ -1,0 +1,228 @@
+#include "core/cuda/block_sums_inline.h"
+#include "core/cuda/launch_inline.h"
+#include "layers/cuda/softmax_kernels.h"
+
+namespace gf {
+namespace {
+
+constexpr int kRowThreads = 128;  // of the block that does one prediction
+
+unsigned Blocks(const ClassAxis& view) {
+  constexpr int64_t kMost = int64_t{1} << 30;
+  return static_cast<unsigned>(std::min(view.predictions(), kMost));
+}
+
+// Where a prediction's class 0 lies; its classes follow at distances of view.inner.
+__device__ int64_t StartOf(const ClassAxis& view, int64_t prediction) {
+  return prediction / view.inner * view.classes * view.inner + prediction % view.inner;
+}
+
+struct RowSums {
+  float max, sum, deficit;  // largest score; sum of exp(x - max); sum of max - x
+};
+
+template <typename T>
+__device__ RowSums SumsOf(const ClassAxis& view, const T* x) {
+  RowSums sums;
+  float max = -INFINITY;
+  for (int64_t c = threadIdx.x; c < view.classes; c += blockDim.x) {
+    max = fmaxf(max, ToFloat(x[c * view.inner]));
+  }
+  sums.max = BlockMax(max);
+  float sum = 0, deficit = 0;
+  for (int64_t c = threadIdx.x; c < view.classes; c += blockDim.x) {
+    const float below = ToFloat(x[c * view.inner]) - sums.max;
+    sum += expf(below);
+    deficit -= below;
+  }
+  sums.sum = BlockSum(sum);
+  sums.deficit = BlockSum(deficit);
+  return sums;
+}
+
+template <typename T>
+__global__ void Forward(ClassAxis view, const T* x, T* y) {
+  for (int64_t p = blockIdx.x; p < view.predictions(); p += gridDim.x) {
+    const int64_t start = StartOf(view, p);
+    const RowSums sums = SumsOf(view, x + start);
+    for (int64_t c = threadIdx.x; c < view.classes; c += blockDim.x) {
+      const int64_t at = start + c * view.inner;
+      y[at] = FromFloat<T>(expf(ToFloat(x[at]) - sums.max) / sums.sum);
+    }
+  }
+}
+
+template <typename T>
+__global__ void Backward(ClassAxis view, const T* y, const T* dy, T* dx) {
+  for (int64_t p = blockIdx.x; p < view.predictions(); p += gridDim.x) {
+    const int64_t start = StartOf(view, p);
+    float dot = 0;
+    for (int64_t c = threadIdx.x; c < view.classes; c += blockDim.x) {
+      const int64_t at = start + c * view.inner;
+      dot += ToFloat(y[at]) * ToFloat(dy[at]);
+    }
+    dot = BlockSum(dot);
+    for (int64_t c = threadIdx.x; c < view.classes; c += blockDim.x) {
+      const int64_t at = start + c * view.inner;
+      dx[at] = FromFloat<T>(ToFloat(y[at]) * (ToFloat(dy[at]) - dot));
+    }
+  }
+}
+
+__device__ bool Counts(const SoftmaxLoss& call, int64_t prediction) {
+  return prediction / call.view.inner < call.samples &&
+         !(call.has_ignored && call.labels[prediction] == call.ignored);
+}
+
+// The loss is -sum of target * log(probability), with log(probability) = x - max - log(sum).
+template <typename T>
+__global__ void LossForward(SoftmaxLoss call, const T* x, float* losses, T* probabilities,
+                            float* saved) {
+  const ClassAxis& view = call.view;
+  for (int64_t p = blockIdx.x; p < view.predictions(); p += gridDim.x) {
+    const int64_t start = StartOf(view, p);
+    const RowSums sums = SumsOf(view, x + start);
+    if (threadIdx.x == 0) {
+      float loss = 0;
+      if (Counts(call, p)) {
+        const float own = ToFloat(x[start + call.labels[p] * view.inner]);
+        loss = (1 - call.smoothing) * (sums.max - own);
+        if (call.smoothing > 0) loss += call.smoothing * sums.deficit / view.classes;
+        loss += logf(sums.sum);
+      }
+      losses[p] = loss;
+    }
+    if (probabilities == nullptr && saved == nullptr) continue;
+    for (int64_t c = threadIdx.x; c < view.classes; c += blockDim.x) {
+      const int64_t at = start + c * view.inner;
+      const float probability = expf(ToFloat(x[at]) - sums.max) / sums.sum;
+      if (probabilities != nullptr) probabilities[at] = FromFloat<T>(probability);
+      if (saved != nullptr) saved[at] = probability;
+    }
+  }
+}
+
+__global__ void SumLosses(const float* losses, int64_t count, double normalizer, float* loss) {
+  double sum = 0;
+  for (int64_t i = threadIdx.x; i < count; i += blockDim.x) sum += losses[i];
+  sum = BlockSum(sum);
+  if (threadIdx.x == 0) *loss = static_cast<float>(sum / normalizer);
+}
+
+template <typename T>
+struct LossBackward {
+  SoftmaxLoss call;
+  const float* saved;
+  float scale;
+  T* dx;
+
+  template <int kCount>
+  __device__ void Run(int64_t i) const {
+    const ClassAxis& view = call.view;
+    const int64_t inner = i % view.inner, c = i / view.inner % view.classes;
+    const int64_t prediction = i / view.inner / view.classes * view.inner + inner;
+    float gradient = 0;
+    if (Counts(call, prediction)) {
+      const float spread = call.smoothing / view.classes;
+      const float target = call.labels[prediction] == c ? 1 - call.smoothing + spread : spread;
+      gradient = scale * (saved[i] - target);
+    }
+    dx[i] = FromFloat<T>(gradient);
+  }
+};
+
+template <typename T>
+__global__ void CountRightKernel(SoftmaxLoss call, const T* scores, int64_t top_k, int* counts) {
+  const ClassAxis& view = call.view;
+  for (int64_t p = blockIdx.x; p < view.predictions(); p += gridDim.x) {
+    if (!Counts(call, p)) continue;  // the same for all threads of the block
+    const T* x = scores + StartOf(view, p);
+    const int64_t label = call.labels[p];
+    const float own = ToFloat(x[label * view.inner]);
+    int above = 0;
+    for (int64_t c = threadIdx.x; c < view.classes; c += blockDim.x) {
+      const float other = ToFloat(x[c * view.inner]);
+      above += !(other < own) && (c < label || other != own);
+    }
+    above = BlockSum(above);
+    if (threadIdx.x != 0) continue;
+    atomicAdd(&counts[label], 1);
+    if (above < top_k) atomicAdd(&counts[view.classes + label], 1);
+  }
+}
+
+__device__ float Share(int64_t part, int64_t whole) {
+  return whole == 0 ? 0.f : static_cast<float>(static_cast<double>(part) / whole);
+}
+
+__global__ void SharesKernel(int64_t classes, const int* counts, float* share, float* per_class) {
+  int all = 0, right = 0;
+  for (int64_t c = threadIdx.x; c < classes; c += blockDim.x) {
+    all += counts[c];
+    right += counts[classes + c];
+    if (per_class != nullptr) per_class[c] = Share(counts[classes + c], counts[c]);
+  }
+  all = BlockSum(all);
+  right = BlockSum(right);
+  if (threadIdx.x == 0) *share = Share(right, all);
+}
+
+}  // namespace
+
+void Softmax(const ClassAxis& view, DType type, const void* x, void* y, cudaStream_t stream) {
+  WithType(type, [&](auto t) {
+    using T = decltype(t);
+    Forward<<<Blocks(view), kRowThreads, 0, stream>>>(view, static_cast<const T*>(x),
+                                                      static_cast<T*>(y));
+    GF_CUDA_LAUNCHED();
+  });
+}
+
+void SoftmaxGradient(const ClassAxis& view, DType type, const void* y, const void* dy, void* dx,
+                     cudaStream_t stream) {
+  WithType(type, [&](auto t) {
+    using T = decltype(t);
+    Backward<<<Blocks(view), kRowThreads, 0, stream>>>(
+        view, static_cast<const T*>(y), static_cast<const T*>(dy), static_cast<T*>(dx));
+    GF_CUDA_LAUNCHED();
+  });
+}
+
+void SoftmaxLossForward(const SoftmaxLoss& call, const void* x, double normalizer, float* losses,
+                        float* loss, void* probabilities, float* saved, cudaStream_t stream) {
+  WithType(call.type, [&](auto t) {
+    using T = decltype(t);
+    LossForward<<<Blocks(call.view), kRowThreads, 0, stream>>>(
+        call, static_cast<const T*>(x), losses, static_cast<T*>(probabilities), saved);
+    GF_CUDA_LAUNCHED();
+  });
+  SumLosses<<<1, kThreads, 0, stream>>>(losses, call.view.predictions(), normalizer, loss);
+  GF_CUDA_LAUNCHED();
+}
+
+void SoftmaxLossGradient(const SoftmaxLoss& call, const float* saved, float scale, void* dx,
+                         cudaStream_t stream) {
+  WithType(call.type, [&](auto t) {
+    using T = decltype(t);
+    const LossBackward<T> f = {call, saved, scale, static_cast<T*>(dx)};
+    Elementwise<1>(call.view.predictions() * call.view.classes, f, stream);
+  });
+}
+
+void CountRight(const SoftmaxLoss& call, const void* scores, int64_t top_k, int* counts,
+                cudaStream_t stream) {
+  WithType(call.type, [&](auto t) {
+    using T = decltype(t);
+    CountRightKernel<<<Blocks(call.view), kRowThreads, 0, stream>>>(
+        call, static_cast<const T*>(scores), top_k, counts);
+    GF_CUDA_LAUNCHED();
+  });
+}
+
+void RightShares(int64_t classes, const int* counts, float* share, float* per_class,
+                 cudaStream_t stream) {
+  SharesKernel<<<1, kThreads, 0, stream>>>(classes, counts, share, per_class);
+  GF_CUDA_LAUNCHED();
+}
+
+}  // namespace gf

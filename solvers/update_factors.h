@@ -1,0 +1,24 @@
+#pragma once
+
+namespace gf {
+
+// The constants of one update of a range by a solver with momentum (MomentumSolver).
+struct MomentumFactors {
+  float gradient_rate = 0;  // of what enters the velocity
+  float weight_rate = 1;    // of what leaves it for the weights
+  float momentum = 0;
+  float decay = 0;  // weight decay of these parameters
+  float scale = 1;  // the gradient is multiplied by it first
+  bool nesterov = false;
+};
+
+// The constants of one update of a range by LAMB.
+struct LambFactors {
+  float beta1 = 0, beta2 = 0;
+  float correction1 = 1, correction2 = 1;  // 1 / (1 - beta ^ updates)
+  float epsilon = 0;
+  float decay = 0;
+  float scale = 1;
+};
+
+}  // namespace gf

@@ -1,0 +1,166 @@
+// Solvers on a GPU against those on the processor.
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <memory>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "core/random.h"
+#include "solvers/accumulator.h"
+#include "solvers/loss_scaler.h"
+#include "solvers/solver.h"
+#include "tests/solvers/store_for_test.h"
+
+namespace gf {
+namespace {
+
+// Null, and why, where there is none.
+Device* Gpu(std::string* why) {
+  static std::string reason;
+  static Device* const device = []() -> Device* {
+    try {
+      return DeviceRegistry::Get().Create("device", "cuda", 0).release();
+    } catch (const UserError& e) {
+      reason = e.what();
+      return nullptr;
+    }
+  }();
+  *why = reason;
+  return device;
+}
+
+class CudaSolverTest : public testing::TestWithParam<std::tuple<std::string, DType>> {
+ protected:
+  void SetUp() override {
+    std::string why;
+    gpu_ = Gpu(&why);
+    if (gpu_ == nullptr) GTEST_SKIP() << "NOT TESTED on a GPU: " << why;
+    type_ = std::get<1>(GetParam());
+    // More classes than a piece holds elements of one row.
+    expected_ = TestStore(DType::kFP32, 700);
+    tested_ = std::make_unique<ParameterStore>(gpu_, expected_->layout(), expected_->state_layout(),
+                                               type_, true);
+    for (const PoolEntry& entry : expected_->layout().entries()) {
+      tested_->Import(expected_->Export(expected_->master(), entry), entry, tested_->master());
+    }
+    tested_->SyncCompute();
+  }
+
+  // The same gradients in both, exact in every type.
+  void SetGradients(Random* random) {
+    for (const PoolEntry& entry : expected_->layout().entries()) {
+      std::vector<float> values(entry.shape.count());
+      for (float& value : values) value = std::round(32 * random->Gaussian()) / 32;
+      expected_->Import(values, entry, expected_->gradient());
+      tested_->Import(values, entry, tested_->gradient());
+    }
+  }
+
+  void ExpectNear(const Tensor& tested, const Tensor& expected, double tolerance) {
+    const std::vector<float> a = Values(*tested_, tested, tested_->layout());
+    const std::vector<float> b = Values(*expected_, expected, expected_->layout());
+    ASSERT_EQ(a.size(), b.size());
+    int wrong = 0;
+    for (size_t i = 0; i < a.size() && wrong < 5; ++i) {
+      if (std::fabs(a[i] - b[i]) <= tolerance * std::max(1.f, std::fabs(b[i]))) continue;
+      ++wrong;
+      ADD_FAILURE() << i << ": " << a[i] << ", expected " << b[i];
+    }
+  }
+
+  ElementRange All() const { return {0, expected_->layout().count()}; }
+
+  Device* gpu_ = nullptr;
+  DType type_ = DType::kFP32;
+  std::unique_ptr<ParameterStore> expected_, tested_;
+};
+
+TEST_P(CudaSolverTest, TakesTheStepsOfTheProcessor) {
+  const std::string type = std::get<0>(GetParam());
+  SolverConfig config;
+  config.set_momentum(0.9f);
+  config.set_weight_decay(0.01f);
+  config.set_trust_coefficient(0.05f);
+  config.set_plain_bias_and_norm(true);
+  const auto expected = NewSolver("solver", type, config, expected_.get());
+  const auto tested = NewSolver("solver", type, config, tested_.get());
+  EXPECT_EQ(tested->whole_tensors(), expected->whole_tensors());
+  Random random(1, 2);
+  UpdateScalars scalars;
+  scalars.gradient_scale = 0.25;
+  for (int step = 0; step < 10; ++step) {
+    SetGradients(&random);
+    scalars.lr = 0.05 + 0.01 * step;
+    for (Solver* solver : {expected.get(), tested.get()}) {
+      solver->BeginStep();
+      if (step % 2 == 0) {
+        EXPECT_TRUE(solver->Inspect(All()));
+      }
+      solver->Update({All()}, scalars);
+    }
+    scalars.last_lr = scalars.lr;
+    ++scalars.update;
+  }
+  ExpectNear(tested_->master(), expected_->master(), 1e-5);
+  for (size_t i = 0; i < tested->State().size(); ++i) {
+    EXPECT_EQ(tested->State()[i].first, expected->State()[i].first);
+    ExpectNear(tested->State()[i].second, expected->State()[i].second, 1e-4);
+  }
+  // The compute copy is the rounded master.
+  const double tolerance = type_ == DType::kFP32 ? 1e-5 : type_ == DType::kFP16 ? 1e-3 : 8e-3;
+  ExpectNear(tested_->compute(), expected_->master(), tolerance);
+}
+
+TEST_P(CudaSolverTest, SeesWhatIsNotFinite) {
+  SolverConfig config;
+  const auto solver = NewSolver("solver", std::get<0>(GetParam()), config, tested_.get());
+  Random random(1, 3);
+  SetGradients(&random);
+  solver->BeginStep();
+  EXPECT_TRUE(solver->Inspect(All()));
+  EXPECT_EQ(LayerWithBadGradient(*tested_), "");
+  const PoolEntry& last = tested_->layout().entries().back();
+  for (float bad : {INFINITY, -INFINITY, NAN}) {
+    std::vector<float> values(last.shape.count(), 1);
+    values.back() = bad;
+    tested_->Import(values, last, tested_->gradient());
+    solver->BeginStep();
+    EXPECT_FALSE(solver->Inspect(All())) << bad;
+    EXPECT_TRUE(solver->Inspect({0, last.offset})) << bad;
+    EXPECT_EQ(LayerWithBadGradient(*tested_), last.layer);
+  }
+}
+
+TEST_P(CudaSolverTest, SumsGradientsOfSeveralBatches) {
+  Accumulator sum(tested_.get());
+  std::vector<int> entries;
+  for (size_t i = 0; i < tested_->layout().entries().size(); ++i) {
+    entries.push_back(static_cast<int>(i));
+  }
+  const PoolEntry& first = tested_->layout().entries().front();
+  const auto set = [&](float value) {
+    tested_->Import(std::vector<float>(first.shape.count(), value), first, tested_->gradient());
+  };
+  for (int turn = 0; turn < 2; ++turn) {
+    set(1);
+    sum.Add(entries);
+    set(2);
+    sum.Add(entries);
+    set(4);
+    sum.Merge(entries);
+    EXPECT_EQ(tested_->Export(tested_->gradient(), first),
+              std::vector<float>(first.shape.count(), 7));
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Solvers, CudaSolverTest,
+    testing::Combine(testing::Values("SGD", "LARS", "LARC", "LAMB"),
+                     testing::Values(DType::kFP32, DType::kBF16, DType::kFP16)),
+    [](const auto& info) { return std::get<0>(info.param) + "_" + Name(std::get<1>(info.param)); });
+
+}  // namespace
+}  // namespace gf
