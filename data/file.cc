@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <glob.h>
 #include <strings.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -51,6 +52,18 @@ size_t InputFile::ReadAt(int64_t offset, void* to, size_t bytes) const {
 
 void InputFile::WillRead(int64_t offset, int64_t bytes) const {
   posix_fadvise(fd_, offset, bytes, POSIX_FADV_WILLNEED);
+}
+
+int64_t OpenFileLimit() {
+  constexpr rlim_t kWanted = 1 << 16;
+  struct rlimit limit;
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return 256;
+  if (limit.rlim_cur < kWanted) {
+    struct rlimit raised = limit;
+    raised.rlim_cur = std::min(kWanted, limit.rlim_max);
+    if (setrlimit(RLIMIT_NOFILE, &raised) == 0) limit = raised;
+  }
+  return static_cast<int64_t>(std::min(limit.rlim_cur, kWanted));
 }
 
 OutputFile::OutputFile(const std::string& path) : path_(path) {

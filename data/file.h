@@ -32,6 +32,9 @@ class InputFile {
   int64_t size_ = 0;
 };
 
+// How many files this process may have open; raises the limit as far as that is allowed.
+int64_t OpenFileLimit();
+
 // A file that is written from start to end.
 class OutputFile {
  public:

@@ -16,9 +16,6 @@
 namespace gf {
 namespace {
 
-// Shards that stay open; the files of further ones are opened for each read, because a
-// process may have few (often 1,024) files open.
-constexpr size_t kOpenShards = 400;
 constexpr size_t kMaxLabelBytes = 32;
 
 struct Entry {
@@ -62,11 +59,13 @@ class TarSource : public RecordSource {
   explicit TarSource(const SourceOptions& options) : options_(options) {
     paths_ = ShardFiles(options.path);
     files_.resize(paths_.size());
+    // Shards that stay open; the files of further ones are opened for each read.
+    const auto open_shards = static_cast<size_t>(OpenFileLimit() / 3);
     for (size_t i = 0; i < paths_.size(); ++i) {
       try {
         auto file = std::make_unique<InputFile>(paths_[i]);
         if (!UseIndex(*file, static_cast<int32_t>(i))) IndexShard(*file, static_cast<int32_t>(i));
-        if (i < kOpenShards) files_[i] = std::move(file);
+        if (i < open_shards) files_[i] = std::move(file);
       } catch (const UserError& error) {
         if (!options.skip_damaged) throw;
         LeaveOut(error.what());

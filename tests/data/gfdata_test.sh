@@ -27,6 +27,12 @@ expect 0 "30 training and 6 validation images" draw --out="$work/drawn" --images
 expect 2 "is not empty" draw --out="$work/drawn" --images=30
 expect 0 "30 images" convert --from="$work/drawn/train-*.tar" --to="$work/folder" --format=folder
 expect 0 "FOLDER, 30 images, 10 classes" info "$work/folder"
+expect 0 "decoded                        30" verify "$work/drawn/train-*.tar"
+expect 0 "mean: 1" stats "$work/drawn/train-*.tar"
+head -c 30000 "$work/drawn/train-000000.tar" > "$work/cut.tar"
+expect 2 "not in the index                1" verify "$work/cut.tar"
+expect 2 "give --train=" imagenet --out="$work/x"
+expect 2 "expected 1" stats
 expect 2 "known: FOLDER, IDX, TAR" convert --from="$work/folder" --to="$work/x" --format=zip
 expect 2 "cannot be created" draw --out=/proc/nowhere/x --images=30
 echo passed

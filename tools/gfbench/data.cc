@@ -14,7 +14,6 @@
 #include <vector>
 
 #include "core/error.h"
-#include "core/median.h"
 #include "core/telemetry.h"
 #include "data/loader.h"
 #include "tools/flags.h"
@@ -134,9 +133,10 @@ class DataFamily : public Family {
     if (FLAGS_task == "cache") {
       Copier copier(bytes, config.workers());
       copier.Copy();
-      std::vector<double> copies;
-      for (int i = 0; i < FLAGS_steps; ++i) copies.push_back(Seconds([&] { copier.Copy(); }));
-      copy = Median(copies);
+      copy = Seconds([&] {
+               for (int i = 0; i < FLAGS_steps; ++i) copier.Copy();
+             }) /
+             FLAGS_steps;
     }
     Report(loader, images / seconds, static_cast<double>(bytes), seconds / FLAGS_steps, copy);
     return 0;
