@@ -113,7 +113,9 @@ ClusterConfig ParseCluster(const std::string& text, const std::string& name) {
   return cluster;
 }
 
-ClusterConfig ReadCluster(const std::string& file) { return ParseCluster(ReadTextFile(file), file); }
+ClusterConfig ReadCluster(const std::string& file) {
+  return ParseCluster(ReadTextFile(file), file);
+}
 
 ProfileConfig ParseProfile(const std::string& text, const std::string& name) {
   ProfileConfig profile;
@@ -126,6 +128,8 @@ ProfileConfig ParseProfile(const std::string& text, const std::string& name) {
   return profile;
 }
 
-ProfileConfig ReadProfile(const std::string& file) { return ParseProfile(ReadTextFile(file), file); }
+ProfileConfig ReadProfile(const std::string& file) {
+  return ParseProfile(ReadTextFile(file), file);
+}
 
 }  // namespace gf

@@ -93,11 +93,9 @@ ComputeTimes TimesOf(const NetModel& net, const AcceleratorConfig& device,
   times.forward.resize(net.layers.size());
   times.backward.resize(net.layers.size());
   const RateConfig* rate = RateOf(net, device, compute);
-  if (rate == nullptr && profile == nullptr && !device.has_tflops()) {
-    ThrowUserError("device: there is no rate for the net \"", net.name, "\" in ",
-                   ComputeType_Name(compute),
-                   "; add rate { net batch compute images_per_s } to the cluster file, or tflops, "
-                   "or give --profile");
+  if (profile == nullptr && !device.has_tflops()) {
+    ThrowUserError("device.tflops is missing: it shares out the step of ", net.name,
+                   " among its layers where no --profile does");
   }
   double step = 0, scale = 1;
   if (profile != nullptr) {

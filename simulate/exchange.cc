@@ -30,8 +30,8 @@ Exchange DenseExchange(const PoolLayout& layout, const CommConfig& config, int64
   exchange.overlap = config.overlap();
   exchange.sharded = config.sharded_update();
   for (const Bucket& bucket : PlanBuckets(layout, wire_bytes, ThresholdsOf(config))) {
-    exchange.sends.push_back({bucket.last_entry, bucket.count,
-                              NameOf(layout, bucket.first_entry, bucket.last_entry)});
+    exchange.sends.push_back(
+        {bucket.last_entry, bucket.count, NameOf(layout, bucket.first_entry, bucket.last_entry)});
   }
   return exchange;
 }
@@ -61,8 +61,8 @@ Exchange SparseExchange(const PoolLayout& layout, const CommConfig& config, int6
       launched = done;
       first = std::min(ready, count - 1);
     }
-    exchange.density = static_cast<double>(set.PackedOffset(layout.count())) /
-                       static_cast<double>(layout.count());
+    exchange.density =
+        static_cast<double>(set.PackedOffset(layout.count())) / static_cast<double>(layout.count());
   }
   exchange.norms = config.sparse().density() < 1 ? grid.chunks() : 0;
   return exchange;

@@ -12,9 +12,9 @@ namespace gf {
 
 // A collective of a step.
 struct Send {
-  int last_entry = 0;      // starts when this entry of the pool and all before it are ready
-  int64_t elements = 0;    // that are sent, and updated once they are reduced
-  std::string name;        // "fc8.weight to fc7.bias"
+  int last_entry = 0;    // starts when this entry of the pool and all before it are ready
+  int64_t elements = 0;  // that are sent, and updated once they are reduced
+  std::string name;      // "fc8.weight to fc7.bias"
 };
 
 // What a step exchanges.
@@ -22,9 +22,9 @@ struct Exchange {
   std::vector<Send> sends;  // in order
   bool overlap = true;
   bool sharded = false;
-  double density = 1;       // share of the pool's elements that are sent
-  bool sparse = false;      // chunks are kept and packed
-  int64_t norms = 0;        // elements (FP32) of the allreduce that chooses the next chunks
+  double density = 1;   // share of the pool's elements that are sent
+  bool sparse = false;  // chunks are kept and packed
+  int64_t norms = 0;    // elements (FP32) of the allreduce that chooses the next chunks
 };
 
 // That of a dense step: the product's buckets. wire_bytes: of an element on the wire.

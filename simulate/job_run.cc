@@ -134,9 +134,8 @@ RunResult Simulator::RunWith(Pricer* pricer) {
 
   const double steps_per_epoch = static_cast<double>(job_.train_images) / step_images;
   const SolverConfig& solver = config.solver();
-  result.total_steps = solver.has_max_steps()
-                           ? solver.max_steps()
-                           : StepsOfEpochs(solver.max_epochs(), steps_per_epoch);
+  result.total_steps = solver.has_max_steps() ? solver.max_steps()
+                                              : StepsOfEpochs(solver.max_epochs(), steps_per_epoch);
   result.startup = job_.cluster.run().startup_s();
   int64_t warmup_steps = 0;
   if (config.comm().mode() == CommConfig::SPARSE && sparse.density() < 1) {
@@ -147,8 +146,8 @@ RunResult Simulator::RunWith(Pricer* pricer) {
     const int64_t step = (2 * i + 1) * warmup_steps / (2 * kWarmupPoints);
     const double density =
         DensityAt(step, result.total_steps, sparse.density(), sparse.warmup_fraction());
-    result.warmup += Mean(density, pricer).parts.total() * static_cast<double>(warmup_steps) /
-                     kWarmupPoints;
+    result.warmup +=
+        Mean(density, pricer).parts.total() * static_cast<double>(warmup_steps) / kWarmupPoints;
   }
   result.steady = mean.parts.total() * static_cast<double>(result.total_steps - warmup_steps);
   if (config.has_validation_data()) {

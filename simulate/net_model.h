@@ -34,22 +34,23 @@ NetModel ModelOf(const NetSource& source, int batch, const Shape& image);
 // Seconds of a step of one device that exchanges nothing.
 struct ComputeTimes {
   std::vector<double> forward, backward;  // by layer of the model
-  double update = 0;  // of all parameters
-  double other = 0;   // neither: preparing images
+  double update = 0;                      // of all parameters
+  double other = 0;                       // neither: preparing images
   double step() const;
 };
 
-// How parameters are updated, and how SPARSE keeps what it does not send, in bytes of memory traffic
-// per element (FP32 weights, momentum and residuals; gradients in the compute type).
+// How parameters are updated, and how SPARSE keeps what it does not send, in bytes of memory
+// traffic per element (FP32 weights, momentum and residuals; gradients in the compute type).
 struct UpdateTraffic {
   double update = 0, keep = 0, pack = 0;
 };
 UpdateTraffic TrafficOf(const SolverConfig& solver, ComputeType compute);
 
-// A rate of the cluster's device gives the length of the step, the profile (may be null) its shares;
-// without one, FLOPs and bytes do. Throws UserError if there is neither rate nor profile for the
-// net, or if the profile does not fit it. The rate of the nearest batch counts.
+// A rate of the cluster's device gives the length of the step, the profile (may be null) its
+// shares; without one, FLOPs and bytes do. Throws UserError if there is neither rate nor profile
+// for the net, or if the profile does not fit it. The rate of the nearest batch counts.
 ComputeTimes TimesOf(const NetModel& net, const AcceleratorConfig& device,
-                     const ProfileConfig* profile, ComputeType compute, const UpdateTraffic& traffic);
+                     const ProfileConfig* profile, ComputeType compute,
+                     const UpdateTraffic& traffic);
 
 }  // namespace gf

@@ -127,8 +127,7 @@ const PlanPrice& Pricer::Price(const std::string& algorithm) {
       ThrowUserError("comm.algorithm: ", algorithm, " does not fit ", world, " ranks on ",
                      network_.nodes(), " nodes; set auto");
     }
-    rounds =
-        RoundsOf([&](int rank) { return plan->AllReduce(rank, network_.topology()); }, world);
+    rounds = RoundsOf([&](int rank) { return plan->AllReduce(rank, network_.topology()); }, world);
   }
   return prices_.emplace(algorithm, PriceOf(rounds, network_, collective_)).first->second;
 }

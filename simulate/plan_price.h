@@ -19,12 +19,12 @@ namespace gf {
 // Note [Price of a plan]
 // seconds(bytes) = call + latency + bytes * (busy + (in_rounds - busy) / segments).
 // latency: the longest chain of messages that wait for each other, each costing the protocol's hop
-// and the latencies of its links. in_rounds: rounds one after the other, each as long as its busiest
-// link. busy: the link that is busiest in the whole plan. One segment takes in_rounds; as the
-// executor sends segments one behind the other, different rounds share the links at the same
+// and the latencies of its links. in_rounds: rounds one after the other, each as long as its
+// busiest link. busy: the link that is busiest in the whole plan. One segment takes in_rounds; as
+// the executor sends segments one behind the other, different rounds share the links at the same
 // time and the busiest link is what remains (a pipeline fills once). In a ring both are equal.
 struct PlanPrice {
-  std::vector<double> latency_s;  // by protocol
+  std::vector<double> latency_s;   // by protocol
   double in_rounds = 0, busy = 0;  // seconds per byte of the vector
   double largest = 0;              // message, as a share of the vector
   // Bytes through the busiest link of each kind, per byte of the vector.

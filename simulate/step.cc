@@ -12,7 +12,9 @@ namespace {
 class Compute {
  public:
   Compute(const StepSetup& setup, const Exchange& exchange, const std::vector<double>& factors)
-      : setup_(setup), factors_(factors), slowest_(*std::max_element(factors.begin(), factors.end())) {
+      : setup_(setup),
+        factors_(factors),
+        slowest_(*std::max_element(factors.begin(), factors.end())) {
     forward_ = setup.times.other;
     for (double layer : setup.times.forward) forward_ += layer;
     ready_.resize(setup.net->layout.entries().size());
@@ -104,8 +106,7 @@ class Step {
   // Returns when it is through. `half`: of the sharded update, instead of an allreduce.
   double Collective(const std::string& name, double begin, int64_t bytes, const std::string& half) {
     if (bytes == 0) return begin;
-    const std::string algorithm =
-        half.empty() ? pricer_->Choose(setup_.algorithm, bytes) : half;
+    const std::string algorithm = half.empty() ? pricer_->Choose(setup_.algorithm, bytes) : half;
     const PlanPrice& price = pricer_->Price(algorithm);
     const double seconds = pricer_->Seconds(price, bytes);
     free_ = begin + seconds;
@@ -154,9 +155,9 @@ class Step {
       result_.parts.update += update;
       now_ += update;
       if (!exchange_.sharded) continue;
-      gathered = Collective("new " + send.name, std::max(now_, free_),
-                            send.elements * static_cast<int64_t>(sizeof(float)),
-                            Pricer::kAllGather);
+      gathered =
+          Collective("new " + send.name, std::max(now_, free_),
+                     send.elements * static_cast<int64_t>(sizeof(float)), Pricer::kAllGather);
     }
     Wait("norms of chunks", norms);
     Wait("new weights", gathered);

@@ -38,10 +38,10 @@ struct Span {
 
 struct StepResult {
   StepParts parts;
-  double communication = 0;  // seconds in which a collective ran
-  int64_t sent_bytes = 0;    // length of all vectors on the wire
-  std::array<double, kLinkKinds> traffic = {};  // bytes through the busiest link of each kind
-  std::vector<Span> spans;                      // of the slowest rank, if asked for
+  double communication = 0;                         // seconds in which a collective ran
+  int64_t sent_bytes = 0;                           // length of all vectors on the wire
+  std::array<double, kLinkKinds> traffic = {};      // bytes through the busiest link of each kind
+  std::vector<Span> spans;                          // of the slowest rank, if asked for
   std::vector<double> forward_ends, backward_ends;  // by rank, likewise
 };
 
@@ -58,8 +58,8 @@ struct StepResult {
 StepResult SimulateStep(const StepSetup& setup, const Exchange& exchange,
                         const std::vector<double>& factors, Pricer* pricer, bool spans = false);
 
-// Compute factors of a step's ranks: normal with mean 1 and deviation `jitter`, at least 0.5. A pure
-// function of its arguments.
+// Compute factors of a step's ranks: normal with mean 1 and deviation `jitter`, at least 0.5. A
+// pure function of its arguments.
 std::vector<double> JitterOf(double jitter, int world, uint64_t seed, int64_t step);
 
 }  // namespace gf
