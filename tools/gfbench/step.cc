@@ -19,10 +19,12 @@
 #include "tools/gfbench/measure.h"
 #include "tools/gfbench/net_flags.h"
 #include "tools/gfbench/process.h"
+#include "tools/gfbench/profile_out.h"
 #include "tools/gfbench/synthetic.h"
 
 DEFINE_bool(layers, false, "also print each layer's times");
 DEFINE_bool(forward_only, false, "time the evaluation net instead of training steps");
+DEFINE_string(profile_out, "", "write each layer's times for gfsim --profile");
 
 namespace gf {
 namespace {
@@ -33,10 +35,10 @@ constexpr char kUsage[] =
     "gfbench [step] --net=FILE [--batch=64] [--compute=FP32|BF16|FP16] [--device=cpu|cuda]\n"
     "               [--threads=N] [--layers]\n"
     "               [--steps=10] [--warmup=2] [--input=CxHxW] [--forward_only] [--recompute]\n"
-    "               [--json=FILE]\n"
+    "               [--json=FILE] [--profile_out=FILE]\n"
     "\n"
     "Times whole training steps (forward, backward, SGD update) of a net on synthetic images and\n"
-    "prints the median. --layers adds each layer's share.\n"
+    "prints the median. --layers adds each layer's share, --profile_out writes it for gfsim.\n"
     "\n"
     "  gfbench --net=models/alexnet_owt.prototxt --batch=64 --compute=BF16 --layers\n";
 
@@ -148,6 +150,9 @@ class StepFamily : public Family {
     if (parsed >= 0) return parsed;
     NetOptions options = NetOptionsOfFlags(kUsage);
     CheckCommonFlags();
+    if (FLAGS_forward_only && !FLAGS_profile_out.empty()) {
+      ThrowUserError("--profile_out is for training steps: leave out --forward_only");
+    }
     if (FLAGS_forward_only) options.phase = TEST;
     const auto device = DeviceOfFlags();
     Net net(ReadNet(FLAGS_net), options, device.get());
@@ -155,11 +160,14 @@ class StepFamily : public Family {
     Stepper stepper(&net);
     Parts ignored;
     for (int i = 0; i < FLAGS_warmup; ++i) stepper.Step(&ignored);
-    if (FLAGS_layers) net.EnableTimes();
+    if (FLAGS_layers || !FLAGS_profile_out.empty()) net.EnableTimes();
     // Each step is a repetition, so that the median is that of the steps.
     const Measured step =
         Measure("step/" + net.name(), 1, FLAGS_steps, [&](Parts* p) { return stepper.Step(p); });
     Report(net, device->Description(), step, stepper.first_step());
+    if (!FLAGS_profile_out.empty()) {
+      WriteProfile(FLAGS_profile_out, net, FLAGS_steps, step.seconds);
+    }
     return 0;
   }
 };

@@ -1,0 +1,128 @@
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <set>
+
+#include "core/error.h"
+#include "simulate/net_model.h"
+
+namespace gf {
+namespace {
+
+constexpr double kGiga = 1e9, kTera = 1e12, kMilli = 1e-3;
+// Backward makes two products (gradients of inputs and of weights) of forward's one.
+constexpr double kBackwardPerForward = 2;
+// A layer reads and writes its values.
+constexpr double kPassesOverValues = 2;
+
+double Sum(const std::vector<double>& values) {
+  return std::accumulate(values.begin(), values.end(), 0.0);
+}
+
+// The rate of the nearest batch; null if the device has none for the net.
+const RateConfig* RateOf(const NetModel& net, const AcceleratorConfig& device,
+                         ComputeType compute) {
+  const RateConfig* best = nullptr;
+  const auto distance = [&](const RateConfig& rate) {
+    return std::abs(std::log(static_cast<double>(rate.batch()) / net.batch));
+  };
+  for (const RateConfig& rate : device.rate()) {
+    if (rate.net() != net.name || rate.compute() != compute) continue;
+    if (best == nullptr || distance(rate) < distance(*best)) best = &rate;
+  }
+  return best;
+}
+
+void FromProfile(const NetModel& net, const ProfileConfig& profile, ComputeTimes* times) {
+  std::set<std::string> names;
+  for (const LayerModel& layer : net.layers) names.insert(layer.name);
+  for (const ProfileConfig::Layer& layer : profile.layer()) {
+    if (names.count(layer.name())) continue;
+    ThrowUserError("profile of ", profile.net(), ": the net ", net.name, " has no layer \"",
+                   layer.name(), "\"");
+  }
+  for (size_t i = 0; i < net.layers.size(); ++i) {
+    for (const ProfileConfig::Layer& layer : profile.layer()) {
+      if (layer.name() != net.layers[i].name) continue;
+      times->backward[i] = layer.backward_ms() * kMilli;
+      times->forward[i] = layer.has_forward_ms() ? layer.forward_ms() * kMilli
+                                                 : times->backward[i] / kBackwardPerForward;
+    }
+  }
+}
+
+void FromWork(const NetModel& net, const AcceleratorConfig& device, ComputeType compute,
+              ComputeTimes* times) {
+  const double bytes = compute == BF16 ? 2 : 4;
+  for (size_t i = 0; i < net.layers.size(); ++i) {
+    const LayerModel& layer = net.layers[i];
+    const double flops = static_cast<double>(layer.forward_flops) / (device.tflops() * kTera);
+    const double memory = kPassesOverValues * bytes * static_cast<double>(layer.values) /
+                          (device.memory_gb_s() * kGiga);
+    times->forward[i] = std::max(flops, memory);
+    times->backward[i] = kBackwardPerForward * times->forward[i];
+  }
+}
+
+}  // namespace
+
+double ComputeTimes::step() const { return Sum(forward) + Sum(backward) + update + other; }
+
+UpdateTraffic TrafficOf(const SolverConfig& solver, ComputeType compute) {
+  const double gradient = compute == BF16 ? 2 : 4, compute_copy = compute == BF16 ? 2 : 0;
+  UpdateTraffic traffic;
+  // Reads weight, momentum, gradient; writes weight, momentum and the weight in the compute type.
+  traffic.update = 4 + 4 + gradient + 4 + 4 + compute_copy;
+  // The norms of weights and gradients come first.
+  if (solver.type() != "SGD") traffic.update += 4 + gradient;
+  if (solver.type() == "LAMB") traffic.update += 8;
+  traffic.keep = gradient + 4 + 4;
+  traffic.pack = 2 * gradient;
+  return traffic;
+}
+
+// Note [Single-device steps]
+// The step of one device is known as a whole (its rate). The profile, or FLOPs and bytes, tell how
+// forward and backward share it; the update takes its bytes over the memory's rate; what then
+// remains is `other`: the preparation of images. Where nothing remains (other hardware than the
+// profile's) forward and backward are scaled to fit.
+ComputeTimes TimesOf(const NetModel& net, const AcceleratorConfig& device,
+                     const ProfileConfig* profile, ComputeType compute,
+                     const UpdateTraffic& traffic) {
+  ComputeTimes times;
+  times.forward.resize(net.layers.size());
+  times.backward.resize(net.layers.size());
+  const RateConfig* rate = RateOf(net, device, compute);
+  if (profile == nullptr && !device.has_tflops()) {
+    ThrowUserError("device.tflops is missing: it shares out the step of ", net.name,
+                   " among its layers where no --profile does");
+  }
+  double step = 0, scale = 1;
+  if (profile != nullptr) {
+    FromProfile(net, *profile, &times);
+    step = profile->step_ms() * kMilli * net.batch / profile->batch();
+    scale = static_cast<double>(net.batch) / profile->batch();
+  } else {
+    FromWork(net, device, compute, &times);
+  }
+  if (rate != nullptr) {
+    const double rated = net.batch / rate->images_per_s();
+    if (step > 0) scale *= rated / step;
+    step = rated;
+  }
+  times.update = static_cast<double>(net.layout.parameter_count()) * traffic.update /
+                 (device.memory_gb_s() * kGiga);
+  const double passes = Sum(times.forward) + Sum(times.backward);
+  const double room = step - times.update;
+  if (step > 0 && room <= 0) {
+    ThrowUserError("device.memory_gb_s: the update alone takes ", times.update / kMilli,
+                   " ms of a step of ", step / kMilli, " ms of ", net.name);
+  }
+  if (step > 0 && (profile == nullptr || passes * scale > room)) scale = room / passes;
+  for (double& layer : times.forward) layer *= scale;
+  for (double& layer : times.backward) layer *= scale;
+  if (step > 0) times.other = std::max(0.0, room - passes * scale);
+  return times;
+}
+
+}  // namespace gf

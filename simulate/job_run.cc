@@ -1,0 +1,177 @@
+#include "simulate/job_run.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "comm/gradient_flow.h"
+#include "comm/sparse/selection.h"
+#include "core/error.h"
+#include "simulate/cluster.h"
+#include "solvers/lr_policy.h"
+
+namespace gf {
+namespace {
+
+// Densities of the warm-up that are simulated; between them steps change in proportion.
+constexpr int kWarmupPoints = 16;
+
+Shape ImageOf(const DataConfig& data) {
+  if (data.crop_size() > 0) return {data.channels(), data.crop_size(), data.crop_size()};
+  if (data.resize_height() > 0) {
+    return {data.channels(), data.resize_height() + 2 * data.pad(),
+            data.resize_width() + 2 * data.pad()};
+  }
+  return {};
+}
+
+void CheckComm(const CommConfig& comm) {
+  const SparseConfig& sparse = comm.sparse();
+  if (!(sparse.density() > 0 && sparse.density() <= 1)) {
+    ThrowUserError("comm.sparse.density is ", sparse.density(), ", expected 0 < density <= 1");
+  }
+  if (!(sparse.warmup_fraction() >= 0 && sparse.warmup_fraction() <= 1)) {
+    ThrowUserError("comm.sparse.warmup_fraction is ", sparse.warmup_fraction(),
+                   ", expected 0 to 1");
+  }
+  if (sparse.chunk_size() < 1) {
+    ThrowUserError("comm.sparse.chunk_size is ", sparse.chunk_size(), ", expected at least 1");
+  }
+  if (comm.sharded_update() && comm.mode() == CommConfig::SPARSE) {
+    ThrowUserError("comm.sharded_update does not go with comm.mode: SPARSE");
+  }
+}
+
+}  // namespace
+
+Simulator::Simulator(const SimulatedJob& job) : job_(job) {
+  const JobConfig& config = job_.config;
+  CheckComm(config.comm());
+  if (job_.steps < 1) ThrowUserError("--steps is ", job_.steps, ", expected at least 1");
+  if (job_.train_images < 1 || job_.validation_images < 0) {
+    ThrowUserError("--train_images and --validation_images must be positive");
+  }
+  net_ = ModelOf(ReadNet(config.net()), config.train_data().batch_size(),
+                 ImageOf(config.train_data()));
+  traffic_ = TrafficOf(config.solver(), config.compute_type());
+  times_ = TimesOf(net_, job_.cluster.device(), job_.profile, config.compute_type(), traffic_);
+  const DType gradients = config.compute_type() == BF16 ? DType::kBF16 : DType::kFP32;
+  wire_bytes_ = static_cast<int64_t>(SizeOf(WireTypeOf(config.comm(), gradients)));
+}
+
+Simulator::~Simulator() = default;
+
+int Simulator::RanksOf(int ranks) const {
+  if (ranks == 0) ranks = job_.ranks;
+  if (ranks == 0) ranks = job_.cluster.ranks();
+  if (ranks < 1 || ranks > kMostRanks) {
+    ThrowUserError("--ranks is ", ranks, ", expected 1 to ", kMostRanks);
+  }
+  return ranks;
+}
+
+StepSetup Simulator::SetupFor(int nodes) const {
+  const ClusterConfig& cluster = job_.cluster;
+  StepSetup setup;
+  setup.net = &net_;
+  setup.times = times_;
+  setup.traffic = traffic_;
+  setup.memory_bytes_per_s = cluster.device().memory_gb_s() * 1e9;
+  setup.wire_bytes = wire_bytes_;
+  setup.algorithm = job_.config.comm().algorithm();
+  setup.waits_for_layer = cluster.collective().waits_for_layer();
+  setup.compute_lost = cluster.collective().compute_lost();
+  return setup;
+}
+
+StepResult Simulator::Mean(double density, Pricer* pricer) const {
+  const CommConfig& comm = job_.config.comm();
+  const Exchange exchange = comm.mode() == CommConfig::SPARSE
+                                ? SparseExchange(net_.layout, comm, wire_bytes_, density)
+                                : DenseExchange(net_.layout, comm, wire_bytes_);
+  const int world = pricer->network().world();
+  StepSetup setup = SetupFor(pricer->network().nodes());
+  if (job_.cluster.run().has_node_images_per_s()) {
+    setup.load_s = net_.batch * std::min(world, job_.cluster.node().devices()) /
+                   job_.cluster.run().node_images_per_s();
+  }
+  StepResult mean;
+  for (int i = 0; i < job_.steps; ++i) {
+    const StepResult step = SimulateStep(
+        setup, exchange, JitterOf(job_.cluster.device().jitter(), world, job_.seed, i), pricer);
+    mean.parts.forward += step.parts.forward / job_.steps;
+    mean.parts.backward += step.parts.backward / job_.steps;
+    mean.parts.exposed += step.parts.exposed / job_.steps;
+    mean.parts.update += step.parts.update / job_.steps;
+    mean.parts.data += step.parts.data / job_.steps;
+    mean.communication = step.communication;
+    mean.sent_bytes = step.sent_bytes;
+    mean.traffic = step.traffic;
+  }
+  return mean;
+}
+
+RunResult Simulator::Run(int ranks) {
+  const int world = RanksOf(ranks);
+  Pricer pricer(job_.cluster, world);
+  return RunWith(&pricer);
+}
+
+RunResult Simulator::RunWith(Pricer* pricer) {
+  const JobConfig& config = job_.config;
+  const SparseConfig& sparse = config.comm().sparse();
+  const StepResult mean = Mean(sparse.density(), pricer);
+  RunResult result;
+  result.ranks = pricer->network().world();
+  result.nodes = pricer->network().nodes();
+  result.batch = net_.batch;
+  result.step = mean.parts;
+  result.communication = mean.communication;
+  result.sent_bytes = mean.sent_bytes;
+  result.traffic = mean.traffic;
+  const double step_images = static_cast<double>(net_.batch) * result.ranks;
+  result.images_per_s = step_images / mean.parts.total();
+  result.one_device = net_.batch / times_.step();
+
+  const double steps_per_epoch = static_cast<double>(job_.train_images) / step_images;
+  const SolverConfig& solver = config.solver();
+  result.total_steps = solver.has_max_steps() ? solver.max_steps()
+                                              : StepsOfEpochs(solver.max_epochs(), steps_per_epoch);
+  result.startup = job_.cluster.run().startup_s();
+  int64_t warmup_steps = 0;
+  if (config.comm().mode() == CommConfig::SPARSE && sparse.density() < 1) {
+    warmup_steps = static_cast<int64_t>(
+        std::ceil(sparse.warmup_fraction() * static_cast<double>(result.total_steps)));
+  }
+  for (int i = 0; i < kWarmupPoints && warmup_steps > 0; ++i) {
+    const int64_t step = (2 * i + 1) * warmup_steps / (2 * kWarmupPoints);
+    const double density =
+        DensityAt(step, result.total_steps, sparse.density(), sparse.warmup_fraction());
+    result.warmup +=
+        Mean(density, pricer).parts.total() * static_cast<double>(warmup_steps) / kWarmupPoints;
+  }
+  result.steady = mean.parts.total() * static_cast<double>(result.total_steps - warmup_steps);
+  if (config.has_validation_data()) {
+    const double epochs = static_cast<double>(result.total_steps) / steps_per_epoch;
+    const double times = std::ceil(epochs / config.validation_interval_epochs() - 1e-9);
+    double forward = times_.other;
+    for (double layer : times_.forward) forward += layer;
+    const double batches = std::ceil(static_cast<double>(job_.validation_images) / step_images);
+    result.validation = times * batches * forward;
+  }
+  return result;
+}
+
+StepResult Simulator::Trace() {
+  Pricer pricer(job_.cluster, RanksOf(0));
+  const CommConfig& comm = job_.config.comm();
+  const Exchange exchange =
+      comm.mode() == CommConfig::SPARSE
+          ? SparseExchange(net_.layout, comm, wire_bytes_, comm.sparse().density())
+          : DenseExchange(net_.layout, comm, wire_bytes_);
+  const int world = pricer.network().world();
+  return SimulateStep(SetupFor(pricer.network().nodes()), exchange,
+                      JitterOf(job_.cluster.device().jitter(), world, job_.seed, 0), &pricer,
+                      /*spans=*/true);
+}
+
+}  // namespace gf

@@ -1,0 +1,192 @@
+#include "simulate/step.h"
+
+#include <algorithm>
+
+#include "core/random.h"
+#include "core/timeline.h"
+
+namespace gf {
+namespace {
+
+// The compute of a step in nominal seconds, as the ranks' factors and the collectives stretch it.
+class Compute {
+ public:
+  Compute(const StepSetup& setup, const Exchange& exchange, const std::vector<double>& factors)
+      : setup_(setup),
+        factors_(factors),
+        slowest_(*std::max_element(factors.begin(), factors.end())) {
+    forward_ = setup.times.other;
+    for (double layer : setup.times.forward) forward_ += layer;
+    ready_.resize(setup.net->layout.entries().size());
+    double now = forward_;
+    const auto& layers = setup.net->layers;
+    for (size_t k = layers.size(); k-- > 0;) {
+      now += setup.times.backward[k];
+      for (int entry : layers[k].entries) {
+        if (exchange.sparse) now += KeepSeconds(entry, exchange.density);
+      }
+      for (int entry : layers[k].entries) ready_[entry] = now;
+      ends_.push_back(now);
+    }
+  }
+
+  double forward() const { return forward_; }
+  double backward_end() const { return ends_.back(); }
+  double slowest() const { return slowest_; }
+
+  // When the slowest rank has the gradients up to `entry`, given the collectives so far.
+  double Ready(int entry) const { return ready_[entry] * slowest_ + lost_; }
+  double BackwardEnd(double factor) const { return ends_.back() * factor + lost_; }
+
+  // The first time from `time` on at which no rank is in the middle of a layer of backward.
+  double LayerEnd(double time) const {
+    double latest = time;
+    for (double factor : factors_) {
+      const double at = (time - lost_) / factor;
+      const auto end = std::lower_bound(ends_.begin(), ends_.end(), at - 1e-12);
+      if (end != ends_.end()) latest = std::max(latest, *end * factor + lost_);
+    }
+    return latest;
+  }
+
+  // A collective ran: what the slowest rank lost to it before its backward ended.
+  void Lose(double begin, double end) {
+    const double left = std::max(0.0, BackwardEnd(slowest_) - begin);
+    const double share = setup_.compute_lost;
+    lost_ += share * std::min(end - begin, left / (1 - share));
+  }
+
+ private:
+  double KeepSeconds(int entry, double density) const {
+    const double count = static_cast<double>(setup_.net->layout.entries()[entry].count);
+    return count * (setup_.traffic.keep + density * setup_.traffic.pack) /
+           setup_.memory_bytes_per_s;
+  }
+
+  const StepSetup& setup_;
+  const std::vector<double>& factors_;
+  const double slowest_;
+  double forward_ = 0;
+  double lost_ = 0;
+  std::vector<double> ready_;  // by entry
+  std::vector<double> ends_;   // of the layers of backward, ascending
+};
+
+class Step {
+ public:
+  Step(const StepSetup& setup, const Exchange& exchange, const std::vector<double>& factors,
+       Pricer* pricer, bool spans)
+      : setup_(setup),
+        exchange_(exchange),
+        pricer_(pricer),
+        keep_spans_(spans),
+        compute_(setup, exchange, factors) {}
+
+  StepResult Run(const std::vector<double>& factors) {
+    const double backward = compute_.backward_end() * compute_.slowest();
+    std::vector<double> reduced;
+    for (const Send& send : exchange_.sends) {
+      double begin = exchange_.overlap ? compute_.Ready(send.last_entry) : backward;
+      begin = std::max(begin, free_);
+      if (exchange_.overlap && setup_.waits_for_layer) begin = compute_.LayerEnd(begin);
+      reduced.push_back(Collective(send.name, begin, send.elements * setup_.wire_bytes,
+                                   exchange_.sharded ? Pricer::kReduceScatter : ""));
+    }
+    Finish(reduced);
+    if (keep_spans_) {
+      for (double factor : factors) {
+        result_.forward_ends.push_back(compute_.forward() * factor);
+        result_.backward_ends.push_back(compute_.BackwardEnd(factor));
+      }
+    }
+    return std::move(result_);
+  }
+
+ private:
+  // Returns when it is through. `half`: of the sharded update, instead of an allreduce.
+  double Collective(const std::string& name, double begin, int64_t bytes, const std::string& half) {
+    if (bytes == 0) return begin;
+    const std::string algorithm = half.empty() ? pricer_->Choose(setup_.algorithm, bytes) : half;
+    const PlanPrice& price = pricer_->Price(algorithm);
+    const double seconds = pricer_->Seconds(price, bytes);
+    free_ = begin + seconds;
+    compute_.Lose(begin, free_);
+    result_.communication += seconds;
+    result_.sent_bytes += bytes;
+    for (int kind = 0; kind < kLinkKinds; ++kind) {
+      result_.traffic[kind] += price.traffic[kind] * static_cast<double>(bytes);
+    }
+    if (keep_spans_) result_.spans.push_back({lane::kBucketTransfer, name, begin, free_, bytes});
+    return free_;
+  }
+
+  void Wait(const std::string& name, double until) {
+    if (until <= now_) return;
+    result_.parts.exposed += until - now_;
+    if (keep_spans_) result_.spans.push_back({lane::kBucketWait, name, now_, until});
+    now_ = until;
+  }
+
+  void Finish(const std::vector<double>& reduced) {
+    const double slow = compute_.slowest(), data = setup_.times.other * slow;
+    const double forward = compute_.forward() * slow;
+    now_ = compute_.BackwardEnd(slow);
+    result_.parts.data = data;
+    result_.parts.forward = forward - data;
+    result_.parts.backward = now_ - forward;
+    if (keep_spans_) {
+      result_.spans.push_back({lane::kForward, "forward", 0, forward});
+      result_.spans.push_back({lane::kBackward, "backward", forward, now_});
+    }
+    double norms = 0;
+    if (exchange_.norms > 0 && !reduced.empty()) {
+      const double begin = std::max(free_, now_);
+      norms = Collective("norms of chunks", begin,
+                         exchange_.norms * static_cast<int64_t>(sizeof(float)), "");
+    }
+    const double per_element = setup_.traffic.update / setup_.memory_bytes_per_s;
+    const double share = exchange_.sharded ? 1.0 / pricer_->network().world() : 1.0;
+    double gathered = 0;
+    for (size_t i = 0; i < reduced.size(); ++i) {
+      const Send& send = exchange_.sends[i];
+      Wait(send.name, reduced[i]);
+      const double update = static_cast<double>(send.elements) * per_element * share;
+      if (keep_spans_) result_.spans.push_back({lane::kUpdate, send.name, now_, now_ + update});
+      result_.parts.update += update;
+      now_ += update;
+      if (!exchange_.sharded) continue;
+      gathered =
+          Collective("new " + send.name, std::max(now_, free_),
+                     send.elements * static_cast<int64_t>(sizeof(float)), Pricer::kAllGather);
+    }
+    Wait("norms of chunks", norms);
+    Wait("new weights", gathered);
+    if (setup_.load_s > now_) result_.parts.data += setup_.load_s - now_;
+  }
+
+  const StepSetup& setup_;
+  const Exchange& exchange_;
+  Pricer* const pricer_;
+  const bool keep_spans_;
+  Compute compute_;
+  double free_ = 0;  // when the communication thread is
+  double now_ = 0;   // of the slowest rank, after backward
+  StepResult result_;
+};
+
+}  // namespace
+
+StepResult SimulateStep(const StepSetup& setup, const Exchange& exchange,
+                        const std::vector<double>& factors, Pricer* pricer, bool spans) {
+  return Step(setup, exchange, factors, pricer, spans).Run(factors);
+}
+
+std::vector<double> JitterOf(double jitter, int world, uint64_t seed, int64_t step) {
+  std::vector<double> factors(world, 1.0);
+  if (jitter == 0) return factors;
+  Random random(seed, StreamId(RandomUse::kDraw, static_cast<uint64_t>(step)));
+  for (double& factor : factors) factor = std::max(0.5, 1 + jitter * random.Gaussian());
+  return factors;
+}
+
+}  // namespace gf

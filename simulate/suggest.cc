@@ -1,0 +1,42 @@
+#include "simulate/suggest.h"
+
+#include <algorithm>
+
+#include "core/error.h"
+
+namespace gf {
+
+std::vector<Suggestion> Suggest(const SimulatedJob& job) {
+  constexpr int64_t kKilo = 1024, kMega = kKilo * kKilo;
+  std::vector<Suggestion> all;
+  const auto run = [&](std::vector<std::string> settings) {
+    SimulatedJob changed = job;
+    for (const std::string& setting : settings) SetField(setting, &changed.config);
+    all.push_back({std::move(settings), Simulator(changed).Run()});
+  };
+  run({});
+  const bool sparse = job.config.comm().mode() == CommConfig::SPARSE;
+  for (const char* algorithm : {"ring", "auto"}) {
+    for (const bool sharded : {false, true}) {
+      if (sharded && (sparse || std::string(algorithm) == "auto")) continue;
+      for (const int64_t theta : {kMega / 4, kMega, 4 * kMega, 16 * kMega, 64 * kMega}) {
+        for (const int64_t last : {64 * kKilo, kMega, 8 * kMega}) {
+          if (sparse && last != kMega) continue;  // it has no threshold of its own
+          std::vector<std::string> settings = {StrCat("comm.algorithm=", algorithm),
+                                               StrCat("comm.threshold_first=", theta),
+                                               StrCat("comm.threshold_middle=", theta)};
+          if (!sparse) settings.insert(settings.begin(), "comm.mode=LAZY");
+          if (!sparse) settings.push_back(StrCat("comm.threshold_last=", last));
+          if (sharded) settings.push_back("comm.sharded_update=true");
+          run(std::move(settings));
+        }
+      }
+    }
+  }
+  std::stable_sort(all.begin(), all.end(), [](const Suggestion& a, const Suggestion& b) {
+    return a.run.step.total() < b.run.step.total();
+  });
+  return all;
+}
+
+}  // namespace gf

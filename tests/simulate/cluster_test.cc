@@ -1,0 +1,125 @@
+#include "simulate/cluster.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "core/error.h"
+
+namespace gf {
+namespace {
+
+constexpr char kGood[] = R"(name: "x"
+node { devices: 8 device_link { gb_s: 10 } nic { gb_s: 5 } }
+collective { protocol { hop_us: 3 } }
+device { memory_gb_s: 500 }
+)";
+
+std::string With(const std::string& from, const std::string& to) {
+  std::string text = kGood;
+  const size_t at = text.find(from);
+  EXPECT_NE(at, std::string::npos) << from;
+  return text.replace(at, from.size(), to);
+}
+
+std::string ErrorOf(const std::string& text) {
+  try {
+    ParseCluster(text, "c");
+  } catch (const UserError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(ClusterTest, ReadsWhatIsGood) {
+  EXPECT_EQ(ErrorOf(kGood), "");
+  EXPECT_EQ(ParseCluster(kGood, "c").node().devices(), 8);
+}
+
+TEST(ClusterTest, MistakesNameLineColumnFieldAndRange) {
+  EXPECT_EQ(ErrorOf(With("gb_s: 5", "gb_s: -5")),
+            "c:2:50: node.nic.gb_s is -5, expected 0.0001 to 1e+06");
+  EXPECT_EQ(ErrorOf(With("devices: 8", "devices: 0")),
+            "c:2:8: node.devices is 0, expected 1 to 1024");
+  EXPECT_EQ(ErrorOf(With("hop_us: 3", "hop_us: 1e300")),
+            "c:3:25: collective.protocol[0].hop_us is 1e+300, expected 0 to 1e+06");
+}
+
+TEST(ClusterTest, NumbersThatAreNotFiniteAreMistakes) {
+  for (const char* number : {"nan", "inf", "-inf"}) {
+    EXPECT_NE(ErrorOf(With("gb_s: 10", std::string("gb_s: ") + number)).find("device_link.gb_s"),
+              std::string::npos)
+        << number;
+  }
+}
+
+TEST(ClusterTest, MissingFieldsAreNamedWithTheirMessage) {
+  EXPECT_EQ(ErrorOf(With("nic { gb_s: 5 }", "")), "c:2:1: node.nic is missing");
+  EXPECT_EQ(ErrorOf(With("gb_s: 5", "")), "c:2:44: node.nic.gb_s is missing");
+  EXPECT_EQ(ErrorOf(With("device { memory_gb_s: 500 }", "")), "c: device is missing");
+}
+
+TEST(ClusterTest, MisspeltFieldsAreMistakes) {
+  const std::string error = ErrorOf(With("devices: 8", "device: 8"));
+  EXPECT_NE(error.find("c:2:8"), std::string::npos) << error;
+  EXPECT_NE(error.find("devices"), std::string::npos) << error;
+}
+
+TEST(ClusterTest, PartsMustFitTogether) {
+  EXPECT_EQ(ErrorOf(With("gb_s: 5", "gb_s: 5 background_gb_s: 5")),
+            "c: node.nic.background_gb_s (5) leaves nothing of gb_s (5): expected less");
+  EXPECT_EQ(ErrorOf(With("devices: 8", "devices: 8 switches: 2")),
+            "c: node.switch_link is missing: node.switches is 2");
+  EXPECT_EQ(ErrorOf(With("devices: 8", "devices: 8 switches: 9")),
+            "c: node.switches (9) is more than node.devices (8)");
+  EXPECT_EQ(ErrorOf(std::string(kGood) + "fabric { nodes_per_leaf: 4 }"),
+            "c: fabric.uplink is missing: fabric.nodes_per_leaf is 4");
+}
+
+TEST(ClusterTest, ProtocolsAscendAndTheLastTakesTheRest) {
+  const auto protocols = [](const std::string& text) {
+    return ErrorOf(With("protocol { hop_us: 3 }", text));
+  };
+  EXPECT_EQ(protocols("protocol { hop_us: 1 } protocol { hop_us: 3 }"),
+            "c: collective.protocol[0].up_to_bytes is missing: only the last protocol takes all "
+            "that is longer");
+  EXPECT_EQ(protocols("protocol { up_to_bytes: 9 hop_us: 1 }"),
+            "c: collective.protocol[0].up_to_bytes is not for the last protocol, which takes all "
+            "that is longer");
+  EXPECT_EQ(protocols("protocol { up_to_bytes: 9 hop_us: 1 } protocol { up_to_bytes: 9 hop_us: 1 } "
+                      "protocol { hop_us: 3 }"),
+            "c: collective.protocol[1].up_to_bytes must ascend, got 9 after 9");
+}
+
+// Whatever the file holds: an error or a cluster.
+TEST(ClusterTest, DamagedFilesAreErrorsNotCrashes) {
+  const std::string good = kGood;
+  for (size_t cut = 0; cut < good.size(); ++cut) {
+    ErrorOf(good.substr(0, cut));
+    for (const char* junk : {"{", "}", "9999999999999999999", "\"", ":", "-"}) {
+      ErrorOf(good.substr(0, cut) + junk + good.substr(cut));
+    }
+  }
+}
+
+TEST(ProfileTest, MistakesAreErrors) {
+  const auto error = [](const std::string& text) -> std::string {
+    try {
+      ParseProfile(text, "p");
+    } catch (const UserError& e) {
+      return e.what();
+    }
+    return "";
+  };
+  const std::string head = "net: \"n\" batch: 8 step_ms: 3\n";
+  EXPECT_EQ(error(head + "layer { name: \"a\" backward_ms: 1 }"), "");
+  EXPECT_EQ(error(head), "p: layer is missing");
+  EXPECT_EQ(error(head + "layer { name: \"a\" backward_ms: -1 }"),
+            "p:2:19: layer[0].backward_ms is -1, expected 0 to 1e+09");
+  EXPECT_EQ(
+      error(head + "layer { name: \"a\" backward_ms: 1 } layer { name: \"a\" backward_ms: 1 }"),
+      "p: layer \"a\" is there twice");
+}
+
+}  // namespace
+}  // namespace gf

@@ -1,0 +1,150 @@
+#include "simulate/step.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "core/error.h"
+#include "simulate/cluster.h"
+
+namespace gf {
+namespace {
+
+// Three layers of 1,000 gradients each, 10 ms of forward, 10 ms of backward per layer. A bucket of
+// 4,000 bytes takes 4 ms between two ranks.
+struct Case {
+  Case() {
+    net.name = "three";
+    for (const char* name : {"a", "b", "c"}) net.layers.push_back({name, "InnerProduct", {}, 0, 0});
+    for (int k = 2; k >= 0; --k) {
+      net.layers[k].entries = {2 - k};
+      PoolEntry entry;
+      entry.name = net.layers[k].name + ".weight";
+      entry.shape = Shape{1024};
+      net.layout.Add(entry);
+    }
+    setup.net = &net;
+    setup.times.forward = {0.004, 0.003, 0.003};
+    setup.times.backward = {0.010, 0.010, 0.010};
+    setup.memory_bytes_per_s = 1e12;
+    setup.algorithm = "ring";
+    cluster = ParseCluster(
+        "node { devices: 1 device_link { gb_s: 1000 } nic { gb_s: 0.001024 } }\n"
+        "collective { protocol { hop_us: 0 } } device { memory_gb_s: 500 }",
+        "two");
+  }
+
+  StepResult Run(CommConfig::Mode mode, std::vector<double> factors = {1, 1}, bool overlap = true) {
+    CommConfig comm;
+    comm.set_mode(mode);
+    comm.set_overlap(overlap);
+    comm.set_threshold_first(8192);
+    comm.set_threshold_middle(8192);
+    comm.set_threshold_last(0);
+    Pricer pricer(cluster, static_cast<int>(factors.size()));
+    return SimulateStep(setup, DenseExchange(net.layout, comm, 4), factors, &pricer, true);
+  }
+
+  NetModel net;
+  StepSetup setup;
+  ClusterConfig cluster;
+};
+
+constexpr double kTiny = 1e-4;  // the links between device and card take a little
+
+TEST(StepTest, WhatBackwardHidesIsNotExposed) {
+  const StepParts parts = Case().Run(CommConfig::PER_TENSOR).parts;
+  EXPECT_NEAR(parts.forward, 0.010, 1e-12);
+  EXPECT_NEAR(parts.backward, 0.030, 1e-12);
+  EXPECT_NEAR(parts.exposed, 0.004, kTiny);  // the last tensor's
+  EXPECT_NEAR(parts.total(), 0.044, kTiny);
+}
+
+TEST(StepTest, WithoutOverlapEverythingIsExposed) {
+  EXPECT_NEAR(Case().Run(CommConfig::PER_TENSOR, {1, 1}, false).parts.exposed, 0.012, kTiny);
+  EXPECT_NEAR(Case().Run(CommConfig::AFTER_BACKWARD).parts.exposed, 0.012, kTiny);
+}
+
+TEST(StepTest, LazySendsTheProductsBuckets) {
+  const StepResult step = Case().Run(CommConfig::LAZY);
+  std::vector<std::string> names;
+  for (const Span& span : step.spans) {
+    if (span.lane == "bucket transfer") names.push_back(span.name);
+  }
+  EXPECT_EQ(names, (std::vector<std::string>{"c.weight to b.weight", "a.weight"}));
+  EXPECT_EQ(step.sent_bytes, 3 * 4096);
+}
+
+TEST(StepTest, TheSlowestRankHoldsUpAll) {
+  const StepParts parts = Case().Run(CommConfig::PER_TENSOR, {1, 1.5}).parts;
+  EXPECT_NEAR(parts.total(), 0.060 + 0.004, kTiny);
+}
+
+// The first sum is ready as its layer ends; the second one waits until the layer under way ends.
+TEST(StepTest, CollectivesWaitForTheLayerUnderWay) {
+  Case waits;
+  waits.setup.waits_for_layer = true;
+  waits.cluster.mutable_node()->mutable_nic()->set_gb_s(0.001024 / 3);  // 12 ms each
+  const StepResult step = waits.Run(CommConfig::PER_TENSOR);
+  std::vector<double> begins;
+  for (const Span& span : step.spans) {
+    if (span.lane == "bucket transfer") begins.push_back(span.begin);
+  }
+  ASSERT_EQ(begins.size(), 3u);
+  EXPECT_NEAR(begins[0], 0.020, kTiny);
+  EXPECT_NEAR(begins[1], 0.040, kTiny);  // free at 0.032
+  EXPECT_NEAR(begins[2], 0.052, kTiny);
+}
+
+TEST(StepTest, RunningCollectivesSlowComputeDown) {
+  Case slow;
+  slow.setup.compute_lost = 0.5;
+  // Two sums of 4 ms run during backward, which loses 2 ms to each.
+  EXPECT_NEAR(slow.Run(CommConfig::PER_TENSOR).parts.backward, 0.034, kTiny);
+}
+
+TEST(StepTest, UpdatesComeAfterTheirBucketAndSparseStepsUpdateLess) {
+  Case update;
+  update.setup.traffic = {1e6, 0, 0};  // 1 us per element
+  const StepParts dense = update.Run(CommConfig::PER_TENSOR).parts;
+  EXPECT_NEAR(dense.update, 3 * 1.024e-3, 1e-9);
+  // Two updates run while the last tensor travels.
+  EXPECT_NEAR(dense.total(), 0.044 + 1.024e-3, kTiny);
+  CommConfig comm;
+  comm.mutable_sparse()->set_chunk_size(32);
+  comm.mutable_sparse()->set_density(0.25);
+  comm.set_threshold_first(0);
+  comm.set_threshold_middle(0);
+  Pricer pricer(update.cluster, 2);
+  const StepResult sparse =
+      SimulateStep(update.setup, SparseExchange(update.net.layout, comm, 4, 0.25), {1, 1}, &pricer);
+  EXPECT_NEAR(sparse.parts.update, 0.25 * dense.update, 1e-9);
+  EXPECT_EQ(sparse.sent_bytes, 3 * 4096 / 4 + 96 * 4);  // and a norm per chunk
+}
+
+TEST(StepTest, AShardedUpdateIsSharedOut) {
+  Case sharded;
+  sharded.setup.traffic = {1e6, 0, 0};
+  CommConfig comm;
+  comm.set_mode(CommConfig::PER_TENSOR);
+  comm.set_sharded_update(true);
+  Pricer pricer(sharded.cluster, 2);
+  const StepResult step =
+      SimulateStep(sharded.setup, DenseExchange(sharded.net.layout, comm, 4), {1, 1}, &pricer);
+  EXPECT_NEAR(step.parts.update, 3 * 1.024e-3 / 2, 1e-9);
+  EXPECT_EQ(step.sent_bytes, 2 * 3 * 4096);
+}
+
+TEST(JitterTest, IsAFunctionOfSeedAndStep) {
+  EXPECT_EQ(JitterOf(0.1, 64, 1, 0), JitterOf(0.1, 64, 1, 0));
+  EXPECT_NE(JitterOf(0.1, 64, 1, 0), JitterOf(0.1, 64, 2, 0));
+  EXPECT_NE(JitterOf(0.1, 64, 1, 0), JitterOf(0.1, 64, 1, 1));
+  EXPECT_EQ(JitterOf(0, 3, 1, 0), (std::vector<double>{1, 1, 1}));
+  const std::vector<double> many = JitterOf(0.1, 4096, 1, 0);
+  EXPECT_NEAR(*std::max_element(many.begin(), many.end()), 1.35, 0.1);  // 3.5 deviations
+}
+
+}  // namespace
+}  // namespace gf

@@ -1,0 +1,79 @@
+#!/usr/bin/env bash
+# gfsim prints what a job comes to, writes sweeps, pictures and timelines, and refuses mistakes.
+set -uo pipefail
+gfsim=tools/gfsim/gfsim
+gfbench=tools/gfbench/gfbench
+out=${TEST_TMPDIR:-/tmp}
+config=--config=tests/simulate/paper_alexnet.prototxt
+cluster=--cluster=configs/clusters/paper_v.prototxt
+export OMP_WAIT_POLICY=passive
+
+fail() {
+  echo "FAIL: $*" >&2
+  exit 1
+}
+
+"$gfsim" $config $cluster --timeline="$out/timeline.json" >"$out/run.txt" || fail "gfsim"
+for word in forward backward 'exposed communication' update data images/s speed-up efficiency \
+  training warm-up validation 'busiest network card'; do
+  grep -q -- "$word" "$out/run.txt" || fail "no $word"
+done
+"$gfsim" $config $cluster >"$out/again.txt" || fail "gfsim again"
+cmp -s "$out/run.txt" "$out/again.txt" || fail "not the same result twice"
+"$gfsim" $config $cluster --sweep='ranks=1..64 mode=LAZY,SPARSE' --csv="$out/sweep.csv" \
+  --svg="$out/sweep.svg" || fail "--sweep"
+"$gfsim" $config $cluster --ranks=64 --steps=1 --suggest >"$out/suggest.txt" || fail "--suggest"
+grep -q -- '--set comm.threshold_first=' "$out/suggest.txt" || fail "--suggest suggests nothing"
+
+python3 - "$out" <<'PY' || fail "the files"
+import csv
+import json
+import sys
+import xml.etree.ElementTree as xml
+out = sys.argv[1]
+rows = list(csv.DictReader(open(out + "/sweep.csv")))
+assert [r["ranks"] for r in rows[:7]] == ["1", "2", "4", "8", "16", "32", "64"], rows
+assert [r["mode"] for r in rows] == ["LAZY"] * 7 + ["SPARSE"] * 7
+for r in rows:
+    parts = sum(float(r[k + "_s"]) for k in ("forward", "backward", "exposed", "update", "data"))
+    assert abs(parts - float(r["step_s"])) < 1e-6 * parts, r
+    assert abs(float(r["images_per_s"]) * float(r["step_s"]) / 128 - int(r["ranks"])) < 1e-3, r
+xml.parse(out + "/sweep.svg")
+events = json.load(open(out + "/timeline.json"))["traceEvents"]
+assert {e["pid"] for e in events} == set(range(8))
+assert {"forward", "backward", "bucket transfer", "update"} <= {e.get("cat") for e in events}
+PY
+
+# What gfbench measures is a profile. (The net's images are of one size only: its own.)
+net=models/lenet.prototxt
+"$gfbench" --net=$net --batch=8 --steps=2 --profile_out="$out/profile.prototxt" >"$out/bench.txt" ||
+  fail "gfbench --profile_out"
+cat >"$out/lenet.prototxt" <<EOF
+net: "$PWD/$net"
+train_data { source: "none" batch_size: 8 }
+solver { base_lr: 1 max_steps: 10 }
+EOF
+"$gfsim" --config="$out/lenet.prototxt" --cluster=configs/clusters/cloud_10gbe.prototxt --ranks=4 \
+  --profile="$out/profile.prototxt" >"$out/lenet.txt" || fail "a measured profile"
+
+refused() { # PATTERN ARGUMENTS...
+  local pattern=$1
+  shift
+  "$gfsim" "$@" >"$out/refused.txt" 2>&1
+  [ $? = 2 ] || fail "not exit code 2: $*"
+  grep -q -- "$pattern" "$out/refused.txt" || fail "no \"$pattern\": $*"
+}
+printf 'node {\n  devices: -1\n}\n' >"$out/bad.prototxt"
+refused 'gfsim --config=FILE'
+refused 'config is missing' $cluster
+refused 'cluster is missing' $config
+refused 'bad.prototxt:2:3: node.devices is -1, expected 1 to 1024' $config --cluster="$out/bad.prototxt"
+refused 'did you mean --ranks' $config $cluster --rank=3
+refused 'ranks is -1' $config $cluster --ranks=-1
+refused 'steps is 0' $config $cluster --steps=0
+refused 'not a number of ranks' $config $cluster --sweep=ranks=0..4
+refused 'go with --sweep' $config $cluster --csv=x
+refused 'cannot be written' $config $cluster --timeline=/nowhere/x.json
+refused 'comm.sparse.density is 2' $config $cluster --set comm.sparse.density=2
+refused 'unknown comm.algorithm "rink"' $config $cluster --set comm.algorithm=rink
+echo PASS

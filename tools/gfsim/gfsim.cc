@@ -1,0 +1,142 @@
+// Simulates a job on a cluster: gfsim --help.
+#include <gflags/gflags.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "core/config.h"
+#include "core/error.h"
+#include "simulate/cluster.h"
+#include "simulate/job_run.h"
+#include "simulate/suggest.h"
+#include "simulate/sweep.h"
+#include "simulate/trace.h"
+#include "tools/flags.h"
+#include "tools/gfsim/print.h"
+
+DEFINE_string(config, "", "the job: a prototxt file, see configs/");
+DEFINE_string(cluster, "", "the cluster: a prototxt file, see configs/clusters/");
+DEFINE_string(profile, "", "times of the network's layers, see configs/profiles/");
+DEFINE_int32(ranks, 0, "devices; 0 = what the cluster file says");
+DEFINE_uint64(seed, 1, "of the jitter");
+DEFINE_int32(steps, 8, "steps to simulate, with jitter of their own");
+DEFINE_int64(train_images, 1281167, "images of an epoch");
+DEFINE_int64(validation_images, 50000, "images of a validation");
+DEFINE_string(sweep, "", "what to vary");
+DEFINE_string(csv, "", "with --sweep: the table's file");
+DEFINE_string(svg, "", "with --sweep: the picture's file");
+DEFINE_string(timeline, "", "write one step for ui.perfetto.dev");
+DEFINE_int32(timeline_ranks, 8, "with --timeline: of so many ranks");
+DEFINE_bool(suggest, false, "try other settings and print the best");
+
+namespace gf {
+namespace {
+
+constexpr char kUsage[] = R"(gfsim: simulates a training job on a cluster.
+
+  gfsim --config=FILE --cluster=configs/clusters/paper_v.prototxt
+  gfsim --config=FILE --cluster=FILE --sweep='ranks=1..4096 comm.mode=LAZY,SPARSE' --svg=x.svg
+
+  --config=FILE         the job; its data are not opened
+  --cluster=FILE        devices and network
+  --set PATH=VALUE      override a field of the config; may be repeated
+  --profile=FILE        times of the layers; else shared out by FLOPs and bytes
+  --ranks=N             devices (default: the cluster file's)
+  --sweep='AXIS AXIS'   vary one or two things: NAME=A,B,C or NAME=A..B (doubling); NAME is ranks,
+                        theta (K, M: powers of 1024), density, algorithm, mode or any field of the
+                        config. Prints CSV
+      --csv=FILE        CSV to a file instead
+      --svg=FILE        and a picture
+  --timeline=FILE       one step of the first ranks for ui.perfetto.dev or chrome://tracing
+      --timeline_ranks=N  (8)
+  --suggest             try thresholds, algorithms and the sharded update, print the best
+  --steps=N --seed=N    how many steps, and whose jitter (8, 1)
+  --train_images=N --validation_images=N   sizes of the data (ImageNet's)
+  --help, --version
+)";
+
+void WriteFile(const char* flag, const std::string& path, const std::string& text) {
+  FILE* const file = std::fopen(path.c_str(), "w");
+  const bool written =
+      file != nullptr && std::fwrite(text.data(), 1, text.size(), file) == text.size();
+  const int error = errno;
+  if (file != nullptr && std::fclose(file) == 0 && written) return;
+  ThrowUserError("--", flag, "=", path, ": cannot be written: ", std::strerror(error));
+}
+
+void CheckFlags() {
+  if (FLAGS_config.empty()) ThrowUserError("--config is missing: name the job's file (see --help)");
+  if (FLAGS_cluster.empty()) {
+    ThrowUserError("--cluster is missing: name the cluster's file, see configs/clusters/");
+  }
+  if (FLAGS_sweep.empty() && (!FLAGS_csv.empty() || !FLAGS_svg.empty())) {
+    ThrowUserError("--csv and --svg go with --sweep");
+  }
+  if (!FLAGS_sweep.empty() && FLAGS_suggest) ThrowUserError("give --sweep or --suggest, not both");
+  if (FLAGS_timeline_ranks < 1) {
+    ThrowUserError("--timeline_ranks is ", FLAGS_timeline_ranks, ", expected at least 1");
+  }
+}
+
+void Sweep(const SimulatedJob& job) {
+  const std::vector<SweepAxis> axes = ParseSweep(FLAGS_sweep);
+  const std::vector<SweepPoint> points = RunSweep(job, axes);
+  const std::string csv = SweepCsv(axes, points);
+  if (FLAGS_csv.empty()) {
+    std::fputs(csv.c_str(), stdout);
+  } else {
+    WriteFile("csv", FLAGS_csv, csv);
+  }
+  if (FLAGS_svg.empty()) return;
+  const std::string title = job.config.name() + " on " + job.cluster.name() + ", simulated";
+  WriteFile("svg", FLAGS_svg, SweepSvg(title, axes, points));
+}
+
+int Main(int argc, char** argv) {
+  std::vector<std::string> overrides;
+  FlagSpec flags;
+  flags.file = __FILE__;
+  flags.usage = kUsage;
+  flags.repeated = "set";
+  flags.values = &overrides;
+  const int code = ParseFlags(argc, argv, flags);
+  if (code >= 0) return code;
+  CheckFlags();
+
+  SimulatedJob job;
+  job.config = ReadJobConfig(FLAGS_config, overrides);
+  job.cluster = ReadCluster(FLAGS_cluster);
+  ProfileConfig profile;
+  if (!FLAGS_profile.empty()) {
+    profile = ReadProfile(FLAGS_profile);
+    job.profile = &profile;
+  }
+  job.ranks = FLAGS_ranks;
+  job.seed = FLAGS_seed;
+  job.steps = FLAGS_steps;
+  job.train_images = FLAGS_train_images;
+  job.validation_images = FLAGS_validation_images;
+  if (!FLAGS_sweep.empty()) {
+    Sweep(job);
+    return 0;
+  }
+  if (FLAGS_suggest) {
+    PrintSuggestions(Suggest(job), 10, stdout);
+    return 0;
+  }
+  Simulator simulator(job);
+  PrintRun(job, simulator.net(), simulator.Run(), stdout);
+  if (!FLAGS_timeline.empty()) {
+    WriteFile("timeline", FLAGS_timeline,
+              TraceJson(simulator.Trace(), job.cluster.node(), FLAGS_timeline_ranks));
+  }
+  return 0;
+}
+
+}  // namespace
+}  // namespace gf
+
+int main(int argc, char** argv) { return gf::RunMain(gf::Main, argc, argv); }

@@ -1,0 +1,85 @@
+#include "tools/gfsim/print.h"
+
+#include <cstdarg>
+#include <string>
+
+#include "core/error.h"
+#include "core/telemetry.h"
+
+namespace gf {
+namespace {
+
+std::string Format(const char* format, ...) __attribute__((format(printf, 1, 2)));
+std::string Format(const char* format, ...) {
+  char text[256];
+  va_list args;
+  va_start(args, format);
+  std::vsnprintf(text, sizeof(text), format, args);
+  va_end(args);
+  return text;
+}
+
+std::string Part(double seconds, double total) {
+  return Format("%9.2f ms  %5.1f %%", 1e3 * seconds, 100 * seconds / total);
+}
+
+std::string Duration(double seconds) { return Format("%.1f s (%.2f min)", seconds, seconds / 60); }
+
+}  // namespace
+
+void PrintRun(const SimulatedJob& job, const NetModel& net, const RunResult& run, FILE* out) {
+  const StepParts& step = run.step;
+  const double total = step.total();
+  const CommConfig& comm = job.config.comm();
+  std::vector<std::pair<std::string, std::string>> rows = {
+      {"cluster", StrCat(job.cluster.name(), ", ", run.ranks, " ranks on ", run.nodes, " nodes")},
+      {"network", StrCat(net.name, ", ", WithCommas(net.layout.parameter_count()),
+                         " parameters in ", net.layout.entries().size(), " tensors")},
+      {"exchange", StrCat(CommConfig::Mode_Name(comm.mode()), ", ", comm.algorithm(), ", ",
+                          HumanBytes(static_cast<double>(run.sent_bytes)), " per step")},
+      {"images per step", WithCommas(int64_t{run.batch} * run.ranks)},
+      {"", ""},
+      {"step", Part(total, total)},
+      {"  forward", Part(step.forward, total)},
+      {"  backward", Part(step.backward, total)},
+      {"  exposed communication", Part(step.exposed, total)},
+      {"  update", Part(step.update, total)},
+      {"  data", Part(step.data, total)},
+      {"communication in all", Part(run.communication, total)},
+      {"", ""},
+      {"images/s", Format("%.1f", run.images_per_s)},
+      {"speed-up", Format("%.1f over one device at %.1f images/s", run.speedup(), run.one_device)},
+      {"efficiency", Format("%.1f %%", 100 * run.efficiency())},
+      {"", ""}};
+  for (int kind = 0; kind < kLinkKinds - 1; ++kind) {
+    if (run.traffic[kind] == 0) continue;
+    rows.push_back({StrCat("busiest ", NameOf(static_cast<LinkKind>(kind))),
+                    HumanBytes(run.traffic[kind]) + " per step and direction"});
+  }
+  rows.insert(rows.end(), {{"", ""},
+                           {"training", Duration(run.training())},
+                           {"  start", Duration(run.startup)},
+                           {"  warm-up of the density", Duration(run.warmup)},
+                           {"  other steps", Duration(run.steady)},
+                           {"  validation", Duration(run.validation)},
+                           {"  steps", WithCommas(run.total_steps)}});
+  PrintTable(rows, out);
+}
+
+void PrintSuggestions(const std::vector<Suggestion>& all, size_t count, FILE* out) {
+  const auto line = [&](const Suggestion& suggestion) {
+    std::string settings;
+    for (const std::string& setting : suggestion.settings) settings += " --set " + setting;
+    std::fprintf(out, "%9.2f ms %12.1f images/s %6.1f %% %s\n", 1e3 * suggestion.run.step.total(),
+                 suggestion.run.images_per_s, 100 * suggestion.run.efficiency(),
+                 settings.empty() ? " (the config as it is)" : settings.c_str());
+  };
+  for (const Suggestion& suggestion : all) {
+    if (suggestion.settings.empty()) line(suggestion);
+  }
+  for (size_t i = 0; i < all.size() && i < count; ++i) {
+    if (!all[i].settings.empty()) line(all[i]);
+  }
+}
+
+}  // namespace gf
