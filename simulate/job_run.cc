@@ -7,7 +7,7 @@
 #include "comm/sparse/selection.h"
 #include "core/error.h"
 #include "simulate/cluster.h"
-#include "solvers/lr_policy.h"
+#include "solvers/batch_schedule.h"
 
 namespace gf {
 namespace {
@@ -46,6 +46,10 @@ void CheckComm(const CommConfig& comm) {
 Simulator::Simulator(const SimulatedJob& job) : job_(job) {
   const JobConfig& config = job_.config;
   CheckComm(config.comm());
+  if (config.solver().iter_size() != 1 || config.solver().batch_phase_size() > 0) {
+    ThrowUserError("solver.iter_size, solver.batch_phase: batches that are accumulated cannot be "
+                   "simulated: set iter_size to 1 and leave batch_phase out");
+  }
   if (job_.steps < 1) ThrowUserError("--steps is ", job_.steps, ", expected at least 1");
   if (job_.train_images < 1 || job_.validation_images < 0) {
     ThrowUserError("--train_images and --validation_images must be positive");
@@ -54,7 +58,7 @@ Simulator::Simulator(const SimulatedJob& job) : job_(job) {
                  ImageOf(config.train_data()));
   traffic_ = TrafficOf(config.solver(), config.compute_type());
   times_ = TimesOf(net_, job_.cluster.device(), job_.profile, config.compute_type(), traffic_);
-  const DType gradients = config.compute_type() == BF16 ? DType::kBF16 : DType::kFP32;
+  const DType gradients = ToDType(config.compute_type());
   wire_bytes_ = static_cast<int64_t>(SizeOf(WireTypeOf(config.comm(), gradients)));
 }
 
@@ -132,10 +136,10 @@ RunResult Simulator::RunWith(Pricer* pricer) {
   result.images_per_s = step_images / mean.parts.total();
   result.one_device = net_.batch / times_.step();
 
-  const double steps_per_epoch = static_cast<double>(job_.train_images) / step_images;
   const SolverConfig& solver = config.solver();
-  result.total_steps = solver.has_max_steps() ? solver.max_steps()
-                                              : StepsOfEpochs(solver.max_epochs(), steps_per_epoch);
+  const BatchSchedule batches(solver, job_.train_images, int64_t{net_.batch} * result.ranks);
+  result.total_steps =
+      solver.has_max_steps() ? solver.max_steps() : batches.StepsOf(solver.max_epochs());
   result.startup = job_.cluster.run().startup_s();
   int64_t warmup_steps = 0;
   if (config.comm().mode() == CommConfig::SPARSE && sparse.density() < 1) {
@@ -151,7 +155,7 @@ RunResult Simulator::RunWith(Pricer* pricer) {
   }
   result.steady = mean.parts.total() * static_cast<double>(result.total_steps - warmup_steps);
   if (config.has_validation_data()) {
-    const double epochs = static_cast<double>(result.total_steps) / steps_per_epoch;
+    const double epochs = batches.EpochsBefore(result.total_steps);
     const double times = std::ceil(epochs / config.validation_interval_epochs() - 1e-9);
     double forward = times_.other;
     for (double layer : times_.forward) forward += layer;

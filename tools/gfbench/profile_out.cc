@@ -15,10 +15,14 @@ void WriteProfile(const std::string& path, const Net& net, int steps, double ste
   out << "# Measured by gfbench, means of " << steps << " steps.\n"
       << "net: \"" << net.name() << "\"\nbatch: " << net.input_shape()[0]
       << "\nstep_ms: " << step_seconds / kMilli << "\n";
+  double forward = 0, backward = 0;  // of conversions, which count for the layer that wants them
   for (const NetOp& op : net.ops()) {
-    out << "layer { name: \"" << op.name
-        << "\"  forward_ms: " << op.forward_seconds / steps / kMilli
-        << "  backward_ms: " << op.backward_seconds / steps / kMilli << " }\n";
+    forward += op.forward_seconds / steps / kMilli;
+    backward += op.backward_seconds / steps / kMilli;
+    if (op.type == "_Reorder") continue;
+    out << "layer { name: \"" << op.name << "\"  forward_ms: " << forward
+        << "  backward_ms: " << backward << " }\n";
+    forward = backward = 0;
   }
   out.flush();
   if (!out) ThrowUserError("--profile_out=", path, ": cannot be written: ", std::strerror(errno));
