@@ -46,7 +46,7 @@ class CheckpointTest : public ::testing::Test {
 
   static std::unique_ptr<Solver> NewSolver(ParameterStore* store) {
     SolverConfig config;
-    return NewSolver("solver", "SGD", config, store);
+    return gf::NewSolver("solver", "SGD", config, store);
   }
 
   void Write() { WriteCheckpointFiles(folder_, state_, *store_, *solver_); }
