@@ -9,6 +9,9 @@ namespace gf {
 namespace {
 
 constexpr double kMicro = 1e-6;
+// To make one rank's part of a double tree the messages of all ranks are put into rounds: the plans
+// of 4,096 ranks take a quarter of a minute. Beyond this "auto" does without it.
+constexpr int kMostRanksOfTrees = 1024;
 
 // Loads of links, of which only those that were touched are visited.
 class Loads {
@@ -135,17 +138,24 @@ const PlanPrice& Pricer::Price(const std::string& algorithm) {
 std::string Pricer::Choose(const std::string& algorithm, int64_t bytes) {
   // MPI's and NCCL's own large sums are rings.
   if (algorithm == "native" || algorithm == "mpi") return "ring";
-  if (algorithm != "auto" || network_.world() == 1) return algorithm == "auto" ? "ring" : algorithm;
-  std::string best;
-  double least = 0;
+  if (algorithm != "auto") return algorithm;
+  if (network_.world() == 1) return "ring";
+  if (candidates_.empty()) candidates_ = Candidates();
+  return *std::min_element(candidates_.begin(), candidates_.end(),
+                           [&](const std::string& a, const std::string& b) {
+                             return Seconds(a, bytes) < Seconds(b, bytes);
+                           });
+}
+
+std::vector<std::string> Pricer::Candidates() const {
+  std::vector<std::string> names;
   for (const std::string& name : AlgorithmRegistry::Get().Keys()) {
-    if (!AlgorithmRegistry::Get().Create("algorithm", name)->Fits(network_.topology())) continue;
-    const double seconds = Seconds(name, bytes);
-    if (!best.empty() && seconds >= least) continue;
-    best = name;
-    least = seconds;
+    if (network_.world() > kMostRanksOfTrees && name == "double_tree") continue;
+    if (AlgorithmRegistry::Get().Create("algorithm", name)->Fits(network_.topology())) {
+      names.push_back(name);
+    }
   }
-  return best;
+  return names;
 }
 
 double Pricer::Seconds(const PlanPrice& price, int64_t bytes) const {

@@ -43,7 +43,8 @@ class Pricer {
   const Network& network() const { return network_; }
 
   // The algorithm that sums a vector of so many bytes: `algorithm` itself, or for "auto" the
-  // cheapest of those that fit. Throws UserError for an unknown one or one that does not fit.
+  // cheapest of those that fit (without double_tree beyond 1,024 ranks). Throws UserError for an
+  // unknown one or one that does not fit.
   std::string Choose(const std::string& algorithm, int64_t bytes);
   // An allreduce; `algorithm` as chosen.
   double Seconds(const std::string& algorithm, int64_t bytes);
@@ -55,10 +56,13 @@ class Pricer {
 
  private:
   int ProtocolOf(int64_t bytes) const;
+  // For "auto".
+  std::vector<std::string> Candidates() const;
 
   const CollectiveConfig collective_;
   const Network network_;
   std::map<std::string, PlanPrice> prices_;
+  std::vector<std::string> candidates_;
 };
 
 }  // namespace gf

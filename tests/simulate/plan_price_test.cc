@@ -96,7 +96,7 @@ TEST(RoundsTest, HoldEveryMessageOfEveryPlan) {
         for (const PlanMessage& message : round.messages) sent += round.times * message.parts;
       }
       EXPECT_EQ(sent, parts) << name << " " << world;
-      const Simulation run = Simulate(plans, OwnValues(world, plans[0].parts), false);
+      const Simulation run = Simulate(plans, OwnValues(world, plans[0].parts));
       ASSERT_EQ(run.error, "");
       EXPECT_LE(rounds, run.time) << name << " " << world;
     }
