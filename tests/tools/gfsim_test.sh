@@ -71,7 +71,8 @@ refused 'bad.prototxt:2:3: node.devices is -1, expected 1 to 1024' $config --clu
 refused 'did you mean --ranks' $config $cluster --rank=3
 refused 'ranks is -1' $config $cluster --ranks=-1
 refused 'steps is 0' $config $cluster --steps=0
-refused 'not a number of ranks' $config $cluster --sweep=ranks=0..4
+refused 'not a range of numbers' $config $cluster --sweep=ranks=0..4
+refused 'not a number of ranks' $config $cluster --sweep=ranks=0
 refused 'go with --sweep' $config $cluster --csv=x
 refused 'cannot be written' $config $cluster --timeline=/nowhere/x.json
 refused 'comm.sparse.density is 2' $config $cluster --set comm.sparse.density=2
