@@ -47,8 +47,9 @@ Simulator::Simulator(const SimulatedJob& job) : job_(job) {
   const JobConfig& config = job_.config;
   CheckComm(config.comm());
   if (config.solver().iter_size() != 1 || config.solver().batch_phase_size() > 0) {
-    ThrowUserError("solver.iter_size, solver.batch_phase: batches that are accumulated cannot be "
-                   "simulated: set iter_size to 1 and leave batch_phase out");
+    ThrowUserError(
+        "solver.iter_size, solver.batch_phase: batches that are accumulated cannot be "
+        "simulated: set iter_size to 1 and leave batch_phase out");
   }
   if (job_.steps < 1) ThrowUserError("--steps is ", job_.steps, ", expected at least 1");
   if (job_.train_images < 1 || job_.validation_images < 0) {
