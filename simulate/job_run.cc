@@ -139,6 +139,7 @@ RunResult Simulator::RunWith(Pricer* pricer) {
 
   const SolverConfig& solver = config.solver();
   const BatchSchedule batches(solver, job_.train_images, int64_t{net_.batch} * result.ranks);
+  result.train_images = job_.train_images;
   result.total_steps =
       solver.has_max_steps() ? solver.max_steps() : batches.StepsOf(solver.max_epochs());
   result.startup = job_.cluster.run().startup_s();

@@ -35,7 +35,7 @@ struct RunResult {
   double efficiency() const { return speedup() / ranks; }
 
   // The whole training, in seconds.
-  int64_t total_steps = 0;
+  int64_t train_images = 0, total_steps = 0;
   double startup = 0, warmup = 0, steady = 0, validation = 0;
   double training() const { return startup + warmup + steady + validation; }
 };

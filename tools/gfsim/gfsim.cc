@@ -23,8 +23,8 @@ DEFINE_string(profile, "", "times of the network's layers, see configs/profiles/
 DEFINE_int32(ranks, 0, "devices; 0 = what the cluster file says");
 DEFINE_uint64(seed, 1, "of the jitter");
 DEFINE_int32(steps, 8, "steps to simulate, with jitter of their own");
-DEFINE_int64(train_images, 1281167, "images of an epoch");
-DEFINE_int64(validation_images, 50000, "images of a validation");
+DEFINE_int64(train_images, 0, "images of an epoch");
+DEFINE_int64(validation_images, 0, "images of a validation");
 DEFINE_string(sweep, "", "what to vary");
 DEFINE_string(csv, "", "with --sweep: the table's file");
 DEFINE_string(svg, "", "with --sweep: the picture's file");
@@ -54,7 +54,8 @@ constexpr char kUsage[] = R"(gfsim: simulates a training job on a cluster.
       --timeline_ranks=N  (8)
   --suggest             try thresholds, algorithms and the sharded update, print the best
   --steps=N --seed=N    how many steps, and whose jitter (8, 1)
-  --train_images=N --validation_images=N   sizes of the data (ImageNet's)
+  --train_images=N --validation_images=N   sizes of the data (what the config's `images` say, or
+                        else ImageNet's)
   --help, --version
 )";
 
@@ -117,8 +118,12 @@ int Main(int argc, char** argv) {
   job.ranks = FLAGS_ranks;
   job.seed = FLAGS_seed;
   job.steps = FLAGS_steps;
-  job.train_images = FLAGS_train_images;
-  job.validation_images = FLAGS_validation_images;
+  const auto images = [](int64_t flag, const DataConfig& data, int64_t imagenet) {
+    return flag != 0 ? flag : data.images() > 0 ? data.images() : imagenet;
+  };
+  job.train_images = images(FLAGS_train_images, job.config.train_data(), job.train_images);
+  job.validation_images =
+      images(FLAGS_validation_images, job.config.validation_data(), job.validation_images);
   if (!FLAGS_sweep.empty()) {
     Sweep(job);
     return 0;

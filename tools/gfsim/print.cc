@@ -38,6 +38,7 @@ void PrintRun(const SimulatedJob& job, const NetModel& net, const RunResult& run
       {"exchange", StrCat(CommConfig::Mode_Name(comm.mode()), ", ", comm.algorithm(), ", ",
                           HumanBytes(static_cast<double>(run.sent_bytes)), " per step")},
       {"images per step", WithCommas(int64_t{run.batch} * run.ranks)},
+      {"images per epoch", WithCommas(run.train_images)},
       {"", ""},
       {"step", Part(total, total)},
       {"  forward", Part(step.forward, total)},
