@@ -1,5 +1,6 @@
 #include "solvers/report.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <ctime>
@@ -26,6 +27,12 @@ std::string Now() {
   return text;
 }
 
+// "." for a file's bare name.
+std::string FolderOf(const std::string& path) {
+  const size_t slash = path.rfind('/');
+  return slash == std::string::npos ? "." : path.substr(0, std::max<size_t>(slash, 1));
+}
+
 // JSON has no NaN and infinity.
 nlohmann::ordered_json Number(double value) {
   if (!std::isfinite(value)) return nullptr;
@@ -38,6 +45,7 @@ Report::Report(const TelemetryConfig& config, bool speaks) : speaks_(speaks) {
   if (!speaks) return;
   console_ = std::make_unique<Console>(stdout);
   lines_ = std::make_unique<JsonLines>(config.jsonl());
+  events_ = std::make_unique<EventFile>(config.tensorboard() ? FolderOf(config.jsonl()) : "");
 }
 
 void Report::Write(const std::string& kind, nlohmann::ordered_json record) {
@@ -73,6 +81,12 @@ void Report::Train(const TrainRecord& r) {
                   {"data_wait", r.data_wait},
                   {"comm_ms", r.comm_ms},
                   {"eta_s", r.eta_s}});
+  events_->Write(r.step, {{"train/loss", r.loss},
+                          {"train/lr", r.lr},
+                          {"train/epoch", r.epoch},
+                          {"speed/images_per_s", r.images_per_s},
+                          {"speed/data_wait", r.data_wait},
+                          {"speed/comm_ms", r.comm_ms}});
 }
 
 void Report::Validation(int64_t step, double epoch, const Tally& tally, double seconds) {
@@ -90,6 +104,9 @@ void Report::Validation(int64_t step, double epoch, const Tally& tally, double s
                        {"top5", tally.top5()},
                        {"loss", Number(tally.loss())},
                        {"images_per_s", rate}});
+  events_->Write(step, {{"validation/top1", tally.top1()},
+                        {"validation/top5", tally.top5()},
+                        {"validation/loss", tally.loss()}});
 }
 
 void Report::Checkpoint(int64_t step, const std::string& path, double seconds) {

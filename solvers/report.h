@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/job.pb.h"
+#include "core/event_file.h"
 #include "core/telemetry.h"
 #include "solvers/tally.h"
 
@@ -25,11 +26,11 @@ struct TrainRecord {
   double eta_s = 0;
 };
 
-// Tells people (standard output) and programs (JSON lines) how training goes. On ranks other
-// than 0 it says nothing.
+// Tells people (standard output) and programs (JSON lines, TensorBoard's events) how training
+// goes. On ranks other than 0 it says nothing.
 class Report {
  public:
-  // Throws UserError if the JSON file cannot be written.
+  // Throws UserError if a file cannot be written.
   Report(const TelemetryConfig& config, bool speaks);
 
   void Start(const std::vector<std::pair<std::string, std::string>>& settings);
@@ -46,6 +47,7 @@ class Report {
   const bool speaks_;
   std::unique_ptr<Console> console_;
   std::unique_ptr<JsonLines> lines_;
+  std::unique_ptr<EventFile> events_;
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 

@@ -22,6 +22,7 @@
 #include "solvers/meter.h"
 #include "solvers/report.h"
 #include "solvers/residuals.h"
+#include "solvers/run_folder.h"
 #include "solvers/signals.h"
 #include "solvers/statistics.h"
 #include "solvers/step_update.h"
@@ -106,6 +107,8 @@ Trainer::Trainer(const JobConfig& config, const TrainOptions& options, Communica
       timeline_writer_(&timeline_, options.timeline_steps, options.timeline_file, comm) {
   comm->WatchSignals(SignalWatch::StopRequested);
   CheckSameConfig(config, comm);
+  RunOnRankZero(comm, "telemetry.run_dir",
+                [&] { PrepareRunFolder(config, !options.start.resume.empty()); });
   AgreeOnErrors(comm, "opening the log",
                 [&] { report_ = std::make_unique<Report>(config.telemetry(), comm->rank() == 0); });
   JobOptions job_options =

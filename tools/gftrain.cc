@@ -21,7 +21,9 @@ DEFINE_bool(bgr, false, "with --weights=x.caffemodel: it was trained on BGR imag
 DEFINE_bool(deterministic, false, "same seed and number of ranks: same bits");
 DEFINE_int64(max_steps, 0, "stop after this step; the learning rate keeps the config's length");
 DEFINE_string(timeline_steps, "", "record these steps, A:B, and write a timeline");
-DEFINE_string(timeline_file, "timeline.json", "with --timeline_steps: where to");
+DEFINE_string(timeline_file, "", "with --timeline_steps: where to");
+DEFINE_string(run_dir, "", "what the run writes of itself: telemetry.run_dir");
+DEFINE_bool(tensorboard, false, "with --run_dir: also TensorBoard's event files");
 DEFINE_bool(dry_run, false, "print the compiled net and its plans, train nothing");
 DEFINE_int64(print_schedule, 0, "print every so many steps of the schedule as CSV, train nothing");
 DEFINE_int32(ranks, 0, "with --print_schedule: of so many ranks; 0 = those that were started");
@@ -50,7 +52,10 @@ constexpr char kUsage[] = R"(gftrain: trains a network.
   --deterministic       same seed and number of ranks: same bits
   --timeline_steps=A:B  record where the time of steps A to B goes, on all ranks; for
                         ui.perfetto.dev or chrome://tracing
-      --timeline_file=FILE  (timeline.json)
+      --timeline_file=FILE  (timeline.json, in the run's folder if there is one)
+  --run_dir=FOLDER      what the run tells of itself goes there: config.prototxt (resolved),
+                        log.jsonl, timeline.json; gfreport FOLDER shows it
+      --tensorboard     event files for TensorBoard, too
   --dry_run             print layers, memory and plans, train nothing; with --config, or with
       --net=FILE        a network alone
       --input=CxHxW     its images, if it does not say
@@ -78,7 +83,7 @@ void CheckCombination() {
     ThrowUserError("give --resume or --weights, not both");
   }
   if (FLAGS_bgr && FLAGS_weights.empty()) ThrowUserError("--bgr goes with --weights");
-  if (FLAGS_timeline_steps.empty() && FLAGS_timeline_file != "timeline.json") {
+  if (FLAGS_timeline_steps.empty() && !FLAGS_timeline_file.empty()) {
     ThrowUserError("--timeline_file goes with --timeline_steps");
   }
   if (!FLAGS_timeline_steps.empty()) ParseStepRange(FLAGS_timeline_steps);
@@ -100,7 +105,16 @@ void CheckCombination() {
 
 JobConfig ReadConfig(const std::vector<std::string>& overrides) {
   CheckCombination();
-  return FLAGS_config.empty() ? JobConfig() : ReadJobConfig(FLAGS_config, overrides);
+  if (FLAGS_config.empty()) return {};
+  JobConfig config = ReadJobConfig(FLAGS_config, overrides);
+  TelemetryConfig* const telemetry = config.mutable_telemetry();
+  if (!FLAGS_run_dir.empty()) telemetry->set_run_dir(FLAGS_run_dir);
+  if (FLAGS_tensorboard) telemetry->set_tensorboard(true);
+  if (!FLAGS_dry_run && FLAGS_print_schedule == 0) PlaceOutputs(&config);
+  if (telemetry->tensorboard() && telemetry->jsonl().empty()) {
+    ThrowUserError("--tensorboard writes next to the log: give --run_dir=FOLDER, too");
+  }
+  return config;
 }
 
 void DryRunBody(const JobConfig& config, Communicator* comm) {
@@ -130,7 +144,10 @@ void TrainBody(const JobConfig& config, int threads, Communicator* comm) {
   options.stop_step = FLAGS_max_steps;
   if (!FLAGS_timeline_steps.empty()) {
     options.timeline_steps = ParseStepRange(FLAGS_timeline_steps);
-    options.timeline_file = FLAGS_timeline_file;
+    const std::string& folder = config.telemetry().run_dir();
+    options.timeline_file = !FLAGS_timeline_file.empty() ? FLAGS_timeline_file
+                            : folder.empty()             ? "timeline.json"
+                                                         : folder + "/timeline.json";
   }
   Train(config, options, comm);
 }

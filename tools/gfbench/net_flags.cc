@@ -12,6 +12,7 @@ DEFINE_string(input, "", "C x H x W of the images where the net does not say, e.
 DEFINE_int32(batch, 64, "images per rank and step");
 DEFINE_string(compute, "FP32", "FP32, BF16 or (on GPUs) FP16");
 DEFINE_string(device, "cpu", "cpu or cuda");
+DEFINE_string(profile_out, "", "write each layer's times for gfsim --profile");
 DEFINE_bool(recompute, false, "recompute batch norms in backward to save memory");
 
 namespace gf {

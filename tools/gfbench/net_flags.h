@@ -12,6 +12,7 @@ DECLARE_string(net);
 DECLARE_int32(batch);
 DECLARE_string(compute);
 DECLARE_string(device);
+DECLARE_string(profile_out);
 
 namespace gf {
 

@@ -24,7 +24,6 @@
 
 DEFINE_bool(layers, false, "also print each layer's times");
 DEFINE_bool(forward_only, false, "time the evaluation net instead of training steps");
-DEFINE_string(profile_out, "", "write each layer's times for gfsim --profile");
 
 namespace gf {
 namespace {

@@ -22,6 +22,7 @@
 #include "tools/gfbench/common_flags.h"
 #include "tools/gfbench/family.h"
 #include "tools/gfbench/net_flags.h"
+#include "tools/gfbench/profile_out.h"
 #include "tools/gfbench/synthetic.h"
 #include "tools/rank_main.h"
 
@@ -36,11 +37,12 @@ using Clock = std::chrono::steady_clock;
 constexpr char kUsage[] =
     "mpirun -n N gfbench train --net=FILE [--batch=64] [--compute=FP32|BF16] [--threads=1]\n"
     "        [--comm='mode: LAZY wire_type: BF16'] [--noexchange] [--steps=10] [--warmup=2]\n"
-    "        [--json=FILE]\n"
+    "        [--json=FILE] [--profile_out=FILE]\n"
     "\n"
     "Times training steps of all ranks on synthetic images: forward, backward, exchange, update.\n"
     "Steps begin together; the slowest rank's time counts, and the median is printed. exposed is\n"
-    "what the step waited for the exchange, transfer what the exchange itself took.\n";
+    "what the step waited for the exchange, transfer what the exchange itself took. --profile_out\n"
+    "writes rank 0's times of layers for gfsim.\n";
 
 double Seconds(Clock::duration duration) { return std::chrono::duration<double>(duration).count(); }
 
@@ -109,7 +111,7 @@ class Trainer {
   }
 
   std::string Describe() const { return flow_ ? flow_->Describe() : "nothing is exchanged"; }
-  const Net& net() const { return net_; }
+  Net& net() { return net_; }
 
  private:
   Communicator* const comm_;
@@ -125,6 +127,7 @@ int Body(const CommConfig& config, Communicator* comm) {
   // As torchrun and DDP do: without a number, one thread per rank.
   Trainer trainer(comm, config, FLAGS_threads > 0 ? FLAGS_threads : 1);
   for (int i = 0; i < FLAGS_warmup; ++i) trainer.Step();
+  if (!FLAGS_profile_out.empty()) trainer.net().EnableTimes();
   std::vector<StepTimes> steps;
   for (int i = 0; i < FLAGS_steps; ++i) steps.push_back(trainer.Step());
   if (comm->rank() != 0) return 0;
@@ -150,6 +153,9 @@ int Body(const CommConfig& config, Communicator* comm) {
                 arithmetic / step * 100);
   }
   std::printf("%.2f images/s\n", FLAGS_batch * world / step);
+  if (!FLAGS_profile_out.empty()) {
+    WriteProfile(FLAGS_profile_out, trainer.net(), FLAGS_steps, step);
+  }
   WriteJson({{"net", trainer.net().name()},
              {"ranks", comm->size()},
              {"batch", FLAGS_batch},

@@ -1,0 +1,13 @@
+#pragma once
+
+#include "core/job.pb.h"
+
+namespace gf {
+
+// Makes telemetry.run_dir (nothing if it is empty) and writes config.prototxt there: the config of
+// this run as it was resolved, with absolute paths, so that --config takes it from anywhere.
+// Throws UserError if the folder cannot be written, or holds the log of another run that
+// `go_on` does not continue.
+void PrepareRunFolder(const JobConfig& config, bool go_on);
+
+}  // namespace gf
