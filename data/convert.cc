@@ -6,6 +6,7 @@
 #include "data/output_folder.h"
 #include "data/record_source.h"
 #include "data/record_writer.h"
+#include "data/shrink.h"
 
 namespace gf {
 namespace {
@@ -15,6 +16,18 @@ std::string BaseName(std::string path) {
   return path.substr(path.rfind('/') + 1);
 }
 
+// `smaller` holds the pixels that `record` points to afterwards.
+void MakeSmaller(const ConvertOptions& options, Renderer* renderer, Record* record,
+                 EncodedImage* smaller) {
+  constexpr int kQuality = 92;
+  if (record->raw)
+    ThrowUserError("resize: ", options.resize, " is for encoded images, not raw ones");
+  *smaller =
+      Shrink(*record, options.resize, options.quality > 0 ? options.quality : kQuality, renderer);
+  record->data = smaller->data;
+  record->size = smaller->size;
+}
+
 }  // namespace
 
 ConvertResult ConvertDataSet(const ConvertOptions& options) {
@@ -22,6 +35,9 @@ ConvertResult ConvertDataSet(const ConvertOptions& options) {
     ThrowUserError("quality: ", options.quality, ", expected 1 to 100, or 0 for PNG");
   }
   if (options.shards < 0) ThrowUserError("shards: ", options.shards, ", expected 0 or more");
+  if (options.resize < 0 || options.resize > 65'500) {
+    ThrowUserError("resize: ", options.resize, ", expected 0 to 65500");
+  }
   const auto source = OpenSource(options.from_format, {options.from, options.skip_damaged});
   OutputFolder folder(options.to, options.force);
 
@@ -40,12 +56,16 @@ ConvertResult ConvertDataSet(const ConvertOptions& options) {
   ConvertResult result;
   result.skipped = source->skipped();
   Record record;
+  Renderer renderer;
+  EncodedImage smaller;
   for (int64_t i = 0; i < source->size(); ++i) {
     try {
       source->Read(i, &record);
-      if (!record.raw && options.quality > 0) {
+      if (options.resize > 0) {
+        MakeSmaller(options, &renderer, &record, &smaller);
+      } else if (!record.raw && options.quality > 0) {
         ThrowUserError("quality: ", options.quality,
-                       " is for raw (idx) images; encoded ones keep their bytes");
+                       " is for raw (idx) images and --resize; encoded ones keep their bytes");
       }
       writer->Add(record, source->Key(i));
       ++result.written;

@@ -11,7 +11,9 @@ struct ConvertOptions {
   // The folder to make, and the format in it.
   std::string to, format = "TAR";
   int shards = 0;
-  int quality = 0;
+  int quality = 0;  // of JPEGs; 0 = raw images become PNGs, smaller ones JPEGs of 92
+  // Larger images become JPEGs with this shorter side; 0 = encoded images keep their bytes.
+  int resize = 0;
   bool grayscale = false;
   // Leave out damaged samples instead of giving up.
   bool skip_damaged = false;
@@ -25,8 +27,8 @@ struct ConvertResult {
   std::string old;
 };
 
-// Copies a data set into another format. Encoded images keep their bytes between tar and
-// folder. The result appears when it is complete. Throws UserError naming the sample.
+// Copies a data set into another format. Without `resize` encoded images keep their bytes between
+// tar and folder. The result appears when it is complete. Throws UserError naming the sample.
 ConvertResult ConvertDataSet(const ConvertOptions& options);
 
 }  // namespace gf

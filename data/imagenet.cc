@@ -14,6 +14,7 @@
 #include "data/render.h"
 #include "data/sampler.h"
 #include "data/shard_writer.h"
+#include "data/shrink.h"
 #include "data/workers.h"
 
 namespace gf {
@@ -152,7 +153,8 @@ class Packer {
       record->data = bytes;
       record->size = entry.bytes;
       if (options_.resize > 0) {
-        writer->Add(FileNames().Make(name), Resized(*record, renderer), entry.label);
+        writer->Add(FileNames().Make(name),
+                    Shrink(*record, options_.resize, options_.quality, renderer), entry.label);
       } else {
         writer->Add(FileNames().Make(name), EncodeRecord(*record, 0), entry.label);
       }
@@ -166,31 +168,6 @@ class Packer {
       LOG(WARNING) << "left out: " << message;
       return false;
     }
-  }
-
-  // The image with its shorter side as the options say; decoded in any case, so that damage is
-  // found.
-  EncodedImage Resized(const Record& record, Renderer* renderer) const {
-    std::vector<uint8_t> pixels;
-    const int channels = ProbeImage(record.data, record.size).channels;
-    const ImageSize size = DecodeImage(record.data, record.size, channels, [&](ImageSize s) {
-      pixels.resize(s.pixels() * channels);
-      return pixels.data();
-    });
-    const int64_t shorter = std::min(size.height, size.width), to = options_.resize;
-    if (shorter <= to) return EncodeRecord(record, 0);
-    const ImageSize smaller = {
-        static_cast<int>((size.height * to + shorter / 2) / shorter),
-        static_cast<int>((size.width * to + shorter / 2) / shorter),
-    };
-    std::vector<uint8_t> resized(smaller.pixels() * channels);
-    RenderPixels(pixels.data(), size, channels, WholeView(size, smaller, DataConfig::LANCZOS),
-                 renderer, resized.data());
-    EncodedImage image = {nullptr, 0, ".jpg",
-                          EncodeJpeg(resized.data(), smaller, channels, options_.quality)};
-    image.data = image.owned.data();
-    image.size = image.owned.size();
-    return image;
   }
 
   template <typename Change>

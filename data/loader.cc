@@ -30,6 +30,12 @@ const DataConfig& Checked(const DataConfig& config) {
   if (config.shuffle_window() < 0) {
     ThrowUserError("shuffle_window: ", config.shuffle_window(), ", expected 0 or more");
   }
+  if (!(config.exchange() >= 0 && config.exchange() <= 1)) {
+    ThrowUserError("exchange: ", config.exchange(), ", expected 0 to 1");
+  }
+  if (config.exchange() < 1 && config.shuffle_window() > 0) {
+    ThrowUserError("exchange does not go with shuffle_window: leave one of them out");
+  }
   for (const auto& field :
        {std::make_pair("mean", config.mean()), std::make_pair("std", config.std())}) {
     const int count = field.second.size();
@@ -87,7 +93,15 @@ Loader::Loader(const DataConfig& config, const LoaderOptions& options)
 Loader::~Loader() { Stop(); }
 
 Sampler Loader::NewSampler() const {
-  return Sampler(size(), options_.seed, config_.shuffle(), config_.shuffle_window());
+  Shares shares;
+  if (options_.mode == LoaderOptions::kTrain) {
+    shares = {options_.world, batch_size_, config_.exchange()};
+    if (shares.exchange < 1 && shares.world > size()) {
+      ThrowUserError("exchange: ", size(), " images cannot be shared among ", shares.world,
+                     " ranks; leave it out");
+    }
+  }
+  return Sampler(size(), options_.seed, config_.shuffle(), config_.shuffle_window(), shares);
 }
 
 Shape Loader::image_shape() const {
@@ -160,7 +174,15 @@ bool Loader::Schedule(int64_t number) {
   for (int64_t i = 0; i < batch_size_; ++i) {
     const int64_t position = slot.position + i;
     if (options_.mode == LoaderOptions::kTrain) {
-      reader_.WillRead(ahead_.At(position).index);
+      const SampleUse use = ahead_.At(position);
+      if (config_.exchange() < 1 && options_.world > 1 && use.epoch != pass_) {
+        pass_ = use.epoch;
+        // Those of the pass before again: some were still in the making then.
+        for (const int64_t pass : {pass_ - 1, pass_}) {
+          ahead_.ForLost(options_.rank, pass, [&](int64_t sample) { reader_.Drop(sample); });
+        }
+      }
+      reader_.WillRead(use.index);
     } else if (position < part_.end) {
       reader_.WillRead(position);
     }

@@ -123,6 +123,7 @@ class Loader {
   const int64_t batch_size_;
   const SampleRange part_;  // evaluation
   Sampler ahead_;           // training: finds what to announce to the source
+  int64_t pass_ = 0;        // over the rank's share, see Note [Shares]
 
   int64_t position_ = 0;
   double waited_ = 0;

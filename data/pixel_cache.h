@@ -2,50 +2,39 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 
 #include "data/image.h"
 
 namespace gf {
 
-// Keeps decoded images, as many as fit: those that come first. In memory of this process, or in
-// a file that several processes of a host share and that serves later jobs, too. Images never
-// leave it. Safe to use from several threads and processes.
+// Keeps decoded images, as many as fit: those that come first. Safe to use from several threads.
 class PixelCache {
  public:
-  // samples: numbers of images are below this. channels: of all images. bytes: for pixels. file:
-  // empty = memory. identity: what the images depend on; a file that was made for another identity
-  // is a UserError, as is one that cannot be created in its full length.
-  PixelCache(int64_t samples, int channels, int64_t bytes, const std::string& file,
-             uint64_t identity);
-  ~PixelCache();
-  PixelCache(const PixelCache&) = delete;
-  PixelCache& operator=(const PixelCache&) = delete;
+  virtual ~PixelCache() = default;
 
-  // The pixels of image i, valid as long as the cache lives; null if it is not there.
-  const uint8_t* Find(int64_t i, ImageSize* size) const;
+  // The pixels of image i, valid as long as they are held and the cache lives; null if it is not
+  // there.
+  virtual std::shared_ptr<const uint8_t> Find(int64_t i, ImageSize* size) const = 0;
   // Keeps a copy of an image, if it fits and nobody else is keeping it.
-  void Keep(int64_t i, const uint8_t* pixels, ImageSize size);
+  virtual void Keep(int64_t i, const uint8_t* pixels, ImageSize size) = 0;
+  // This process needs image i no more: its room may be given to another.
+  virtual void Drop(int64_t i) = 0;
 
-  // Images and bytes of pixels held, by all processes together.
-  int64_t images() const;
-  int64_t bytes() const;
-
- private:
-  struct Header;
-  struct Entry;
-
-  void OpenFile(const std::string& file);
-  void CheckHeader(const std::string& file, uint64_t identity) const;
-  Entry* entries() const;
-
-  const int64_t samples_;
-  const int channels_;
-  size_t length_;     // of the mapping
-  size_t pixels_at_;  // where in it pixels begin
-  int descriptor_ = -1;
-  uint8_t* memory_ = nullptr;
-  Header* header_ = nullptr;
+  // Images and bytes of pixels held.
+  virtual int64_t images() const = 0;
+  virtual int64_t bytes() const = 0;
 };
+
+// In memory of this process. channels: of all images. bytes: of pixels at most.
+std::unique_ptr<PixelCache> NewMemoryCache(int channels, int64_t bytes);
+
+// In a file that several processes of a host share and that serves later jobs, too; images never
+// leave it. samples: numbers of images are below this. identity: what the images depend on; a file
+// that was made for another identity is a UserError, as is one that cannot be created in its full
+// length.
+std::unique_ptr<PixelCache> OpenCacheFile(int64_t samples, int channels, int64_t bytes,
+                                          const std::string& file, uint64_t identity);
 
 }  // namespace gf

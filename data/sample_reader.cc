@@ -85,6 +85,8 @@ std::unique_ptr<PixelCache> SampleReader::OpenCache(const DataConfig& config) co
   if (config.cache_mib() < 0 || config.cache_mib() > kMost) {
     ThrowUserError("cache_mib: ", config.cache_mib(), ", expected 0 to ", kMost);
   }
+  const int64_t bytes = config.cache_mib() * kMiB;
+  if (config.cache_file().empty()) return NewMemoryCache(channels_, bytes);
   // What the images depend on: the samples, and how they are decoded and resized.
   std::string text = StrCat(channels_, " ", config.resize_shorter(), " ", config.resize_height(),
                             " ", config.resize_width(), " ", config.filter(), " ",
@@ -94,8 +96,7 @@ std::unique_ptr<PixelCache> SampleReader::OpenCache(const DataConfig& config) co
     text = source_->Key(i);
     identity = XXH3_64bits_withSeed(text.data(), text.size(), identity);
   }
-  return std::make_unique<PixelCache>(source_->size(), channels_, config.cache_mib() * kMiB,
-                                      config.cache_file(), identity);
+  return OpenCacheFile(source_->size(), channels_, bytes, config.cache_file(), identity);
 }
 
 void SampleReader::CheckLabels(int64_t classes) const {
@@ -173,10 +174,10 @@ void SampleReader::Produce(SampleUse use, uint8_t* out, int64_t* label,
 bool SampleReader::ReadCached(const Random& random, int64_t index, uint8_t* out,
                               SampleScratch* scratch) const {
   ImageSize size;
-  const uint8_t* pixels = cache_->Find(index, &size);
+  const std::shared_ptr<const uint8_t> pixels = cache_->Find(index, &size);
   if (!pixels) return false;
   CheckSize(size);
-  Finish(augment_.Draw(size, random), pixels, out, scratch);
+  Finish(augment_.Draw(size, random), pixels.get(), out, scratch);
   return true;
 }
 
@@ -191,6 +192,10 @@ void SampleReader::WillRead(int64_t index) const {
   ImageSize size;
   if (cache_ && cache_->Find(index, &size)) return;
   source_->WillRead(index);
+}
+
+void SampleReader::Drop(int64_t index) const {
+  if (cache_) cache_->Drop(index);
 }
 
 void SampleReader::Damaged(int64_t index, const std::string& what) const {

@@ -44,6 +44,9 @@ class SampleReader {
   // A hint that this sample will be read soon; returns at once.
   void WillRead(int64_t index) const;
 
+  // A hint that this sample will not be read soon.
+  void Drop(int64_t index) const;
+
   // Null without cache.
   const PixelCache* cache() const { return cache_.get(); }
   // Samples found damaged so far, when the source was opened or later.

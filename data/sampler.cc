@@ -2,6 +2,8 @@
 
 #include <glog/logging.h>
 
+#include <cmath>
+
 #include "core/random.h"
 
 namespace gf {
@@ -43,14 +45,19 @@ uint64_t Permutation::operator()(uint64_t i) const {
   return i;
 }
 
-Sampler::Sampler(int64_t size, uint64_t seed, bool shuffle, int64_t window)
+Sampler::Sampler(int64_t size, uint64_t seed, bool shuffle, int64_t window, const Shares& shares)
     : size_(size),
       seed_(seed),
       shuffle_(shuffle),
       window_(window < size ? window : 0),
       order_(size, seed, 0),
-      in_window_(1, seed, 0) {
+      in_window_(1, seed, 0),
+      shares_(shares),
+      in_share_(1, seed, 0) {
   StartEpoch(0);
+  if (!has_shares()) return;
+  CHECK(window == 0 && shares.world <= size);
+  moves_ = std::llround(shares.exchange * static_cast<double>(size) / shares.world);
 }
 
 void Sampler::StartEpoch(int64_t epoch) {
@@ -73,7 +80,32 @@ int64_t Sampler::InRuns(int64_t place) const {
   return static_cast<int64_t>(order_(place / kRun)) * kRun + place % kRun;
 }
 
+int64_t Sampler::ShareBegin(int rank, int64_t pass) const {
+  return EvaluationPart(size_, rank, shares_.world).begin + pass * moves_;
+}
+
+int64_t Sampler::OnRing(int64_t place) const {
+  return shuffle_ ? static_cast<int64_t>(order_(place % size_)) : place % size_;
+}
+
+SampleUse Sampler::InShare(int64_t position) {
+  const int64_t stride = shares_.batch * shares_.world;
+  const int rank = static_cast<int>(position % stride / shares_.batch);
+  const int64_t own = position / stride * shares_.batch + position % shares_.batch;
+  const SampleRange part = EvaluationPart(size_, rank, shares_.world);
+  const int64_t length = part.end - part.begin, pass = own / length;
+  if (shuffle_ && (pass != share_pass_ || rank != share_rank_)) {
+    // Part 0 is the ring's order.
+    in_share_ = Permutation(length, seed_, pass, 1 + rank);
+    share_pass_ = pass;
+    share_rank_ = rank;
+  }
+  const int64_t place = shuffle_ ? static_cast<int64_t>(in_share_(own % length)) : own % length;
+  return {pass, OnRing(ShareBegin(rank, pass) + place)};
+}
+
 SampleUse Sampler::At(int64_t position) {
+  if (has_shares()) return InShare(position);
   const int64_t epoch = position / size_, place = position % size_;
   if (!shuffle_) return {epoch, place};
   if (epoch != epoch_) StartEpoch(epoch);

@@ -30,6 +30,13 @@ struct SampleUse {
   int64_t epoch, index;
 };
 
+// Shares of the samples, see Note [Shares].
+struct Shares {
+  int world = 1;
+  int64_t batch = 1;    // positions of a rank in a row
+  double exchange = 1;  // 1 = no shares: every rank trains from all samples
+};
+
 // The order of training: an endless sequence of positions, of which each run of `size` is an
 // epoch and holds each sample exactly once. Ranks and batches only cut the sequence into
 // pieces, so an epoch is the same for any number of ranks, and a batch may span two epochs:
@@ -38,16 +45,40 @@ struct SampleUse {
 // With a window the shuffle is partial, so that images that are read at about the same time lie
 // near each other in the files: runs of kRun neighbouring samples are put into a random order, and
 // each stretch of `window` samples of the result is shuffled.
+//
+// Note [Shares]
+// With exchange < 1 each rank trains from a share of the samples, so that a cache of that size
+// serves it. The samples lie in a random order on a ring that is cut into `world` arcs, the shares.
+// A rank goes through its share once in a random order (a pass), then all arcs move on by
+// `exchange` of a share: as much is new to each rank, and after 1 / exchange passes all of it. The
+// passes of the ranks with the same number hold each sample exactly once. Ranks begin a pass at the
+// same step, or some steps apart, since shares differ by one sample. SampleUse.epoch is the pass.
+// The order depends on world and batch.
 class Sampler {
  public:
   static constexpr int64_t kRun = 256;
 
   // window: 0 = all samples are shuffled at once.
-  Sampler(int64_t size, uint64_t seed, bool shuffle, int64_t window = 0);
+  // With shares there is no window, and size is at least shares.world.
+  Sampler(int64_t size, uint64_t seed, bool shuffle, int64_t window = 0, const Shares& shares = {});
 
   SampleUse At(int64_t position);
 
+  // Calls f(sample) for the samples that a rank's share lost when it began a pass.
+  template <typename F>
+  void ForLost(int rank, int64_t pass, const F& f) const {
+    if (pass <= 0) return;
+    const int64_t end = ShareBegin(rank, pass);
+    for (int64_t place = ShareBegin(rank, pass - 1); place < end; ++place) f(OnRing(place));
+  }
+
  private:
+  bool has_shares() const { return shares_.exchange < 1; }
+  SampleUse InShare(int64_t position);
+  // Where on the ring (modulo size) a rank's share begins.
+  int64_t ShareBegin(int rank, int64_t pass) const;
+  int64_t OnRing(int64_t place) const;
+
   void StartEpoch(int64_t epoch);
   // The sample at a place of the random order of runs.
   int64_t InRuns(int64_t place) const;
@@ -62,6 +93,12 @@ class Sampler {
   int64_t short_run_ = 0, short_length_ = 0;
   int64_t window_number_ = -1;
   Permutation in_window_;
+  const Shares shares_;
+  int64_t moves_ = 0;  // by so many samples, each pass
+  // The rank and pass whose order in_share_ is.
+  int share_rank_ = -1;
+  int64_t share_pass_ = -1;
+  Permutation in_share_;
 };
 
 // Samples [begin, end) of a pass of evaluation.

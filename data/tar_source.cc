@@ -4,19 +4,17 @@
 #include <glog/logging.h>
 
 #include <algorithm>
+#include <functional>
 #include <optional>
-#include <unordered_map>
 
 #include "core/error.h"
 #include "data/file.h"
 #include "data/record_source.h"
 #include "data/tar_index.h"
-#include "data/tar_reader.h"
+#include "data/tar_walk.h"
 
 namespace gf {
 namespace {
-
-constexpr size_t kMaxLabelBytes = 32;
 
 struct Entry {
   int64_t offset;  // of the image's data
@@ -127,23 +125,9 @@ class TarSource : public RecordSource {
   }
 
  private:
-  // An image or label whose other half has not come yet, or both.
-  struct Pair {
-    TarMember image, label;
-    bool has_image = false, has_label = false;
-    int32_t value = 0;
-  };
-
   void LeaveOut(const std::string& why) {
     ++skipped_;
     LOG(WARNING) << "left out: " << why;
-  }
-
-  // Reports damage that concerns one sample only.
-  void Damaged(const InputFile& file, int64_t offset, const std::string& what) {
-    const std::string message = StrCat(file.path(), ":", offset, ": ", what);
-    if (!options_.skip_damaged) throw UserError(message);
-    LeaveOut(message);
   }
 
   // Takes the samples of a shard from the index file beside it, if there is one that fits.
@@ -157,73 +141,17 @@ class TarSource : public RecordSource {
   }
 
   void IndexShard(const InputFile& file, int32_t shard) {
-    std::unordered_map<std::string, Pair> open;
     const size_t first = entries_.size();
-    try {
-      TarReader reader(&file);
-      for (TarMember member; reader.Next(&member);) {
-        std::string_view text;
-        TarRole role = TarRole::kOther;
-        if (!SplitTarName(member.name, &text, &role)) continue;
-        if (role == TarRole::kOther) {
-          ++ignored_;
-          continue;
-        }
-        const bool label = role == TarRole::kLabel;
-        const std::string key(text);
-        Pair& pair = open[key];
-        if (label ? pair.has_label : pair.has_image) {
-          Damaged(file, member.header_offset,
-                  StrCat("a second ", label ? "label" : "image", " for the key \"", Printable(key),
-                         "\""));
-          continue;
-        }
-        if (label) {
-          pair.value = ReadLabel(&reader, file, member);
-          pair.label = member;
-          pair.has_label = true;
-        } else {
-          pair.image = member;
-          pair.has_image = true;
-        }
-        if (pair.has_image && pair.has_label) {
-          AddPair(file, shard, key, pair);
-          open.erase(key);
-        }
-      }
-    } catch (const UserError& error) {
-      if (!options_.skip_damaged) throw;
-      LeaveOut(StrCat(error.what(), "; what follows in this shard is not read"));
-    }
-    ReportHalves(file, open);
+    std::function<void(const std::string&)> left_out;
+    if (options_.skip_damaged) left_out = [this](const std::string& what) { LeaveOut(what); };
+    ignored_ += WalkTarSamples(
+        file,
+        [&](const TarPair& pair) {
+          AddEntry(shard, {pair.key, pair.image.data_offset, pair.image.size, pair.value});
+        },
+        left_out);
     std::sort(entries_.begin() + first, entries_.end(),
               [](const Entry& a, const Entry& b) { return a.offset < b.offset; });
-  }
-
-  // -1 for a label that is none, when damage is skipped.
-  int32_t ReadLabel(TarReader* reader, const InputFile& file, const TarMember& member) {
-    char text[kMaxLabelBytes + 1] = {};
-    const size_t bytes = std::min<size_t>(member.size, kMaxLabelBytes);
-    const size_t got = reader->Peek(member.data_offset, text, bytes);
-    const auto label = ParseLabel({text, got});
-    if (label && member.size <= static_cast<int64_t>(kMaxLabelBytes)) {
-      return static_cast<int32_t>(*label);
-    }
-    Damaged(file, member.header_offset,
-            StrCat("\"", Printable(member.name), "\" holds \"", Printable(text),
-                   "\", expected a class index 0, 1, ..."));
-    return -1;
-  }
-
-  void AddPair(const InputFile& file, int32_t shard, const std::string& key, const Pair& pair) {
-    if (pair.value < 0) return;
-    if (pair.image.size > kMaxEncodedBytes) {
-      Damaged(file, pair.image.header_offset,
-              StrCat("\"", Printable(pair.image.name), "\" has ", pair.image.size,
-                     " bytes, expected at most ", kMaxEncodedBytes));
-      return;
-    }
-    AddEntry(shard, {key, pair.image.data_offset, pair.image.size, pair.value});
   }
 
   void AddEntry(int32_t shard, const TarSample& sample) {
@@ -232,23 +160,6 @@ class TarSource : public RecordSource {
                         static_cast<int32_t>(sample.label), shard});
     keys_ += sample.key;
     classes_ = std::max(classes_, sample.label + 1);
-  }
-
-  void ReportHalves(const InputFile& file, const std::unordered_map<std::string, Pair>& open) {
-    std::vector<const Pair*> halves;
-    for (const auto& entry : open) halves.push_back(&entry.second);
-    const auto offset = [](const Pair* pair) {
-      return pair->has_image ? pair->image.header_offset : pair->label.header_offset;
-    };
-    std::sort(halves.begin(), halves.end(),
-              [&](const Pair* a, const Pair* b) { return offset(a) < offset(b); });
-    for (const Pair* pair : halves) {
-      const TarMember& member = pair->has_image ? pair->image : pair->label;
-      Damaged(file, offset(pair),
-              StrCat("\"", Printable(member.name), "\" has no ",
-                     pair->has_image ? ".cls with its label" : "image (.jpg, .jpeg or .png)",
-                     " under the same key in this shard"));
-    }
   }
 
   SourceOptions options_;

@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "core/job.pb.h"
 #include "core/event_file.h"
+#include "core/job.pb.h"
 #include "core/telemetry.h"
 #include "solvers/tally.h"
 

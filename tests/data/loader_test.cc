@@ -386,6 +386,53 @@ TEST(Loader, RanksShareACacheFile) {
   EXPECT_GE(first.cached_images(), 40);
 }
 
+TEST(Loader, ACacheOfAShareServesARankWhoseShareMovesOn) {
+  TempFolder folder;
+  WritePictures(folder / "a.tar", 80);
+  DataConfig config = Config(folder / "a.tar", 5);
+  config.set_resize_height(100);
+  config.set_resize_width(100);
+  config.set_crop_size(90);
+  config.set_random_crop(true);
+  config.set_exchange(0.25);
+  config.set_prefetch(1);
+  const LoaderOptions options = Ranked(LoaderOptions::kTrain, 2, 4);
+  Loader plain(config, options);
+  config.set_cache_mib(1);  // 34 images of 30 kB; a share has 20
+  Loader cached(config, options);
+  std::set<int64_t> labels;
+  for (int pass = 0; pass < 12; ++pass) {
+    for (int i = 0; i < 4; ++i) {
+      const Batch& batch = cached.Next();
+      // Decoding at full size for the cache and straight into the crop differ by a level or two.
+      const auto a = Bytes(plain.Next()), b = Bytes(batch);
+      for (size_t k = 0; k < a.size(); ++k) ASSERT_NEAR(a[k], b[k], 2);
+      labels.insert(batch.labels.begin(), batch.labels.end());
+    }
+    // The share; what left it in the last two passes; what is decoded ahead.
+    EXPECT_GE(cached.cached_images(), 20);
+    EXPECT_LE(cached.cached_images(), 34);
+    // All of the share is new four passes later, and all is seen in the end.
+    EXPECT_EQ(static_cast<int>(labels.size()), std::min(80, 20 + 5 * pass)) << pass;
+  }
+  EXPECT_EQ(cached.position(), 12 * 80);
+}
+
+TEST(Loader, WrongSharesAreRefused) {
+  TempFolder folder;
+  WriteShard(folder / "a.tar", 0, 3, 2);
+  DataConfig config = Config(folder / "a.tar", 2);
+  config.set_exchange(1.5);
+  EXPECT_EQ(ErrorOf([&] { Loader(config, {}); }), "exchange: 1.5, expected 0 to 1");
+  config.set_exchange(0.5);
+  EXPECT_NE(ErrorOf([&] {
+              Loader(config, Ranked(LoaderOptions::kTrain, 0, 4));
+            }).find("3 images cannot be shared among 4 ranks"),
+            std::string::npos);
+  config.set_shuffle_window(2);
+  EXPECT_NE(ErrorOf([&] { Loader(config, {}); }).find("shuffle_window"), std::string::npos);
+}
+
 TEST(Loader, AWindowOfShuffleSeesEachImageOnceAndResumes) {
   TempFolder folder;
   WriteShard(folder / "a.tar", 0, 90, 2);

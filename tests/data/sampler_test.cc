@@ -160,5 +160,48 @@ TEST(Sampler, WindowsDifferBetweenEpochsAndAreFoundFromAnyPosition) {
   for (int64_t i = 3 * kSize - 1; i > 0; i -= 977) EXPECT_EQ(jumping.At(i).index, order[i]);
 }
 
+TEST(Sampler, SharesHoldEachSampleOncePerPassAndMoveOn) {
+  for (const int64_t size : {9, 10, 53, 1000}) {
+    for (int world = 1; world <= 9; ++world) {
+      for (const double exchange : {0.0, 0.1, 0.5, 0.99}) {
+        constexpr int64_t kBatch = 4, kPasses = 4;
+        const Shares shares = {world, kBatch, exchange};
+        Sampler sampler(size, 5, true, 0, shares);
+        // [rank][pass], in the order of training.
+        std::vector<std::vector<std::vector<int64_t>>> uses(world);
+        for (int64_t position = 0; position < (kPasses + 1) * (size + world * kBatch); ++position) {
+          const SampleUse use = sampler.At(position);
+          auto& passes = uses[position / kBatch % world];
+          passes.resize(std::max<size_t>(passes.size(), use.epoch + 1));
+          passes[use.epoch].push_back(use.index);
+        }
+        for (int64_t pass = 0; pass < kPasses; ++pass) {
+          std::vector<int> seen(size);
+          for (int rank = 0; rank < world; ++rank) {
+            for (const int64_t sample : uses[rank][pass]) ++seen.at(sample);
+          }
+          ASSERT_EQ(seen, std::vector<int>(size, 1)) << size << " " << world << " " << exchange;
+        }
+        const int64_t moves = std::llround(exchange * double(size) / world);
+        for (int rank = 0; rank < world; ++rank) {
+          const auto& now = uses[rank][2];
+          const SampleRange part = EvaluationPart(size, rank, world);
+          ASSERT_EQ(static_cast<int64_t>(now.size()), part.end - part.begin);
+          std::set<int64_t> lost(uses[rank][1].begin(), uses[rank][1].end());
+          for (const int64_t sample : now) lost.erase(sample);
+          std::set<int64_t> told;
+          sampler.ForLost(rank, 2, [&](int64_t sample) { told.insert(sample); });
+          if (world == 1) continue;  // what it loses it has again
+          EXPECT_EQ(lost, told);
+          EXPECT_EQ(static_cast<int64_t>(lost.size()), std::min<int64_t>(moves, now.size()));
+        }
+        if (size == 1000) {
+          EXPECT_NE(uses[0][0], uses[0][1]) << "the order of a share does not change";
+        }
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace gf

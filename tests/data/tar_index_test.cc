@@ -3,6 +3,7 @@
 
 #include "data/record_source.h"
 #include "data/record_writer.h"
+#include "data/tar_walk.h"
 #include "tests/data/test_util.h"
 
 namespace gf {
@@ -146,6 +147,52 @@ TEST(TarIndex, LabelsAreNumbersFromZero) {
   for (const char* text : {"", " ", "-1", "x", "1 2", "1x", "2147483647", "99999999999999999999"}) {
     EXPECT_FALSE(ParseLabel(text).has_value()) << text;
   }
+}
+
+TEST(TarIndex, IsWrittenForAShardThatHasNone) {
+  TempFolder folder;
+  WriteIndexed(folder.path(), 9);
+  const std::string tar = folder / "s-000000.tar", idx = folder / "s-000000.idx";
+  const std::string text = ReadFile(idx);
+  std::filesystem::remove(idx);
+  EXPECT_EQ(WriteTarIndex(tar), 9);
+  EXPECT_EQ(ReadFile(idx), text);
+}
+
+TEST(TarIndex, OfFilesInAnyOrderAndOfDamagedShards) {
+  TempFolder folder;
+  const std::string png = FlatPng({4, 4}, 1), path = folder / "a.tar";
+  {
+    TarWriter tar(path);
+    tar.Add("x.cls", "3", 1);
+    tar.Add("y.png", png.data(), png.size());
+    tar.Add("x.png", png.data(), png.size());
+    tar.Add("notes.txt", "no", 2);
+    tar.Add("y.cls", "4", 1);
+    tar.Close();
+  }
+  const auto expected = List(path);
+  ASSERT_EQ(expected.size(), 2u);
+  EXPECT_EQ(WriteTarIndex(path), 2);
+  std::string why;
+  EXPECT_TRUE(IsUsed(path, &why)) << why;
+  EXPECT_EQ(List(path), expected);
+
+  const std::string whole = ReadFile(path);
+  std::filesystem::remove(folder / "a.idx");
+  for (const size_t length : {size_t{700}, whole.size() / 2, whole.size() - 1500}) {
+    WriteFile(path, whole.substr(0, length));
+    EXPECT_NE(ErrorOf([&] { WriteTarIndex(path); }).find("a.tar"), std::string::npos) << length;
+    EXPECT_FALSE(std::filesystem::exists(folder / "a.idx"));
+  }
+  {
+    TarWriter tar(path);
+    tar.Add("a b.png", png.data(), png.size());
+    tar.Add("a b.cls", "4", 1);
+    tar.Close();
+  }
+  EXPECT_NE(ErrorOf([&] { WriteTarIndex(path); }).find("cannot have an index"), std::string::npos);
+  EXPECT_FALSE(std::filesystem::exists(folder / "a.idx"));
 }
 
 }  // namespace

@@ -15,6 +15,7 @@ DEFINE_string(out, "", "the folder to make");
 DEFINE_bool(skip_damaged, false, "leave out damaged samples instead of giving up");
 DEFINE_bool(force, false, "move a folder that is in the way aside");
 DEFINE_int32(workers, 0, "threads, 0 = one per processor");
+DEFINE_int32(resize, 0, "make larger images' shorter side this, 0 = keep the files' bytes");
 DEFINE_int32(quality, 0, "JPEG quality, 1 to 100");
 DEFINE_uint64(seed, 1, "another seed gives another order or other images");
 

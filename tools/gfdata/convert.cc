@@ -20,10 +20,11 @@ class ConvertCommand : public Command {
  public:
   const char* Usage() const override {
     return R"(  gfdata convert --from=SOURCE --to=DIR [--format=tar|folder|idx] [--from_format=...]
-                 [--shards=N] [--quality=Q] [--grayscale] [--skip_damaged] [--force]
+                 [--shards=N] [--resize=256] [--quality=Q] [--grayscale] [--skip_damaged]
+                 [--force]
       Copies a data set into another format. Between tar and folder the image files keep their
-      bytes; raw images (idx, some LMDBs) become PNGs, or JPEGs with --quality. Shards get index
-      files.
+      bytes; raw images (idx, some LMDBs) become PNGs, or JPEGs with --quality. --resize makes
+      larger images smaller (shorter side) and JPEGs. Shards get index files.
 )";
   }
 
@@ -38,6 +39,7 @@ class ConvertCommand : public Command {
     options.format = Upper(FLAGS_format);
     options.shards = FLAGS_shards;
     options.quality = FLAGS_quality;
+    options.resize = FLAGS_resize;
     options.grayscale = FLAGS_grayscale;
     options.skip_damaged = FLAGS_skip_damaged;
     options.force = FLAGS_force;

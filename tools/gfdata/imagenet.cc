@@ -14,7 +14,6 @@ DEFINE_string(val, "", "imagenet: ILSVRC2012_img_val.tar");
 DEFINE_string(synsets, "", "imagenet: the list of synsets in the order of the classes");
 DEFINE_string(val_labels, "", "imagenet: the list of the validation images' classes");
 DEFINE_string(id_map, "", "imagenet: the development kit's list of synsets and ids");
-DEFINE_int32(resize, 0, "imagenet: resize the shorter side to this, 0 = keep the files' bytes");
 DEFINE_int32(train_shards, 1024, "imagenet: shards of training images");
 DEFINE_int32(val_shards, 128, "imagenet: shards of validation images");
 

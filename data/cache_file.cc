@@ -1,5 +1,3 @@
-#include "data/pixel_cache.h"
-
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/mman.h>
@@ -12,6 +10,7 @@
 #include <new>
 
 #include "core/error.h"
+#include "data/pixel_cache.h"
 
 namespace gf {
 namespace {
@@ -21,34 +20,61 @@ constexpr size_t kAlignment = 64;
 
 size_t Aligned(size_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
 
-}  // namespace
-
 // The mapping begins with a Header and an Entry per sample; then come pixels. All zeros is an
 // empty cache.
-struct PixelCache::Header {
+struct Header {
   std::atomic<uint64_t> magic, identity, samples, length;
   std::atomic<uint64_t> used, images;  // bytes of pixels given out; images kept
 };
 
-struct PixelCache::Entry {
+struct Entry {
   // 0 = not there, 1 = somebody is writing it, otherwise its pixels' place.
   std::atomic<uint64_t> place;
   std::atomic<uint32_t> height, width;
 };
 
+class CacheFile : public PixelCache {
+ public:
+  CacheFile(int64_t samples, int channels, int64_t bytes, const std::string& file,
+            uint64_t identity);
+  ~CacheFile() override;
+  CacheFile(const CacheFile&) = delete;
+  CacheFile& operator=(const CacheFile&) = delete;
+
+  std::shared_ptr<const uint8_t> Find(int64_t i, ImageSize* size) const override;
+  void Keep(int64_t i, const uint8_t* pixels, ImageSize size) override;
+  void Drop(int64_t i) override {}  // others may need it
+
+  int64_t images() const override { return static_cast<int64_t>(header_->images.load()); }
+  int64_t bytes() const override { return static_cast<int64_t>(header_->used.load()); }
+
+ private:
+  void OpenFile(const std::string& file);
+  void CheckHeader(const std::string& file, uint64_t identity) const;
+  Entry* entries() const { return reinterpret_cast<Entry*>(memory_ + sizeof(Header)); }
+
+  const int64_t samples_;
+  const int channels_;
+  size_t length_;     // of the mapping
+  size_t pixels_at_;  // where in it pixels begin
+  int descriptor_ = -1;
+  uint8_t* memory_ = nullptr;
+  Header* header_ = nullptr;
+};
+
 static_assert(std::atomic<uint64_t>::is_always_lock_free, "the file is shared by processes");
 
-PixelCache::PixelCache(int64_t samples, int channels, int64_t bytes, const std::string& file,
-                       uint64_t identity)
+CacheFile::CacheFile(int64_t samples, int channels, int64_t bytes, const std::string& file,
+                     uint64_t identity)
     : samples_(samples), channels_(channels) {
   pixels_at_ = Aligned(sizeof(Header) + samples * sizeof(Entry));
   length_ = pixels_at_ + Aligned(bytes);
-  if (!file.empty()) OpenFile(file);
-  const int flags = file.empty() ? MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE : MAP_SHARED;
-  void* memory = mmap(nullptr, length_, PROT_READ | PROT_WRITE, flags, descriptor_, 0);
+  OpenFile(file);
+  void* memory = mmap(nullptr, length_, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor_, 0);
   if (memory == MAP_FAILED) {
-    if (descriptor_ >= 0) close(descriptor_);
-    ThrowUserError("a cache of ", length_, " bytes cannot be mapped: ", std::strerror(errno));
+    const int error = errno;
+    close(descriptor_);
+    ThrowUserError(file, ": ", length_, " bytes cannot be mapped: ", std::strerror(error));
   }
   memory_ = static_cast<uint8_t*>(memory);
   header_ = reinterpret_cast<Header*>(memory_);
@@ -66,16 +92,16 @@ PixelCache::PixelCache(int64_t samples, int channels, int64_t bytes, const std::
     close(descriptor_);
     throw;
   }
-  if (descriptor_ >= 0) flock(descriptor_, LOCK_UN);
+  flock(descriptor_, LOCK_UN);
 }
 
-PixelCache::~PixelCache() {
+CacheFile::~CacheFile() {
   munmap(memory_, length_);
-  if (descriptor_ >= 0) close(descriptor_);
+  close(descriptor_);
 }
 
 // Leaves the file open, in its full length and locked against others that do the same.
-void PixelCache::OpenFile(const std::string& file) {
+void CacheFile::OpenFile(const std::string& file) {
   descriptor_ = open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
   if (descriptor_ < 0) ThrowUserError(file, ": cannot be opened: ", std::strerror(errno));
   const auto fail = [&](const auto&... what) {
@@ -98,7 +124,7 @@ void PixelCache::OpenFile(const std::string& file) {
   }
 }
 
-void PixelCache::CheckHeader(const std::string& file, uint64_t identity) const {
+void CacheFile::CheckHeader(const std::string& file, uint64_t identity) const {
   if (header_->magic != kMagic || header_->identity != identity ||
       header_->samples != static_cast<uint64_t>(samples_) || header_->length != length_) {
     ThrowUserError(file,
@@ -107,11 +133,7 @@ void PixelCache::CheckHeader(const std::string& file, uint64_t identity) const {
   }
 }
 
-PixelCache::Entry* PixelCache::entries() const {
-  return reinterpret_cast<Entry*>(memory_ + sizeof(Header));
-}
-
-const uint8_t* PixelCache::Find(int64_t i, ImageSize* size) const {
+std::shared_ptr<const uint8_t> CacheFile::Find(int64_t i, ImageSize* size) const {
   const Entry& entry = entries()[i];
   const uint64_t place = entry.place.load(std::memory_order_acquire);
   if (place < pixels_at_ || place >= length_) return nullptr;
@@ -122,10 +144,11 @@ const uint8_t* PixelCache::Find(int64_t i, ImageSize* size) const {
     return nullptr;
   }
   *size = {static_cast<int>(height), static_cast<int>(width)};
-  return memory_ + place;
+  // The mapping outlives it.
+  return {std::shared_ptr<const uint8_t>(), memory_ + place};
 }
 
-void PixelCache::Keep(int64_t i, const uint8_t* pixels, ImageSize size) {
+void CacheFile::Keep(int64_t i, const uint8_t* pixels, ImageSize size) {
   Entry& entry = entries()[i];
   const size_t bytes = size.pixels() * channels_;
   const size_t room = Aligned(bytes);
@@ -145,7 +168,11 @@ void PixelCache::Keep(int64_t i, const uint8_t* pixels, ImageSize size) {
   ++header_->images;
 }
 
-int64_t PixelCache::images() const { return static_cast<int64_t>(header_->images.load()); }
-int64_t PixelCache::bytes() const { return static_cast<int64_t>(header_->used.load()); }
+}  // namespace
+
+std::unique_ptr<PixelCache> OpenCacheFile(int64_t samples, int channels, int64_t bytes,
+                                          const std::string& file, uint64_t identity) {
+  return std::make_unique<CacheFile>(samples, channels, bytes, file, identity);
+}
 
 }  // namespace gf
