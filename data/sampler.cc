@@ -84,6 +84,11 @@ int64_t Sampler::ShareBegin(int rank, int64_t pass) const {
   return EvaluationPart(size_, rank, shares_.world).begin + pass * moves_;
 }
 
+int64_t Sampler::ShareLength(int rank) const {
+  const SampleRange part = EvaluationPart(size_, rank, shares_.world);
+  return part.end - part.begin;
+}
+
 int64_t Sampler::OnRing(int64_t place) const {
   return shuffle_ ? static_cast<int64_t>(order_(place % size_)) : place % size_;
 }
@@ -92,8 +97,7 @@ SampleUse Sampler::InShare(int64_t position) {
   const int64_t stride = shares_.batch * shares_.world;
   const int rank = static_cast<int>(position % stride / shares_.batch);
   const int64_t own = position / stride * shares_.batch + position % shares_.batch;
-  const SampleRange part = EvaluationPart(size_, rank, shares_.world);
-  const int64_t length = part.end - part.begin, pass = own / length;
+  const int64_t length = ShareLength(rank), pass = own / length;
   if (shuffle_ && (pass != share_pass_ || rank != share_rank_)) {
     // Part 0 is the ring's order.
     in_share_ = Permutation(length, seed_, pass, 1 + rank);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 
@@ -68,8 +69,9 @@ class Sampler {
   template <typename F>
   void ForLost(int rank, int64_t pass, const F& f) const {
     if (pass <= 0) return;
-    const int64_t end = ShareBegin(rank, pass);
-    for (int64_t place = ShareBegin(rank, pass - 1); place < end; ++place) f(OnRing(place));
+    const int64_t begin = ShareBegin(rank, pass - 1);
+    const int64_t lost = std::min(moves_, ShareLength(rank));
+    for (int64_t i = 0; i < lost; ++i) f(OnRing(begin + i));
   }
 
  private:
@@ -77,6 +79,7 @@ class Sampler {
   SampleUse InShare(int64_t position);
   // Where on the ring (modulo size) a rank's share begins.
   int64_t ShareBegin(int rank, int64_t pass) const;
+  int64_t ShareLength(int rank) const;
   int64_t OnRing(int64_t place) const;
 
   void StartEpoch(int64_t epoch);

@@ -5,7 +5,8 @@
 namespace gf {
 
 // Makes telemetry.run_dir (nothing if it is empty) and writes config.prototxt there: the config of
-// this run as it was resolved, with absolute paths, so that --config takes it from anywhere.
+// this run as it was resolved, with absolute paths and without the folder, so that --config takes
+// it from anywhere.
 // Throws UserError if the folder cannot be written, or holds the log of another run that
 // `go_on` does not continue.
 void PrepareRunFolder(const JobConfig& config, bool go_on);

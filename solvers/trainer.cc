@@ -107,8 +107,6 @@ Trainer::Trainer(const JobConfig& config, const TrainOptions& options, Communica
       timeline_writer_(&timeline_, options.timeline_steps, options.timeline_file, comm) {
   comm->WatchSignals(SignalWatch::StopRequested);
   CheckSameConfig(config, comm);
-  RunOnRankZero(comm, "telemetry.run_dir",
-                [&] { PrepareRunFolder(config, !options.start.resume.empty()); });
   AgreeOnErrors(comm, "opening the log",
                 [&] { report_ = std::make_unique<Report>(config.telemetry(), comm->rank() == 0); });
   JobOptions job_options =
@@ -362,6 +360,8 @@ void Trainer::Run() {
 }  // namespace
 
 void Train(const JobConfig& config, const TrainOptions& options, Communicator* comm) {
+  RunOnRankZero(comm, "telemetry.run_dir",
+                [&] { PrepareRunFolder(config, !options.start.resume.empty()); });
   Trainer trainer(config, options, comm);
   trainer.Run();
 }

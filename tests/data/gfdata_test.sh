@@ -35,7 +35,7 @@ expect 0 "30 images in" index "$work/drawn/train-*.tar"
 cmp "$work/drawn/train-000000.idx" "$work/saved.idx" || fail "another index than the writer's"
 expect 2 "no such file" index "$work/nothing"
 expect 0 "30 images" convert --from="$work/drawn/train-*.tar" --to="$work/small" --resize=20
-expect 0 "20x20" info "$work/small"
+expect 0 "height     20 to 20" info "$work/small"
 expect 2 "resize: -1" convert --from="$work/folder" --to="$work/x" --resize=-1
 head -c 30000 "$work/drawn/train-000000.tar" > "$work/cut.tar"
 expect 2 "not in the index                1" verify "$work/cut.tar"

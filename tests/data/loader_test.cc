@@ -409,9 +409,10 @@ TEST(Loader, ACacheOfAShareServesARankWhoseShareMovesOn) {
       for (size_t k = 0; k < a.size(); ++k) ASSERT_NEAR(a[k], b[k], 2);
       labels.insert(batch.labels.begin(), batch.labels.end());
     }
-    // The share; what left it in the last two passes; what is decoded ahead.
-    EXPECT_GE(cached.cached_images(), 20);
-    EXPECT_LE(cached.cached_images(), 34);
+    // The next share, as far as it was this one's or is decoded ahead; and what was decoded once
+    // more when it had left. Without an end to that the cache would be full after some passes.
+    EXPECT_GE(cached.cached_images(), 15);
+    EXPECT_LE(cached.cached_images(), 30);
     // All of the share is new four passes later, and all is seen in the end.
     EXPECT_EQ(static_cast<int>(labels.size()), std::min(80, 20 + 5 * pass)) << pass;
   }

@@ -53,7 +53,7 @@ python3 "$reader" runs/a/events.out.tfevents.* | grep -q '^150 train/loss' || fa
 mkdir elsewhere && mv job.prototxt moved
 cp runs/a/config.prototxt saved
 (cd elsewhere &&
-  train again --config=../saved --run_dir=b --set checkpoint.dir= --max_steps=50) || exit 1
+  train again --config="$work/saved" --run_dir=b --set checkpoint.dir= --max_steps=50) || exit 1
 grep -q 'base_lr: 0.02$' saved || fail "the second run's rate is not in its config"
 sed -i 's/base_lr: 0.02$/base_lr: 0.03/' saved
 (cd elsewhere &&

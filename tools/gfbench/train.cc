@@ -157,6 +157,7 @@ int Body(const CommConfig& config, Communicator* comm) {
     WriteProfile(FLAGS_profile_out, trainer.net(), FLAGS_steps, step);
   }
   WriteJson({{"net", trainer.net().name()},
+             {"parameters", trainer.net().parameters()->layout().parameter_count()},
              {"ranks", comm->size()},
              {"batch", FLAGS_batch},
              {"compute", FLAGS_compute},

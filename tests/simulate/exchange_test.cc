@@ -1,0 +1,114 @@
+// What is simulated is what the product sends.
+#include "simulate/exchange.h"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "comm/gradient_flow.h"
+#include "comm/local.h"
+#include "comm/sparse/selection.h"
+#include "core/config.h"
+#include "simulate/net_model.h"
+
+namespace gf {
+namespace {
+
+using Sent = std::vector<std::pair<std::string, int64_t>>;  // names and bytes on the wire
+
+// What rank 0 of two sends in a step of a flow; `chunks`: the important ones.
+Sent RealStep(const PoolLayout& layout, const CommConfig& config,
+              const std::vector<int64_t>& chunks) {
+  Sent sent;
+  RunLocal(2, 60, [&](Communicator* comm) {
+    const auto device = DeviceRegistry::Get().Create("device", "cpu", 1);
+    Timeline timeline(comm->rank(), "local", {1, 1});
+    GradientFlowOptions options;
+    options.config = config;
+    options.deterministic = true;
+    options.total_steps = 100;
+    options.device = device.get();
+    options.timeline = &timeline;
+    Tensor gradients;
+    gradients.desc = {Shape{layout.count()}, DType::kFP32, Layout()};
+    gradients.owner = device->Allocate(gradients.desc.bytes());
+    gradients.data = gradients.owner.get();
+    const auto flow = NewGradientFlow(layout, gradients, comm, options);
+    if (!chunks.empty()) flow->Restore(chunks);
+    timeline.SetStep(1);
+    flow->BeginStep(50);
+    for (size_t i = 0; i < layout.entries().size(); ++i) {
+      flow->GradientsReady({static_cast<int>(i)});
+    }
+    flow->Finish([](const ElementRange&) {});
+    if (comm->rank() != 0) return;
+    const auto trace = nlohmann::json::parse(timeline.Json());
+    for (const auto& event : trace["traceEvents"]) {
+      if (event.value("cat", "") != lane::kBucketTransfer) continue;
+      sent.emplace_back(event["name"], event["args"]["bytes"]);
+    }
+  });
+  return sent;
+}
+
+Sent Simulated(const Exchange& exchange, int64_t wire_bytes) {
+  Sent sent;
+  for (const Send& send : exchange.sends) sent.emplace_back(send.name, send.elements * wire_bytes);
+  return sent;
+}
+
+class ExchangeTest : public testing::TestWithParam<const char*> {
+ protected:
+  const NetModel net_ = ModelOf(ReadNet(std::string("models/") + GetParam() + ".prototxt"), 2,
+                                GetParam() == std::string("lenet") ? Shape() : Shape{3, 32, 32});
+};
+
+TEST_P(ExchangeTest, DenseModesSendWhatIsSimulated) {
+  for (const auto mode : {CommConfig::PER_TENSOR, CommConfig::AFTER_BACKWARD, CommConfig::LAZY}) {
+    for (const int64_t threshold : {int64_t{1}, int64_t{100'000}, int64_t{4} << 20}) {
+      CommConfig config;
+      config.set_mode(mode);
+      config.set_algorithm("ring");
+      config.set_threshold_first(threshold);
+      config.set_threshold_middle(2 * threshold);
+      const Exchange exchange = DenseExchange(net_.layout, config, 4);
+      EXPECT_EQ(RealStep(net_.layout, config, {}), Simulated(exchange, 4))
+          << CommConfig::Mode_Name(mode) << " " << threshold;
+    }
+  }
+}
+
+TEST_P(ExchangeTest, SparseStepsSendWhatIsSimulated) {
+  for (const double density : {0.05, 0.15, 0.6}) {
+    for (const int64_t chunk : {1000, 32000}) {
+      CommConfig config;
+      config.set_mode(CommConfig::SPARSE);
+      config.set_algorithm("ring");
+      config.set_threshold_first(50'000);
+      config.set_threshold_middle(200'000);
+      config.mutable_sparse()->set_density(density);
+      config.mutable_sparse()->set_chunk_size(chunk);
+      config.mutable_sparse()->set_warmup_fraction(0);
+      const Exchange exchange = SparseExchange(net_.layout, config, 4, density);
+      const ChunkGrid grid(net_.layout.count(), chunk);
+      const int64_t chosen = ChunksAt(density, grid.chunks());
+      if (chosen == grid.chunks()) continue;
+      std::vector<int64_t> chunks;
+      for (int64_t i = 0; i < chosen; ++i)
+        chunks.push_back((2 * i + 1) * grid.chunks() / (2 * chosen));
+      Sent expected = Simulated(exchange, 4);
+      expected.emplace_back("norms of chunks", exchange.norms * 4);
+      EXPECT_EQ(RealStep(net_.layout, config, chunks), expected) << density << " " << chunk;
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Nets, ExchangeTest, testing::Values("lenet", "resnet20_cifar"),
+                         [](const auto& info) { return std::string(info.param); });
+
+}  // namespace
+}  // namespace gf
