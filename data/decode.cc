@@ -97,8 +97,15 @@ void SendRows(const uint8_t* pixels, ImageSize size, int channels, RowSink* sink
   CHECK_EQ(request.denominator, 1);
   const int64_t stride = int64_t{size.width} * channels;
   const uint8_t* row = pixels + window.top * stride + int64_t{window.left} * channels;
+  // Rows of a window are too short for the processor to see where the next one begins.
+  constexpr int kAhead = 2, kLine = 64;
+  const int64_t row_bytes = int64_t{window.width} * channels;
   thread_local ByteBuffer buffer;
   for (int y = 0; y < window.height; ++y, row += stride) {
+    if (y + kAhead < window.height) {
+      const uint8_t* const later = row + kAhead * stride;
+      for (int64_t i = 0; i < row_bytes; i += kLine) __builtin_prefetch(later + i);
+    }
     if (request.pixel_bytes == channels) {
       sink->Row(row);
     } else {

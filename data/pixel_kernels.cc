@@ -30,10 +30,10 @@ void Expand(const uint8_t* from, int64_t pixels, uint8_t* to) {
 }
 
 void Pack(const uint8_t* from, int64_t pixels, uint8_t* to) {
-  const Bytes order = {0, 1, 2, 4, 5, 6, 8, 9, 10, 12, 13, 14, 16, 16, 16, 16};
+  const Bytes order = {0, 1, 2, 4, 5, 6, 8, 9, 10, 12, 13, 14, 0, 0, 0, 0};
   int64_t i = 0;
   for (; i + 6 <= pixels; i += 4) {
-    Store(__builtin_shuffle(Load(from + 4 * i), Bytes{}, order), to + 3 * i);
+    Store(__builtin_shuffle(Load(from + 4 * i), order), to + 3 * i);
   }
   for (; i < pixels; ++i) {
     for (int c = 0; c < 3; ++c) to[3 * i + c] = from[4 * i + c];
@@ -41,7 +41,7 @@ void Pack(const uint8_t* from, int64_t pixels, uint8_t* to) {
 }
 
 void Mirror(const uint8_t* from, int64_t pixels, uint8_t* to) {
-  const Bytes order = {12, 13, 14, 9, 10, 11, 6, 7, 8, 3, 4, 5, 0, 1, 2, 16};
+  const Bytes order = {12, 13, 14, 9, 10, 11, 6, 7, 8, 3, 4, 5, 0, 1, 2, 0};
   const auto move = [&](int64_t i) {
     const uint8_t* pixel = from + 3 * (pixels - 1 - i);
     for (int c = 0; c < 3; ++c) to[3 * i + c] = pixel[c];
@@ -50,7 +50,7 @@ void Mirror(const uint8_t* from, int64_t pixels, uint8_t* to) {
   // The first group would be read beyond the row.
   for (; i < 1 && i < pixels; ++i) move(i);
   for (; i + 6 <= pixels; i += 5) {
-    Store(__builtin_shuffle(Load(from + 3 * (pixels - 5 - i)), Bytes{}, order), to + 3 * i);
+    Store(__builtin_shuffle(Load(from + 3 * (pixels - 5 - i)), order), to + 3 * i);
   }
   for (; i < pixels; ++i) move(i);
 }

@@ -26,7 +26,7 @@ class Compute {
         if (exchange.sparse) now += KeepSeconds(entry, exchange.density);
       }
       for (int entry : layers[k].entries) ready_[entry] = now;
-      ends_.push_back(now);
+      if (!layers[k].entries.empty() || k == 0) ends_.push_back(now);
     }
   }
 
@@ -38,7 +38,7 @@ class Compute {
   double Ready(int entry) const { return ready_[entry] * slowest_ + lost_; }
   double BackwardEnd(double factor) const { return ends_.back() * factor + lost_; }
 
-  // The first time from `time` on at which no rank is in the middle of a layer of backward.
+  // The first time from `time` on at which all ranks have ended a layer with parameters.
   double LayerEnd(double time) const {
     double latest = time;
     for (double factor : factors_) {
@@ -69,7 +69,7 @@ class Compute {
   double forward_ = 0;
   double lost_ = 0;
   std::vector<double> ready_;  // by entry
-  std::vector<double> ends_;   // of the layers of backward, ascending
+  std::vector<double> ends_;   // of backward's layers with parameters, and its own, ascending
 };
 
 class Step {

@@ -49,8 +49,8 @@ struct StepResult {
 // Every rank computes at its own pace (factors[rank] times the nominal one). Collectives run one
 // after the other, as in the product. One begins when the one before is through and its gradients
 // are ready on all ranks; if the cluster's collectives wait for layers, it begins when, on every
-// rank, the layer under way has ended, so that ranks that are out of step hold it up
-// longer. While a collective runs, compute is slowed by compute_lost. After backward the step takes
+// rank, a layer with parameters has ended, after which the product is called: ranks that are out of
+// step hold it up longer. While a collective runs, compute is slowed by compute_lost. After backward the step takes
 // the sends in order: waits for each, updates what it brought. A sharded update sends
 // its new weights at once and ends when all have arrived.
 //

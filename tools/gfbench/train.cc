@@ -165,6 +165,7 @@ int Body(const CommConfig& config, Communicator* comm) {
              {"step_ms", step * 1e3},
              {"forward_ms", median(&StepTimes::forward) * 1e3},
              {"backward_ms", median(&StepTimes::backward) * 1e3},
+             {"rest_ms", median(&StepTimes::finish) * 1e3},
              {"exposed_ms", median(&StepTimes::exposed) * 1e3},
              {"transfer_ms", transfer * 1e3},
              {"arithmetic_ms", arithmetic * 1e3},

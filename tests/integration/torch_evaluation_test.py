@@ -1,0 +1,145 @@
+"""gfeval's accuracy is PyTorch's: the same weights on the same real images, on 1, 2 and 3 ranks.
+
+Usage: torch_evaluation_test.py GFEVAL. The network is a resnet18 with random features and a last
+layer fitted to them (ridge regression), so that some images are right, some wrong and many between
+two classes: a level more or less in some pixels changes the side of one image in a hundred. So the
+images as they are (224 x 224, the same pixels) must give the same accuracy to 0.1 point, and resized
+by torchvision (shorter side 256, centre 224) to 0.5 points, with changes only between close classes.
+"""
+import glob
+import io
+import json
+import os
+import re
+import subprocess
+import sys
+import tarfile
+import tempfile
+
+import numpy
+import torch
+import torchvision
+from PIL import Image
+from torchvision import transforms
+
+sys.path.insert(0, "tests/golden")
+import safetensors_io  # noqa: E402
+
+CLASSES, FITTED, CHANNEL_MEAN, CHANNEL_STD = 10, 600, (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
+CONFIG = """
+name: "evaluation"
+net: "%s/models/resnet18.prototxt"
+train_data { source: "%s" batch_size: 1 crop_size: 224 }
+validation_data {
+  source: "%s" batch_size: 40 resize_shorter: %d crop_size: 224
+  mean: [123.675, 116.28, 103.53] std: [58.395, 57.12, 57.375]
+}
+solver { base_lr: 1 max_steps: 1 }
+"""
+
+
+def read_images(pattern, shorter, most=None):
+    """(keys, labels, batches of normalised images) of the shards, in order."""
+    prepare = transforms.Compose([
+        transforms.Resize(shorter), transforms.CenterCrop(224), transforms.ToTensor(),
+        transforms.Normalize(CHANNEL_MEAN, CHANNEL_STD)])
+    keys, labels, images = [], {}, {}
+    for path in sorted(glob.glob(pattern)):
+        with tarfile.open(path) as tar:
+            for member in tar:
+                key, ending = os.path.splitext(member.name)
+                data = tar.extractfile(member).read()
+                if ending == ".cls":
+                    labels[key] = int(data)
+                elif most is None or len(keys) < most:
+                    keys.append(key)
+                    images[key] = prepare(Image.open(io.BytesIO(data)).convert("RGB"))
+    return keys, numpy.array([labels[key] for key in keys]), torch.stack(
+        [images[key] for key in keys])
+
+
+def in_batches(net, images):
+    with torch.no_grad():
+        return torch.cat([net(images[i:i + 40]) for i in range(0, len(images), 40)])
+
+
+def fitted_network(train):
+    torch.manual_seed(1)
+    net = torchvision.models.resnet18()
+    _, labels, images = read_images(train, 256, FITTED)
+    for module in net.modules():
+        if isinstance(module, torch.nn.BatchNorm2d):
+            module.momentum = None  # statistics are plain means
+    net.train()
+    in_batches(net, images[:200])
+    net.eval()
+    last, net.fc = net.fc, torch.nn.Identity()
+    features = torch.cat([in_batches(net, images), torch.ones(len(images), 1)], 1).double()
+    wanted = torch.nn.functional.one_hot(torch.tensor(labels), CLASSES).double()
+    gram = features.T @ features
+    ridge = 0.1 * gram.diag().mean() * torch.eye(len(gram), dtype=torch.double)
+    weights = torch.linalg.solve(gram + ridge, features.T @ wanted).T.float()
+    with torch.no_grad():
+        last.weight.zero_()
+        last.bias.fill_(-100)
+        last.weight[:CLASSES] = weights[:, :-1]
+        last.bias[:CLASSES] = weights[:, -1]
+    net.fc = last
+    return net
+
+
+def main():
+    gfeval, root = os.path.abspath(sys.argv[1]), os.getcwd()
+    data = os.environ.get("GF_DATA_DIR", "")
+    folder = os.path.join(data, "imagenette224")
+    if not os.path.isdir(folder):
+        print("SKIPPED: no imagenette224 in GF_DATA_DIR=%s: nothing is compared" % data)
+        return
+    train = os.path.join(folder, "imagenette224-train-*.tar")
+    validation = os.path.join(folder, "imagenette224-val-*.tar")
+    net = fitted_network(train)
+    work = tempfile.mkdtemp(dir=os.environ.get("TEST_TMPDIR"))
+    os.environ.update(OMPI_MCA_orte_tmpdir_base=work, OMPI_MCA_btl_vader_backing_directory=work)
+    os.chdir(work)
+    safetensors_io.write("weights.safetensors", {
+        name: value.numpy() for name, value in net.state_dict().items()
+        if not name.endswith("num_batches_tracked")})
+    for shorter, ranks, points in ((224, (1,), 0.1), (256, (1, 2, 3), 0.5)):
+        with open("job.prototxt", "w", encoding="utf-8") as out:
+            out.write(CONFIG % (root, train, validation, shorter))
+        keys, labels, images = read_images(validation, shorter)
+        logits = in_batches(net, images).numpy()
+        compare(gfeval, ranks, keys, labels, logits, points)
+
+
+def compare(gfeval, worlds, keys, labels, logits, points):
+    """Runs gfeval and holds its result against PyTorch's logits."""
+    right = logits.argmax(1) == labels
+    print("PyTorch: %d of %d images right" % (right.sum(), len(labels)))
+    assert 0.2 < right.mean() < 0.98, "a network of which nothing can be learnt"
+    results = []
+    for ranks in worlds:
+        command = [gfeval, "--config=job.prototxt", "--weights=weights.safetensors",
+                   "--json=%d.json" % ranks, "--misclassified=%d.tsv" % ranks]
+        if ranks > 1:
+            command = ["mpirun", "--allow-run-as-root", "--oversubscribe", "--bind-to", "none",
+                       "--mca", "mpi_yield_when_idle", "1", "-n", str(ranks)] + command
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+        with open("%d.json" % ranks, encoding="utf-8") as source:
+            results.append(json.load(source))
+        with open("%d.tsv" % ranks, encoding="utf-8") as source:
+            wrong = {re.match(r".*\.tar:(.*):\d+$", line.split("\t")[0]).group(1)
+                     for line in source}
+        ours = numpy.array([key not in wrong for key in keys])
+        print("gfeval, %d ranks: %d right, %d images differ" %
+              (ranks, ours.sum(), (ours != right).sum()))
+        assert results[-1]["images"] == len(labels)
+        assert abs(results[-1]["top1"] - right.mean()) <= points / 100, "another accuracy"
+        order = numpy.sort(logits, 1)
+        for i in numpy.flatnonzero(ours != right):
+            assert order[i, -1] - order[i, -2] < 0.05 * numpy.ptp(logits[:, :CLASSES]), keys[i]
+    for name in ("top1", "top5", "images"):
+        assert len({r[name] for r in results}) == 1, name + " depends on the number of ranks"
+
+
+main()
