@@ -13,9 +13,9 @@ svg { width: 100%; height: auto; font: 13px system-ui, sans-serif; }
 .curve { fill: none; stroke-width: 2; } .span { stroke: #fff; stroke-width: .5; }
 .legend { margin: 2px 0; } .legend span { display: inline-block; margin-right: 14px; }
 .legend i { display: inline-block; width: 12px; height: 12px; margin-right: 5px; }
-.wide { overflow-x: auto; } table { border-collapse: collapse; }
+.wide { overflow-x: auto; margin-bottom: 20px; } table { border-collapse: collapse; }
 th, td { text-align: left; padding: 2px 12px 2px 0; border-bottom: 1px solid #eee; vertical-align: top; }
-td { overflow-wrap: anywhere; } td.number { text-align: right; }
+td { overflow-wrap: break-word; } td.number { text-align: right; }
 """
 
 

@@ -41,14 +41,10 @@ class Axis:
         return self.first + share * (self.last - self.first)
 
     def ticks(self):
-        if self.log:
-            tick = 2.0 ** math.floor(math.log2(self.low) + 1e-9)
-            ticks = []
-            while tick <= self.high * 1.001:
-                if tick >= self.low * 0.999:
-                    ticks.append(tick)
-                tick *= 2
-            return ticks or [self.low, self.high]
+        if self.log and self.high >= 8 * self.low:
+            exponents = range(math.floor(math.log10(self.low)), math.ceil(math.log10(self.high)) + 1)
+            ticks = [m * 10.0 ** e for e in exponents for m in (1, 2, 5)]
+            return [t for t in ticks if self.low * 0.999 <= t <= self.high * 1.001]
         raw = (self.high - self.low) / 5
         unit = 10.0 ** math.floor(math.log10(raw))
         step = unit * next(m for m in (1, 2, 5, 10) if m * unit >= raw * 0.999)
@@ -56,12 +52,12 @@ class Axis:
         return [step * i for i in range(first, int(math.floor(self.high / step + 1e-9)) + 1)]
 
 
-def frame(x, y, x_name, y_name):
+def frame(x, y, x_name, y_name, x_ticks=None):
     parts = []
     for tick in y.ticks():
         parts.append('<path d="M%d %.1fH%d" class="grid"/>' % (LEFT, y.at(tick), RIGHT))
         parts.append(text(LEFT - 6, y.at(tick) + 4, "end", short(tick)))
-    for tick in x.ticks():
+    for tick in x_ticks or x.ticks():
         parts.append('<path d="M%.1f %dV%d" class="grid"/>' % (x.at(tick), TOP, BOTTOM))
         parts.append(text(x.at(tick), BOTTOM + 17, "middle", short(tick)))
     parts.append('<path d="M%d %dV%dH%d" class="frame"/>' % (LEFT, TOP, BOTTOM, RIGHT))
@@ -96,8 +92,10 @@ def lines(title, x_name, y_name, curves, zero=True, log=False, dashed=()):
     if zero and not log:
         low = min(low, 0)
     x = Axis(min(v[0] for v in values), max(v[0] for v in values), LEFT, RIGHT, log)
-    y = Axis(low, high, BOTTOM, TOP, log)
-    parts = frame(x, y, x_name, y_name)
+    y = Axis(low / 1.1, high * 1.1, BOTTOM, TOP, log) if log else Axis(low, high, BOTTOM, TOP)
+    # With logarithms the values themselves are marked: numbers of ranks.
+    marks = sorted({v[0] for v in values}) if log else None
+    parts = frame(x, y, x_name, y_name, marks)
     for i, (name, points) in enumerate(curves):
         stroke = "#777" if name in dashed else colour(i)
         path = "L".join("%.1f %.1f" % (x.at(a), y.at(b)) for a, b in points)
