@@ -34,7 +34,7 @@ class DenseFlow : public BucketedFlow {
     for (const Bucket& bucket : plan_) largest = std::max(largest, bucket.count * element);
     choose_ = options.config.threshold_auto() && !options.deterministic;
     times_.ready.resize(layout.entries().size());
-    algorithms()->Measure(std::min(largest, kLargestMeasured), host_type(), wire(), comm);
+    MeasureAlgorithms(std::min(largest, kLargestMeasured), gradients.desc.dtype);
   }
 
  protected:

@@ -36,14 +36,14 @@ GradientFlow::GradientFlow(const PoolLayout& layout, const Tensor& gradients, Co
       gradients_(gradients),
       comm_(comm),
       options_(options),
+      on_host_(options.device == nullptr || options.device->shares_host_memory()),
       wire_(WireTypeOf(options.config, gradients.desc.dtype)),
       algorithms_(options.config, options.deterministic, comm),
       ready_(layout.entries().size()) {
   CHECK_GE(gradients.desc.storage_count(), layout.count());
-  const bool on_host = options.device == nullptr || options.device->shares_host_memory();
-  if (!on_host && comm->size() > 1) {
-    mirror_ = std::make_unique<HostMirror>(options.device, gradients);
-  }
+  ExchangeChoice choice = ChooseExchange(options.config, options.device, comm);
+  exchange_ = std::move(choice.exchange);
+  why_not_exchange_ = std::move(choice.why_not);
 }
 
 void GradientFlow::BeginStep(int64_t step) {
@@ -69,12 +69,25 @@ void GradientFlow::Finish(const Reduced& reduced) {
   ready_prefix_ = static_cast<int>(ready_.size());
   OnReady();
   OnFinish(reduced);
+  if (exchange_ == nullptr) return;
+  const ExchangeTimes times = exchange_->TakeTimes();
+  stats_.exposed_s = times.exposed_s;
+  stats_.transfer_s = times.transfer_s;
+}
+
+void GradientFlow::Settle() {
+  if (exchange_ != nullptr) exchange_->Settle();
 }
 
 std::string GradientFlow::Describe() const {
   if (comm_->size() == 1) return "none: one rank";
+  std::string how = exchange_ != nullptr ? exchange_->Describe() : algorithms_.Describe();
+  if (!on_host_ && exchange_ == nullptr) {
+    const std::string why = why_not_exchange_.empty() ? "" : StrCat(" (", why_not_exchange_, ")");
+    how = StrCat("through host memory", why, ", ", how);
+  }
   const size_t buckets = Plan().size();
-  return StrCat(algorithms_.Describe(), ", ", buckets, buckets == 1 ? " bucket" : " buckets");
+  return StrCat(how, ", ", buckets, buckets == 1 ? " bucket" : " buckets");
 }
 
 std::string GradientFlow::NameOf(int first_entry, int last_entry) const {
@@ -83,15 +96,35 @@ std::string GradientFlow::NameOf(int first_entry, int last_entry) const {
                                    : StrCat(first, " to ", layout_.entries()[last_entry].name);
 }
 
-DType GradientFlow::host_type() const {
-  return (mirror_ != nullptr ? mirror_->host() : gradients_).desc.dtype;
+void GradientFlow::MeasureAlgorithms(int64_t largest, DType dtype) {
+  if (exchange_ != nullptr) return;
+  algorithms_.Measure(largest, on_host_ ? dtype : HostMirror::TypeFor(dtype), wire_, comm_);
+}
+
+HostMirror* GradientFlow::MirrorOf(const Tensor& tensor) {
+  if (on_host_ || comm_->size() == 1) return nullptr;
+  std::unique_ptr<HostMirror>& mirror = mirrors_[tensor.data];
+  if (!mirror) mirror = std::make_unique<HostMirror>(options_.device, tensor);
+  return mirror.get();
 }
 
 GradientFlow::Flight GradientFlow::Launch(const Tensor& tensor, const ElementRange& range,
                                           DType wire, const std::string& name,
                                           Collective::Kind kind) {
-  if (mirror_ != nullptr) mirror_->Fetch(range);
-  const Tensor& memory = mirror_ != nullptr ? mirror_->host() : tensor;
+  const std::string label = StrCat(name, ", step ", step_ + 1);
+  const int64_t bytes = (range.end - range.begin) * static_cast<int64_t>(SizeOf(wire));
+  stats_.wire_bytes += bytes;
+  ++stats_.allreduces;
+  Flight flight;
+  flight.range = range;
+  flight.name = name;
+  if (exchange_ != nullptr) {
+    flight.number = exchange_->Start({kind, tensor, range, wire, label});
+    return flight;
+  }
+  flight.mirror = MirrorOf(tensor);
+  if (flight.mirror != nullptr) flight.mirror->Fetch(range);
+  const Tensor& memory = flight.mirror != nullptr ? flight.mirror->host() : tensor;
   const DType dtype = memory.desc.dtype;
   Collective collective;
   collective.kind = kind;
@@ -100,17 +133,30 @@ GradientFlow::Flight GradientFlow::Launch(const Tensor& tensor, const ElementRan
   collective.dtype = dtype;
   collective.wire = wire;
   collective.owner = memory.owner;
-  const int64_t bytes = collective.count * static_cast<int64_t>(SizeOf(wire));
   collective.algorithm = algorithms_.For(bytes);
-  stats_.wire_bytes += bytes;
-  ++stats_.allreduces;
-  return {range, comm_->Start(collective, StrCat(name, ", step ", step_ + 1)), name};
+  flight.pending = Start(collective, label);
+  return flight;
+}
+
+std::shared_ptr<Pending> GradientFlow::Start(const Collective& collective,
+                                             const std::string& label) {
+  if (on_host_ || comm_->size() > 1) return comm_->Start(collective, label);
+  // Not even to be looked at by the host.
+  auto pending = std::make_shared<Pending>(label);
+  pending->Begin();
+  pending->End(nullptr);
+  return pending;
 }
 
 void GradientFlow::Await(const Flight& flight) {
+  if (exchange_ != nullptr) return exchange_->Await(flight.number);
+  AwaitHost(flight);
+}
+
+void GradientFlow::AwaitHost(const Flight& flight) {
   const auto start = Clock::now();
   comm_->Await(flight.pending.get());
-  if (mirror_ != nullptr) mirror_->Return(flight.range);
+  if (flight.mirror != nullptr) flight.mirror->Return(flight.range);
   const auto end = Clock::now();
   stats_.exposed_s += Seconds(end - start);
   const auto began = std::max(flight.pending->started(), busy_until_);
@@ -133,13 +179,6 @@ std::unique_ptr<GradientFlow> NewGradientFlow(const PoolLayout& layout, const Te
     ThrowUserError(
         "comm.threshold_auto needs comm.mode: LAZY and comm.algorithm: auto, without "
         "comm.sharded_update: leave it out, or set the thresholds by hand");
-  }
-  const bool sparse = options.config.mode() == CommConfig::SPARSE;
-  if (options.device != nullptr && !options.device->shares_host_memory() &&
-      (sparse || options.config.sharded_update())) {
-    ThrowUserError(sparse ? "comm.mode: SPARSE" : "comm.sharded_update",
-                   " cannot be done on the device \"", options.device->name(),
-                   "\"; set comm.mode: LAZY and comm.sharded_update: false, or device: \"cpu\"");
   }
   const bool sharded = options.config.sharded_update() && comm->size() > 1;
   const std::string mode = sharded ? "sharded" : CommConfig::Mode_Name(options.config.mode());

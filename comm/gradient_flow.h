@@ -3,12 +3,14 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "comm/bucket_plan.h"
 #include "comm/communicator.h"
+#include "comm/device_exchange.h"
 #include "comm/host_mirror.h"
 #include "comm/sparse/chunks.h"
 #include "comm/tuner.h"
@@ -21,7 +23,9 @@
 
 namespace gf {
 
-// What the last step's communication cost this rank.
+// What the last step's communication cost this rank. Where devices exchange gradients, the times
+// are of earlier work: what the device had passed by the end of the step, mostly that of the step
+// before.
 struct CommStats {
   double exposed_s = 0;     // seconds that the step waited for it
   double transfer_s = 0;    // seconds in which the communication thread was at work
@@ -77,8 +81,12 @@ class GradientFlow {
   // The buckets of a (dense) step.
   virtual std::vector<Bucket> Plan() const = 0;
 
-  // One line for people: algorithms, buckets.
+  // One line for people: transport, algorithms, buckets.
   std::string Describe() const;
+
+  // Blocks until nothing is under way. To be called before what a step has made is written down or
+  // judged: the sums of a device may have failed without the host's knowing. Throws CommError.
+  void Settle();
 
   const CommStats& stats() const { return stats_; }
 
@@ -108,8 +116,10 @@ class GradientFlow {
   // An allreduce under way.
   struct Flight {
     ElementRange range;  // of the pool, or of what was packed
-    std::shared_ptr<Pending> pending;
     std::string name;
+    int64_t number = -1;               // of exchange_
+    std::shared_ptr<Pending> pending;  // otherwise
+    HostMirror* mirror = nullptr;      // null where the host reads the memory itself
   };
 
   // What differs between modes. ready_entries(): how many entries from the pool's start on are
@@ -118,10 +128,11 @@ class GradientFlow {
   virtual void OnReady() = 0;
   virtual void OnFinish(const Reduced& reduced) = 0;
 
-  // Starts the sum of `count` elements at `data` over the ranks.
-  Flight Launch(const Tensor& memory, const ElementRange& range, DType wire,
+  // Starts the sum of a range of a tensor on options.device over the ranks (or another collective),
+  // after what is on the compute stream by now.
+  Flight Launch(const Tensor& tensor, const ElementRange& range, DType wire,
                 const std::string& name, Collective::Kind kind = Collective::kAllReduce);
-  // Waits for it and accounts for it.
+  // Waits for it and accounts for it. Work enqueued later on the compute stream sees the result.
   void Await(const Flight& flight);
   // Accounts for work on gradients.
   template <typename Body>
@@ -138,8 +149,9 @@ class GradientFlow {
   Communicator* comm() const { return comm_; }
   const GradientFlowOptions& options() const { return options_; }
   int64_t step() const { return step_; }
-  // The type in which the host has gradients.
-  DType host_type() const;
+  // For the automatic choice of algorithms: times allreduces of up to `largest` bytes that lie on
+  // the device in this type; collective.
+  void MeasureAlgorithms(int64_t largest, DType dtype);
   // The type that travels.
   DType wire() const { return wire_; }
   // "fc6.weight to fc7.bias"
@@ -147,11 +159,20 @@ class GradientFlow {
   AlgorithmChoice* algorithms() { return &algorithms_; }
 
  private:
+  // Null where the host reads the tensor itself, or nothing travels.
+  HostMirror* MirrorOf(const Tensor& tensor);
+  // On what the host reads, if anything travels.
+  std::shared_ptr<Pending> Start(const Collective& collective, const std::string& label);
+  void AwaitHost(const Flight& flight);
+
   const PoolLayout& layout_;
   const Tensor gradients_;
-  std::unique_ptr<HostMirror> mirror_;  // null where the host reads them itself
   Communicator* const comm_;
   const GradientFlowOptions options_;
+  const bool on_host_;  // the host reads what lies on the device
+  std::unique_ptr<DeviceExchange> exchange_;
+  std::string why_not_exchange_;
+  std::map<const void*, std::unique_ptr<HostMirror>> mirrors_;  // by the tensor's memory
   DType wire_;
   AlgorithmChoice algorithms_;
   int64_t step_ = -1;

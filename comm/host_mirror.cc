@@ -6,14 +6,13 @@ namespace gf {
 
 HostMirror::HostMirror(Device* device, const Tensor& pool) : device_(device), pool_(pool) {
   host_.desc = pool.desc;
-  if (pool.desc.dtype == DType::kFP16) {
-    host_.desc.dtype = DType::kFP32;
+  host_.desc.dtype = TypeFor(pool.desc.dtype);
+  if (host_.desc.dtype != pool.desc.dtype) {
     converted_.desc = host_.desc;
     converted_.owner = device->Allocate(converted_.desc.bytes());
     converted_.data = converted_.owner.get();
   }
-  host_.owner =
-      std::shared_ptr<void>(new char[host_.desc.bytes()](), std::default_delete<char[]>());
+  host_.owner = std::shared_ptr<void>(new char[host_.desc.bytes()], std::default_delete<char[]>());
   host_.data = host_.owner.get();
 }
 

@@ -6,12 +6,17 @@
 
 namespace gf {
 
-// A pool of gradients in memory that the host does not read, on the host while it travels: for
-// transports that know host memory only. FP16 becomes FP32, in which the host adds.
+// A tensor in memory that the host does not read, on the host while it travels: for transports
+// that know host memory only. FP16 becomes FP32, in which the host adds.
 class HostMirror {
  public:
-  // `pool` lies on `device`; it is FP32, FP16 or BF16.
+  // `pool` lies on `device`, in one piece; it is FP32, FP16 or BF16.
   HostMirror(Device* device, const Tensor& pool);
+
+  // The type on the host of what is of a type on the device.
+  static DType TypeFor(DType device_type) {
+    return device_type == DType::kFP16 ? DType::kFP32 : device_type;
+  }
 
   // The pool on the host, with the same offsets.
   const Tensor& host() const { return host_; }

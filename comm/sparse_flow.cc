@@ -2,12 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "comm/bucketed_flow.h"
-#include "comm/sparse/kernels.h"
+#include "comm/sparse/chunk_arithmetic.h"
 #include "comm/sparse/selection.h"
 #include "core/error.h"
-#include "core/parallel.h"
+#include "core/host_copy.h"
 
 namespace gf {
 namespace {
@@ -34,17 +35,16 @@ class SparseFlow : public BucketedFlow {
         grid_(layout.count(), config_.chunk_size()),
         set_(ChunkSet::All(grid_)),
         next_(set_),
-        // FP16 has no arithmetic of its own in memory.
-        packed_type_(wire() == DType::kFP16 ? DType::kFP32 : wire()),
-        kernels_(SparseFor(gradients.desc.dtype, packed_type_)),
-        momentum_(config_.momentum_correction() ? options.momentum : 1.f) {
-    residual_ = NewTensor(layout.count(), DType::kFP32);
-    packed_ = NewTensor(layout.count(), packed_type_);
-    norms_ = NewTensor(grid_.chunks(), DType::kFP32);
-    own_norms_.resize(grid_.chunks());
+        packed_(NewTensor(layout.count(), PackedType())),
+        residual_(NewTensor(layout.count(), DType::kFP32)),
+        norms_(NewTensor(grid_.chunks(), DType::kFP32)),
+        arithmetic_(ChunkArithmeticRegistry::Get().Create(
+            "device of comm.mode: SPARSE", options.device->name(), options.device, grid_,
+            {gradients, residual_, packed_, norms_},
+            {config_.momentum_correction() ? options.momentum : 1.f, comm->size()})) {
     if (layout.entries().empty()) return;
-    algorithms()->Measure(std::max<int64_t>(options.config.threshold_middle(), 1 << 20),
-                          packed_type_, wire(), comm);
+    MeasureAlgorithms(std::max<int64_t>(options.config.threshold_middle(), 1 << 20),
+                      packed_.desc.dtype);
   }
 
   Tensor residual() const override { return residual_; }
@@ -53,11 +53,7 @@ class SparseFlow : public BucketedFlow {
   bool overflowed() const override { return overflowed_; }
 
   void Rescale(float factor) override {
-    if (factor == 1) return;
-    float* const residual = Residual(0);
-    ParallelFor(layout().count(), 4096, [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) residual[i] *= factor;
-    });
+    if (factor != 1) arithmetic_->Rescale(factor);
   }
 
   void Restore(const std::vector<int64_t>& important_chunks) override {
@@ -73,7 +69,7 @@ class SparseFlow : public BucketedFlow {
         DensityAt(step() + 1, options().total_steps, config_.density(), config_.warmup_fraction());
     next_count_ = ChunksAt(next, grid_.chunks());
     need_norms_ = next_count_ < grid_.chunks();
-    std::fill(own_norms_.begin(), own_norms_.end(), 0.0);
+    arithmetic_->Begin(set_);
     done_ = launched_ = 0;
     overflowed_ = false;
     first_entry_ = 0;
@@ -85,7 +81,7 @@ class SparseFlow : public BucketedFlow {
     const int count = static_cast<int>(layout().entries().size());
     const bool all = ready_entries() == count;
     const int64_t end = all ? layout().count() : layout().entries()[ready_entries()].offset;
-    if (end > done_) Work([&] { KeepOrPack({done_, end}); });
+    if (end > done_) Work([&] { arithmetic_->KeepOrPack({done_, end}); });
     done_ = end;
     const int64_t waiting = (set_.PackedOffset(done_) - set_.PackedOffset(launched_)) *
                             static_cast<int64_t>(SizeOf(wire()));
@@ -102,18 +98,18 @@ class SparseFlow : public BucketedFlow {
   }
 
   void BeforeLaunch(const ElementRange& range) override {
-    if (merge_) Work([&] { Merge(range); });
+    if (merge_) Work([&] { arithmetic_->Merge(range); });
   }
 
   void OnFinish(const Reduced& reduced) override {
-    Flight norms;
+    std::optional<Flight> norms;
     for (size_t i = 0; i < flights_.size(); ++i) {
       Await(flights_[i]);
       Work([&] {
         if (!dense_) {
-          Unpack(sent_[i]);
+          arithmetic_->Unpack(sent_[i]);
         } else if (need_norms_) {
-          AddNorms(flights_[i].range);
+          arithmetic_->AddNorms(flights_[i].range);
         }
       });
       if (need_norms_ && i + 1 == flights_.size()) norms = LaunchNorms();
@@ -125,11 +121,13 @@ class SparseFlow : public BucketedFlow {
     }
     merge_ = !dense_;
     next_ = ChunkSet::All(grid_);
-    if (!need_norms_ || !norms.pending) return;
-    Await(norms);
+    if (!norms) return;
+    Await(*norms);
     Work([&] {
-      DropBadNorms();
-      next_ = SelectTop(norms_.as<float>(), grid_, next_count_);
+      const HostCopy copy(options().device, norms_);
+      float* const values = copy.tensor().as<float>();
+      DropBadNorms(values);
+      next_ = SelectTop(values, grid_, next_count_);
     });
   }
 
@@ -148,6 +146,11 @@ class SparseFlow : public BucketedFlow {
     return config;
   }
 
+  // The wire type, but the host does not add in FP16.
+  DType PackedType() const {
+    return options().device->shares_host_memory() ? HostMirror::TypeFor(wire()) : wire();
+  }
+
   Tensor NewTensor(int64_t count, DType dtype) const {
     Tensor tensor;
     tensor.desc = {Shape{count}, dtype, Layout()};
@@ -156,63 +159,8 @@ class SparseFlow : public BucketedFlow {
     return tensor;
   }
 
-  char* Gradient(int64_t element) const {
-    return gradients().as<char>() + element * SizeOf(gradients().desc.dtype);
-  }
-  float* Residual(int64_t element) const { return residual_.as<float>() + element; }
-
-  // body(chunk, begin, end) for the pieces of a range of the pool that lie in one chunk each, in
-  // parallel; a chunk is one thread's.
-  template <typename Body>
-  void ForChunks(const ElementRange& range, const Body& body) {
-    if (range.begin >= range.end) return;
-    const int64_t first = grid_.ChunkOf(range.begin), last = grid_.ChunkOf(range.end - 1);
-    ParallelFor(last - first + 1, 1, [&](int64_t from, int64_t to) {
-      for (int64_t chunk = first + from; chunk < first + to; ++chunk) {
-        body(chunk, std::max(range.begin, grid_.Begin(chunk)),
-             std::min(range.end, grid_.End(chunk)));
-      }
-    });
-  }
-
-  void Merge(const ElementRange& range) {
-    ForChunks(range, [&](int64_t, int64_t begin, int64_t end) {
-      kernels_.merge(Gradient(begin), Residual(begin), end - begin);
-    });
-  }
-
-  void KeepOrPack(const ElementRange& range) {
-    ForChunks(range, [&](int64_t chunk, int64_t begin, int64_t end) {
-      if (!set_.Contains(chunk)) {
-        const double norm = kernels_.keep(Gradient(begin), Residual(begin), end - begin, momentum_);
-        own_norms_[chunk] += norm;
-        // Else it would stay there for ever.
-        if (!std::isfinite(norm)) std::fill(Residual(begin), Residual(end), 0.f);
-        return;
-      }
-      char* const packed = packed_.as<char>() + set_.PackedOffset(begin) * SizeOf(packed_type_);
-      kernels_.pack(Gradient(begin), Residual(begin), packed, end - begin);
-    });
-  }
-
-  void Unpack(const ElementRange& range) {
-    ForChunks(range, [&](int64_t chunk, int64_t begin, int64_t end) {
-      if (!set_.Contains(chunk)) return;
-      const char* const packed =
-          packed_.as<char>() + set_.PackedOffset(begin) * SizeOf(packed_type_);
-      own_norms_[chunk] += kernels_.unpack(packed, Gradient(begin), end - begin) / comm()->size();
-    });
-  }
-
-  void AddNorms(const ElementRange& range) {
-    ForChunks(range, [&](int64_t chunk, int64_t begin, int64_t end) {
-      own_norms_[chunk] += kernels_.norm(Gradient(begin), end - begin) / comm()->size();
-    });
-  }
-
   // The norms tell all ranks of gradients that are not finite.
-  void DropBadNorms() {
-    float* const norms = norms_.as<float>();
+  void DropBadNorms(float* norms) {
     for (int64_t c = 0; c < grid_.chunks(); ++c) {
       if (std::isfinite(norms[c])) continue;
       overflowed_ = true;
@@ -221,20 +169,15 @@ class SparseFlow : public BucketedFlow {
   }
 
   Flight LaunchNorms() {
-    for (int64_t c = 0; c < grid_.chunks(); ++c) {
-      norms_.as<float>()[c] = static_cast<float>(own_norms_[c]);
-    }
+    arithmetic_->StoreNorms();
     return Launch(norms_, {0, grid_.chunks()}, DType::kFP32, "norms of chunks");
   }
 
   const SparseConfig config_;
   const ChunkGrid grid_;
-  ChunkSet set_, next_;  // important in this step, and in the next
-  const DType packed_type_;
-  const SparseFunctions kernels_;
-  const float momentum_;
-  Tensor residual_, packed_, norms_;
-  std::vector<double> own_norms_;  // per chunk
+  ChunkSet set_, next_;                     // important in this step, and in the next
+  const Tensor packed_, residual_, norms_;  // see ChunkPools
+  const std::unique_ptr<ChunkArithmetic> arithmetic_;
 
   bool dense_ = true, merge_ = false, need_norms_ = false, overflowed_ = false;
   int64_t next_count_ = 0;           // chunks in the next step

@@ -40,6 +40,8 @@ class Device {
   virtual std::string name() const = 0;
   // One line for people: processor, instruction set, threads.
   virtual std::string Description() const = 0;
+  // What tells it from the other devices of its host: "0000:17:00.0". Empty: there is but one.
+  virtual std::string Address() const { return ""; }
   // Whether nets can be computed in this type here.
   virtual bool Supports(DType compute) const = 0;
 

@@ -69,9 +69,8 @@ class Net::Impl {
   }
 
   float Forward(const Batch& batch, uint64_t sequence) {
-    CHECK(batch.images.desc.shape == input_shape_)
-        << batch.images.desc.shape.ToString() << " for a net that takes "
-        << input_shape_.ToString();
+    CHECK(batch.Fits(input_shape_)) << batch.images.desc.shape.ToString()
+                                    << " for a net that takes " << input_shape_.ToString();
     sequence_ = sequence;
     for (size_t k = 0; k < net_.ops.size(); ++k) {
       CompiledOp& op = net_.ops[k];

@@ -24,8 +24,15 @@ void BroadcastPool(Device* device, const Tensor& pool, const std::string& label,
   if (comm->rank() != 0) copy.Put();
 }
 
-void SendPool(const Tensor& pool, int to, const std::string& label, Communicator* comm) {
-  comm->Transfer(0, to, pool.as<float>(), pool.desc.storage_count(), label);
+void SendPool(Device* device, const Tensor& pool, int to, const std::string& label,
+              Communicator* comm) {
+  const int64_t count = pool.desc.storage_count();
+  if (comm->rank() != 0 && comm->rank() != to) {
+    return comm->Transfer(0, to, nullptr, count, label);
+  }
+  HostCopy copy(device, pool);
+  comm->Transfer(0, to, copy.tensor().as<float>(), count, label);
+  if (comm->rank() == to) copy.Put();
 }
 
 }  // namespace gf

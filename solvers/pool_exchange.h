@@ -13,7 +13,9 @@ namespace gf {
 void BroadcastPool(Device* device, const Tensor& pool, const std::string& label,
                    Communicator* comm);
 
-// Replaces the FP32 pool of rank `to` by that of rank 0; `to` is not 0. Called by all ranks.
-void SendPool(const Tensor& pool, int to, const std::string& label, Communicator* comm);
+// Replaces the FP32 pool of rank `to`, on a device, by that of rank 0; `to` is not 0. Called by all
+// ranks.
+void SendPool(Device* device, const Tensor& pool, int to, const std::string& label,
+              Communicator* comm);
 
 }  // namespace gf

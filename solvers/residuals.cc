@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/error.h"
+#include "core/host_copy.h"
 #include "solvers/agree.h"
 #include "solvers/pool_exchange.h"
 #include "solvers/pool_file.h"
@@ -184,8 +185,9 @@ std::vector<int64_t> ReadChunks(const std::string& path, const SparseConfig& con
   return chunks;
 }
 
-bool IsZero(const Tensor& pool) {
-  const float* const values = pool.as<float>();
+bool IsZero(Device* device, const Tensor& pool) {
+  const HostCopy copy(device, pool);
+  const float* const values = copy.tensor().as<float>();
   return std::all_of(values, values + pool.desc.storage_count(), [](float v) { return v == 0; });
 }
 
@@ -232,7 +234,7 @@ void LoadResiduals(const std::string& folder, int saved_ranks, const SparseConfi
       RunOnRankZero(comm, label, [&] {
         ReadPoolFile(folder + "/" + ResidualFile(rank), ResidualTensors(*store, residual), store);
       });
-      if (rank > 0) SendPool(residual, rank, label, comm);
+      if (rank > 0) SendPool(store->device(), residual, rank, label, comm);
     }
   } else {
     say(StrCat("the residuals of ", saved_ranks, saved_ranks == 1 ? " rank" : " ranks",
@@ -254,7 +256,7 @@ void LoadResiduals(const std::string& folder, int saved_ranks, const SparseConfi
   // -0 into 0.
   const bool all =
       static_cast<int64_t>(chunks.size()) == ChunkGrid(pool, config.chunk_size()).chunks();
-  if (!all || !IsZero(residual)) flow->Restore(chunks);
+  if (!all || !IsZero(store->device(), residual)) flow->Restore(chunks);
 }
 
 uint64_t ResidualBytes(const GradientFlow& flow, const ParameterStore& store, int world) {

@@ -282,6 +282,7 @@ bool Trainer::Validate() {
   meter_.Pause();
   comm_->SetActivity(StrCat("validation after step ", state_.step));
   const Timeline::Span span(&timeline_, lane::kValidation, "validation");
+  flow_->Settle();
   statistics_->Take();
   const auto start = Clock::now();
   const std::optional<Tally> tally =
@@ -303,6 +304,7 @@ void Trainer::Save() {
   statistics_->Take();
   const auto start = Clock::now();
   for (const auto& state : job_.solver->State()) flow_->Complete(state.second);
+  flow_->Settle();
   const std::string path = update_->Unscaled([&] {
     return SaveCheckpoint(checkpoints_.get(), state_, *job_.store, *job_.solver, *flow_,
                           config_.comm().sparse(), comm_);

@@ -56,7 +56,7 @@ void CastElements(DType from_type, const void* from, DType to_type, void* to, in
       using From = decltype(source);
       using To = decltype(target);
       const Cast<From, To> cast = {static_cast<const From*>(from), static_cast<To*>(to)};
-      Elementwise<4>(count, cast, stream);
+      ElementwiseFrom(count, cast, stream, cast.from, cast.to);
     });
   });
 }

@@ -39,6 +39,12 @@ std::string CudaDevice::Description() const {
                 ".", p.minor, ", CUDA ", version(runtime), ", driver for ", version(driver));
 }
 
+std::string CudaDevice::Address() const {
+  char bus_id[32] = {};
+  GF_CUDA(cudaDeviceGetPCIBusId(bus_id, sizeof(bus_id), context_.ordinal()));
+  return bus_id;
+}
+
 bool CudaDevice::Supports(DType compute) const {
   if (compute == DType::kBF16) return context_.properties().major >= 8;
   return compute == DType::kFP32 || compute == DType::kFP16;

@@ -17,6 +17,7 @@ class CudaDevice : public Device {
 
   std::string name() const override { return "cuda"; }
   std::string Description() const override;
+  std::string Address() const override;
   bool Supports(DType compute) const override;
 
   std::shared_ptr<void> Allocate(size_t bytes) override;

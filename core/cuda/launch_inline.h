@@ -60,4 +60,14 @@ void Elementwise(int64_t count, const F& f, cudaStream_t stream) {
   GF_CUDA_LAUNCHED();
 }
 
+// Four elements at a time where all arrays that f moves begin at multiples of four, else singly.
+template <typename F, typename... Elements>
+void ElementwiseFrom(int64_t count, const F& f, cudaStream_t stream, const Elements*... arrays) {
+  if (((reinterpret_cast<uintptr_t>(arrays) % (4 * sizeof(Elements)) == 0) && ...)) {
+    Elementwise<4>(count, f, stream);
+  } else {
+    Elementwise<1>(count, f, stream);
+  }
+}
+
 }  // namespace gf

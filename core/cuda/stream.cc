@@ -4,11 +4,26 @@
 
 namespace gf {
 
-CudaEvent::CudaEvent() { GF_CUDA(cudaEventCreateWithFlags(&event_, cudaEventDisableTiming)); }
+CudaEvent::CudaEvent(bool timed) {
+  GF_CUDA(cudaEventCreateWithFlags(&event_, timed ? cudaEventDefault : cudaEventDisableTiming));
+}
 CudaEvent::~CudaEvent() { cudaEventDestroy(event_); }
 
 void CudaEvent::Record(cudaStream_t stream) { GF_CUDA(cudaEventRecord(event_, stream)); }
 void CudaEvent::Wait() { GF_CUDA(cudaEventSynchronize(event_)); }
+
+bool CudaEvent::Done() const {
+  const cudaError_t status = cudaEventQuery(event_);
+  if (status == cudaErrorNotReady) return false;
+  GF_CUDA(status);
+  return true;
+}
+
+double CudaEvent::SecondsUntil(const CudaEvent& later) const {
+  float milliseconds = 0;
+  GF_CUDA(cudaEventElapsedTime(&milliseconds, event_, later.event_));
+  return milliseconds / 1e3;
+}
 
 CudaStream::CudaStream(bool urgent) {
   int lowest = 0, highest = 0;

@@ -10,7 +10,8 @@ namespace gf {
 
 class CudaEvent : public Event {
  public:
-  CudaEvent();
+  // `timed`: SecondsUntil can be asked.
+  explicit CudaEvent(bool timed = false);
   ~CudaEvent() override;
   CudaEvent(const CudaEvent&) = delete;
   CudaEvent& operator=(const CudaEvent&) = delete;
@@ -18,6 +19,10 @@ class CudaEvent : public Event {
   // Marks what is enqueued so far; replaces an earlier mark.
   void Record(cudaStream_t stream);
   void Wait() override;
+  // Whether the work before the mark is done, without waiting for it.
+  bool Done() const;
+  // From this mark to a later one; both are timed and Done.
+  double SecondsUntil(const CudaEvent& later) const;
   cudaEvent_t get() const { return event_; }
 
  private:

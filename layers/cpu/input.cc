@@ -34,8 +34,7 @@ class InputKernel : public Kernel {
 
  private:
   void Images(const Batch& batch, const Shape& shape, void* top) const {
-    CHECK(batch.images.desc.shape == shape) << batch.images.desc.shape.ToString();
-    const int64_t n = shape[0], channels = shape[1], pixels = shape[2] * shape[3];
+    CHECK(batch.Fits(shape)) << batch.images.desc.shape.ToString();
     if (batch.images.desc.dtype == DType::kFP32) {
       Tensor to;
       to.desc = {shape, context_.compute, Layout()};
@@ -43,23 +42,38 @@ class InputKernel : public Kernel {
       context_.device->Convert(batch.images, to, context_.device->compute_stream());
       return;
     }
-    std::vector<float> mean(channels, 0), inverse_std(channels, 1);
+    std::vector<float> mean(shape[1], 0), inverse_std(shape[1], 1);
     if (!batch.mean.empty()) mean = batch.mean;
     if (!batch.inverse_std.empty()) inverse_std = batch.inverse_std;
-    const auto* from = batch.images.as<const uint8_t>();
-    ParallelFor(n, 1, [&](int64_t begin, int64_t end) {
+    ParallelFor(shape[0], 1, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
-        const int64_t at = i * channels * pixels;
-        const int c = static_cast<int>(channels);
         if (context_.compute == DType::kFP32) {
-          InputTable().fp32(from + at, pixels, c, mean.data(), inverse_std.data(),
-                            static_cast<float*>(top) + at);
+          Image(InputTable().fp32, batch, i, shape, mean, inverse_std, static_cast<float*>(top));
         } else {
-          InputTable().bf16(from + at, pixels, c, mean.data(), inverse_std.data(),
-                            static_cast<uint16_t*>(top) + at);
+          Image(InputTable().bf16, batch, i, shape, mean, inverse_std, static_cast<uint16_t*>(top));
         }
       }
     });
+  }
+
+  // Image i of the batch, to its place in `top`.
+  template <typename Normalise, typename T>
+  static void Image(const Normalise& normalise, const Batch& batch, int64_t i, const Shape& shape,
+                    const std::vector<float>& mean, const std::vector<float>& inverse_std, T* top) {
+    const int channels = static_cast<int>(shape[1]);
+    const int64_t plane = shape[2] * shape[3];
+    const Shape& own = batch.images.desc.shape;
+    const uint8_t* const from = batch.images.as<const uint8_t>() + i * own.count(1, 4);
+    T* const to = top + i * channels * plane;
+    if (batch.cuts.empty()) {
+      return normalise(from, plane, channels, false, mean.data(), inverse_std.data(), plane, to);
+    }
+    const ImageCut& cut = batch.cuts[i];
+    for (int64_t y = 0; y < shape[2]; ++y) {
+      const uint8_t* const row = from + ((cut.top + y) * own[3] + cut.left) * channels;
+      normalise(row, shape[3], channels, cut.mirrored != 0, mean.data(), inverse_std.data(), plane,
+                to + y * shape[3]);
+    }
   }
 
   const InputLayer& layer_;

@@ -6,16 +6,19 @@ namespace gf {
 namespace {
 
 template <typename T>
-void Normalise(const uint8_t* from, int64_t pixels, int channels, const float* mean,
-               const float* inverse_std, T* to) {
+void Normalise(const uint8_t* from, int64_t pixels, int channels, bool mirrored, const float* mean,
+               const float* inverse_std, int64_t plane, T* to) {
   for (int c = 0; c < channels; ++c) {
     const float m = mean[c], s = inverse_std[c];
-    T* plane = to + c * pixels;
-    if (channels == 3) {  // a constant stride is vectorised
+    T* out = to + c * plane;
+    if (mirrored) {
+      const uint8_t* last = from + (pixels - 1) * channels + c;
+      for (int64_t i = 0; i < pixels; ++i) Store(out + i, (last[-i * channels] - m) * s);
+    } else if (channels == 3) {  // a constant stride is vectorised
 #pragma omp simd
-      for (int64_t i = 0; i < pixels; ++i) Store(plane + i, (from[i * 3 + c] - m) * s);
+      for (int64_t i = 0; i < pixels; ++i) Store(out + i, (from[i * 3 + c] - m) * s);
     } else {
-      for (int64_t i = 0; i < pixels; ++i) Store(plane + i, (from[i * channels + c] - m) * s);
+      for (int64_t i = 0; i < pixels; ++i) Store(out + i, (from[i * channels + c] - m) * s);
     }
   }
 }

@@ -6,13 +6,14 @@
 
 namespace gf {
 
-// Pixels (UINT8, [pixels][channels]) to planes: to[c * pixels + i] = (from[i * channels + c] -
-// mean[c]) * inverse_std[c].
+// Pixels (UINT8, [pixels][channels]) to planes that lie `plane` elements apart: to[c * plane + i] =
+// (from[i * channels + c] - mean[c]) * inverse_std[c], or of the pixel pixels - 1 - i if
+// `mirrored`.
 struct InputKernels {
-  void (*fp32)(const uint8_t* from, int64_t pixels, int channels, const float* mean,
-               const float* inverse_std, float* to);
-  void (*bf16)(const uint8_t* from, int64_t pixels, int channels, const float* mean,
-               const float* inverse_std, uint16_t* to);
+  void (*fp32)(const uint8_t* from, int64_t pixels, int channels, bool mirrored, const float* mean,
+               const float* inverse_std, int64_t plane, float* to);
+  void (*bf16)(const uint8_t* from, int64_t pixels, int channels, bool mirrored, const float* mean,
+               const float* inverse_std, int64_t plane, uint16_t* to);
 };
 GF_SIMD_DECLARE(InputKernels, InputTable)
 

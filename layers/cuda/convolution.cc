@@ -41,8 +41,9 @@ class ConvolutionKernel : public Kernel {
     const ConvolutionShape shape = ShapeOf(layer_, plan->bottoms[0].shape, plan->tops[0].shape);
     view_ = ColumnsOf(plan->tops[0].shape);
     const auto find = [&](ConvolutionPass pass) {
-      return FindConvolution(pass, shape, context_.compute, context_.deterministic,
-                             CudaOf(context_));
+      ConvolutionRequest request = {pass, shape, context_.compute, {}, context_.deterministic};
+      if (pass == ConvolutionPass::kForward) request.epilogue = {layer_.bias(), layer_.relu()};
+      return FindConvolution(request, CudaOf(context_));
     };
     forward_ = find(ConvolutionPass::kForward);
     plan->forward_scratch_bytes = forward_->workspace_bytes();
@@ -61,10 +62,8 @@ class ConvolutionKernel : public Kernel {
 
   void Forward(const KernelArgs& args) override {
     forward_->Run(const_cast<void*>(args.bottoms[0]), const_cast<void*>(args.parameters[0]),
-                  args.tops[0], args.scratch);
-    if (!layer_.bias() && !layer_.relu()) return;
-    AddBias(view_, context_.compute, args.tops[0], layer_.bias() ? args.parameters[1] : nullptr,
-            layer_.relu(), StreamOf(context_));
+                  args.tops[0], layer_.bias() ? const_cast<void*>(args.parameters[1]) : nullptr,
+                  args.scratch);
   }
 
   // The parameters' gradients first: they can travel while the rest is computed.
@@ -75,9 +74,11 @@ class ConvolutionKernel : public Kernel {
                    layer_.bias() ? args.parameter_diffs[1] : nullptr, args.scratch,
                    StreamOf(context_));
     }
-    filter_->Run(const_cast<void*>(args.bottoms[0]), args.parameter_diffs[0], dy, args.scratch);
+    filter_->Run(const_cast<void*>(args.bottoms[0]), args.parameter_diffs[0], dy, nullptr,
+                 args.scratch);
     if (args.bottom_diffs[0] == nullptr) return;
-    data_->Run(args.bottom_diffs[0], const_cast<void*>(args.parameters[0]), dy, args.scratch);
+    data_->Run(args.bottom_diffs[0], const_cast<void*>(args.parameters[0]), dy, nullptr,
+               args.scratch);
   }
 
  private:

@@ -1,126 +1,66 @@
 #include "layers/cuda/cudnn_convolution.h"
 
+#include <cudnn.h>
+
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "core/cuda/error.h"
 #include "core/error.h"
+#include "layers/cuda/bias_kernels.h"
+#include "layers/cuda/convolution_trial.h"
 #include "layers/cuda/cudnn_graph.h"
 #include "layers/cuda/direct_convolution_kernels.h"
+#include "layers/cuda/plan_cache.h"
 
 namespace gf {
 namespace {
 
-enum Id : int64_t { kX = 1, kW = 2, kY = 3 };
+cudaStream_t StreamOf(CudaDevice* device) { return device->context().compute_stream()->get(); }
 
-// What cuDNN knows of one pass.
-struct Graph {
-  CudnnDescriptor x, w, y, convolution, operation;
+// A plan for a graph, which it needs.
+struct EnginePlan {
+  std::shared_ptr<ConvolutionGraph> graph;
+  std::shared_ptr<CudnnPlan> plan;
+  float milliseconds = ConvolutionTrial::kCannot;
+
+  bool exists() const { return plan != nullptr; }
 };
 
-CudnnDescriptor Images(Id id, DType type, int64_t n, int64_t c, const int64_t* size) {
-  return CudnnTensor(id, type, {n, c, size[0], size[1]},
-                     {size[0] * size[1] * c, 1, size[1] * c, c});
-}
-
-CudnnDescriptor ConvolutionOf(const ConvolutionShape& s) {
-  const auto pair = [](const int64_t* v) { return std::vector<int64_t>{v[0], v[1]}; };
-  CudnnDescriptor d(CUDNN_BACKEND_CONVOLUTION_DESCRIPTOR);
-  d.Set(CUDNN_ATTR_CONVOLUTION_SPATIAL_DIMS, CUDNN_TYPE_INT64, int64_t{2});
-  d.Set(CUDNN_ATTR_CONVOLUTION_COMP_TYPE, CUDNN_TYPE_DATA_TYPE, CUDNN_DATA_FLOAT);
-  d.Set(CUDNN_ATTR_CONVOLUTION_CONV_MODE, CUDNN_TYPE_CONVOLUTION_MODE, CUDNN_CROSS_CORRELATION);
-  d.Set(CUDNN_ATTR_CONVOLUTION_PRE_PADDINGS, CUDNN_TYPE_INT64, pair(s.pad));
-  d.Set(CUDNN_ATTR_CONVOLUTION_POST_PADDINGS, CUDNN_TYPE_INT64, pair(s.pad));
-  d.Set(CUDNN_ATTR_CONVOLUTION_DILATIONS, CUDNN_TYPE_INT64, pair(s.dilation));
-  d.Set(CUDNN_ATTR_CONVOLUTION_FILTER_STRIDES, CUDNN_TYPE_INT64, pair(s.stride));
-  d.Finalize();
-  return d;
-}
-
-// The names of a pass in cuDNN.
-struct PassNames {
-  cudnnBackendDescriptorType_t operation;
-  cudnnBackendAttributeName_t convolution, x, w, y, alpha, beta;
-};
-
-PassNames NamesOf(ConvolutionPass pass) {
-  switch (pass) {
-    case ConvolutionPass::kForward:
-      return {CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR,
-              CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_CONV_DESC,
-              CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_X,
-              CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_W,
-              CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_Y,
-              CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_ALPHA,
-              CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_BETA};
-    case ConvolutionPass::kBackwardData:
-      return {CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_DATA_DESCRIPTOR,
-              CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_CONV_DESC,
-              CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DX,
-              CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_W,
-              CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DY,
-              CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_ALPHA,
-              CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_BETA};
-    case ConvolutionPass::kBackwardFilter:
-      break;
+bool Execute(const CudnnPlan& plan, void* x, void* w, void* y, void* bias, void* workspace) {
+  if (bias == nullptr) {
+    return ExecutePlan(plan, {kImagesId, kFiltersId, kResultsId}, {x, w, y}, workspace);
   }
-  return {CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_FILTER_DESCRIPTOR,
-          CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_CONV_DESC,
-          CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_X,
-          CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DW,
-          CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DY,
-          CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_ALPHA,
-          CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_BETA};
-}
-
-// Null where cuDNN refuses the shape.
-std::unique_ptr<Graph> NewGraph(ConvolutionPass pass, const ConvolutionShape& s, DType type) {
-  const PassNames names = NamesOf(pass);
-  // cuDNN sees groups by the filters having fewer channels than the images.
-  const int64_t inputs = s.channels / s.groups;
-  const int64_t* k = s.kernel;
-  auto graph = std::make_unique<Graph>(Graph{
-      Images(kX, type, s.n, s.channels, s.in),
-      CudnnTensor(kW, type, {s.outputs, inputs, k[0], k[1]},
-                  {k[0] * k[1] * inputs, 1, k[1] * inputs, inputs}),
-      Images(kY, type, s.n, s.outputs, s.out), ConvolutionOf(s), CudnnDescriptor(names.operation)});
-  CudnnDescriptor& operation = graph->operation;
-  operation.Set(names.convolution, graph->convolution);
-  operation.Set(names.x, graph->x);
-  operation.Set(names.w, graph->w);
-  operation.Set(names.y, graph->y);
-  operation.Set(names.alpha, CUDNN_TYPE_FLOAT, 1.f);
-  operation.Set(names.beta, CUDNN_TYPE_FLOAT, 0.f);
-  return operation.TryFinalize() ? std::move(graph) : nullptr;
+  return ExecutePlan(plan, {kImagesId, kFiltersId, kResultsId, kBiasId}, {x, w, y, bias},
+                     workspace);
 }
 
 class ByEngine : public CudnnConvolution {
  public:
-  ByEngine(std::unique_ptr<Graph> graph, std::shared_ptr<CudnnPlan> plan)
-      : graph_(std::move(graph)), plan_(std::move(plan)) {}
+  explicit ByEngine(EnginePlan plan) : plan_(std::move(plan)) {}
 
-  size_t workspace_bytes() const override { return plan_->workspace_bytes; }
+  size_t workspace_bytes() const override { return plan_.plan->workspace_bytes; }
 
-  void Run(void* x, void* w, void* y, void* workspace) const override {
-    if (ExecutePlan(*plan_, {kX, kW, kY}, {x, w, y}, workspace)) return;
+  void Run(void* x, void* w, void* y, void* bias, void* workspace) const override {
+    if (Execute(*plan_.plan, x, w, y, bias, workspace)) return;
     FailCall("cuDNN", "cudnnBackendExecute", __FILE__, __LINE__, "a plan that was tried fails", "");
   }
 
  private:
-  const std::unique_ptr<Graph> graph_;
-  const std::shared_ptr<CudnnPlan> plan_;
+  const EnginePlan plan_;
 };
 
 class ByDefinition : public CudnnConvolution {
  public:
-  ByDefinition(ConvolutionPass pass, const ConvolutionShape& shape, DType type, cudaStream_t stream)
-      : pass_(pass), shape_(shape), type_(type), stream_(stream) {}
+  ByDefinition(const ConvolutionRequest& request, cudaStream_t stream)
+      : pass_(request.pass), shape_(request.shape), type_(request.type), stream_(stream) {}
 
   size_t workspace_bytes() const override { return 0; }
 
-  void Run(void* x, void* w, void* y, void*) const override {
+  void Run(void* x, void* w, void* y, void*, void*) const override {
     switch (pass_) {
       case ConvolutionPass::kForward:
         return DirectForward(shape_, type_, x, w, y, stream_);
@@ -138,87 +78,146 @@ class ByDefinition : public CudnnConvolution {
   const cudaStream_t stream_;
 };
 
-// Milliseconds of some calls on scratch memory; infinity if it cannot.
-class Trial {
+// The epilogue as a kernel of its own.
+void ApplyEpilogue(const ConvolutionRequest& request, void* y, void* bias, cudaStream_t stream) {
+  const ConvolutionShape& s = request.shape;
+  const ColumnsView view = {s.y_count() / s.outputs, static_cast<int>(s.outputs)};
+  AddBias(view, request.type, y, request.epilogue.bias ? bias : nullptr, request.epilogue.relu,
+          stream);
+}
+
+class WithEpilogue : public CudnnConvolution {
  public:
-  Trial(const ConvolutionShape& s, DType type, CudaDevice* device)
-      : device_(device),
-        x_(device->Allocate(s.x_count() * SizeOf(type))),
-        w_(device->Allocate(s.w_count() * SizeOf(type))),
-        y_(device->Allocate(s.y_count() * SizeOf(type))) {
-    GF_CUDA(cudaEventCreate(&begin_));
-    GF_CUDA(cudaEventCreate(&end_));
-  }
-  ~Trial() {
-    cudaEventDestroy(begin_);
-    cudaEventDestroy(end_);
-  }
-  Trial(const Trial&) = delete;
-  Trial& operator=(const Trial&) = delete;
+  WithEpilogue(std::shared_ptr<CudnnConvolution> convolution, const ConvolutionRequest& request,
+               cudaStream_t stream)
+      : convolution_(std::move(convolution)), request_(request), stream_(stream) {}
 
-  float Milliseconds(const CudnnPlan& plan) const {
-    constexpr int kCalls = 3;
-    constexpr float kCannot = 1e30f;
-    const std::shared_ptr<void> workspace = device_->Allocate(plan.workspace_bytes);
-    const cudaStream_t stream = device_->context().compute_stream()->get();
-    const auto run = [&] {
-      return ExecutePlan(plan, {kX, kW, kY}, {x_.get(), w_.get(), y_.get()}, workspace.get());
-    };
-    if (!run()) return kCannot;
-    GF_CUDA(cudaEventRecord(begin_, stream));
-    for (int i = 0; i < kCalls; ++i) run();
-    GF_CUDA(cudaEventRecord(end_, stream));
-    GF_CUDA(cudaEventSynchronize(end_));
-    float time = kCannot;
-    GF_CUDA(cudaEventElapsedTime(&time, begin_, end_));
-    return time;
-  }
+  size_t workspace_bytes() const override { return convolution_->workspace_bytes(); }
 
-  static bool Works(float milliseconds) { return milliseconds < 1e29f; }
+  void Run(void* x, void* w, void* y, void* bias, void* workspace) const override {
+    convolution_->Run(x, w, y, nullptr, workspace);
+    ApplyEpilogue(request_, y, bias, stream_);
+  }
 
  private:
-  CudaDevice* const device_;
-  const std::shared_ptr<void> x_, w_, y_;
-  cudaEvent_t begin_ = nullptr, end_ = nullptr;
+  const std::shared_ptr<CudnnConvolution> convolution_;
+  const ConvolutionRequest request_;
+  const cudaStream_t stream_;
 };
 
-std::shared_ptr<CudnnConvolution> Choose(ConvolutionPass pass, const ConvolutionShape& shape,
-                                         DType type, bool deterministic, CudaDevice* device) {
-  auto graph = NewGraph(pass, shape, type);
-  std::shared_ptr<CudnnPlan> best;
-  if (graph != nullptr) {
-    CudnnLimits limits;
-    limits.tensor_cores = type != DType::kFP32;
-    limits.most_workspace = int64_t{512} << 20;
-    const Trial trial(shape, type, device);
-    float least = 0;
-    for (const auto& plan : FindPlans(graph->operation, limits)) {
-      const float time = trial.Milliseconds(*plan);
-      if (!Trial::Works(time) || (best != nullptr && time >= least)) continue;
-      best = plan;
-      least = time;
-      if (deterministic) break;
-    }
+std::string KeyOf(const ConvolutionRequest& r) {
+  const ConvolutionShape& s = r.shape;
+  std::string key =
+      StrCat(static_cast<int>(r.pass), " ", Name(r.type), " ", r.epilogue.bias, r.epilogue.relu,
+             " ", s.n, " ", s.channels, " ", s.outputs, " ", s.groups);
+  for (int i = 0; i < 2; ++i) {
+    key += StrCat(" ", s.in[i], " ", s.out[i], " ", s.kernel[i], " ", s.stride[i], " ", s.pad[i],
+                  " ", s.dilation[i]);
   }
-  if (best != nullptr) return std::make_shared<ByEngine>(std::move(graph), std::move(best));
-  return std::make_shared<ByDefinition>(pass, shape, type,
-                                        device->context().compute_stream()->get());
+  return key;
 }
+
+PlanCache* Cache() {
+  static auto* const cache = new PlanCache(PlanCache::DefaultPath());
+  return cache;
+}
+
+// Makes the choice for one request.
+class Chooser {
+ public:
+  Chooser(const ConvolutionRequest& request, CudaDevice* device)
+      : request_(request), device_(device), trial_(request.shape, request.type, device) {}
+
+  std::shared_ptr<CudnnConvolution> Choose() {
+    const EnginePlan plain = FindPlan({});
+    const bool two = !request_.epilogue.nothing();
+    if (two) {
+      EnginePlan fused = FindPlan(request_.epilogue);
+      if (fused.exists() && (request_.deterministic || fused.milliseconds < SplitTime(plain))) {
+        return std::make_shared<ByEngine>(std::move(fused));
+      }
+    }
+    std::shared_ptr<CudnnConvolution> convolution;
+    if (plain.exists()) {
+      convolution = std::make_shared<ByEngine>(plain);
+    } else {
+      convolution = std::make_shared<ByDefinition>(request_, StreamOf(device_));
+    }
+    if (!two) return convolution;
+    return std::make_shared<WithEpilogue>(convolution, request_, StreamOf(device_));
+  }
+
+ private:
+  // Of the plan and the epilogue after it.
+  float SplitTime(const EnginePlan& plain) {
+    return plain.milliseconds + trial_.Milliseconds([this] {
+      ApplyEpilogue(request_, trial_.y(), trial_.bias(), StreamOf(device_));
+      return true;
+    });
+  }
+
+  float TimeOf(const CudnnPlan& plan, bool bias) {
+    const std::shared_ptr<void> workspace = device_->Allocate(plan.workspace_bytes);
+    return trial_.Milliseconds([&] {
+      return Execute(plan, trial_.x(), trial_.w(), trial_.y(), bias ? trial_.bias() : nullptr,
+                     workspace.get());
+    });
+  }
+
+  // The fastest plan, or the first that works.
+  EnginePlan FindPlan(const ConvolutionEpilogue& epilogue) {
+    EnginePlan best;
+    best.graph = NewConvolutionGraph(request_.pass, request_.shape, request_.type, epilogue);
+    if (best.graph == nullptr) return best;
+    CudnnLimits limits;
+    limits.tensor_cores = request_.type != DType::kFP32;
+    limits.most_workspace = int64_t{512} << 20;
+    ConvolutionRequest kept = request_;
+    kept.epilogue = epilogue;
+    const std::string key = StrCat(device_->context().properties().name, ", cuDNN ",
+                                   cudnnGetVersion(), ": ", KeyOf(kept));
+    const std::optional<int> known = request_.deterministic ? std::nullopt : Cache()->Find(key);
+    if (known && *known < limits.most_plans) {
+      CudnnLimits up_to_it = limits;
+      up_to_it.most_plans = *known + 1;
+      const auto plans = FindPlans(best.graph->operations, up_to_it);
+      if (static_cast<int>(plans.size()) == up_to_it.most_plans) {
+        Try(plans.back(), epilogue.bias, &best);
+      }
+      if (best.exists()) return best;
+    }
+    int choice = -1, index = 0;
+    for (const auto& plan : FindPlans(best.graph->operations, limits)) {
+      if (Try(plan, epilogue.bias, &best)) choice = index;
+      if (request_.deterministic && best.exists()) return best;
+      ++index;
+    }
+    if (choice >= 0) Cache()->Put(key, choice);
+    return best;
+  }
+
+  // Whether it works and is the best so far.
+  bool Try(const std::shared_ptr<CudnnPlan>& plan, bool bias, EnginePlan* best) {
+    const float time = TimeOf(*plan, bias);
+    if (time >= best->milliseconds) return false;
+    best->plan = plan;
+    best->milliseconds = time;
+    return true;
+  }
+
+  const ConvolutionRequest request_;
+  CudaDevice* const device_;
+  ConvolutionTrial trial_;
+};
 
 }  // namespace
 
-std::shared_ptr<CudnnConvolution> FindConvolution(ConvolutionPass pass,
-                                                  const ConvolutionShape& shape, DType type,
-                                                  bool deterministic, CudaDevice* device) {
+std::shared_ptr<CudnnConvolution> FindConvolution(const ConvolutionRequest& request,
+                                                  CudaDevice* device) {
   static auto* const chosen = new std::map<std::string, std::shared_ptr<CudnnConvolution>>;
-  std::string key = StrCat(static_cast<int>(pass), " ", Name(type), " ", deterministic, " ",
-                           shape.n, " ", shape.channels, " ", shape.outputs, " ", shape.groups);
-  for (int i = 0; i < 2; ++i) {
-    key += StrCat(" ", shape.in[i], " ", shape.out[i], " ", shape.kernel[i], " ", shape.stride[i],
-                  " ", shape.pad[i], " ", shape.dilation[i]);
-  }
+  const std::string key = StrCat(request.deterministic, " ", KeyOf(request));
   std::shared_ptr<CudnnConvolution>& entry = (*chosen)[key];
-  if (entry == nullptr) entry = Choose(pass, shape, type, deterministic, device);
+  if (entry == nullptr) entry = Chooser(request, device).Choose();
   return entry;
 }
 

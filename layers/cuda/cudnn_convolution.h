@@ -6,11 +6,10 @@
 
 #include "core/cuda/cuda_device.h"
 #include "core/dtype.h"
+#include "layers/cuda/convolution_graph.h"
 #include "layers/cuda/convolution_shape.h"
 
 namespace gf {
-
-enum class ConvolutionPass { kForward, kBackwardData, kBackwardFilter };
 
 // One pass of a convolution on the compute stream: by the engine of cuDNN that was fastest for the
 // shape, or by definition (direct_convolution_kernels.h) where cuDNN has none.
@@ -21,14 +20,23 @@ class CudnnConvolution {
   virtual size_t workspace_bytes() const = 0;
 
   // x: images, w: filters, y: results; the one that the pass writes, and the gradients of these in
-  // backward passes. `workspace` of workspace_bytes().
-  virtual void Run(void* x, void* w, void* y, void* workspace) const = 0;
+  // backward passes. `bias` [outputs] in their type, null without one in the epilogue. `workspace`
+  // of workspace_bytes().
+  virtual void Run(void* x, void* w, void* y, void* bias, void* workspace) const = 0;
 };
 
-// Chosen once per process for each shape and type. `deterministic`: by cuDNN's word instead of
-// by time, so that every process chooses the same. FP32 without TF32.
-std::shared_ptr<CudnnConvolution> FindConvolution(ConvolutionPass pass,
-                                                  const ConvolutionShape& shape, DType type,
-                                                  bool deterministic, CudaDevice* device);
+struct ConvolutionRequest {
+  ConvolutionPass pass = ConvolutionPass::kForward;
+  ConvolutionShape shape;
+  DType type = DType::kFP32;     // FP32 without TF32
+  ConvolutionEpilogue epilogue;  // of kForward
+  // By cuDNN's word instead of by time, so that every process chooses the same.
+  bool deterministic = false;
+};
+
+// Chosen once per process for each request; where that is by time, the choice of an earlier process
+// is tried first (PlanCache).
+std::shared_ptr<CudnnConvolution> FindConvolution(const ConvolutionRequest& request,
+                                                  CudaDevice* device);
 
 }  // namespace gf

@@ -73,7 +73,7 @@ std::shared_ptr<CudnnPlan> NewPlan(CudnnDescriptor config, const CudnnLimits& li
 }  // namespace
 
 CudnnDescriptor CudnnTensor(int64_t id, DType type, const std::vector<int64_t>& dims,
-                            const std::vector<int64_t>& strides) {
+                            const std::vector<int64_t>& strides, bool is_virtual) {
   constexpr int64_t kAlignment = 16;  // bytes; arenas and pools have more
   CudnnDescriptor tensor(CUDNN_BACKEND_TENSOR_DESCRIPTOR);
   tensor.Set(CUDNN_ATTR_TENSOR_UNIQUE_ID, CUDNN_TYPE_INT64, id);
@@ -81,14 +81,17 @@ CudnnDescriptor CudnnTensor(int64_t id, DType type, const std::vector<int64_t>& 
   tensor.Set(CUDNN_ATTR_TENSOR_DIMENSIONS, CUDNN_TYPE_INT64, dims);
   tensor.Set(CUDNN_ATTR_TENSOR_STRIDES, CUDNN_TYPE_INT64, strides);
   tensor.Set(CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT, CUDNN_TYPE_INT64, kAlignment);
+  if (is_virtual) tensor.Set(CUDNN_ATTR_TENSOR_IS_VIRTUAL, CUDNN_TYPE_BOOLEAN, true);
   tensor.Finalize();
   return tensor;
 }
 
-std::vector<std::shared_ptr<CudnnPlan>> FindPlans(const CudnnDescriptor& operation,
-                                                  const CudnnLimits& limits) {
+std::vector<std::shared_ptr<CudnnPlan>> FindPlans(
+    const std::vector<const CudnnDescriptor*>& operations, const CudnnLimits& limits) {
+  std::vector<cudnnBackendDescriptor_t> raw;
+  for (const CudnnDescriptor* operation : operations) raw.push_back(operation->get());
   CudnnDescriptor graph(CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR);
-  graph.Set(CUDNN_ATTR_OPERATIONGRAPH_OPS, operation);
+  graph.Set(CUDNN_ATTR_OPERATIONGRAPH_OPS, CUDNN_TYPE_BACKEND_DESCRIPTOR, raw);
   graph.Set(CUDNN_ATTR_OPERATIONGRAPH_HANDLE, CUDNN_TYPE_HANDLE, CudnnHandle());
   std::vector<std::shared_ptr<CudnnPlan>> plans;
   if (!graph.TryFinalize()) return plans;

@@ -63,13 +63,14 @@ struct CudnnLimits {
 };
 
 // A tensor of four axes with a number by which its memory is named in a call; strides in elements.
+// A virtual one is only what one operation hands to the next.
 CudnnDescriptor CudnnTensor(int64_t id, DType type, const std::vector<int64_t>& dims,
-                            const std::vector<int64_t>& strides);
+                            const std::vector<int64_t>& strides, bool is_virtual = false);
 
-// Ways to compute one operation whose results have the same bits in every call, those that cuDNN
-// thinks fastest first. Empty if there is none. `operation` outlives them.
-std::vector<std::shared_ptr<CudnnPlan>> FindPlans(const CudnnDescriptor& operation,
-                                                  const CudnnLimits& limits);
+// Ways to compute some operations in one go whose results have the same bits in every call, those
+// that cuDNN thinks fastest first. Empty if there is none. The operations outlive them.
+std::vector<std::shared_ptr<CudnnPlan>> FindPlans(
+    const std::vector<const CudnnDescriptor*>& operations, const CudnnLimits& limits);
 
 // Enqueues it; memory[i] belongs to the tensor ids[i]. False where cuDNN cannot after all.
 bool ExecutePlan(const CudnnPlan& plan, const std::vector<int64_t>& ids,

@@ -80,8 +80,7 @@ class InputKernel : public Kernel {
     std::vector<size_t> offsets;
     for (size_t i = 0; i < tops_.size(); ++i) {
       offsets.push_back(end);
-      end += layer_.IsImage(static_cast<int>(i)) ? ImageBytes(batch, tops_[i].shape)
-                                                 : Aligned(tops_[i].bytes());
+      end += layer_.IsImage(static_cast<int>(i)) ? Places(batch).end : Aligned(tops_[i].bytes());
     }
     char* const host = staging.Begin(end);
     for (size_t i = 0; i < tops_.size(); ++i) {
@@ -109,25 +108,37 @@ class InputKernel : public Kernel {
     });
   }
 
-  // Pixels, then (of UINT8) the mean and inverse deviation of each channel.
-  static size_t ImageBytes(const Batch& batch, const Shape& shape) {
-    const size_t pixels = Aligned(shape.count() * SizeOf(batch.images.desc.dtype));
-    if (batch.images.desc.dtype == DType::kFP32) return pixels;
-    return pixels + 2 * Aligned(shape[1] * sizeof(float));
-  }
+  // Where the parts of a batch's images lie, in bytes: pixels and, of UINT8, one number per channel
+  // twice, and the cuts.
+  struct Places {
+    explicit Places(const Batch& batch) {
+      const Shape& shape = batch.images.desc.shape;
+      mean = Aligned(shape.count() * SizeOf(batch.images.desc.dtype));
+      if (batch.images.desc.dtype == DType::kFP32) {
+        end = mean;
+        return;
+      }
+      inverse_std = mean + Aligned(shape[1] * sizeof(float));
+      cuts = inverse_std + Aligned(shape[1] * sizeof(float));
+      end = cuts + Aligned(batch.cuts.size() * sizeof(ImageCut));
+    }
+
+    size_t mean = 0, inverse_std = 0, cuts = 0, end = 0;
+  };
 
   static void PutImages(const Batch& batch, const Shape& shape, char* to) {
-    CHECK(batch.images.desc.shape == shape) << batch.images.desc.shape.ToString();
-    const size_t bytes = shape.count() * SizeOf(batch.images.desc.dtype);
-    Copy(batch.images.data, bytes, to);
+    CHECK(batch.Fits(shape)) << batch.images.desc.shape.ToString();
+    const Places places(batch);
+    Copy(batch.images.data, batch.images.desc.shape.count() * SizeOf(batch.images.desc.dtype), to);
     if (batch.images.desc.dtype == DType::kFP32) return;
-    const auto put = [&](const std::vector<float>& values, float fallback, char* at) {
-      float* const out = reinterpret_cast<float*>(at);
+    const auto put = [&](const std::vector<float>& values, float fallback, size_t place) {
+      float* const out = reinterpret_cast<float*>(to + place);
       std::fill_n(out, shape[1], fallback);
       std::copy(values.begin(), values.end(), out);
     };
-    put(batch.mean, 0, to + Aligned(bytes));
-    put(batch.inverse_std, 1, to + Aligned(bytes) + Aligned(shape[1] * sizeof(float)));
+    put(batch.mean, 0, places.mean);
+    put(batch.inverse_std, 1, places.inverse_std);
+    std::copy(batch.cuts.begin(), batch.cuts.end(), reinterpret_cast<ImageCut*>(to + places.cuts));
   }
 
   static void PutLabels(const Batch& batch, const TensorDesc& top, char* to) {
@@ -145,12 +156,20 @@ class InputKernel : public Kernel {
       context_.device->Convert(images, {desc, top, nullptr}, context_.device->compute_stream());
       return;
     }
-    const char* const mean = from + Aligned(shape.count());
-    const char* const inverse_std = mean + Aligned(shape[1] * sizeof(float));
-    NormaliseImages(reinterpret_cast<const uint8_t*>(from), shape.count() / shape[1],
-                    static_cast<int>(shape[1]), reinterpret_cast<const float*>(mean),
-                    reinterpret_cast<const float*>(inverse_std), context_.compute, top,
-                    StreamOf(context_));
+    const Places places(batch);
+    const Shape& own = batch.images.desc.shape;
+    InputImages images;
+    images.x = reinterpret_cast<const uint8_t*>(from);
+    if (!batch.cuts.empty()) images.cuts = reinterpret_cast<const ImageCut*>(from + places.cuts);
+    images.mean = reinterpret_cast<const float*>(from + places.mean);
+    images.inverse_std = reinterpret_cast<const float*>(from + places.inverse_std);
+    images.height = own[2];
+    images.width = own[3];
+    images.out_height = shape[2];
+    images.out_width = shape[3];
+    images.n = shape[0];
+    images.channels = static_cast<int>(shape[1]);
+    NormaliseImages(images, context_.compute, top, StreamOf(context_));
   }
 
   const InputLayer& layer_;

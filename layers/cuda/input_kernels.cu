@@ -4,23 +4,53 @@
 namespace gf {
 namespace {
 
+// Whole images: the order of the pixels stays.
 template <typename T>
-struct NormaliseRun {
-  const uint8_t* x;
-  int channels;
-  const float* mean;
-  const float* inverse_std;
+struct WholeRun {
+  InputImages images;
   T* y;
 
   template <int kCount>
   __device__ void Run(int64_t i) const {
-    const auto in = *reinterpret_cast<const Pack<uint8_t, kCount>*>(x + i);
-    int c = static_cast<int>(i % channels);
+    const auto in = *reinterpret_cast<const Pack<uint8_t, kCount>*>(images.x + i);
+    int c = static_cast<int>(i % images.channels);
     Floats<kCount> v;
 #pragma unroll
     for (int k = 0; k < kCount; ++k) {
-      v.v[k] = (in.v[k] - mean[c]) * inverse_std[c];
-      c = c + 1 == channels ? 0 : c + 1;
+      v.v[k] = (in.v[k] - images.mean[c]) * images.inverse_std[c];
+      c = c + 1 == images.channels ? 0 : c + 1;
+    }
+    StoreFloats(y + i, v);
+  }
+};
+
+// A part of each, perhaps mirrored.
+template <typename T>
+struct CutRun {
+  InputImages images;
+  T* y;
+
+  // The first channel of the pixel that comes to a place of the result.
+  __device__ const uint8_t* PixelAt(int64_t place) const {
+    const int64_t column = place % images.out_width, rows = place / images.out_width;
+    const int64_t row = rows % images.out_height, n = rows / images.out_height;
+    const ImageCut cut = images.cuts[n];
+    const int64_t x = cut.left + (cut.mirrored != 0 ? images.out_width - 1 - column : column);
+    return images.x + ((n * images.height + cut.top + row) * images.width + x) * images.channels;
+  }
+
+  template <int kCount>
+  __device__ void Run(int64_t i) const {
+    int64_t place = i / images.channels;
+    int c = static_cast<int>(i % images.channels);
+    const uint8_t* pixel = PixelAt(place);
+    Floats<kCount> v;
+#pragma unroll
+    for (int k = 0; k < kCount; ++k) {
+      v.v[k] = (pixel[c] - images.mean[c]) * images.inverse_std[c];
+      if (++c < images.channels || k + 1 == kCount) continue;
+      c = 0;
+      pixel = PixelAt(++place);
     }
     StoreFloats(y + i, v);
   }
@@ -28,12 +58,16 @@ struct NormaliseRun {
 
 }  // namespace
 
-void NormaliseImages(const uint8_t* x, int64_t pixels, int channels, const float* mean,
-                     const float* inverse_std, DType type, void* y, cudaStream_t stream) {
+void NormaliseImages(const InputImages& images, DType type, void* y, cudaStream_t stream) {
+  const int64_t count = images.n * images.out_height * images.out_width * images.channels;
   WithType(type, [&](auto t) {
     using T = decltype(t);
-    const NormaliseRun<T> f = {x, channels, mean, inverse_std, static_cast<T*>(y)};
-    Elementwise<kPack<T>>(pixels * channels, f, stream);
+    T* const to = static_cast<T*>(y);
+    if (images.cuts == nullptr) {
+      Elementwise<kPack<T>>(count, WholeRun<T>{images, to}, stream);
+    } else {
+      Elementwise<kPack<T>>(count, CutRun<T>{images, to}, stream);
+    }
   });
 }
 

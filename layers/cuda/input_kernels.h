@@ -4,12 +4,24 @@
 
 #include <cstdint>
 
+#include "core/batch.h"
 #include "core/dtype.h"
 
 namespace gf {
 
-// y[pixel][c] = (x[pixel][c] - mean[c]) * inverse_std[c] for UINT8 images with the channels last.
-void NormaliseImages(const uint8_t* x, int64_t pixels, int channels, const float* mean,
-                     const float* inverse_std, DType type, void* y, cudaStream_t stream);
+// UINT8 images with the channels last, and what becomes of them.
+struct InputImages {
+  const uint8_t* x = nullptr;          // [n][height][width][channels]
+  const ImageCut* cuts = nullptr;      // [n]; null: all of each image
+  const float* mean = nullptr;         // [channels]
+  const float* inverse_std = nullptr;  // [channels]
+  int64_t height = 0, width = 0;       // of the images
+  int64_t out_height = 0, out_width = 0;
+  int64_t n = 0;
+  int channels = 0;
+};
+
+// y[image][row][column][c] = (x - mean[c]) * inverse_std[c] for the pixel of the cut, in one pass.
+void NormaliseImages(const InputImages& images, DType type, void* y, cudaStream_t stream);
 
 }  // namespace gf

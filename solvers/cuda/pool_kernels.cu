@@ -64,7 +64,8 @@ void FindNotFinite(DType type, const void* gradients, int64_t count, int* bad,
                    cudaStream_t stream) {
   WithType(type, [&](auto t) {
     using T = decltype(t);
-    Elementwise<4>(count, Check<T>{static_cast<const T*>(gradients), bad}, stream);
+    const Check<T> check = {static_cast<const T*>(gradients), bad};
+    ElementwiseFrom(count, check, stream, check.gradients);
   });
 }
 

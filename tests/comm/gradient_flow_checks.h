@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "comm/gradient_flow.h"
+#include "tests/comm/separate_device.h"
 
 namespace gf {
 
@@ -40,30 +41,39 @@ inline GradientFlowOptions FlowOptions(CommConfig::Mode mode) {
   return options;
 }
 
-// A pool of gradients and the flow that exchanges them.
+// These on another device, which exchanges gradients itself if it can and has an address.
+inline GradientFlowOptions On(Device* device, GradientFlowOptions options) {
+  options.device = device;
+  if (!device->Address().empty()) options.config.set_algorithm("auto");
+  return options;
+}
+
+// A pool of gradients on options.device and the flow that exchanges them.
 struct TestFlow {
   TestFlow(const PoolLayout& pool_layout, const GradientFlowOptions& options, DType dtype,
            Communicator* comm)
       : layout(pool_layout) {
     gradients.desc = {Shape{layout.count()}, dtype, Layout()};
-    gradients.owner = TestDevice()->Allocate(gradients.desc.bytes() + 1);
+    gradients.owner = options.device->Allocate(gradients.desc.bytes() + 1);
     gradients.data = gradients.owner.get();
+    const bool on_host = options.device->shares_host_memory();
+    host = on_host ? gradients : SeparateDevice::HostView(gradients);
     flow = NewGradientFlow(layout, gradients, comm, options);
   }
   float Get(int64_t i) const {
-    return gradients.desc.dtype == DType::kFP32 ? gradients.as<float>()[i]
-                                                : FromBF16(gradients.as<uint16_t>()[i]);
+    return host.desc.dtype == DType::kFP32 ? host.as<float>()[i] : FromBF16(host.as<uint16_t>()[i]);
   }
   void Set(int64_t i, float value) {
-    if (gradients.desc.dtype == DType::kFP32) {
-      gradients.as<float>()[i] = value;
+    if (host.desc.dtype == DType::kFP32) {
+      host.as<float>()[i] = value;
     } else {
-      gradients.as<uint16_t>()[i] = ToBF16(value);
+      host.as<uint16_t>()[i] = ToBF16(value);
     }
   }
 
   const PoolLayout layout;
   Tensor gradients;
+  Tensor host;  // the same, as the host sees it
   std::unique_ptr<GradientFlow> flow;
 };
 
@@ -109,7 +119,7 @@ inline void CheckSumsOnce(const GradientFlowOptions& options, DType dtype, Commu
 }
 
 // Every dense mode, with and without overlap, in every type that can travel.
-inline void CheckDenseModes(Communicator* comm) {
+inline void CheckDenseModesOn(Device* device, Communicator* comm) {
   for (CommConfig::Mode mode :
        {CommConfig::PER_TENSOR, CommConfig::AFTER_BACKWARD, CommConfig::LAZY}) {
     for (bool overlap : {false, true}) {
@@ -118,6 +128,7 @@ inline void CheckDenseModes(Communicator* comm) {
         GradientFlowOptions options = FlowOptions(mode);
         options.config.set_overlap(overlap);
         options.config.set_wire_type(wire);
+        options = On(device, options);
         SCOPED_TRACE(CommConfig::Mode_Name(mode) + " " + CommConfig::WireType_Name(wire));
         CheckSumsOnce(options, DType::kFP32, comm);
         CheckSumsOnce(options, DType::kBF16, comm);
@@ -125,5 +136,6 @@ inline void CheckDenseModes(Communicator* comm) {
     }
   }
 }
+inline void CheckDenseModes(Communicator* comm) { CheckDenseModesOn(TestDevice(), comm); }
 
 }  // namespace gf

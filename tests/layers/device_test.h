@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "tests/core/test_devices.h"
 #include "tests/layers/layer_tester.h"
 
 namespace gf {

@@ -10,6 +10,7 @@
 #include <string>
 #include <tuple>
 
+#include "tests/core/test_devices.h"
 #include "tests/layers/gradient_check.h"
 #include "tests/layers/layer_cases.h"
 

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <cstring>
 #include <limits>
 
@@ -342,20 +341,6 @@ std::string SetUpError(const LayerCase& test) {
     return e.what();
   }
   return "";
-}
-
-std::vector<std::string> TestDevices() {
-  static const std::vector<std::string> devices = [] {
-    std::vector<std::string> found = {"cpu"};
-    try {
-      DeviceRegistry::Get().Create("device", "cuda", 0);
-      found.push_back("cuda");
-    } catch (const UserError& e) {
-      std::fprintf(stderr, "NOT TESTED on a GPU: %s\n", e.what());
-    }
-    return found;
-  }();
-  return devices;
 }
 
 }  // namespace gf

@@ -140,7 +140,4 @@ double RelativeError(const Values& a, const Values& b);
 // The message of the UserError that SetUp throws; "" if it throws none.
 std::string SetUpError(const LayerCase& test);
 
-// Names of the devices to test: "cpu", and "cuda" where there is a GPU; says so if there is none.
-std::vector<std::string> TestDevices();
-
 }  // namespace gf

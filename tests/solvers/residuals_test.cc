@@ -13,6 +13,7 @@
 #include "comm/local.h"
 #include "core/error.h"
 #include "solvers/safetensors.h"
+#include "tests/comm/separate_device.h"
 #include "tests/solvers/store_for_test.h"
 
 namespace gf {
@@ -26,18 +27,32 @@ const std::vector<int64_t> kImportant = {0, 2, 3, 8};
 std::string Root() { return ::testing::TempDir() + "/residuals_test"; }
 std::string Folder() { return Root() + "/step-00000007"; }
 
+// Nothing but a name, for a device without solvers.
+class NoSolver : public Solver {
+ public:
+  bool Inspect(const ElementRange&) override { return true; }
+  void Update(const std::vector<ElementRange>&, const UpdateScalars&) override {}
+  std::vector<std::pair<std::string, Tensor>> State() const override { return {}; }
+};
+
+const bool no_solver_registered = SolverRegistry::Get().Add(
+    "separate/SGD", [](const SolverConfig&, ParameterStore*) -> std::unique_ptr<Solver> {
+      return std::make_unique<NoSolver>();
+    });
+
 // What a rank has.
 struct Rank {
   explicit Rank(Communicator* comm, const std::string& mode = "SPARSE",
-                int64_t chunk_size = kChunkSize, int64_t classes = 10)
-      : comm(comm), store(TestStore(DType::kFP32, classes)) {
+                int64_t chunk_size = kChunkSize, int64_t classes = 10,
+                Device* device = TestDevice())
+      : comm(comm), store(TestStore(DType::kFP32, classes, device)) {
     solver = NewSolver("solver", "SGD", SolverConfig(), store.get());
     CommConfig::Mode value = CommConfig::LAZY;
     EXPECT_TRUE(CommConfig::Mode_Parse(mode, &value));
     options.config.set_mode(value);
     options.config.set_algorithm("native");
     options.config.mutable_sparse()->set_chunk_size(chunk_size);
-    options.device = TestDevice();
+    options.device = device;
     flow = NewGradientFlow(store->layout(), store->gradient(), comm, options);
   }
 
@@ -212,6 +227,30 @@ TEST_F(ResidualsTest, AfterADenseStepResumingChangesNoSignOfZero) {
     loaded.flow->Finish([](const ElementRange&) {});
     EXPECT_TRUE(std::signbit(gradient[0]));
   });
+}
+
+TEST_F(ResidualsTest, TheyAreTheSameInMemoryThatTheHostDoesNotRead) {
+  SeparateDevice separate;
+  for (int world : {1, 3}) {
+    RunLocal(world, 60, [&](Communicator* comm) {
+      Rank saved(comm, "SPARSE", kChunkSize, 10, &separate);
+      saved.Fill();
+      saved.Save();
+      Rank same(comm, "SPARSE", kChunkSize, 10, &separate), processor(comm);
+      same.Load(world);
+      processor.Load(world);
+      EXPECT_EQ(same.Residual(), saved.Residual());
+      EXPECT_EQ(processor.Residual(), saved.Residual());
+      EXPECT_EQ(same.flow->important_chunks(), kImportant);
+    });
+    // Another world: shares of the sum.
+    RunLocal(2, 60, [&](Communicator* comm) {
+      Rank same(comm, "SPARSE", kChunkSize, 10, &separate), processor(comm);
+      same.Load(world);
+      processor.Load(world);
+      EXPECT_EQ(same.Residual(), processor.Residual());
+    });
+  }
 }
 
 TEST_F(ResidualsTest, DamagedTruncatedAndMissingFilesAreNoticed) {

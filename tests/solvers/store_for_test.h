@@ -27,8 +27,8 @@ inline PoolEntry TestEntry(const std::string& name, Shape shape, float lr_mult =
 
 // A store of a small net with a convolution, a batch norm and a classifier; every weight and
 // statistic has another value.
-inline std::unique_ptr<ParameterStore> TestStore(DType compute = DType::kFP32,
-                                                 int64_t classes = 10) {
+inline std::unique_ptr<ParameterStore> TestStore(DType compute = DType::kFP32, int64_t classes = 10,
+                                                 Device* device = TestDevice()) {
   PoolLayout layout, states;
   layout.Add(TestEntry("fc.bias", Shape({classes}), 2, 0));
   layout.Add(TestEntry("fc.weight", Shape({classes, 33})));
@@ -36,18 +36,17 @@ inline std::unique_ptr<ParameterStore> TestStore(DType compute = DType::kFP32,
   layout.Add(TestEntry("conv.weight", Shape({7, 3, 5, 5}), 0.5f, 1));
   states.Add(TestEntry("bn.running_mean", Shape({7})));
   states.Add(TestEntry("bn.running_var", Shape({7})));
-  auto store = std::make_unique<ParameterStore>(TestDevice(), layout, states, compute, true);
+  auto store = std::make_unique<ParameterStore>(device, layout, states, compute, true);
   float value = 0.25f;
-  for (const PoolEntry& entry : layout.entries()) {
-    for (int64_t i = 0; i < entry.count; ++i) {
-      store->master().as<float>()[entry.offset + i] = value += 0.001f;
+  const auto fill = [&](const PoolLayout& entries, const Tensor& pool) {
+    for (const PoolEntry& entry : entries.entries()) {
+      std::vector<float> values(entry.count);
+      for (float& each : values) each = value += 0.001f;
+      store->Import(values, entry, pool);
     }
-  }
-  for (const PoolEntry& entry : states.entries()) {
-    for (int64_t i = 0; i < entry.count; ++i) {
-      store->states().as<float>()[entry.offset + i] = value += 0.001f;
-    }
-  }
+  };
+  fill(layout, store->master());
+  fill(states, store->states());
   store->SyncCompute();
   return store;
 }

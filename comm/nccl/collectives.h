@@ -1,0 +1,25 @@
+#pragma once
+
+#include <cuda_runtime_api.h>
+#include <nccl.h>
+
+#include <cstdint>
+
+#include "comm/collective.h"
+#include "core/dtype.h"
+
+namespace gf {
+
+// A vector in the GPU's memory that all ranks have.
+struct NcclVector {
+  void* data = nullptr;
+  int64_t count = 0;
+  DType dtype = DType::kFP32;  // FP32, FP16 or BF16
+};
+
+// Enqueues an allreduce, a reduce-scatter or an allgather on this rank, in place; parts are those
+// of Collective. Returns what NCCL says of the call: ncclSuccess, ncclInProgress or an error.
+ncclResult_t EnqueueNccl(Collective::Kind kind, const NcclVector& vector, int rank, int world,
+                         ncclComm_t comm, cudaStream_t stream);
+
+}  // namespace gf

@@ -1,0 +1,189 @@
+#include <cuda_runtime_api.h>
+#include <glog/logging.h>
+#include <nccl.h>
+
+#include <deque>
+#include <exception>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "comm/device_exchange.h"
+#include "comm/nccl/collectives.h"
+#include "comm/nccl/nccl_comm.h"
+#include "comm/progress_watch.h"
+#include "core/cuda/cuda_device.h"
+#include "core/cuda/error.h"
+#include "core/error.h"
+
+namespace gf {
+namespace {
+
+// Note [Collectives on a stream]
+// Everything happens on the communication stream, whose kernels go first where the GPU has to
+// choose. Start makes it wait for what is on the compute stream by then; Await makes the compute
+// stream wait for the collective's end. Where another type travels, the range is converted to a
+// scratch pool and back on the same stream. The host sees neither end: a watch looks at the events
+// from a thread of its own, aborts what does not get on, and the next call throws. Before it does,
+// the ranks meet in a barrier of the host's, which knows who is missing.
+class NcclExchange : public DeviceExchange {
+ public:
+  NcclExchange(Device* device, Communicator* host)
+      : device_(device),
+        host_(host),
+        stream_(device->NewStream(StreamUse::kCommunication)),
+        comm_(host, host->timeout_s() / 2),
+        watch_(host->timeout_s() / 2,
+               {[this] { return comm_.Error(); }, [this] { comm_.Abort(); }}) {}
+
+  ~NcclExchange() override {
+    // The scratch pools may be in use.
+    if (std::uncaught_exceptions() == 0) watch_.Drain();
+  }
+
+  std::string Describe() const override {
+    int version = 0;
+    ncclGetVersion(&version);
+    return StrCat("NCCL ", version / 10000, ".", version / 100 % 100, ".", version % 100);
+  }
+
+  int64_t Start(const DeviceCollective& collective) override {
+    CudaContext::Get();  // this thread's GPU
+    ThrowFailure();
+    const std::shared_ptr<Ticket> ticket = NewTicket();
+    ticket->ready.Record(compute());
+    GF_CUDA(cudaStreamWaitEvent(stream(), ticket->ready.get(), 0));
+    ticket->begin.Record(stream());
+    try {
+      Enqueue(collective);
+    } catch (const CommError& e) {
+      comm_.Abort();
+      Fail(StrCat(collective.label, ": ", e.what()));
+    }
+    ticket->done.Record(stream());
+    watch_.Add({collective.label, [ticket] { return Passed(ticket->ready); },
+                [ticket] { return Passed(ticket->done); }});
+    started_.push_back(ticket);
+    return next_++;
+  }
+
+  void Await(int64_t number) override {
+    CudaContext::Get();
+    ThrowFailure();
+    CHECK_EQ(number, next_ - static_cast<int64_t>(started_.size())) << "awaited out of order";
+    const std::shared_ptr<Ticket> ticket = std::move(started_.front());
+    started_.pop_front();
+    ticket->stall.Record(compute());
+    GF_CUDA(cudaStreamWaitEvent(compute(), ticket->done.get(), 0));
+    ticket->resume.Record(compute());
+    awaited_.push_back(ticket);
+  }
+
+  void Settle() override {
+    watch_.Drain();
+    ThrowFailure();
+  }
+
+  ExchangeTimes TakeTimes() override {
+    ExchangeTimes times;
+    while (!awaited_.empty() && Passed(awaited_.front()->resume)) {
+      Ticket& ticket = *awaited_.front();
+      times.exposed_s += ticket.stall.SecondsUntil(ticket.resume);
+      times.transfer_s += ticket.begin.SecondsUntil(ticket.done);
+      spare_.push_back(std::move(awaited_.front()));
+      awaited_.pop_front();
+    }
+    return times;
+  }
+
+ private:
+  // Where a collective lies in the two streams.
+  struct Ticket {
+    CudaEvent ready;                      // on the compute stream: its range was written
+    CudaEvent begin{true}, done{true};    // on the communication stream
+    CudaEvent stall{true}, resume{true};  // on the compute stream: around the wait for it
+  };
+
+  static bool Passed(const CudaEvent& event) {
+    CudaContext::Get();
+    return event.Done();
+  }
+
+  cudaStream_t compute() const { return RawStream(device_->compute_stream()); }
+  cudaStream_t stream() const { return RawStream(stream_.get()); }
+
+  std::shared_ptr<Ticket> NewTicket() {
+    if (spare_.empty() || spare_.back().use_count() > 1) return std::make_shared<Ticket>();
+    std::shared_ptr<Ticket> ticket = std::move(spare_.back());
+    spare_.pop_back();
+    return ticket;
+  }
+
+  static Tensor Part(const Tensor& pool, int64_t begin, int64_t end) {
+    Tensor part;
+    part.desc = {Shape{end - begin}, pool.desc.dtype, Layout()};
+    part.data = pool.as<char>() + begin * SizeOf(pool.desc.dtype);
+    return part;
+  }
+
+  // A pool of equal offsets in another type.
+  const Tensor& Scratch(const Tensor& pool, DType dtype) {
+    Tensor& scratch = scratch_[{pool.data, dtype}];
+    if (scratch.data == nullptr) {
+      scratch.desc = pool.desc;
+      scratch.desc.dtype = dtype;
+      scratch.owner = device_->Allocate(scratch.desc.bytes());
+      scratch.data = scratch.owner.get();
+    }
+    return scratch;
+  }
+
+  void Enqueue(const DeviceCollective& c) {
+    const int rank = host_->rank(), world = host_->size();
+    const int64_t begin = c.range.begin, count = c.range.end - c.range.begin;
+    const bool converts = c.wire != c.tensor.desc.dtype;
+    CHECK(!converts || c.kind != Collective::kAllGather) << c.label;
+    const Tensor& pool = converts ? Scratch(c.tensor, c.wire) : c.tensor;
+    const Tensor part = Part(pool, begin, c.range.end);
+    if (converts) device_->Convert(Part(c.tensor, begin, c.range.end), part, stream_.get());
+    comm_.Enqueue([&](ncclComm_t comm) {
+      return EnqueueNccl(c.kind, {part.data, count, c.wire}, rank, world, comm, stream());
+    });
+    if (!converts) return;
+    const bool own = c.kind == Collective::kReduceScatter;
+    const int64_t first = begin + (own ? PartBegin(count, rank, world) : 0);
+    const int64_t last = begin + (own ? PartBegin(count, rank + 1, world) : count);
+    device_->Convert(Part(pool, first, last), Part(c.tensor, first, last), stream_.get());
+  }
+
+  void ThrowFailure() {
+    const std::string failure = watch_.failure();
+    if (!failure.empty()) Fail(failure);
+  }
+
+  [[noreturn]] void Fail(const std::string& failure) {
+    host_->Barrier(StrCat("the end of NCCL (", failure, ")"));
+    throw CommError(StrCat(RankName(host_->rank(), host_->hosts()), ": NCCL: ", failure,
+                           " (comm.timeout_s: ", host_->timeout_s(), ")"));
+  }
+
+  Device* const device_;
+  Communicator* const host_;
+  const std::unique_ptr<Stream> stream_;
+  std::map<std::pair<const void*, DType>, Tensor> scratch_;
+  std::deque<std::shared_ptr<Ticket>> started_, awaited_;
+  std::vector<std::shared_ptr<Ticket>> spare_;
+  int64_t next_ = 0;
+  NcclComm comm_;
+  ProgressWatch watch_;  // uses comm_
+};
+
+const bool registered = DeviceExchangeRegistry::Get().Add(
+    "cuda", [](Device* device, Communicator* comm) -> std::unique_ptr<DeviceExchange> {
+      return std::make_unique<NcclExchange>(device, comm);
+    });
+
+}  // namespace
+}  // namespace gf

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include "core/cuda/cuda_device.h"
+#include "core/dtype.h"
+#include "layers/cuda/convolution_shape.h"
+
+namespace gf {
+
+// Times ways to compute a convolution, on scratch memory that holds zeros.
+class ConvolutionTrial {
+ public:
+  ConvolutionTrial(const ConvolutionShape& shape, DType type, CudaDevice* device);
+
+  // The scratch tensors.
+  void* x() const { return x_.get(); }
+  void* w() const { return w_.get(); }
+  void* y() const { return y_.get(); }
+  void* bias() const { return bias_.get(); }
+
+  // Milliseconds of some calls that enqueue the work on the compute stream; kCannot if `run`
+  // returns false at the first.
+  static constexpr float kCannot = 1e30f;
+  float Milliseconds(const std::function<bool()>& run);
+
+ private:
+  CudaDevice* const device_;
+  const std::shared_ptr<void> x_, w_, y_, bias_;
+  CudaEvent begin_{true}, end_{true};
+};
+
+}  // namespace gf

@@ -1,0 +1,162 @@
+// Gradients that devices exchange themselves: who does it when, and that flows touch nothing that
+// is under way.
+#include "comm/device_exchange.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "comm/local.h"
+#include "core/error.h"
+#include "tests/comm/separate_device.h"
+#include "tests/comm/separate_exchange.h"
+#include "tests/comm/separate_flow_checks.h"
+
+namespace gf {
+namespace {
+
+// Runs a body with a device per rank.
+void RunWithDevices(int world, const std::function<void(Device*, Communicator*)>& body) {
+  RunLocal(world, 60, [&](Communicator* comm) {
+    SeparateDevice device(StrCat("slot ", comm->rank()));
+    ExchangeLog()->clear();
+    FailExchangeOf("");
+    body(&device, comm);
+  });
+}
+
+class DeviceExchangeTest : public testing::TestWithParam<int> {};
+
+TEST_P(DeviceExchangeTest, DenseModesSumEveryEntryExactlyOnce) {
+  RunWithDevices(GetParam(), [](Device* device, Communicator* comm) {
+    CheckDenseModesOn(device, comm);
+    EXPECT_TRUE(comm->size() == 1 || !ExchangeLog()->empty());
+  });
+}
+
+TEST_P(DeviceExchangeTest, SparseEqualsThatOfTheProcessorBitForBit) {
+  RunWithDevices(GetParam(), [](Device* device, Communicator* comm) {
+    CheckSparseOn(device, comm);
+    EXPECT_TRUE(comm->size() == 1 || !ExchangeLog()->empty());
+  });
+}
+
+TEST_P(DeviceExchangeTest, AShardedUpdateEqualsTheWholeOneBitForBit) {
+  RunWithDevices(GetParam(), [](Device* device, Communicator* comm) {
+    EXPECT_EQ(TrainOn(device, true, comm), TrainOn(TestDevice(), false, comm));
+    EXPECT_TRUE(comm->size() == 1 || !ExchangeLog()->empty());
+  });
+}
+
+INSTANTIATE_TEST_SUITE_P(Ranks, DeviceExchangeTest, testing::Values(1, 2, 3, 4));
+
+GradientFlowOptions Options(Device* device, CommConfig::Mode mode, const std::string& transport) {
+  GradientFlowOptions options = On(device, FlowOptions(mode));
+  options.config.set_device_transport(transport);
+  options.config.set_algorithm("auto");
+  return options;
+}
+
+TEST(DeviceExchangeTest, BucketsStartDuringBackwardAndAreAwaitedInOrder) {
+  RunWithDevices(2, [](Device* device, Communicator* comm) {
+    TestFlow f(OddLayout(), Options(device, CommConfig::PER_TENSOR, "nccl"), DType::kFP32, comm);
+    f.flow->BeginStep(0);
+    f.flow->GradientsReady({0, 1});
+    const std::vector<std::string> started = {"start p0, step 1 (allreduce)",
+                                              "start p1, step 1 (allreduce)"};
+    EXPECT_EQ(*ExchangeLog(), started);
+    std::vector<std::string> expected = started;
+    for (int i = 2; i < 6; ++i) expected.push_back(StrCat("start p", i, ", step 1 (allreduce)"));
+    int ranges = 0;
+    f.flow->Finish([&](const ElementRange&) {
+      // Each is handed over as soon as it may be touched, not after all.
+      EXPECT_EQ(ExchangeLog()->back(), StrCat("await p", ranges, ", step 1"));
+      expected.push_back(StrCat("await p", ranges++, ", step 1"));
+    });
+    EXPECT_EQ(*ExchangeLog(), expected);
+    f.flow->Settle();
+    EXPECT_EQ(f.flow->stats().allreduces, 6);
+    EXPECT_EQ(f.flow->stats().exposed_s, 3);  // what the exchange says
+    EXPECT_EQ(f.flow->Describe(), "by the device, 6 buckets");
+  });
+}
+
+TEST(DeviceExchangeTest, AnErrorOfTheExchangeEndsTheStep) {
+  RunWithDevices(2, [](Device* device, Communicator* comm) {
+    TestFlow f(OddLayout(), Options(device, CommConfig::PER_TENSOR, "auto"), DType::kFP32, comm);
+    f.flow->BeginStep(6);
+    FailExchangeOf("p3");
+    int ranges = 0;
+    try {
+      f.flow->Finish([&](const ElementRange&) { ++ranges; });
+      ADD_FAILURE() << "no exception";
+    } catch (const CommError& e) {
+      EXPECT_NE(std::string(e.what()).find("p3, step 7"), std::string::npos) << e.what();
+    }
+    EXPECT_EQ(ranges, 3);
+  });
+}
+
+std::string UserErrorOf(const GradientFlowOptions& options, Communicator* comm) {
+  try {
+    TestFlow f(OddLayout(), options, DType::kFP32, comm);
+    return "";
+  } catch (const UserError& e) {
+    return e.what();
+  }
+}
+
+TEST(DeviceExchangeTest, HostMeansHost) {
+  RunWithDevices(2, [](Device* device, Communicator* comm) {
+    TestFlow f(OddLayout(), Options(device, CommConfig::LAZY, "host"), DType::kFP32, comm);
+    EXPECT_EQ(f.flow->Describe().rfind("through host memory, auto: ", 0), 0u);
+    f.flow->BeginStep(0);
+    f.flow->Finish([](const ElementRange&) {});
+    EXPECT_TRUE(ExchangeLog()->empty());
+  });
+}
+
+TEST(DeviceExchangeTest, WhatOnlyTheHostDoesIsDoneByTheHostAndSaid) {
+  RunWithDevices(2, [](Device* device, Communicator* comm) {
+    GradientFlowOptions options = Options(device, CommConfig::LAZY, "auto");
+    options.config.set_algorithm("ring");
+    TestFlow f(OddLayout(), options, DType::kFP32, comm);
+    EXPECT_EQ(f.flow->Describe().rfind("through host memory (comm.algorithm: ring is the host's)"),
+              0u)
+        << f.flow->Describe();
+    options.config.set_device_transport("nccl");
+    EXPECT_NE(UserErrorOf(options, comm).find("comm.algorithm: ring is the host's"),
+              std::string::npos)
+        << UserErrorOf(options, comm);
+    options.config.set_algorithm("auto");
+    options.config.set_threshold_auto(true);
+    EXPECT_NE(UserErrorOf(options, comm).find("comm.threshold_auto"), std::string::npos);
+  });
+}
+
+TEST(DeviceExchangeTest, RanksThatShareADeviceGoThroughTheHostAndAreNamed) {
+  RunLocal({"a", "b", "b"}, 60, [](Communicator* comm) {
+    SeparateDevice device("slot 0");
+    TestFlow f(OddLayout(), Options(&device, CommConfig::LAZY, "auto"), DType::kFP32, comm);
+    const std::string reason = "ranks 1, 2 share the device slot 0 of host b";
+    EXPECT_NE(f.flow->Describe().find("(" + reason + ")"), std::string::npos) << f.flow->Describe();
+    const std::string error = UserErrorOf(Options(&device, CommConfig::LAZY, "nccl"), comm);
+    EXPECT_NE(error.find(reason), std::string::npos) << error;
+  });
+}
+
+TEST(DeviceExchangeTest, ImpossibleTransportsAreTheUsersError) {
+  RunWithDevices(2, [](Device* device, Communicator* comm) {
+    EXPECT_NE(UserErrorOf(Options(device, CommConfig::LAZY, "tcp"), comm)
+                  .find("comm.device_transport is \"tcp\", expected auto, nccl or host"),
+              std::string::npos);
+    EXPECT_NE(UserErrorOf(Options(TestDevice(), CommConfig::LAZY, "nccl"), comm)
+                  .find("the device is \"cpu\""),
+              std::string::npos);
+    EXPECT_EQ(UserErrorOf(Options(TestDevice(), CommConfig::LAZY, "host"), comm), "");
+  });
+}
+
+}  // namespace
+}  // namespace gf

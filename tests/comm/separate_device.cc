@@ -1,0 +1,99 @@
+#include "tests/comm/separate_device.h"
+
+#include <glog/logging.h>
+#include <sys/mman.h>
+
+#include <atomic>
+#include <cstring>
+#include <vector>
+
+#include "comm/sparse/chunk_arithmetic.h"
+#include "comm/wire_kernels.h"
+
+namespace gf {
+namespace {
+
+// Addresses of the device, and as many behind them with the bytes.
+constexpr size_t kReserved = size_t{1} << 36;
+constexpr size_t kPage = 4096;
+
+char* Reserve() {
+  void* const memory =
+      mmap(nullptr, 2 * kReserved, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  PCHECK(memory != MAP_FAILED);
+  return static_cast<char*>(memory);
+}
+
+char* Base() {
+  static char* const base = Reserve();
+  return base;
+}
+
+}  // namespace
+
+SeparateDevice::SeparateDevice(std::string address)
+    : address_(std::move(address)), cpu_(DeviceRegistry::Get().Create("device", "cpu", 1)) {}
+
+void* SeparateDevice::HostAddress(const void* device_address) {
+  const char* const address = static_cast<const char*>(device_address);
+  CHECK(address >= Base() && address < Base() + kReserved) << "not of this device";
+  return const_cast<char*>(address) + kReserved;
+}
+
+Tensor SeparateDevice::HostView(const Tensor& tensor) {
+  Tensor view = tensor;
+  view.data = HostAddress(tensor.data);
+  return view;
+}
+
+std::shared_ptr<void> SeparateDevice::Allocate(size_t bytes) {
+  static std::atomic<size_t> used{0};
+  const size_t size = (bytes / kPage + 1) * kPage;
+  const size_t begin = used.fetch_add(size);
+  CHECK_LE(begin + size, kReserved) << "the test's memory is used up";
+  char* const address = Base() + begin;
+  PCHECK(mprotect(HostAddress(address), size, PROT_READ | PROT_WRITE) == 0);
+  return std::shared_ptr<void>(address, [size](void* p) {
+    PCHECK(mmap(HostAddress(p), size, PROT_NONE,
+                MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) != MAP_FAILED);
+  });
+}
+
+void SeparateDevice::Zero(void* data, size_t bytes, Stream* stream) {
+  std::memset(HostAddress(data), 0, bytes);
+}
+
+void SeparateDevice::CopyToHost(const void* from, void* host, size_t bytes, Stream* stream) {
+  std::memcpy(host, HostAddress(from), bytes);
+}
+
+void SeparateDevice::CopyFromHost(const void* host, void* to, size_t bytes, Stream* stream) {
+  std::memcpy(HostAddress(to), host, bytes);
+}
+
+void SeparateDevice::Convert(const Tensor& from, const Tensor& to, Stream* stream) {
+  CHECK(from.desc.layout.plain() && to.desc.layout.plain());
+  const int64_t count = from.desc.shape.count();
+  CHECK_EQ(count, to.desc.shape.count());
+  std::vector<float> values(count);
+  const auto wire = [](DType dtype) { return WireFor(DType::kFP32, dtype); };
+  wire(from.desc.dtype).decode(HostAddress(from.data), values.data(), count);
+  wire(to.desc.dtype).encode(values.data(), HostAddress(to.data), count);
+}
+
+namespace {
+
+const bool device_registered = DeviceRegistry::Get().Add(
+    "separate", [](int) -> std::unique_ptr<Device> { return std::make_unique<SeparateDevice>(); });
+
+const bool arithmetic_registered = ChunkArithmeticRegistry::Get().Add(
+    "separate", [](Device* device, const ChunkGrid& grid, const ChunkPools& pools,
+                   const ChunkFactors& factors) {
+      const ChunkPools host = {
+          SeparateDevice::HostView(pools.gradients), SeparateDevice::HostView(pools.residual),
+          SeparateDevice::HostView(pools.packed), SeparateDevice::HostView(pools.norms)};
+      return ChunkArithmeticRegistry::Get().Create("device", "cpu", device, grid, host, factors);
+    });
+
+}  // namespace
+}  // namespace gf

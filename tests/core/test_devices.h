@@ -1,0 +1,27 @@
+#pragma once
+
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include "core/device.h"
+#include "core/error.h"
+
+namespace gf {
+
+// Names of the devices to test: "cpu", and "cuda" where there is a GPU; says so if there is none.
+inline std::vector<std::string> TestDevices() {
+  static const std::vector<std::string> devices = [] {
+    std::vector<std::string> found = {"cpu"};
+    try {
+      DeviceRegistry::Get().Create("device", "cuda", 0);
+      found.push_back("cuda");
+    } catch (const UserError& e) {
+      std::fprintf(stderr, "NOT TESTED on a GPU: %s\n", e.what());
+    }
+    return found;
+  }();
+  return devices;
+}
+
+}  // namespace gf

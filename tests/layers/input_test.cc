@@ -1,0 +1,208 @@
+// How batches of images enter a net.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/random.h"
+#include "tests/layers/device_test.h"
+
+namespace gf {
+namespace {
+
+constexpr int64_t kImages = 5, kHeight = 7, kWidth = 9;
+
+class InputTest : public DeviceTest {
+ protected:
+  // A net's inputs: images of this many channels, and labels.
+  void Build(int64_t channels, DType compute) {
+    channels_ = channels;
+    compute_ = compute;
+    kernel_.reset();
+    plan_ = {};
+    LayerParameter param;
+    param.set_name("data");
+    param.set_type("Input");
+    param.add_top("image");
+    param.add_top("label");
+    for (const std::vector<int64_t>& dims :
+         {std::vector<int64_t>{kImages, channels, kHeight, kWidth}, {kImages}}) {
+      BlobShape* const shape = param.mutable_input_param()->add_shape();
+      for (int64_t dim : dims) shape->add_dim(dim);
+    }
+    device_ = DeviceRegistry::Get().Create("device", GetParam(), 2);
+    layer_ = LayerRegistry::Get().Create("layer type", "Input", param, TRAIN, std::string("here"));
+    layer_->SetUp({});
+    KernelContext context;
+    context.device = device_.get();
+    context.compute = compute;
+    kernel_ = KernelRegistry::Get().Create("kernel", GetParam() + "/Input", *layer_, context);
+    for (size_t i = 0; i < 2; ++i) {
+      plan_.tops.push_back(
+          {layer_->tops()[i], layer_->TopType(static_cast<int>(i), compute), Layout()});
+    }
+    kernel_->Plan(&plan_);
+  }
+
+  // Bytes at random in images of this size.
+  Batch NewBatch(int64_t height, int64_t width) {
+    Batch batch;
+    const Shape shape = {kImages, channels_, height, width};
+    auto bytes = std::make_shared<std::vector<uint8_t>>(shape.count());
+    for (size_t i = 0; i < bytes->size(); ++i) {
+      (*bytes)[i] = static_cast<uint8_t>(Philox(1, 2, i)[0]);
+    }
+    batch.images = {{shape, DType::kUINT8, Layout()}, bytes->data(), bytes};
+    for (int64_t i = 0; i < kImages; ++i) batch.labels.push_back(10 + i);
+    return batch;
+  }
+
+  // The images in plain order, as the net gets them; checks the labels.
+  std::vector<float> Run(const Batch& batch) {
+    KernelArgs args;
+    args.batch = &batch;
+    std::vector<Tensor> tops;
+    for (const TensorDesc& desc : plan_.tops) tops.push_back(New(desc));
+    for (const Tensor& top : tops) args.tops.push_back(top.data);
+    kernel_->Forward(args);
+    std::vector<int64_t> labels(kImages);
+    Download(tops[1], labels.data());
+    EXPECT_EQ(labels, batch.labels);
+    const Tensor plain = New({tops[0].desc.shape, DType::kFP32, Layout()});
+    device_->Convert(tops[0], plain, device_->compute_stream());
+    std::vector<float> values(plain.desc.shape.count());
+    Download(plain, values.data());
+    return values;
+  }
+
+  // What the definition says.
+  void ExpectRight(const Batch& batch) {
+    const std::vector<float> values = Run(batch);
+    const Shape& own = batch.images.desc.shape;
+    const auto* const bytes = batch.images.as<uint8_t>();
+    // BF16 and FP16 round what is exact in FP32 here.
+    const double tolerance = compute_ == DType::kFP32 ? 0 : compute_ == DType::kFP16 ? 5e-4 : 4e-3;
+    size_t at = 0;
+    for (int64_t n = 0; n < kImages; ++n) {
+      const ImageCut cut = batch.cuts.empty() ? ImageCut() : batch.cuts[n];
+      for (int64_t c = 0; c < channels_; ++c) {
+        for (int64_t y = 0; y < kHeight; ++y) {
+          for (int64_t x = 0; x < kWidth; ++x) {
+            const int64_t column = cut.left + (cut.mirrored ? kWidth - 1 - x : x);
+            const int64_t row = cut.top + y;
+            float expected = bytes[((n * own[2] + row) * own[3] + column) * channels_ + c];
+            if (!batch.mean.empty()) {
+              expected = (expected - batch.mean[c]) * batch.inverse_std[c];
+            }
+            const float found = values[at++];
+            ASSERT_NEAR(found, expected, tolerance * std::abs(expected))
+                << n << " " << c << " " << y << " " << x;
+          }
+        }
+      }
+    }
+  }
+
+  // Every corner, and mirrored or not.
+  static std::vector<ImageCut> Cuts(int32_t most_top, int32_t most_left) {
+    return {{0, 0, 0},
+            {most_top, most_left, 1},
+            {most_top / 2, 0, 1},
+            {0, most_left, 0},
+            {most_top, most_left / 2, 0}};
+  }
+
+  std::vector<DType> Types() const {
+    std::vector<DType> types;
+    const auto device = DeviceRegistry::Get().Create("device", GetParam(), 1);
+    for (DType type : {DType::kFP32, DType::kBF16, DType::kFP16}) {
+      if (device->Supports(type)) types.push_back(type);
+    }
+    return types;
+  }
+
+ private:
+  Tensor New(const TensorDesc& desc) const {
+    Tensor tensor;
+    tensor.desc = desc;
+    tensor.owner = device_->Allocate(desc.bytes());
+    tensor.data = tensor.owner.get();
+    return tensor;
+  }
+  void Download(const Tensor& tensor, void* to) const {
+    device_->CopyToHost(tensor.data, to, tensor.desc.bytes(), device_->compute_stream());
+  }
+
+  int64_t channels_ = 0;
+  DType compute_ = DType::kFP32;
+  std::unique_ptr<Device> device_;
+  std::unique_ptr<Layer> layer_;
+  std::unique_ptr<Kernel> kernel_;
+  KernelPlan plan_;
+};
+
+// A batch of images of this size in every type and some numbers of channels.
+#define GF_FOR_EVERY_INPUT(type, channels) \
+  for (DType type : Types())               \
+    for (int64_t channels : {1, 3, 4, 5})
+
+TEST_P(InputTest, WholeImagesAreNormalised) {
+  GF_FOR_EVERY_INPUT(type, channels) {
+    Build(channels, type);
+    Batch batch = NewBatch(kHeight, kWidth);
+    ExpectRight(batch);
+    // Exact: powers of two.
+    for (int64_t c = 0; c < channels; ++c) {
+      batch.mean.push_back(static_cast<float>(16 * c + 8));
+      batch.inverse_std.push_back(c % 2 == 0 ? 0.25f : 0.0625f);
+    }
+    ExpectRight(batch);
+  }
+}
+
+TEST_P(InputTest, PartsAreCutMirroredAndNormalised) {
+  GF_FOR_EVERY_INPUT(type, channels) {
+    Build(channels, type);
+    for (int64_t border : {0, 1, 6}) {
+      Batch batch = NewBatch(kHeight + border, kWidth + 2 * border);
+      batch.cuts = Cuts(static_cast<int32_t>(border), static_cast<int32_t>(2 * border));
+      batch.mean.assign(channels, 100);
+      batch.inverse_std.assign(channels, 0.5f);
+      ExpectRight(batch);
+    }
+  }
+}
+
+TEST_P(InputTest, BatchesOfChangingSizesFollowEachOther) {
+  Build(3, DType::kFP32);
+  for (int turn = 0; turn < 6; ++turn) {
+    const int64_t border = turn % 3;
+    Batch batch = NewBatch(kHeight + border, kWidth + border);
+    if (border > 0) batch.cuts = Cuts(static_cast<int32_t>(border), static_cast<int32_t>(border));
+    ExpectRight(batch);
+  }
+}
+
+TEST_P(InputTest, PartsThatDoNotLieInTheImageAreSeen) {
+  Build(3, DType::kFP32);
+  const Shape input = {kImages, 3, kHeight, kWidth};
+  Batch batch = NewBatch(kHeight + 1, kWidth + 2);
+  EXPECT_FALSE(batch.Fits(input));
+  batch.cuts = Cuts(1, 2);
+  EXPECT_TRUE(batch.Fits(input));
+  for (const ImageCut& bad : {ImageCut{2, 0, 0}, {-1, 0, 0}, {0, 3, 0}, {0, -1, 1}}) {
+    batch.cuts[3] = bad;
+    EXPECT_FALSE(batch.Fits(input));
+  }
+  batch.cuts = Cuts(1, 2);
+  batch.cuts.pop_back();
+  EXPECT_FALSE(batch.Fits(input));
+}
+
+GF_FOR_EVERY_DEVICE(InputTest);
+
+}  // namespace
+}  // namespace gf
