@@ -50,9 +50,9 @@ struct StepResult {
 // after the other, as in the product. One begins when the one before is through and its gradients
 // are ready on all ranks; if the cluster's collectives wait for layers, it begins when, on every
 // rank, a layer with parameters has ended, after which the product is called: ranks that are out of
-// step hold it up longer. While a collective runs, compute is slowed by compute_lost. After backward the step takes
-// the sends in order: waits for each, updates what it brought. A sharded update sends
-// its new weights at once and ends when all have arrived.
+// step hold it up longer. While a collective runs, compute is slowed by compute_lost. After
+// backward the step takes the sends in order: waits for each, updates what it brought. A sharded
+// update sends its new weights at once and ends when all have arrived.
 //
 // `factors`: by rank, world of them.
 StepResult SimulateStep(const StepSetup& setup, const Exchange& exchange,

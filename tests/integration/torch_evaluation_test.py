@@ -3,8 +3,8 @@
 Usage: torch_evaluation_test.py GFEVAL. The network is a resnet18 with random features and a last
 layer fitted to them (ridge regression), so that some images are right, some wrong and many between
 two classes: a level more or less in some pixels changes the side of one image in a hundred. So the
-images as they are (224 x 224, the same pixels) must give the same accuracy to 0.1 point, and resized
-by torchvision (shorter side 256, centre 224) to 0.5 points, with changes only between close classes.
+images as they are (224 x 224, the same pixels) must give the same accuracy to 0.1 point. Resized by
+torchvision (shorter side 256, centre 224) at most 3 % of them may change sides, between close classes.
 """
 import glob
 import io
@@ -96,7 +96,6 @@ def main():
         print("SKIPPED: no imagenette224 in GF_DATA_DIR=%s: nothing is compared" % data)
         return
     train = os.path.join(folder, "imagenette224-train-*.tar")
-    validation = os.path.join(folder, "imagenette224-val-*.tar")
     net = fitted_network(train)
     work = tempfile.mkdtemp(dir=os.environ.get("TEST_TMPDIR"))
     os.environ.update(OMPI_MCA_orte_tmpdir_base=work, OMPI_MCA_btl_vader_backing_directory=work)
@@ -104,7 +103,8 @@ def main():
     safetensors_io.write("weights.safetensors", {
         name: value.numpy() for name, value in net.state_dict().items()
         if not name.endswith("num_batches_tracked")})
-    for shorter, ranks, points in ((224, (1,), 0.1), (256, (1, 2, 3), 0.5)):
+    for shorter, ranks, points, shards in ((224, (1,), 0.1, "*"), (256, (1, 2, 3), 3, "000000")):
+        validation = os.path.join(folder, "imagenette224-val-%s.tar" % shards)
         with open("job.prototxt", "w", encoding="utf-8") as out:
             out.write(CONFIG % (root, train, validation, shorter))
         keys, labels, images = read_images(validation, shorter)
@@ -113,7 +113,8 @@ def main():
 
 
 def compare(gfeval, worlds, keys, labels, logits, points):
-    """Runs gfeval and holds its result against PyTorch's logits."""
+    """Runs gfeval and holds its result against PyTorch's logits; `points`: percent of the images that
+    may be right in one and wrong in the other."""
     right = logits.argmax(1) == labels
     print("PyTorch: %d of %d images right" % (right.sum(), len(labels)))
     assert 0.2 < right.mean() < 0.98, "a network of which nothing can be learnt"
@@ -134,7 +135,8 @@ def compare(gfeval, worlds, keys, labels, logits, points):
         print("gfeval, %d ranks: %d right, %d images differ" %
               (ranks, ours.sum(), (ours != right).sum()))
         assert results[-1]["images"] == len(labels)
-        assert abs(results[-1]["top1"] - right.mean()) <= points / 100, "another accuracy"
+        assert abs(results[-1]["top1"] - ours.mean()) < 1e-9
+        assert (ours != right).mean() <= points / 100, "another accuracy"
         order = numpy.sort(logits, 1)
         for i in numpy.flatnonzero(ours != right):
             assert order[i, -1] - order[i, -2] < 0.05 * numpy.ptp(logits[:, :CLASSES]), keys[i]
