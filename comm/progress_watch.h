@@ -17,8 +17,8 @@ class ProgressWatch {
  public:
   struct Operation {
     std::string label;
-    std::function<bool()>
-        ready;  // what it waits for on this rank is done; from then on time counts
+    // What it waits for on this rank is done; from then on time counts.
+    std::function<bool()> ready;
     std::function<bool()> done;
   };
   // All are called by the watch's thread, or in Drain, one at a time.

@@ -234,17 +234,6 @@ DType ToDType(ComputeType type) {
   return DType::kFP32;
 }
 
-void PlaceOutputs(JobConfig* config) {
-  const std::string& folder = config->telemetry().run_dir();
-  if (folder.empty()) return;
-  if (!config->telemetry().has_jsonl()) {
-    config->mutable_telemetry()->set_jsonl(folder + "/log.jsonl");
-  }
-  if (!config->comm().has_flight_recorder()) {
-    config->mutable_comm()->set_flight_recorder(folder + "/flight_recorder");
-  }
-}
-
 JobConfig ReadJobConfig(const std::string& file, const std::vector<std::string>& overrides) {
   JobConfig config;
   ReadTextProto(file, &config);

@@ -30,10 +30,6 @@ void SetField(const std::string& assignment, google::protobuf::Message* message)
 // outputs against the working folder. Checks ranges (UserError with the field's path).
 JobConfig ReadJobConfig(const std::string& file, const std::vector<std::string>& overrides);
 
-// Gives what a job writes about itself, unless the config says where to, a place in
-// telemetry.run_dir (if that is set): JSON lines and flight recorder.
-void PlaceOutputs(JobConfig* config);
-
 // The number type of a job's `compute_type`.
 DType ToDType(ComputeType type);
 

@@ -152,9 +152,14 @@ int64_t WriteTarIndex(const std::string& shard) {
     index.EndSample(pair.value);
   }
   const std::string temporary = path + ".tmp";
-  index.Write(temporary, file.size());
-  if (std::rename(temporary.c_str(), path.c_str()) != 0) {
-    ThrowUserError(path, ": cannot be written: ", std::strerror(errno));
+  try {
+    index.Write(temporary, file.size());
+    if (std::rename(temporary.c_str(), path.c_str()) != 0) {
+      ThrowUserError(path, ": cannot be written: ", std::strerror(errno));
+    }
+  } catch (const UserError&) {
+    std::remove(temporary.c_str());
+    throw;
   }
   std::string why;
   if (!ReadTarIndex(file, &why)) {  // names that the format cannot hold

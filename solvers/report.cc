@@ -1,9 +1,9 @@
 #include "solvers/report.h"
 
-#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <ctime>
+#include <filesystem>
 
 #include "core/error.h"
 
@@ -27,12 +27,6 @@ std::string Now() {
   return text;
 }
 
-// "." for a file's bare name.
-std::string FolderOf(const std::string& path) {
-  const size_t slash = path.rfind('/');
-  return slash == std::string::npos ? "." : path.substr(0, std::max<size_t>(slash, 1));
-}
-
 // JSON has no NaN and infinity.
 nlohmann::ordered_json Number(double value) {
   if (!std::isfinite(value)) return nullptr;
@@ -41,11 +35,12 @@ nlohmann::ordered_json Number(double value) {
 
 }  // namespace
 
-Report::Report(const TelemetryConfig& config, bool speaks) : speaks_(speaks) {
+Report::Report(const std::string& log, bool tensorboard, bool speaks) : speaks_(speaks) {
   if (!speaks) return;
   console_ = std::make_unique<Console>(stdout);
-  lines_ = std::make_unique<JsonLines>(config.jsonl());
-  events_ = std::make_unique<EventFile>(config.tensorboard() ? FolderOf(config.jsonl()) : "");
+  lines_ = std::make_unique<JsonLines>(log);
+  events_ = std::make_unique<EventFile>(
+      tensorboard ? (std::filesystem::current_path() / log).parent_path().string() : "");
 }
 
 void Report::Write(const std::string& kind, nlohmann::ordered_json record) {

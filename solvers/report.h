@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "core/event_file.h"
-#include "core/job.pb.h"
 #include "core/telemetry.h"
 #include "solvers/tally.h"
 
@@ -30,8 +29,9 @@ struct TrainRecord {
 // goes. On ranks other than 0 it says nothing.
 class Report {
  public:
-  // Throws UserError if a file cannot be written.
-  Report(const TelemetryConfig& config, bool speaks);
+  // `log`: the file of JSON lines, "" = none; `tensorboard`: events beside it, or in the
+  // working folder. Throws UserError if a file cannot be written.
+  Report(const std::string& log, bool tensorboard, bool speaks);
 
   void Start(const std::vector<std::pair<std::string, std::string>>& settings);
   void Train(const TrainRecord& record);

@@ -107,8 +107,10 @@ Trainer::Trainer(const JobConfig& config, const TrainOptions& options, Communica
       timeline_writer_(&timeline_, options.timeline_steps, options.timeline_file, comm) {
   comm->WatchSignals(SignalWatch::StopRequested);
   CheckSameConfig(config, comm);
-  AgreeOnErrors(comm, "opening the log",
-                [&] { report_ = std::make_unique<Report>(config.telemetry(), comm->rank() == 0); });
+  AgreeOnErrors(comm, "opening the log", [&] {
+    report_ = std::make_unique<Report>(LogPath(config), config.telemetry().tensorboard(),
+                                       comm->rank() == 0);
+  });
   JobOptions job_options =
       MakeJobOptions(config, options.deterministic, options.start.threads, *comm);
   AgreeOnErrors(comm, "batch_norm_group",

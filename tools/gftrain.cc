@@ -8,6 +8,7 @@
 #include "core/error.h"
 #include "core/timeline.h"
 #include "solvers/agree.h"
+#include "solvers/run_folder.h"
 #include "solvers/trainer.h"
 #include "tools/dry_run.h"
 #include "tools/flags.h"
@@ -110,8 +111,7 @@ JobConfig ReadConfig(const std::vector<std::string>& overrides) {
   TelemetryConfig* const telemetry = config.mutable_telemetry();
   if (!FLAGS_run_dir.empty()) telemetry->set_run_dir(FLAGS_run_dir);
   if (FLAGS_tensorboard) telemetry->set_tensorboard(true);
-  if (!FLAGS_dry_run && FLAGS_print_schedule == 0) PlaceOutputs(&config);
-  if (telemetry->tensorboard() && telemetry->jsonl().empty()) {
+  if (telemetry->tensorboard() && LogPath(config).empty()) {
     ThrowUserError("--tensorboard writes next to the log: give --run_dir=FOLDER, too");
   }
   return config;
@@ -144,10 +144,8 @@ void TrainBody(const JobConfig& config, int threads, Communicator* comm) {
   options.stop_step = FLAGS_max_steps;
   if (!FLAGS_timeline_steps.empty()) {
     options.timeline_steps = ParseStepRange(FLAGS_timeline_steps);
-    const std::string& folder = config.telemetry().run_dir();
-    options.timeline_file = !FLAGS_timeline_file.empty() ? FLAGS_timeline_file
-                            : folder.empty()             ? "timeline.json"
-                                                         : folder + "/timeline.json";
+    options.timeline_file =
+        FLAGS_timeline_file.empty() ? TimelinePath(config) : FLAGS_timeline_file;
   }
   Train(config, options, comm);
 }

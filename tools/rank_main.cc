@@ -11,6 +11,7 @@
 
 #include "core/error.h"
 #include "solvers/agree.h"
+#include "solvers/run_folder.h"
 #include "solvers/threads.h"
 
 namespace gf {
@@ -86,7 +87,7 @@ int RunJob(int argc, char** argv, FlagSpec flags,
     return body(config, SetComputeThreads(config.threads(), comm), comm);
   };
   return RunOnRanks(&argc, &argv, config.comm().timeout_s(), checked_body,
-                    config.comm().flight_recorder());
+                    FlightRecorderPrefix(config));
 }
 
 }  // namespace gf

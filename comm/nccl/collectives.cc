@@ -17,8 +17,6 @@ ncclDataType_t TypeOf(DType dtype) {
   }
 }
 
-bool IsError(ncclResult_t result) { return result != ncclSuccess && result != ncclInProgress; }
-
 // Calls each(part, first byte, elements) for the parts of a vector that are not empty, as one
 // operation of NCCL.
 template <typename Each>

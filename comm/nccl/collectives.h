@@ -10,6 +10,11 @@
 
 namespace gf {
 
+// Neither done nor under way.
+inline bool IsError(ncclResult_t result) {
+  return result != ncclSuccess && result != ncclInProgress;
+}
+
 // A vector in the GPU's memory that all ranks have.
 struct NcclVector {
   void* data = nullptr;

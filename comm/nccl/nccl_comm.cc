@@ -5,6 +5,7 @@
 #include <exception>
 #include <thread>
 
+#include "comm/nccl/collectives.h"
 #include "core/error.h"
 
 namespace gf {
@@ -13,8 +14,6 @@ namespace {
 // A collective is on its stream after some tens of microseconds: looked for often at first.
 constexpr int kQuickPolls = 200;
 constexpr auto kPollInterval = std::chrono::microseconds(50);
-
-bool IsError(ncclResult_t result) { return result != ncclSuccess && result != ncclInProgress; }
 
 }  // namespace
 

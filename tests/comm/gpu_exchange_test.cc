@@ -9,11 +9,10 @@
 
 #include "comm/device_exchange.h"
 #include "core/error.h"
+#include "tests/comm/mpi_main.h"
 
 namespace gf {
 namespace {
-
-Communicator* comm = nullptr;
 
 class GpuExchangeTest : public testing::Test {
  protected:
@@ -149,12 +148,3 @@ TEST_F(GpuExchangeTest, SeveralAtATimeKeepTheOrderOfTheStream) {
 
 }  // namespace
 }  // namespace gf
-
-int main(int argc, char** argv) {
-  testing::InitGoogleTest(&argc, argv);
-  const auto world = gf::NewCommunicator(&argc, &argv, 100);
-  gf::comm = world.get();
-  const int result = RUN_ALL_TESTS();
-  world->Finalize();
-  return result;
-}

@@ -4,11 +4,10 @@
 #include "tests/comm/collective_checks.h"
 #include "tests/comm/communicator_checks.h"
 #include "tests/comm/gradient_flow_checks.h"
+#include "tests/comm/mpi_main.h"
 
 namespace gf {
 namespace {
-
-Communicator* comm = nullptr;
 
 TEST(MpiTest, KnowsItsRanks) {
   int64_t ranks = 1;
@@ -46,12 +45,3 @@ TEST(MpiTest, AutomaticChoiceAgreesOnAllRanks) {
 
 }  // namespace
 }  // namespace gf
-
-int main(int argc, char** argv) {
-  testing::InitGoogleTest(&argc, argv);
-  const auto world = gf::NewCommunicator(&argc, &argv, 100);
-  gf::comm = world.get();
-  const int result = RUN_ALL_TESTS();
-  world->Finalize();
-  return result;
-}

@@ -4,53 +4,10 @@
 #include <set>
 #include <thread>
 
-#include "tests/data/test_util.h"
+#include "tests/data/loader_util.h"
 
 namespace gf {
 namespace {
-
-DataConfig Config(const std::string& source, int batch, int workers = 2) {
-  DataConfig config;
-  config.set_source(source);
-  config.set_batch_size(batch);
-  config.set_workers(workers);
-  return config;
-}
-
-LoaderOptions Ranked(LoaderOptions::Mode mode, int rank, int world) {
-  LoaderOptions options;
-  options.mode = mode;
-  options.rank = rank;
-  options.world = world;
-  return options;
-}
-
-// The numbers of the images of a batch of WriteShard's images; padding left out.
-std::vector<int> Numbers(const Batch& batch) {
-  std::vector<int> numbers;
-  const int64_t bytes = batch.images.desc.shape.count(1, 4);
-  for (int64_t i = 0; i < batch.size() - batch.padding; ++i) {
-    numbers.push_back(batch.images.as<uint8_t>()[i * bytes]);
-  }
-  return numbers;
-}
-
-std::vector<uint8_t> Bytes(const Batch& batch) {
-  const auto* data = batch.images.as<uint8_t>();
-  return std::vector<uint8_t>(data, data + batch.images.desc.bytes());
-}
-
-// Writes a shard of `count` images of which those in `bad` are cut PNGs.
-void WriteDamagedShard(const std::string& path, int count, const std::set<int>& bad) {
-  TarWriter tar(path);
-  for (int i = 0; i < count; ++i) {
-    std::string png = FlatPng({4, 4}, i);
-    if (bad.count(i)) png.resize(png.size() / 2);
-    tar.Add(StrCat("s", i, ".png"), png.data(), png.size());
-    tar.Add(StrCat("s", i, ".cls"), "0", 1);
-  }
-  tar.Close();
-}
 
 TEST(Loader, DeliversPixelsLabelsAndNormalisation) {
   TempFolder folder;
@@ -210,74 +167,6 @@ TEST(Loader, BuffersAreUsedAgain) {
   EXPECT_EQ(buffers.size(), 3u);
 }
 
-TEST(Loader, DamagedSampleEndsTheJobWithItsName) {
-  TempFolder folder;
-  WriteDamagedShard(folder / "a.tar", 20, {13});
-  Loader loader(Config(folder / "a.tar", 4), {});
-  const std::string message = ErrorOf([&] {
-    for (int i = 0; i < 6; ++i) loader.Next();
-  });
-  EXPECT_NE(message.find("a.tar:s13:"), std::string::npos) << message;
-  EXPECT_NE(message.find("PNG: truncated"), std::string::npos) << message;
-  EXPECT_NE(message.find("SKIP"), std::string::npos) << message;
-  EXPECT_EQ(ErrorOf([&] { loader.Next(); }), message) << "asked again, it says the same";
-}
-
-TEST(Loader, SkippingReplacesInTrainingAndCountsOnce) {
-  TempFolder folder;
-  WriteDamagedShard(folder / "a.tar", 20, {3, 13});
-  DataConfig config = Config(folder / "a.tar", 5);
-  config.set_on_error(DataConfig::SKIP);
-  config.set_shuffle(false);
-  config.set_prefetch(1);
-  Loader loader(config, {});
-  std::vector<int> numbers;
-  for (int i = 0; i < 8; ++i) {
-    for (const int number : Numbers(loader.Next())) numbers.push_back(number);
-  }
-  ASSERT_EQ(numbers.size(), 40u);
-  for (int i = 0; i < 40; ++i) {
-    const int sample = i % 20;
-    EXPECT_EQ(numbers[i], sample == 3 || sample == 13 ? sample + 1 : sample);
-  }
-  EXPECT_EQ(loader.skipped(), 2);
-}
-
-TEST(Loader, SkippingLeavesOutInEvaluation) {
-  TempFolder folder;
-  WriteDamagedShard(folder / "a.tar", 10, {1, 9});
-  DataConfig config = Config(folder / "a.tar", 4);
-  config.set_on_error(DataConfig::SKIP);
-  Loader loader(config, Ranked(LoaderOptions::kEvaluate, 0, 1));
-  std::vector<int> numbers;
-  std::vector<int64_t> samples;
-  for (int64_t i = 0; i < loader.batches(); ++i) {
-    for (const int number : Numbers(loader.Next())) numbers.push_back(number);
-    samples.insert(samples.end(), loader.samples().begin(), loader.samples().end());
-  }
-  EXPECT_EQ(numbers, (std::vector<int>{0, 2, 3, 4, 5, 6, 7, 8}));
-  EXPECT_EQ(samples, (std::vector<int64_t>{0, 2, 3, 4, 5, 6, 7, 8}));
-  EXPECT_EQ(loader.skipped(), 2);
-}
-
-TEST(Loader, ReplacingKeepsPlacesAndLabelsAndCountsOnce) {
-  TempFolder folder;
-  WriteDamagedShard(folder / "a.tar", 10, {1, 9});
-  DataConfig config = Config(folder / "a.tar", 4);
-  config.set_on_error(DataConfig::REPLACE);
-  config.set_shuffle(false);
-  for (const auto mode : {LoaderOptions::kTrain, LoaderOptions::kEvaluate}) {
-    Loader loader(config, Ranked(mode, 0, 1));
-    std::vector<int> numbers;
-    for (int i = 0; i < 3; ++i) {
-      for (const int number : Numbers(loader.Next())) numbers.push_back(number);
-    }
-    numbers.resize(10);
-    EXPECT_EQ(numbers, (std::vector<int>{0, 128, 2, 3, 4, 5, 6, 7, 8, 128}));
-    EXPECT_EQ(loader.skipped(), 2);
-  }
-}
-
 TEST(Loader, ResizedCropsAreExactAcrossWorkersAndSeeks) {
   TempFolder folder;
   TarWriter tar(folder / "a.tar");
@@ -308,132 +197,6 @@ TEST(Loader, ResizedCropsAreExactAcrossWorkersAndSeeks) {
   }
 }
 
-// Pictures of several sizes.
-void WritePictures(const std::string& path, int count) {
-  TarWriter tar(path);
-  for (int i = 0; i < count; ++i) {
-    const ImageSize size = {40 + i % 5, 60 - i % 7};
-    const auto jpeg = EncodeJpeg(Gradient(size, 3, 3 * i).data(), size, 3, 90);
-    tar.Add(StrCat("s", i, ".jpg"), jpeg.data(), jpeg.size());
-    tar.Add(StrCat("s", i, ".cls"), std::to_string(i).data(), std::to_string(i).size());
-  }
-  tar.Close();
-}
-
-TEST(Loader, TheCacheChangesNothingWhereverItIsAndHoweverSmall) {
-  TempFolder folder;
-  WritePictures(folder / "a.tar", 30);
-  for (const bool resized : {false, true}) {
-    DataConfig config = Config(folder / "a.tar", 8);
-    config.set_resize_shorter(32);
-    config.set_crop_size(24);
-    config.set_mirror(true);
-    config.set_random_resized_crop(resized);
-    config.set_random_crop(!resized);
-    config.set_brightness(0.2f);
-    std::vector<std::vector<uint8_t>> expected;
-    const auto run = [&](const std::string& what) {
-      Loader loader(config, {});
-      for (int i = 0; i < 12; ++i) {
-        const auto bytes = Bytes(loader.Next());
-        if (what == "first") expected.push_back(bytes);
-        ASSERT_EQ(bytes, expected[i]) << what << " " << i;
-      }
-      EXPECT_GT(loader.cached_images(), 0);
-      EXPECT_EQ(loader.cached_images(), 30);
-    };
-    config.set_cache_mib(1);
-    run("first");
-    config.set_cache_file(folder / StrCat("cache", resized));
-    run("file");
-    // All of it is there now: the data set itself is not read any more.
-    const std::string tar = ReadFile(folder / "a.tar");
-    {
-      Loader loader(config, {});
-      std::string zeros = tar;
-      for (size_t i = 512; i + 512 < zeros.size(); ++i) {
-        if (zeros.compare(i, 3, "\xff\xd8\xff") == 0) zeros[i] = 0;
-      }
-      WriteFile(folder / "a.tar", zeros);
-      for (int i = 0; i < 12; ++i) EXPECT_EQ(Bytes(loader.Next()), expected[i]);
-      WriteFile(folder / "a.tar", tar);
-    }
-    config.set_crop_size(23);
-    Loader(config, {}).Next();
-    config.set_resize_shorter(33);
-    EXPECT_NE(ErrorOf([&] { Loader(config, {}); }).find("other settings"), std::string::npos);
-    config.set_cache_mib(2);
-    EXPECT_NE(ErrorOf([&] { Loader(config, {}); }).find("cache_mib"), std::string::npos);
-  }
-}
-
-TEST(Loader, RanksShareACacheFile) {
-  TempFolder folder;
-  WritePictures(folder / "a.tar", 40);
-  DataConfig config = Config(folder / "a.tar", 5);
-  config.set_resize_height(16);
-  config.set_resize_width(16);
-  config.set_cache_mib(1);
-  config.set_cache_file(folder / "cache");
-  Loader first(config, Ranked(LoaderOptions::kTrain, 0, 2));
-  Loader second(config, Ranked(LoaderOptions::kTrain, 1, 2));
-  for (int i = 0; i < 4; ++i) {
-    first.Next();
-    second.Next();
-  }
-  // Decoded ahead, too.
-  EXPECT_EQ(first.cached_images(), second.cached_images());
-  EXPECT_GE(first.cached_images(), 40);
-}
-
-TEST(Loader, ACacheOfAShareServesARankWhoseShareMovesOn) {
-  TempFolder folder;
-  WritePictures(folder / "a.tar", 80);
-  DataConfig config = Config(folder / "a.tar", 5);
-  config.set_resize_height(100);
-  config.set_resize_width(100);
-  config.set_crop_size(90);
-  config.set_random_crop(true);
-  config.set_exchange(0.25);
-  config.set_prefetch(1);
-  const LoaderOptions options = Ranked(LoaderOptions::kTrain, 2, 4);
-  Loader plain(config, options);
-  config.set_cache_mib(1);  // 34 images of 30 kB; a share has 20
-  Loader cached(config, options);
-  std::set<int64_t> labels;
-  for (int pass = 0; pass < 12; ++pass) {
-    for (int i = 0; i < 4; ++i) {
-      const Batch& batch = cached.Next();
-      // Decoding at full size for the cache and straight into the crop differ by a level or two.
-      const auto a = Bytes(plain.Next()), b = Bytes(batch);
-      for (size_t k = 0; k < a.size(); ++k) ASSERT_NEAR(a[k], b[k], 2);
-      labels.insert(batch.labels.begin(), batch.labels.end());
-    }
-    // The next share, as far as it was this one's or is decoded ahead; and what was decoded once
-    // more when it had left. Without an end to that the cache would be full after some passes.
-    EXPECT_GE(cached.cached_images(), 15);
-    EXPECT_LE(cached.cached_images(), 30);
-    // All of the share is new four passes later, and all is seen in the end.
-    EXPECT_EQ(static_cast<int>(labels.size()), std::min(80, 20 + 5 * pass)) << pass;
-  }
-  EXPECT_EQ(cached.position(), 12 * 80);
-}
-
-TEST(Loader, WrongSharesAreRefused) {
-  TempFolder folder;
-  WriteShard(folder / "a.tar", 0, 3, 2);
-  DataConfig config = Config(folder / "a.tar", 2);
-  config.set_exchange(1.5);
-  EXPECT_EQ(ErrorOf([&] { Loader(config, {}); }), "exchange: 1.5, expected 0 to 1");
-  config.set_exchange(0.5);
-  EXPECT_NE(ErrorOf([&] {
-              Loader(config, Ranked(LoaderOptions::kTrain, 0, 4));
-            }).find("3 images cannot be shared among 4 ranks"),
-            std::string::npos);
-  config.set_shuffle_window(2);
-  EXPECT_NE(ErrorOf([&] { Loader(config, {}); }).find("shuffle_window"), std::string::npos);
-}
-
 TEST(Loader, AWindowOfShuffleSeesEachImageOnceAndResumes) {
   TempFolder folder;
   WriteShard(folder / "a.tar", 0, 90, 2);
@@ -451,24 +214,6 @@ TEST(Loader, AWindowOfShuffleSeesEachImageOnceAndResumes) {
   Loader other(config, {});
   other.Seek(13 * 9);
   for (int i = 13; i < 20; ++i) EXPECT_EQ(Bytes(other.Next()), batches[i]);
-}
-
-TEST(Loader, OnlyDamagedSamplesIsAnErrorNotALoop) {
-  TempFolder folder;
-  WriteDamagedShard(folder / "a.tar", 3, {0, 1, 2});
-  DataConfig config = Config(folder / "a.tar", 2);
-  config.set_on_error(DataConfig::SKIP);
-  config.set_crop_size(2);
-  EXPECT_NE(ErrorOf([&] { Loader(config, {}); }).find("all 3 images are damaged"),
-            std::string::npos);
-  // The same where the headers are good and only the pixels are missing.
-  TarWriter tar(folder / "a.tar");
-  const auto jpeg = EncodeJpeg(Gradient({64, 64}, 3).data(), {64, 64}, 3, 95);
-  tar.Add("a.jpg", jpeg.data(), jpeg.size() / 2 + 400);
-  tar.Add("a.cls", "0", 1);
-  tar.Close();
-  Loader loader(config, {});
-  EXPECT_NE(ErrorOf([&] { loader.Next(); }).find("in a row are damaged"), std::string::npos);
 }
 
 TEST(Loader, LabelOutOfRangeNamesSampleAndRange) {
@@ -551,23 +296,6 @@ TEST(Loader, EndsAtOnceWithWorkInFlight) {
     if (i % 3) loader.Seek(1000);
   }
   EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(20));
-}
-
-TEST(Loader, OddJpegsNeverCrashAndOnlyTheDamagedAreSkipped) {
-  GF_REAL_DATA_OR_SKIP(oddities, "jpeg-oddities/jpeg-oddities.tar");
-  DataConfig config = Config(oddities, 16);
-  config.set_on_error(DataConfig::SKIP);
-  config.set_resize_height(32);
-  config.set_resize_width(32);
-  Loader loader(config, Ranked(LoaderOptions::kEvaluate, 0, 1));
-  int64_t good = 0;
-  for (int64_t i = 0; i < loader.batches(); ++i) {
-    const Batch& batch = loader.Next();
-    good += batch.size() - batch.padding;
-  }
-  EXPECT_EQ(good + loader.skipped(), 87);
-  // An empty file, garbage, and three truncated ones.
-  EXPECT_EQ(loader.skipped(), 5);
 }
 
 TEST(Loader, RealIdxFilesAreReadInFull) {

@@ -17,10 +17,8 @@ namespace {
 TEST(ReportTest, JsonLinesHoldWhatTheConsoleSays) {
   const std::string path = ::testing::TempDir() + "/report.jsonl";
   std::remove(path.c_str());
-  TelemetryConfig config;
-  config.set_jsonl(path);
   {
-    Report report(config, true);
+    Report report(path, false, true);
     report.Start({{"seed", "1"}});
     TrainRecord record;
     record.step = 20;
@@ -49,9 +47,7 @@ TEST(ReportTest, JsonLinesHoldWhatTheConsoleSays) {
 TEST(ReportTest, OtherRanksWriteNothing) {
   const std::string path = ::testing::TempDir() + "/silent.jsonl";
   std::remove(path.c_str());
-  TelemetryConfig config;
-  config.set_jsonl(path);
-  Report report(config, false);
+  Report report(path, false, false);
   report.End(1, 1, "training has ended");
   EXPECT_FALSE(std::ifstream(path).good());
 }
