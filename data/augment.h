@@ -40,9 +40,9 @@ class Augment {
   // `random` is the stream of this sample in this epoch. Throws as OutputSize.
   Recipe Draw(ImageSize in, Random random) const;
 
-  // Whether recipes may be followed at a fraction of an image's size where that is quicker:
-  // pixels differ a little from those of the full size.
-  bool MayReduce() const { return random_; }
+  // Whether recipes are followed exactly (View::exact). Otherwise also at a fraction of an image's
+  // size where that is quicker: pixels differ a little from those of the full size.
+  bool Exact() const { return !random_; }
   DataConfig::Filter filter() const { return config_.filter(); }
 
  private:

@@ -87,15 +87,15 @@ DecodeRequest Renderer::Start(const View& view, int channels, uint8_t* out) {
     request.pixel_bytes = channels;
     return request;
   }
-  y_.Compute(view.y, view.filter);
-  x_.Compute(view.x, view.filter);
+  y_.Compute(view.y, view.filter, view.exact);
+  x_.Compute(view.x, view.filter, view.exact);
   request.window = {y_.first(), x_.first(), y_.end() - y_.first(), x_.end() - x_.first()};
   request.pixel_bytes = lanes_ = channels == 1 ? 1 : 4;
-  width_ = request.window.width;
+  width_ = view.exact ? view.x.outputs : request.window.width;
   ring_ = OpenOutputs(y_);
   // Weights of 0 reach beyond the end of a row; what lies there must be numbers.
   sums_stride_ = size_t(width_ + x_.taps()) * lanes_;
-  sums_.assign(sums_stride_ * ring_, 0);
+  view.exact ? fixed_sums_.assign(sums_stride_ * ring_, 0) : sums_.assign(sums_stride_ * ring_, 0);
   combined_.resize(size_t(view.x.outputs) * lanes_);
   first_open_ = next_output_ = 0;
   return request;
@@ -113,11 +113,12 @@ void Renderer::Add(const uint8_t* row) {
     return;
   }
   const int y = next_row_++;
+  if (view_.exact) row = CombineRow(row);
   while (next_output_ < y_.outputs() && y_.starts()[next_output_] <= y) ++next_output_;
   for (int i = first_open_; i < next_output_; ++i) {
     const int tap = y - y_.starts()[i];
     if (tap >= y_.count(i)) continue;
-    ResampleTable().accumulate(row, int64_t{width_} * lanes_, y_.weight(i, tap), tap > 0, Sums(i));
+    AddTo(i, tap, row);
     if (tap + 1 == y_.count(i)) FinishRow(i);
   }
   while (first_open_ < next_output_ &&
@@ -135,12 +136,36 @@ void Renderer::CopyRow(const uint8_t* row) {
   }
 }
 
+void Renderer::AddTo(int output, int tap, const uint8_t* row) {
+  const int64_t count = int64_t{width_} * lanes_;
+  if (view_.exact) {
+    ResampleTable().accumulate_fixed(row, count, y_.fixed(output, tap), tap > 0,
+                                     &fixed_sums_[Sums(output)]);
+  } else {
+    ResampleTable().accumulate(row, count, y_.weight(output, tap), tap > 0, &sums_[Sums(output)]);
+  }
+}
+
+const uint8_t* Renderer::CombineRow(const uint8_t* row) {
+  const size_t size = size_t(x_.end() - x_.first()) * lanes_;
+  uint8_t* const padded = padded_.Reserve(size + size_t(x_.taps()) * lanes_);
+  std::memcpy(padded, row, size);
+  uint8_t* const combined = row_.Reserve(size_t(width_) * lanes_);
+  ResampleTable().combine_fixed(padded, lanes_, x_.starts(), x_.fixed(), x_.taps(), width_,
+                                combined);
+  return combined;
+}
+
 void Renderer::FinishRow(int output) {
   const int count = x_.outputs();
-  ResampleTable().combine(Sums(output), lanes_, x_.starts(), x_.weights(), x_.taps(), count,
-                          combined_.data());
   uint8_t* const rounded = rounded_.Reserve(size_t(count) * (lanes_ + channels_));
-  ResampleTable().round(combined_.data(), int64_t{count} * lanes_, rounded);
+  if (view_.exact) {
+    ResampleTable().round_fixed(&fixed_sums_[Sums(output)], int64_t{count} * lanes_, rounded);
+  } else {
+    ResampleTable().combine(&sums_[Sums(output)], lanes_, x_.starts(), x_.weights(), x_.taps(),
+                            count, combined_.data());
+    ResampleTable().round(combined_.data(), int64_t{count} * lanes_, rounded);
+  }
   uint8_t* packed = rounded;
   if (lanes_ == 4) {
     packed = view_.mirrored ? rounded + size_t(count) * lanes_ : Place(output);

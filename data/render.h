@@ -20,6 +20,10 @@ struct View {
   int top = 0, left = 0;
   bool mirrored = false;
   DataConfig::Filter filter = DataConfig::TRIANGLE;
+  // Resampled first from left to right, then from top to bottom, each rounded to whole levels and
+  // with weights in units of 2^-22: with TRIANGLE and LANCZOS the bits that PIL's Image.resize
+  // gives. Otherwise as is quickest; most pixels are the same.
+  bool exact = false;
 
   // Whether nothing of the image is seen.
   bool Empty() const { return y.outputs <= 0 || x.outputs <= 0; }
@@ -42,8 +46,11 @@ class Renderer {
 
  private:
   void CopyRow(const uint8_t* row);
+  void AddTo(int output, int tap, const uint8_t* row);
+  // The row resampled from left to right, of an exact view.
+  const uint8_t* CombineRow(const uint8_t* row);
   void FinishRow(int output);
-  float* Sums(int output) { return sums_.data() + (output % ring_) * sums_stride_; }
+  size_t Sums(int output) const { return (output % ring_) * sums_stride_; }
   // Where an output row's part of the image lies.
   uint8_t* Place(int output) const;
 
@@ -54,11 +61,13 @@ class Renderer {
   int next_row_ = 0;  // the number of the row that comes next, counted from the window's first
   // Resampling: rows are added up, each weighted, to the outputs [first_open_, next_output_).
   Taps y_, x_;
-  int lanes_ = 4, width_ = 0;
+  int lanes_ = 4;
+  int width_ = 0;  // of the rows that are added up
   int first_open_ = 0, next_output_ = 0, ring_ = 1;
   size_t sums_stride_ = 0;
   std::vector<float> sums_, combined_;
-  ByteBuffer rounded_;
+  std::vector<int32_t> fixed_sums_;
+  ByteBuffer padded_, row_, rounded_;
 };
 
 // Makes a picture of pixels in memory. `pixels` and `out` must not overlap.

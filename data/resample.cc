@@ -3,11 +3,14 @@
 #include <algorithm>
 #include <cmath>
 
+#include "data/resample_kernels.h"
+
 namespace gf {
 namespace {
 
 // Less than any part of a pixel that matters, more than errors of rounding.
 constexpr double kTiny = 1e-9;
+constexpr double kUnits = 1 << ResampleKernels::kFixedBits;
 constexpr double kPi = 3.14159265358979324;
 
 double Sinc(double x) { return x == 0 ? 1 : std::sin(kPi * x) / (kPi * x); }
@@ -38,7 +41,7 @@ double Weight(DataConfig::Filter filter, double x, double width) {
 
 }  // namespace
 
-void Taps::Compute(const Axis& axis, DataConfig::Filter filter) {
+void Taps::Compute(const Axis& axis, DataConfig::Filter filter, bool fixed_point) {
   const double width = std::max(axis.scale, 1.0);
   if (axis.scale < 1 && filter == DataConfig::AREA) filter = DataConfig::TRIANGLE;
   const double reach = Support(filter) * width;
@@ -66,7 +69,8 @@ void Taps::Compute(const Axis& axis, DataConfig::Filter filter) {
   }
   first_ = starts_.front();
   taps_ = (most + 3) / 4 * 4;
-  weights_.assign(int64_t{axis.outputs} * taps_ * 4, 0);
+  const int64_t size = int64_t{axis.outputs} * taps_ * 4;
+  fixed_point ? fixed_.assign(size, 0) : weights_.assign(size, 0);
   row_.resize(taps_);
   for (int i = 0; i < axis.outputs; ++i) {
     const double centre = axis.begin + (i + 0.5) * axis.scale;
@@ -74,10 +78,13 @@ void Taps::Compute(const Axis& axis, DataConfig::Filter filter) {
     for (int k = 0; k < counts_[i]; ++k) {
       sum += row_[k] = Weight(filter, starts_[i] + k - centre, width);
     }
-    float* const weights = &weights_[int64_t{i} * taps_ * 4];
     for (int k = 0; k < counts_[i]; ++k) {
       const double weight = sum > 0 ? row_[k] / sum : 1.0 / counts_[i];
-      std::fill_n(weights + 4 * k, 4, static_cast<float>(weight));
+      if (fixed_point) {
+        std::fill_n(&fixed_[Place(i, k)], 4, static_cast<int32_t>(std::lround(weight * kUnits)));
+      } else {
+        std::fill_n(&weights_[Place(i, k)], 4, static_cast<float>(weight));
+      }
     }
     starts_[i] -= first_;
   }

@@ -24,8 +24,9 @@ struct Axis {
 // weights of an output have the sum 1.
 class Taps {
  public:
-  // `outputs` must be at least 1 and some input lie near every output.
-  void Compute(const Axis& axis, DataConfig::Filter filter);
+  // `outputs` must be at least 1 and some input lie near every output. `fixed_point`: fixed() is
+  // computed, otherwise weights().
+  void Compute(const Axis& axis, DataConfig::Filter filter, bool fixed_point);
 
   int outputs() const { return static_cast<int>(starts_.size()); }
   // The inputs that have weights: first() <= x < end().
@@ -37,14 +38,20 @@ class Taps {
   const int* starts() const { return starts_.data(); }
   // taps() weights per output, each written four times.
   const float* weights() const { return weights_.data(); }
-  float weight(int output, int tap) const { return weights_[(int64_t{output} * taps_ + tap) * 4]; }
+  float weight(int output, int tap) const { return weights_[Place(output, tap)]; }
+  // The same in units of 2^-22.
+  const int32_t* fixed() const { return fixed_.data(); }
+  int32_t fixed(int output, int tap) const { return fixed_[Place(output, tap)]; }
   // How many inputs output i really has.
   int count(int output) const { return counts_[output]; }
 
  private:
+  int64_t Place(int output, int tap) const { return (int64_t{output} * taps_ + tap) * 4; }
+
   int first_ = 0, end_ = 0, taps_ = 0;
   std::vector<int> starts_, counts_;
   std::vector<float> weights_;
+  std::vector<int32_t> fixed_;
   std::vector<double> row_;
 };
 

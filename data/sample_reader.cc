@@ -31,8 +31,9 @@ class SampleReader::Sink : public RowSink {
     twice_ = CutsTwice(recipe_, size) || reader_.cache_;
     View view = twice_ ? WholeView(size, recipe_.resized, augment.filter())
                        : ViewOf(recipe_, size, augment.filter());
+    view.exact = augment.Exact();
     int denominator = 1;
-    if (scalable && augment.MayReduce()) {
+    if (scalable && !view.exact) {
       denominator = view.LargestReduction();
       view = view.Reduced(denominator);
     }
@@ -90,7 +91,7 @@ std::unique_ptr<PixelCache> SampleReader::OpenCache(const DataConfig& config) co
   // What the images depend on: the samples, and how they are decoded and resized.
   std::string text = StrCat(channels_, " ", config.resize_shorter(), " ", config.resize_height(),
                             " ", config.resize_width(), " ", config.filter(), " ",
-                            augment_.MayReduce(), " ", source_->Describe());
+                            augment_.Exact() ? "exact" : "quick", " ", source_->Describe());
   uint64_t identity = XXH3_64bits(text.data(), text.size());
   for (int64_t i = 0; i < source_->size(); ++i) {
     text = source_->Key(i);
