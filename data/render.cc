@@ -93,10 +93,19 @@ DecodeRequest Renderer::Start(const View& view, int channels, uint8_t* out) {
   request.pixel_bytes = lanes_ = channels == 1 ? 1 : 4;
   width_ = view.exact ? view.x.outputs : request.window.width;
   ring_ = OpenOutputs(y_);
+  const size_t outputs = size_t(view.x.outputs) * lanes_;
   // Weights of 0 reach beyond the end of a row; what lies there must be numbers.
-  sums_stride_ = size_t(width_ + x_.taps()) * lanes_;
-  view.exact ? fixed_sums_.assign(sums_stride_ * ring_, 0) : sums_.assign(sums_stride_ * ring_, 0);
-  combined_.resize(size_t(view.x.outputs) * lanes_);
+  const size_t padded = size_t(request.window.width + x_.taps()) * lanes_;
+  if (view.exact) {
+    sums_stride_ = outputs;
+    fixed_sums_.resize(sums_stride_ * ring_);
+    fixed_row_.assign(padded, 0);
+    fixed_combined_.resize(outputs);
+  } else {
+    sums_stride_ = padded;
+    sums_.assign(sums_stride_ * ring_, 0);
+    combined_.resize(outputs);
+  }
   first_open_ = next_output_ = 0;
   return request;
 }
@@ -139,32 +148,34 @@ void Renderer::CopyRow(const uint8_t* row) {
 void Renderer::AddTo(int output, int tap, const uint8_t* row) {
   const int64_t count = int64_t{width_} * lanes_;
   if (view_.exact) {
-    ResampleTable().accumulate_fixed(row, count, y_.fixed(output, tap), tap > 0,
+    ResampleTable().fixed.accumulate(row, count, y_.fixed(output, tap), tap > 0,
                                      &fixed_sums_[Sums(output)]);
   } else {
-    ResampleTable().accumulate(row, count, y_.weight(output, tap), tap > 0, &sums_[Sums(output)]);
+    ResampleTable().real.accumulate(row, count, y_.weight(output, tap), tap > 0,
+                                    &sums_[Sums(output)]);
   }
 }
 
 const uint8_t* Renderer::CombineRow(const uint8_t* row) {
-  const size_t size = size_t(x_.end() - x_.first()) * lanes_;
-  uint8_t* const padded = padded_.Reserve(size + size_t(x_.taps()) * lanes_);
-  std::memcpy(padded, row, size);
-  uint8_t* const combined = row_.Reserve(size_t(width_) * lanes_);
-  ResampleTable().combine_fixed(padded, lanes_, x_.starts(), x_.fixed(), x_.taps(), width_,
-                                combined);
-  return combined;
+  const auto& loops = ResampleTable().fixed;
+  loops.accumulate(row, int64_t{x_.end() - x_.first()} * lanes_, 1, false, fixed_row_.data());
+  loops.combine(fixed_row_.data(), lanes_, x_.starts(), x_.fixed(), x_.taps(), width_,
+                fixed_combined_.data());
+  uint8_t* const rounded = row_.Reserve(size_t(width_) * lanes_);
+  loops.round(fixed_combined_.data(), int64_t{width_} * lanes_, rounded);
+  return rounded;
 }
 
 void Renderer::FinishRow(int output) {
   const int count = x_.outputs();
   uint8_t* const rounded = rounded_.Reserve(size_t(count) * (lanes_ + channels_));
   if (view_.exact) {
-    ResampleTable().round_fixed(&fixed_sums_[Sums(output)], int64_t{count} * lanes_, rounded);
+    ResampleTable().fixed.round(&fixed_sums_[Sums(output)], int64_t{count} * lanes_, rounded);
   } else {
-    ResampleTable().combine(&sums_[Sums(output)], lanes_, x_.starts(), x_.weights(), x_.taps(),
-                            count, combined_.data());
-    ResampleTable().round(combined_.data(), int64_t{count} * lanes_, rounded);
+    const auto& loops = ResampleTable().real;
+    loops.combine(&sums_[Sums(output)], lanes_, x_.starts(), x_.weights(), x_.taps(), count,
+                  combined_.data());
+    loops.round(combined_.data(), int64_t{count} * lanes_, rounded);
   }
   uint8_t* packed = rounded;
   if (lanes_ == 4) {

@@ -66,8 +66,8 @@ class Renderer {
   int first_open_ = 0, next_output_ = 0, ring_ = 1;
   size_t sums_stride_ = 0;
   std::vector<float> sums_, combined_;
-  std::vector<int32_t> fixed_sums_;
-  ByteBuffer padded_, row_, rounded_;
+  std::vector<int32_t> fixed_sums_, fixed_row_, fixed_combined_;
+  ByteBuffer row_, rounded_;
 };
 
 // Makes a picture of pixels in memory. `pixels` and `out` must not overlap.

@@ -6,28 +6,25 @@
 
 namespace gf {
 
-// Pixels here are 1 or 4 numbers ("lanes"). What takes weights in fixed point, in units of
-// 2^-kFixedBits, sums without rounding errors.
+// Sums and weights are floats, or whole numbers: then weights are in units of 2^-kFixedBits, and
+// nothing is rounded before the end. Pixels are 1 or 4 numbers ("lanes").
+template <typename T>
+struct ResampleLoops {
+  // sums[i] = weight * row[i], or, with `add`, sums[i] += weight * row[i].
+  void (*accumulate)(const uint8_t* row, int64_t count, T weight, bool add, T* sums);
+  // Output pixel i = sum over k < taps of weights[(i * taps + k) * 4] x pixel starts[i] + k. Each
+  // weight lies there four times, taps is a multiple of 4.
+  void (*combine)(const T* pixels, int lanes, const int* starts, const T* weights, int taps,
+                  int64_t outputs, T* to);
+  // Rounds and limits to 0..255.
+  void (*round)(const T* from, int64_t count, uint8_t* to);
+};
+
 struct ResampleKernels {
   static constexpr int kFixedBits = 22;
 
-  // sums[i] = weight * row[i], or, with `add`, sums[i] += weight * row[i].
-  void (*accumulate)(const uint8_t* row, int64_t count, float weight, bool add, float* sums);
-  // Output pixel i = sum over k < taps of weights[(i * taps + k) * 4] x pixel starts[i] + k. Each
-  // weight lies there four times, taps is a multiple of 4.
-  void (*combine)(const float* pixels, int lanes, const int* starts, const float* weights, int taps,
-                  int64_t outputs, float* to);
-  // Rounds and limits to 0..255.
-  void (*round)(const float* from, int64_t count, uint8_t* to);
-
-  // As accumulate.
-  void (*accumulate_fixed)(const uint8_t* row, int64_t count, int32_t weight, bool add,
-                           int32_t* sums);
-  // As combine, then as round.
-  void (*combine_fixed)(const uint8_t* pixels, int lanes, const int* starts, const int32_t* weights,
-                        int taps, int64_t outputs, uint8_t* to);
-  // As round, of sums.
-  void (*round_fixed)(const int32_t* sums, int64_t count, uint8_t* to);
+  ResampleLoops<float> real;
+  ResampleLoops<int32_t> fixed;
 };
 
 GF_SIMD_DECLARE(ResampleKernels, ResampleTable)
