@@ -10,6 +10,9 @@
 namespace gf {
 namespace {
 
+// Rows that are fetched ahead, bytes of a cache line.
+constexpr int kAhead = 8, kLine = 64;
+
 Axis ReducedAxis(Axis axis, int denominator) {
   axis.begin /= denominator;
   axis.scale /= denominator;
@@ -137,6 +140,9 @@ void Renderer::Add(const uint8_t* row) {
 }
 
 void Renderer::CopyRow(const uint8_t* row) {
+  // The picture's memory is seldom in the cache: it comes while the decoder works.
+  const uint8_t* const later = Place(std::min(next_row_ + kAhead, view_.y.outputs - 1));
+  for (int i = 0; i < view_.x.outputs * channels_; i += kLine) __builtin_prefetch(later + i, 1);
   uint8_t* const to = Place(next_row_++);
   if (view_.mirrored) {
     MirrorPixels(row, view_.x.outputs, channels_, to);
