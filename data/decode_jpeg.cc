@@ -18,6 +18,16 @@ namespace {
 constexpr int kMaxScans = 200;
 // Rows read in one go: they stay in the nearest cache.
 constexpr int kRows = 8;
+constexpr size_t kLine = 64;
+
+// Note [Rows that stay in the cache]
+// Where a row of pixels begins at a multiple of a vector's size, libjpeg-turbo stores it past the
+// cache, so that whoever resizes or copies it next waits for memory. So rows begin 8 bytes behind
+// a multiple of a cache line. Returns the first such place at or after p.
+uint8_t* BehindLine(uint8_t* p) {
+  const size_t over = reinterpret_cast<uintptr_t>(p) % kLine;
+  return p + (over <= 8 ? 8 - over : kLine + 8 - over);
+}
 
 // Whether a warning of the library means that the end of the file is missing. With the others
 // (bytes between segments, an odd marker, wrong codes, a segment that ends early) readers of
@@ -90,8 +100,9 @@ class Decompressor {
       if (window.top > 0) jpeg_skip_scanlines(&info_, window.top);
     });
     const size_t pixel = info_.output_components;
-    const size_t stride = info_.output_width * pixel;
-    uint8_t* const rows = rows_.Reserve(stride * kRows);
+    // See Note [Rows that stay in the cache].
+    const size_t stride = (info_.output_width * pixel + kLine - 1) / kLine * kLine;
+    uint8_t* const rows = BehindLine(rows_.Reserve(stride * kRows + kLine));
     const JDIMENSION end = window.top + window.height;
     while (info_.output_scanline < end) {
       const JDIMENSION first = info_.output_scanline;
