@@ -34,6 +34,7 @@ const FieldRules& ClusterRules() {
       {"CollectiveConfig.reduce_gb_s", {1e-4, 1e6}},
       {"CollectiveConfig.segment_bytes", {64, 1e12}},
       {"CollectiveConfig.compute_lost", {0, 0.9}},
+      {"CollectiveConfig.rate_lost", {0, 0.9}},
       {"AcceleratorConfig.memory_gb_s", {1e-3, 1e6, kRequired}},
       {"AcceleratorConfig.tflops", {1e-4, 1e6}},
       {"AcceleratorConfig.jitter", {0, 0.5}},

@@ -49,6 +49,13 @@ class Compute {
     return latest;
   }
 
+  // The time that a collective of `seconds` takes from `begin` on.
+  double Stretched(double begin, double seconds) const {
+    const double computes =
+        std::max(0.0, BackwardEnd(slowest_) - begin) / (1 - setup_.compute_lost);
+    return std::min(seconds / (1 - setup_.rate_lost), seconds + computes * setup_.rate_lost);
+  }
+
   // A collective ran: what the slowest rank lost to it before its backward ended.
   void Lose(double begin, double end) {
     const double left = std::max(0.0, BackwardEnd(slowest_) - begin);
@@ -108,7 +115,7 @@ class Step {
     if (bytes == 0) return begin;
     const std::string algorithm = half.empty() ? pricer_->Choose(setup_.algorithm, bytes) : half;
     const PlanPrice& price = pricer_->Price(algorithm);
-    const double seconds = pricer_->Seconds(price, bytes);
+    const double seconds = compute_.Stretched(begin, pricer_->Seconds(price, bytes));
     free_ = begin + seconds;
     compute_.Lose(begin, free_);
     result_.communication += seconds;

@@ -105,6 +105,17 @@ TEST(StepTest, RunningCollectivesSlowComputeDown) {
   EXPECT_NEAR(slow.Run(CommConfig::PER_TENSOR).parts.backward, 0.034, kTiny);
 }
 
+TEST(StepTest, ComputeSlowsCollectivesDown) {
+  Case slow;
+  slow.setup.rate_lost = 0.5;
+  EXPECT_NEAR(slow.Run(CommConfig::PER_TENSOR).communication, 0.008 + 0.008 + 0.004, kTiny);
+  slow.cluster.mutable_node()->mutable_nic()->set_gb_s(0.001024 / 3);  // 12 ms each
+  // The first has 20 ms beside backward, in which 10 of its 12 pass.
+  const StepResult step = slow.Run(CommConfig::PER_TENSOR);
+  EXPECT_NEAR(step.communication, 0.022 + 0.012 + 0.012, kTiny);
+  EXPECT_NEAR(step.parts.exposed, 0.026, kTiny);
+}
+
 TEST(StepTest, UpdatesComeAfterTheirBucketAndSparseStepsUpdateLess) {
   Case update;
   update.setup.traffic = {1e6, 0, 0};  // 1 us per element
