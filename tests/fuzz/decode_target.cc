@@ -21,8 +21,9 @@ class Window : public RowSink {
     view.x.begin = choice_ / 8 % size.width;
     view.x.scale = (size.width - view.x.begin) / view.x.outputs;
     view.mirrored = choice_ & 1;
+    view.exact = choice_ & 4;
     int denominator = 1;
-    if (scalable) {
+    if (scalable && !view.exact) {
       denominator = view.LargestReduction();
       view = view.Reduced(denominator);
     }
