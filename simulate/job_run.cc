@@ -85,7 +85,6 @@ StepSetup Simulator::SetupFor(int nodes) const {
   setup.algorithm = job_.config.comm().algorithm();
   setup.waits_for_layer = cluster.collective().waits_for_layer();
   setup.compute_lost = cluster.collective().compute_lost();
-  setup.rate_lost = cluster.collective().rate_lost();
   return setup;
 }
 

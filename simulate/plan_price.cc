@@ -167,6 +167,10 @@ double Pricer::Seconds(const PlanPrice& price, int64_t bytes) const {
          length * (price.busy + std::max(0.0, price.in_rounds - price.busy) / segments);
 }
 
+double Pricer::RateLost(int64_t bytes) const {
+  return collective_.protocol(ProtocolOf(bytes)).rate_lost();
+}
+
 double Pricer::Seconds(const std::string& algorithm, int64_t bytes) {
   return Seconds(Price(algorithm), bytes);
 }

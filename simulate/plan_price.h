@@ -50,6 +50,8 @@ class Pricer {
   double Seconds(const std::string& algorithm, int64_t bytes);
   const PlanPrice& Price(const std::string& algorithm);
   double Seconds(const PlanPrice& price, int64_t bytes) const;
+  // See ProtocolConfig.rate_lost.
+  double RateLost(int64_t bytes) const;
 
   // The halves of a ring of all ranks, for the sharded update.
   static constexpr char kReduceScatter[] = "reduce-scatter", kAllGather[] = "allgather";

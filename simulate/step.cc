@@ -49,11 +49,12 @@ class Compute {
     return latest;
   }
 
-  // The time that a collective of `seconds` takes from `begin` on.
-  double Stretched(double begin, double seconds) const {
+  // The time that a collective takes from `begin` on which alone takes `seconds`, and loses
+  // `rate_lost` of its speed beside compute.
+  double Stretched(double begin, double seconds, double rate_lost) const {
     const double computes =
         std::max(0.0, BackwardEnd(slowest_) - begin) / (1 - setup_.compute_lost);
-    return std::min(seconds / (1 - setup_.rate_lost), seconds + computes * setup_.rate_lost);
+    return std::min(seconds / (1 - rate_lost), seconds + computes * rate_lost);
   }
 
   // A collective ran: what the slowest rank lost to it before its backward ended.
@@ -115,7 +116,8 @@ class Step {
     if (bytes == 0) return begin;
     const std::string algorithm = half.empty() ? pricer_->Choose(setup_.algorithm, bytes) : half;
     const PlanPrice& price = pricer_->Price(algorithm);
-    const double seconds = compute_.Stretched(begin, pricer_->Seconds(price, bytes));
+    const double seconds =
+        compute_.Stretched(begin, pricer_->Seconds(price, bytes), pricer_->RateLost(bytes));
     free_ = begin + seconds;
     compute_.Lose(begin, free_);
     result_.communication += seconds;

@@ -19,7 +19,7 @@ struct StepSetup {
   int64_t wire_bytes = 4;  // of an element on the wire
   std::string algorithm = "auto";
   bool waits_for_layer = false;
-  double compute_lost = 0, rate_lost = 0;
+  double compute_lost = 0;
   double load_s = 0;  // that a node needs to load a step's images
 };
 
@@ -51,9 +51,9 @@ struct StepResult {
 // are ready on all ranks; if the cluster's collectives wait for layers, it begins when, on every
 // rank, a layer with parameters has ended, after which the product is called: ranks that are out of
 // step hold it up longer. While a collective runs beside compute, compute is slowed by compute_lost
-// and the collective by rate_lost. After backward the step takes the sends in order: waits for
-// each, updates what it brought. A sharded update sends its new weights at once and ends when all
-// have arrived.
+// and the collective by its protocol's rate_lost. After backward the step takes the sends in order:
+// waits for each, updates what it brought. A sharded update sends its new weights at once and ends
+// when all have arrived.
 //
 // `factors`: by rank, world of them.
 StepResult SimulateStep(const StepSetup& setup, const Exchange& exchange,

@@ -107,7 +107,7 @@ TEST(StepTest, RunningCollectivesSlowComputeDown) {
 
 TEST(StepTest, ComputeSlowsCollectivesDown) {
   Case slow;
-  slow.setup.rate_lost = 0.5;
+  slow.cluster.mutable_collective()->mutable_protocol(0)->set_rate_lost(0.5);
   EXPECT_NEAR(slow.Run(CommConfig::PER_TENSOR).communication, 0.008 + 0.008 + 0.004, kTiny);
   slow.cluster.mutable_node()->mutable_nic()->set_gb_s(0.001024 / 3);  // 12 ms each
   // The first has 20 ms beside backward, in which 10 of its 12 pass.
