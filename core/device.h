@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -28,6 +29,13 @@ class Stream {
   virtual void WaitFor(Event* event) = 0;
 };
 
+// Work of the compute stream that can be enqueued again and again, with one call each time.
+class Recording {
+ public:
+  virtual ~Recording() = default;
+  virtual void Replay() = 0;
+};
+
 // What a stream is for: communication goes before arithmetic where both wait for the device.
 enum class StreamUse { kCommunication, kCopy };
 
@@ -48,12 +56,20 @@ class Device {
   // Zeros, aligned to 64 bytes (2 MiB for large blocks); freed with the last owner. Large
   // blocks take memory only where they are touched. Throws std::bad_alloc.
   virtual std::shared_ptr<void> Allocate(size_t bytes) = 0;
+  // The most bytes that were allocated at a time; 0: the process's memory, nobody counts.
+  virtual size_t PeakBytes() const { return 0; }
   virtual void Zero(void* data, size_t bytes, Stream* stream) = 0;
   // To be called after a step or a batch of an evaluation if others follow: at the first call the
   // device may take a second or two to arrange its memory for many more, later ones do nothing.
   virtual void Settle() {}
 
   virtual Stream* compute_stream() = 0;
+  // Calls `enqueue` and records the work that it puts on the compute stream, without doing it: the
+  // same kernels on the same memory with the same arguments. Null if this device records nothing,
+  // or cannot record this.
+  virtual std::unique_ptr<Recording> Record(const std::function<void()>& enqueue) {
+    return nullptr;
+  }
   virtual std::unique_ptr<Stream> NewStream(StreamUse use) = 0;
 
   // Whether the host reads and writes this device's memory directly.

@@ -88,6 +88,11 @@ class Kernel {
   virtual void Plan(KernelPlan* plan) = 0;
   virtual void Forward(const KernelArgs& args) = 0;
   virtual void Backward(const KernelArgs& args) {}
+  // Whether each call enqueues the same work as the last if the memory is the same: it depends on
+  // nothing else in `args`, and the host has no part in it. Such calls can be recorded
+  // (Device::Record).
+  virtual bool ForwardRepeats() const { return false; }
+  virtual bool BackwardRepeats() const { return false; }
   // Whether Recompute can write tops[0] once more during the backward pass from bottoms,
   // parameters and saved, so that its memory is free in between. Costs one pass over memory.
   virtual bool CanRecompute() const { return false; }

@@ -13,6 +13,7 @@
 #include "models/compiled_net.h"
 #include "models/filler.h"
 #include "models/graph.h"
+#include "models/recorded_pass.h"
 
 namespace gf {
 namespace {
@@ -46,6 +47,10 @@ class Net::Impl {
         line.parameter_count += spec.shape.count();
       }
       line.forward_flops = op.layer->ForwardFlops();
+      // As much again for the weights' gradients and for the bottom's, where they are wanted.
+      const bool propagates = !op.plan.propagate.empty() && op.plan.propagate[0];
+      line.backward_flops =
+          op.backward ? line.forward_flops * ((op.entries.empty() ? 0 : 1) + propagates) : 0;
       lines_.push_back(std::move(line));
       if (op.layer->type() == "Input") FindInputShape(static_cast<const InputLayer&>(*op.layer));
     }
@@ -54,6 +59,37 @@ class Net::Impl {
                      ": the net takes no images; give it an Input of N x C x H x W, "
                      "or a Data or ImageData layer");
     }
+    std::vector<bool> forward, backward;
+    for (const CompiledOp& op : net_.ops) {
+      forward.push_back(options.record && op.kernel->ForwardRepeats());
+      backward.push_back(options.record && BackwardRepeats(op));
+    }
+    std::reverse(backward.begin(), backward.end());
+    forward_pass_ = std::make_unique<RecordedPass>(device, std::move(forward));
+    backward_pass_ = std::make_unique<RecordedPass>(device, std::move(backward));
+  }
+
+  bool BackwardRepeats(const CompiledOp& op) const {
+    for (int producer : op.recompute) {
+      if (!net_.ops[producer].kernel->ForwardRepeats()) return false;
+    }
+    for (const auto& sum : op.gradient_sums) {
+      if (sum != nullptr && !sum->ForwardRepeats()) return false;
+    }
+    return !op.backward || op.kernel->BackwardRepeats();
+  }
+
+  // The operation that comes k-th in the backward pass.
+  int FromEnd(int k) const { return static_cast<int>(net_.ops.size()) - 1 - k; }
+
+  void SetBucketEnds(const std::vector<int>& entries) {
+    std::vector<bool> ends(net_.ops.size());
+    for (size_t k = 0; k < ends.size(); ++k) {
+      const std::vector<int>& own = net_.ops[FromEnd(static_cast<int>(k))].entries;
+      ends[k] =
+          std::find_first_of(own.begin(), own.end(), entries.begin(), entries.end()) != own.end();
+    }
+    backward_pass_->SetEnds(std::move(ends));
   }
 
   void FindInputShape(const InputLayer& input) {
@@ -72,15 +108,14 @@ class Net::Impl {
     CHECK(batch.Fits(input_shape_)) << batch.images.desc.shape.ToString()
                                     << " for a net that takes " << input_shape_.ToString();
     sequence_ = sequence;
-    for (size_t k = 0; k < net_.ops.size(); ++k) {
+    const auto forward = [&](int k) {
       CompiledOp& op = net_.ops[k];
       op.forward_args.batch = &batch;
       op.forward_args.sequence = sequence;
       op.forward_args.parameters_version = net_.parameters->version();
-      const double start = times_ ? TimeWhenDone() : 0;
-      op.kernel->Forward(op.forward_args);
-      if (times_) lines_[k].forward_seconds += TimeWhenDone() - start;
-    }
+      Timed(&lines_[k].forward_seconds, [&] { op.kernel->Forward(op.forward_args); });
+    };
+    Run(forward_pass_.get(), forward, [](int) {});
     double loss = 0;
     for (CompiledOp& op : net_.ops) {
       for (size_t i = 0; i < op.tops.size(); ++i) {
@@ -96,28 +131,43 @@ class Net::Impl {
 
   void Backward(float loss_scale, const std::function<void(const std::vector<int>&)>& done) {
     CHECK(options_.phase == TRAIN);
-    for (size_t k = net_.ops.size(); k-- > 0;) {
-      CompiledOp& op = net_.ops[k];
-      if (!op.backward) {
-        // Parameters that no loss depends on: their gradients stay zero.
-        if (!op.entries.empty() && done) done(op.entries);
-        continue;
-      }
-      const double start = times_ ? TimeWhenDone() : 0;
-      for (int producer : op.recompute) {
-        CompiledOp& other = net_.ops[producer];
-        other.kernel->Recompute(other.recompute_args);
-      }
-      for (size_t i = 0; i < op.tops.size(); ++i) {
-        if (op.gradient_sums[i]) op.gradient_sums[i]->Forward(op.gradient_sum_args[i]);
-      }
-      op.backward_args.loss_scale = loss_scale;
-      op.backward_args.sequence = sequence_;
-      op.backward_args.parameters_version = net_.parameters->version();
-      op.kernel->Backward(op.backward_args);
-      if (times_) lines_[k].backward_seconds += TimeWhenDone() - start;
-      if (!op.entries.empty() && done) done(op.entries);
+    const auto backward = [&](int k) {
+      const int op = FromEnd(k);
+      // Without it: parameters that no loss depends on, their gradients stay zero.
+      if (!net_.ops[op].backward) return;
+      Timed(&lines_[op].backward_seconds, [&] { Backward(&net_.ops[op], loss_scale); });
+    };
+    const auto after = [&](int k) {
+      const std::vector<int>& entries = net_.ops[FromEnd(k)].entries;
+      if (!entries.empty() && done) done(entries);
+    };
+    Run(backward_pass_.get(), backward, after);
+  }
+
+  void Backward(CompiledOp* op, float loss_scale) {
+    for (int producer : op->recompute) {
+      CompiledOp& other = net_.ops[producer];
+      other.kernel->Recompute(other.recompute_args);
     }
+    for (size_t i = 0; i < op->tops.size(); ++i) {
+      if (op->gradient_sums[i]) op->gradient_sums[i]->Forward(op->gradient_sum_args[i]);
+    }
+    op->backward_args.loss_scale = loss_scale;
+    op->backward_args.sequence = sequence_;
+    op->backward_args.parameters_version = net_.parameters->version();
+    op->kernel->Backward(op->backward_args);
+  }
+
+  // Operations that are timed are not recorded.
+  void Run(RecordedPass* pass, const RecordedPass::Call& enqueue, const RecordedPass::Call& after) {
+    times_ ? pass->RunPlain(enqueue, after) : pass->Run(enqueue, after);
+  }
+
+  template <typename Work>
+  void Timed(double* seconds, const Work& work) {
+    const double start = times_ ? TimeWhenDone() : 0;
+    work();
+    if (times_) *seconds += TimeWhenDone() - start;
   }
 
   // Seconds, once the device has done what was enqueued.
@@ -217,6 +267,7 @@ class Net::Impl {
   Shape input_shape_;
   uint64_t sequence_ = 0;
   bool times_ = false;
+  std::unique_ptr<RecordedPass> forward_pass_, backward_pass_;
 };
 
 Net::Net(const NetSource& source, const NetOptions& options, Device* device)
@@ -241,6 +292,13 @@ float Net::Forward(const Batch& batch, uint64_t sequence) {
 
 void Net::Backward(float loss_scale, const std::function<void(const std::vector<int>&)>& done) {
   impl_->Backward(loss_scale, done);
+}
+
+void Net::SetBucketEnds(const std::vector<int>& entries) { impl_->SetBucketEnds(entries); }
+
+std::pair<int, int> Net::RecordedOps() const {
+  return {impl_->forward_pass_->recorded() + impl_->backward_pass_->recorded(),
+          static_cast<int>(2 * impl_->net_.ops.size())};
 }
 
 std::vector<std::pair<std::string, float>> Net::Scalars() const {

@@ -34,6 +34,8 @@ struct NetOptions {
   // Give up results that one pass over memory can bring back (batch norm) after forward, and
   // recompute them in backward: an eighth less memory for ResNet-50, for 1-2 % more time.
   bool recompute = false;
+  // Replay what repeats in every pass where the device can record it (Note [Recorded passes]).
+  bool record = true;
   // See KernelContext; outlives the net.
   GroupSum* batch_norm_group = nullptr;
   // In place of the nets' own: losses' label smoothing, and first values of parameters by patterns
@@ -51,7 +53,7 @@ struct NetOp {
   std::vector<Layout> top_layouts;
   std::vector<int> entries;  // its parameters, indices into the pool layout
   int64_t parameter_count = 0;
-  int64_t forward_flops = 0;
+  int64_t forward_flops = 0, backward_flops = 0;
   double forward_seconds = 0, backward_seconds = 0;  // summed since ResetTimes
 };
 
@@ -77,9 +79,12 @@ class Net {
   // `sequence` numbers the batches of the whole run over all ranks (dropout's stream).
   // Labels out of range are a UserError.
   float Forward(const Batch& batch, uint64_t sequence = 0);
-  // Writes the gradients of loss_scale * loss into the gradient pool; calls `done` after each
-  // layer with parameters, with their pool entries, in pool order.
+  // Writes the gradients of loss_scale * loss into the gradient pool; calls `done`, if not null,
+  // after each layer with parameters, with their pool entries, in pool order.
   void Backward(float loss_scale, const std::function<void(const std::vector<int>&)>& done);
+  // The pool entries with which `done` starts something (a bucket ends with them): Backward calls
+  // it for them at once, for others perhaps later. Without it: for all at once.
+  void SetBucketEnds(const std::vector<int>& entries);
 
   // Scalars of the last Forward by name: losses and accuracies.
   std::vector<std::pair<std::string, float>> Scalars() const;
@@ -93,7 +98,9 @@ class Net {
   // Bytes of the arena of activations, and what they would take without reuse.
   size_t arena_bytes() const;
   size_t arena_bytes_without_reuse() const;
-  // Times every operation from now on (costs little); gfbench.
+  // Operations that are replayed, forward and backward, and how many there are.
+  std::pair<int, int> RecordedOps() const;
+  // Times every operation from now on, one by one; gfbench.
   void EnableTimes();
   void ResetTimes();
 

@@ -22,6 +22,7 @@ NetOptions NetOptionsOf(const JobConfig& config, Phase phase) {
   net.seed = config.seed();
   net.compute = ToDType(config.compute_type());
   net.recompute = config.recompute();
+  net.record = config.cuda_graphs();
   if (phase == TEST) return net;
   if (config.solver().has_label_smoothing())
     net.label_smoothing = config.solver().label_smoothing();

@@ -44,6 +44,13 @@ bool Passes(double before, double now, double interval) {
   return std::floor(now * kForgive / interval) > std::floor(before * kForgive / interval);
 }
 
+// With which gradients its buckets are complete.
+std::vector<int> LastEntries(const GradientFlow& flow) {
+  std::vector<int> entries;
+  for (const Bucket& bucket : flow.Plan()) entries.push_back(bucket.last_entry);
+  return entries;
+}
+
 // What the ranks tell each other after a step.
 struct StepOutcome {
   double loss = 0;       // mean over ranks
@@ -104,7 +111,8 @@ Trainer::Trainer(const JobConfig& config, const TrainOptions& options, Communica
       options_(options),
       comm_(comm),
       timeline_(comm->rank(), comm->host(), options.timeline_steps),
-      timeline_writer_(&timeline_, options.timeline_steps, options.timeline_file, comm) {
+      timeline_writer_(&timeline_, options.timeline_steps, options.timeline_file, comm,
+                       [this] { flow_->Settle(); }) {
   comm->WatchSignals(SignalWatch::StopRequested);
   CheckSameConfig(config, comm);
   AgreeOnErrors(comm, "opening the log", [&] {
@@ -133,6 +141,7 @@ Trainer::Trainer(const JobConfig& config, const TrainOptions& options, Communica
     flow.master = job_.store->master();
     flow.weights_changed = [this] { job_.store->SyncCompute(); };
     flow_ = NewGradientFlow(job_.store->layout(), job_.store->gradient(), comm, flow);
+    if (!config.comm().threshold_auto()) job_.train.net->SetBucketEnds(LastEntries(*flow_));
     update_ = std::make_unique<StepUpdate>(
         config, comm->size(),
         StepUpdate::Parts{job_.store, job_.solver.get(), flow_.get(), &timeline_, &state_,

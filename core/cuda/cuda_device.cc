@@ -5,6 +5,7 @@
 #include "core/cuda/channels_last.h"
 #include "core/cuda/convert_kernels.h"
 #include "core/cuda/error.h"
+#include "core/cuda/graph.h"
 
 namespace gf {
 namespace {
@@ -61,6 +62,10 @@ std::shared_ptr<void> CudaDevice::Allocate(size_t bytes) {
 
 void CudaDevice::Zero(void* data, size_t bytes, Stream* stream) {
   if (bytes > 0) GF_CUDA(cudaMemsetAsync(data, 0, bytes, RawStream(stream)));
+}
+
+std::unique_ptr<Recording> CudaDevice::Record(const std::function<void()>& enqueue) {
+  return RecordGraph(RawStream(compute_stream()), enqueue);
 }
 
 std::unique_ptr<Stream> CudaDevice::NewStream(StreamUse use) {

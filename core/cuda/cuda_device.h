@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -21,9 +22,11 @@ class CudaDevice : public Device {
   bool Supports(DType compute) const override;
 
   std::shared_ptr<void> Allocate(size_t bytes) override;
+  size_t PeakBytes() const override { return context_.memory()->peak(); }
   void Zero(void* data, size_t bytes, Stream* stream) override;
 
   Stream* compute_stream() override { return context_.compute_stream(); }
+  std::unique_ptr<Recording> Record(const std::function<void()>& enqueue) override;
   std::unique_ptr<Stream> NewStream(StreamUse use) override;
 
   bool shares_host_memory() const override { return false; }

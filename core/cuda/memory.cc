@@ -23,6 +23,11 @@ size_t Rounded(size_t bytes) {
 std::shared_ptr<void> GpuMemory::Allocate(size_t bytes) {
   const size_t size = Rounded(bytes);
   void* const data = Take(size);
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    used_ += size;
+    peak_ = std::max<size_t>(peak_, used_);
+  }
   return std::shared_ptr<void>(
       data, [size, self = shared_from_this()](void* p) { self->GiveBack(p, size); });
 }
@@ -58,6 +63,7 @@ void* GpuMemory::Take(size_t bytes) {
 void GpuMemory::GiveBack(void* data, size_t bytes) {
   const std::lock_guard<std::mutex> lock(mutex_);
   unused_[bytes].push_back(data);
+  used_ -= bytes;
 }
 
 void GpuMemory::Trim() {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <map>
 #include <memory>
@@ -17,6 +18,9 @@ class GpuMemory : public std::enable_shared_from_this<GpuMemory> {
   // more. Freed with the last owner.
   std::shared_ptr<void> Allocate(size_t bytes);
 
+  // The most bytes in use at a time.
+  size_t peak() const { return peak_; }
+
   // Gives unused memory back to the GPU.
   void Trim();
 
@@ -26,6 +30,8 @@ class GpuMemory : public std::enable_shared_from_this<GpuMemory> {
 
   std::mutex mutex_;
   std::map<size_t, std::vector<void*>> unused_;  // by size
+  size_t used_ = 0;
+  std::atomic<size_t> peak_{0};
 };
 
 // Page-locked memory of the host, which the GPU copies from and to by itself. Not initialised.

@@ -9,7 +9,7 @@
 namespace gf {
 namespace {
 
-class ReluKernel : public Kernel {
+class ReluKernel : public RepeatingKernel {
  public:
   ReluKernel(const ReluLayer& layer, const KernelContext& context)
       : slope_(layer.negative_slope()), context_(context) {}
@@ -42,7 +42,7 @@ class ReluKernel : public Kernel {
 };
 
 template <Activation kWhich>
-class ActivationKernel : public Kernel {
+class ActivationKernel : public RepeatingKernel {
  public:
   ActivationKernel(const Layer&, const KernelContext& context) : context_(context) {}
 

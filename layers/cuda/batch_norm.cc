@@ -9,7 +9,7 @@ namespace gf {
 namespace {
 
 // The passes and what they read and write are those of Note [Batch norm passes] of the CPU.
-class BatchNormKernel : public Kernel {
+class BatchNormKernel : public RepeatingKernel {
  public:
   BatchNormKernel(const BatchNormLayer& layer, const KernelContext& context)
       : layer_(layer), context_(context) {

@@ -9,7 +9,7 @@ namespace {
 
 // The top is rows of which each bottom has a part: pixels if channels are joined, else what lies in
 // front of the axis.
-class ConcatKernel : public Kernel {
+class ConcatKernel : public RepeatingKernel {
  public:
   ConcatKernel(const ConcatLayer& layer, const KernelContext& context)
       : layer_(layer), context_(context) {}

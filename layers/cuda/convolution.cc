@@ -26,7 +26,7 @@ ConvolutionShape ShapeOf(const ConvolutionLayer& layer, const Shape& bottom, con
   return s;
 }
 
-class ConvolutionKernel : public Kernel {
+class ConvolutionKernel : public RepeatingKernel {
  public:
   ConvolutionKernel(const ConvolutionLayer& layer, const KernelContext& context)
       : layer_(layer), context_(context) {}

@@ -10,7 +10,7 @@
 namespace gf {
 namespace {
 
-class ReshapeKernel : public Kernel {
+class ReshapeKernel : public RepeatingKernel {
  public:
   ReshapeKernel(const Layer&, const KernelContext& context) : context_(context) {}
 
@@ -31,7 +31,7 @@ class ReshapeKernel : public Kernel {
   size_t bytes_ = 0;
 };
 
-class SplitKernel : public Kernel {
+class SplitKernel : public RepeatingKernel {
  public:
   SplitKernel(const SplitLayer&, const KernelContext& context) : context_(context) {}
 
@@ -63,7 +63,7 @@ class SplitKernel : public Kernel {
   size_t bytes_ = 0;
 };
 
-class SilenceKernel : public Kernel {
+class SilenceKernel : public RepeatingKernel {
  public:
   SilenceKernel(const SilenceLayer&, const KernelContext&) {}
   void Plan(KernelPlan*) override {}
@@ -71,7 +71,7 @@ class SilenceKernel : public Kernel {
 };
 
 // tops[0] = bottoms[0] in another layout; the net sets both layouts.
-class ReorderKernel : public Kernel {
+class ReorderKernel : public RepeatingKernel {
  public:
   ReorderKernel(const Layer&, const KernelContext& context) : context_(context) {}
 
@@ -96,7 +96,7 @@ class ReorderKernel : public Kernel {
 };
 
 // tops[0] = sum of bottoms, which all have one layout; tops[0] may be bottoms[0].
-class GradientSumKernel : public Kernel {
+class GradientSumKernel : public RepeatingKernel {
  public:
   GradientSumKernel(const Layer&, const KernelContext& context) : context_(context) {}
 

@@ -9,7 +9,7 @@
 namespace gf {
 namespace {
 
-class DropoutKernel : public Kernel {
+class DropoutKernel : public RepeatingKernel {
  public:
   DropoutKernel(const DropoutLayer& layer, const KernelContext& context)
       : layer_(layer), context_(context) {}
@@ -30,6 +30,9 @@ class DropoutKernel : public Kernel {
     Dropout(context_.compute, args.bottoms[0], args.tops[0], static_cast<uint8_t*>(args.saved),
             Scale(), words, count_, StreamOf(context_));
   }
+
+  // Other numbers are drawn for each batch.
+  bool ForwardRepeats() const override { return layer_.identity(); }
 
   void Backward(const KernelArgs& args) override {
     const void* const dy = args.top_diffs[0][0];

@@ -18,7 +18,7 @@ EltwiseKind KindOf(const EltwiseLayer& layer) {
   return EltwiseKind::kSum;
 }
 
-class EltwiseKernel : public Kernel {
+class EltwiseKernel : public RepeatingKernel {
  public:
   EltwiseKernel(const EltwiseLayer& layer, const KernelContext& context)
       : layer_(layer), context_(context), kind_(KindOf(layer)) {}

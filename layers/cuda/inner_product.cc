@@ -12,7 +12,7 @@ namespace {
 // Note [Order of inputs]
 // A bottom with the channels last stays as it is: the columns of the weights lie in the pools in
 // the same order, as filters of the size of the image do.
-class InnerProductKernel : public Kernel {
+class InnerProductKernel : public RepeatingKernel {
  public:
   InnerProductKernel(const InnerProductLayer& layer, const KernelContext& context)
       : layer_(layer), context_(context) {}

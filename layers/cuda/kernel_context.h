@@ -16,6 +16,13 @@ inline cudaStream_t StreamOf(const KernelContext& context) {
   return CudaOf(context)->context().compute_stream()->get();
 }
 
+// A kernel that enqueues the same work in every step.
+class RepeatingKernel : public Kernel {
+ public:
+  bool ForwardRepeats() const override { return true; }
+  bool BackwardRepeats() const override { return true; }
+};
+
 // A tensor N x C x ... in ImageLayout, as a matrix.
 inline ColumnsView ColumnsOf(const Shape& shape) {
   return {shape.count() / shape[1], static_cast<int>(shape[1])};

@@ -6,7 +6,7 @@
 namespace gf {
 namespace {
 
-class LrnKernel : public Kernel {
+class LrnKernel : public RepeatingKernel {
  public:
   LrnKernel(const LrnLayer& layer, const KernelContext& context)
       : layer_(layer), context_(context) {}

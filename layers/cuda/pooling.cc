@@ -6,7 +6,7 @@
 namespace gf {
 namespace {
 
-class PoolingKernel : public Kernel {
+class PoolingKernel : public RepeatingKernel {
  public:
   PoolingKernel(const PoolingLayer& layer, const KernelContext& context)
       : layer_(layer), context_(context) {}

@@ -6,7 +6,7 @@
 namespace gf {
 namespace {
 
-class ScaleKernel : public Kernel {
+class ScaleKernel : public RepeatingKernel {
  public:
   ScaleKernel(const ScaleLayer& layer, const KernelContext& context)
       : layer_(layer), context_(context) {}

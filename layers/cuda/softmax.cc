@@ -6,7 +6,7 @@
 namespace gf {
 namespace {
 
-class SoftmaxKernel : public Kernel {
+class SoftmaxKernel : public RepeatingKernel {
  public:
   SoftmaxKernel(const SoftmaxLayer& layer, const KernelContext& context)
       : layer_(layer), context_(context) {}

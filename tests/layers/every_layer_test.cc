@@ -122,6 +122,21 @@ TEST_P(EveryLayer, RepeatedCallsGiveTheSameBits) {
   EXPECT_EQ(Results(&run), expected);
 }
 
+TEST_P(EveryLayer, WhatRepeatsGivesTheSameBitsWhenReplayed) {
+  LayerRun recorded(Case(), Options());
+  Results(&recorded);
+  recorded.UseRecordings();
+  for (uint64_t seed : {0, 1000}) {
+    LayerRun run(Case(), Options());
+    for (size_t i = 0; i < Case().bottoms.size(); ++i) {
+      if (Case().IsLabel(static_cast<int>(i))) continue;
+      const Values values = RandomValues(Case().bottoms[i].count(), seed + i);
+      for (LayerRun* each : {&run, &recorded}) each->SetBottom(static_cast<int>(i), values);
+    }
+    EXPECT_EQ(Results(&recorded), Results(&run));
+  }
+}
+
 TEST_P(EveryLayer, Bf16AndFp16AgreeWithFp32) {
   for (const char* format : {"plain", "blocked"}) {
     RunOptions options = Options();

@@ -201,8 +201,16 @@ void LayerRun::Forward() {
   args.batch = options_.batch;
   args.sequence = options_.sequence;
   args.loss_scale = options_.loss_scale;
-  kernel_->Forward(args);
+  Enqueue(kernel_->ForwardRepeats(), &forward_, [&] { kernel_->Forward(args); });
   device_->compute_stream()->Synchronize();
+}
+
+void LayerRun::Enqueue(bool repeats, std::unique_ptr<Recording>* recording,
+                       const std::function<void()>& call) {
+  if (!recorded_ || !repeats) return call();
+  if (*recording == nullptr) *recording = device_->Record(call);
+  ASSERT_NE(*recording, nullptr) << layer_->type() << " cannot be recorded";
+  (*recording)->Replay();
 }
 
 bool LayerRun::Recompute() {
@@ -245,7 +253,7 @@ void LayerRun::Backward() {
   }
   for (const Tensor& t : bottom_diffs_) args.bottom_diffs.push_back(t.data);
   for (const Tensor& t : parameter_diffs_) args.parameter_diffs.push_back(t.data);
-  kernel_->Backward(args);
+  Enqueue(kernel_->BackwardRepeats(), &backward_, [&] { kernel_->Backward(args); });
   device_->compute_stream()->Synchronize();
 }
 

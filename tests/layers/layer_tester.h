@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <ostream>
 #include <string>
@@ -84,6 +85,9 @@ class LayerRun {
   void Forward();
   // After Forward.
   void Backward();
+  // From now on both replay recordings, where the device makes them and the kernel repeats; to be
+  // called once both have run.
+  void UseRecordings() { recorded_ = true; }
   // After Forward: destroys the top and lets the kernel write it again; false if it cannot.
   bool Recompute();
 
@@ -114,6 +118,9 @@ class LayerRun {
   Values Read(const Tensor& tensor) const;
   double PaddingOf(const Tensor& tensor) const;
   void UploadBottom(int i);
+  // Does `call`, or replays its recording.
+  void Enqueue(bool repeats, std::unique_ptr<Recording>* recording,
+               const std::function<void()>& call);
 
   LayerCase test_;
   RunOptions options_;
@@ -122,6 +129,8 @@ class LayerRun {
   std::unique_ptr<Kernel> kernel_;
   KernelPlan plan_;
   KernelArgs args_;
+  bool recorded_ = false;
+  std::unique_ptr<Recording> forward_, backward_;
 
   std::vector<Values> bottom_values_, parameter_values_, state_values_, top_diff_values_;
   std::vector<Tensor> bottoms_, tops_, parameters_, master_, states_;

@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <cstdlib>
+#include <utility>
 
 #include "core/random.h"
 
@@ -43,8 +44,9 @@ NetSource ShippedNet(const std::string& name, int64_t batch, int64_t side) {
 Batch RandomBatch(const Shape& images, int64_t classes, uint64_t seed) {
   Batch batch;
   batch.images.desc = {images, DType::kFP32, Layout()};
-  batch.images.owner = TestDevice()->Allocate(batch.images.desc.bytes());
-  batch.images.data = batch.images.owner.get();
+  auto pixels = std::make_shared<std::vector<float>>(images.count());  // of the host
+  batch.images.data = pixels->data();
+  batch.images.owner = std::move(pixels);
   Random random(seed, 1);
   for (int64_t i = 0; i < images.count(); ++i) batch.images.as<float>()[i] = random.Gaussian();
   for (int64_t i = 0; i < images[0]; ++i) {

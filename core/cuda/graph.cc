@@ -1,0 +1,84 @@
+#include "core/cuda/graph.h"
+
+#include <glog/logging.h>
+
+#include <type_traits>
+#include <utility>
+
+#include "core/cuda/error.h"
+
+namespace gf {
+namespace {
+
+struct GraphDeleter {
+  void operator()(cudaGraph_t graph) const { cudaGraphDestroy(graph); }
+};
+using Graph = std::unique_ptr<std::remove_pointer_t<cudaGraph_t>, GraphDeleter>;
+
+// What a stream is given while this lives is captured, not done. Other threads may go on calling
+// CUDA (the watch over NCCL queries events).
+class Capture {
+ public:
+  explicit Capture(cudaStream_t stream) : stream_(stream) {
+    GF_CUDA(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
+  }
+  ~Capture() {
+    if (stream_ != nullptr) End();
+  }
+  Capture(const Capture&) = delete;
+  Capture& operator=(const Capture&) = delete;
+
+  // Null if something could not be captured.
+  Graph End() {
+    cudaGraph_t graph = nullptr;
+    const cudaError_t status = cudaStreamEndCapture(std::exchange(stream_, nullptr), &graph);
+    Graph owned(graph);
+    if (status == cudaSuccess) return owned;
+    cudaGetLastError();  // or the next call would report it
+    return nullptr;
+  }
+
+ private:
+  cudaStream_t stream_;
+};
+
+class GraphRecording : public Recording {
+ public:
+  GraphRecording(cudaGraphExec_t executable, cudaStream_t stream)
+      : executable_(executable), stream_(stream) {}
+  ~GraphRecording() override { cudaGraphExecDestroy(executable_); }
+  GraphRecording(const GraphRecording&) = delete;
+  GraphRecording& operator=(const GraphRecording&) = delete;
+
+  void Replay() override { GF_CUDA(cudaGraphLaunch(executable_, stream_)); }
+
+ private:
+  const cudaGraphExec_t executable_;
+  const cudaStream_t stream_;
+};
+
+}  // namespace
+
+std::unique_ptr<Recording> RecordGraph(cudaStream_t stream, const std::function<void()>& enqueue) {
+  Graph graph;
+  const char* const words = "part of the net is not run as a CUDA graph: ";
+  Capture capture(stream);
+  try {
+    enqueue();
+    graph = capture.End();
+  } catch (const CudaError& e) {
+    LOG_FIRST_N(WARNING, 1) << words << e.what();
+    return nullptr;
+  }
+  if (graph == nullptr) {
+    LOG_FIRST_N(WARNING, 1) << words << "its work cannot be captured";
+    return nullptr;
+  }
+  cudaGraphExec_t executable = nullptr;
+  GF_CUDA(cudaGraphInstantiate(&executable, graph.get(), 0));
+  auto recording = std::make_unique<GraphRecording>(executable, stream);
+  GF_CUDA(cudaGraphUpload(executable, stream));
+  return recording;
+}
+
+}  // namespace gf

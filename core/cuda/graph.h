@@ -1,0 +1,16 @@
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <functional>
+#include <memory>
+
+#include "core/device.h"
+
+namespace gf {
+
+// Device::Record for a stream of the current GPU, as a CUDA graph. What cannot be captured (a call
+// that waits for the GPU, a library that allocates) is logged as a warning, the first time.
+std::unique_ptr<Recording> RecordGraph(cudaStream_t stream, const std::function<void()>& enqueue);
+
+}  // namespace gf
