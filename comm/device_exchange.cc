@@ -29,7 +29,8 @@ std::string Obstacle(const CommConfig& config, const Device& device, Communicato
   if (!DeviceExchangeRegistry::Get().Has(device.name())) {
     return StrCat("the program has none for the device \"", device.name(), "\"");
   }
-  if (config.algorithm() != "auto") {
+  // MPI works on the host's memory; plans run anywhere.
+  if (config.algorithm() == "native" || config.algorithm() == "mpi") {
     return StrCat("comm.algorithm: ", config.algorithm(), " is the host's");
   }
   if (config.threshold_auto()) return "comm.threshold_auto measures the host's";

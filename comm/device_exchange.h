@@ -1,8 +1,10 @@
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "comm/collective.h"
 #include "comm/communicator.h"
@@ -22,12 +24,15 @@ struct DeviceCollective {
   ElementRange range;
   DType wire = DType::kFP32;  // of a kAllGather: the tensor's
   std::string label;          // "fc6.weight, step 12"
+  std::string algorithm;      // of a kAllReduce: whose plan to follow; "": as is quickest
 };
 
-// Of collectives whose end the device has passed.
-struct ExchangeTimes {
-  double exposed_s = 0;   // seconds that the compute stream waited for them
-  double transfer_s = 0;  // seconds that they took
+// When a collective took place, by the host's clock.
+struct ExchangeSpan {
+  using TimePoint = std::chrono::steady_clock::time_point;
+
+  TimePoint begin, end;     // it was under way
+  TimePoint stall, resume;  // the compute stream waited for it
 };
 
 // Collectives from device to device, in the order of its streams: the host enqueues them and waits
@@ -52,8 +57,9 @@ class DeviceExchange {
   // has no part of a collective that failed.
   virtual void Settle() = 0;
 
-  // Of those that were awaited and are over since the last call.
-  virtual ExchangeTimes TakeTimes() = 0;
+  // Those that were awaited and that the device has passed since the last call, in order; after
+  // Settle all that were awaited.
+  virtual std::vector<ExchangeSpan> TakeSpans() = 0;
 };
 
 // By the device's name. Device and communicator outlive the object; collective.

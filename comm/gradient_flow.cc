@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "core/error.h"
 
@@ -70,18 +71,45 @@ void GradientFlow::Finish(const Reduced& reduced) {
   OnReady();
   OnFinish(reduced);
   if (exchange_ == nullptr) return;
-  const ExchangeTimes times = exchange_->TakeTimes();
-  stats_.exposed_s = times.exposed_s;
-  stats_.transfer_s = times.transfer_s;
+  TakeSpans();
+  stats_.exposed_s = std::exchange(exchanges_.exposed_s, 0);
+  stats_.transfer_s = std::exchange(exchanges_.transfer_s, 0);
 }
 
 void GradientFlow::Settle() {
-  if (exchange_ != nullptr) exchange_->Settle();
+  if (exchange_ == nullptr) return;
+  exchange_->Settle();
+  TakeSpans();
+}
+
+void GradientFlow::TakeSpans() {
+  for (const ExchangeSpan& span : exchange_->TakeSpans()) {
+    const Exchanged e = std::move(exchanged_.front());
+    exchanged_.pop_front();
+    exchanges_.exposed_s += Seconds(span.resume - span.stall);
+    exchanges_.transfer_s += Seconds(span.end - span.begin);
+    Show(e, span);
+  }
+}
+
+void GradientFlow::Show(const Exchanged& e, const ExchangeSpan& span) {
+  Timeline* const timeline = options_.timeline;
+  if (timeline == nullptr || !timeline->Chosen(e.step)) return;
+  timeline->AddTo(e.step, lane::kBucketTransfer, e.name, span.begin, span.end,
+                  {{"bytes", e.bytes}});
+  timeline->AddTo(e.step, lane::kBucketWait, e.name, span.stall, span.resume);
+}
+
+GradientFlow::Exchanged GradientFlow::ExchangedBy(const Flight& flight) const {
+  const int64_t count = flight.range.end - flight.range.begin;
+  const int64_t step = options_.timeline != nullptr ? options_.timeline->step() : 0;
+  return {step, flight.name, count * static_cast<int64_t>(SizeOf(wire_))};
 }
 
 std::string GradientFlow::Describe() const {
   if (comm_->size() == 1) return "none: one rank";
   std::string how = exchange_ != nullptr ? exchange_->Describe() : algorithms_.Describe();
+  if (exchange_ != nullptr && !plan_name().empty()) how += ", " + plan_name();
   if (!on_host_ && exchange_ == nullptr) {
     const std::string why = why_not_exchange_.empty() ? "" : StrCat(" (", why_not_exchange_, ")");
     how = StrCat("through host memory", why, ", ", how);
@@ -119,7 +147,8 @@ GradientFlow::Flight GradientFlow::Launch(const Tensor& tensor, const ElementRan
   flight.range = range;
   flight.name = name;
   if (exchange_ != nullptr) {
-    flight.number = exchange_->Start({kind, tensor, range, wire, label});
+    flight.number = exchange_->Start(
+        {kind, tensor, range, wire, label, kind == Collective::kAllReduce ? plan_name() : ""});
     return flight;
   }
   flight.mirror = MirrorOf(tensor);
@@ -149,8 +178,9 @@ std::shared_ptr<Pending> GradientFlow::Start(const Collective& collective,
 }
 
 void GradientFlow::Await(const Flight& flight) {
-  if (exchange_ != nullptr) return exchange_->Await(flight.number);
-  AwaitHost(flight);
+  if (exchange_ == nullptr) return AwaitHost(flight);
+  exchange_->Await(flight.number);
+  exchanged_.push_back(ExchangedBy(flight));
 }
 
 void GradientFlow::AwaitHost(const Flight& flight) {
@@ -162,12 +192,7 @@ void GradientFlow::AwaitHost(const Flight& flight) {
   const auto began = std::max(flight.pending->started(), busy_until_);
   busy_until_ = std::max(busy_until_, flight.pending->ended());
   if (busy_until_ > began) stats_.transfer_s += Seconds(busy_until_ - began);
-  if (options_.timeline != nullptr && options_.timeline->active()) {
-    const int64_t bytes = (flight.range.end - flight.range.begin) * SizeOf(wire_);
-    options_.timeline->Add(lane::kBucketTransfer, flight.name, flight.pending->started(),
-                           flight.pending->ended(), {{"bytes", bytes}});
-    options_.timeline->Add(lane::kBucketWait, flight.name, start, end);
-  }
+  Show(ExchangedBy(flight), {flight.pending->started(), flight.pending->ended(), start, end});
 }
 
 std::unique_ptr<GradientFlow> NewGradientFlow(const PoolLayout& layout, const Tensor& gradients,

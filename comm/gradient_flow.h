@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -165,6 +166,21 @@ class GradientFlow {
   std::shared_ptr<Pending> Start(const Collective& collective, const std::string& label);
   void AwaitHost(const Flight& flight);
 
+  // What the timeline shows of a flight.
+  struct Exchanged {
+    int64_t step;  // the timeline's
+    std::string name;
+    int64_t bytes;
+  };
+  Exchanged ExchangedBy(const Flight& flight) const;
+  void Show(const Exchanged& e, const ExchangeSpan& span);
+  // The plan that exchange_ is to follow, "": it chooses.
+  std::string plan_name() const {
+    return options_.config.algorithm() == "auto" ? "" : options_.config.algorithm();
+  }
+  // What exchange_ tells of its collectives, often a step late.
+  void TakeSpans();
+
   const PoolLayout& layout_;
   const Tensor gradients_;
   Communicator* const comm_;
@@ -180,6 +196,9 @@ class GradientFlow {
   int ready_prefix_ = 0;
   std::chrono::steady_clock::time_point busy_until_;
   CommStats stats_;
+  // Awaited of exchange_, whose spans have not come; and the sums over those that have.
+  std::deque<Exchanged> exchanged_;
+  CommStats exchanges_;
 };
 
 // Modes by name ("LAZY", ...).

@@ -119,7 +119,7 @@ Timeline::Timeline(int rank, std::string host, StepRange steps)
 
 void Timeline::SetStep(int64_t step) {
   step_ = step;
-  active_ = step >= steps_.first && step <= steps_.last;
+  active_ = Chosen(step);
 }
 
 int64_t Timeline::UnixNs(TimePoint time) const {

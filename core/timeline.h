@@ -53,12 +53,20 @@ class Timeline {
 
   // What is added from now on belongs to this step. Called by one thread.
   void SetStep(int64_t step);
+  int64_t step() const { return step_; }
   bool active() const { return active_.load(std::memory_order_relaxed); }
 
   // Records begin .. end if the step is one of those chosen. The step is added to args.
   void Add(std::string_view lane, std::string_view name, TimePoint begin, TimePoint end,
            Args args = nullptr) {
     if (active()) Record(step_, lane, name, begin, end, std::move(args));
+  }
+
+  // Whether a step is one of those chosen; for what is known of it only later.
+  bool Chosen(int64_t step) const { return step >= steps_.first && step <= steps_.last; }
+  void AddTo(int64_t step, std::string_view lane, std::string_view name, TimePoint begin,
+             TimePoint end, Args args = nullptr) {
+    if (Chosen(step)) Record(step, lane, name, begin, end, std::move(args));
   }
 
   // Records its own lifetime; belongs to the step in which it began.

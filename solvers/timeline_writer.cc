@@ -37,8 +37,8 @@ void WriteFile(const std::string& path, const std::string& text) {
 }  // namespace
 
 TimelineWriter::TimelineWriter(const Timeline* timeline, StepRange steps, const std::string& path,
-                               Communicator* comm)
-    : timeline_(timeline), steps_(steps), path_(path), comm_(comm) {
+                               Communicator* comm, std::function<void()> complete)
+    : timeline_(timeline), steps_(steps), path_(path), comm_(comm), complete_(std::move(complete)) {
   written_ = steps.last < steps.first;
   if (written_) return;
   AgreeOnErrors(comm, "timeline", [&] {
@@ -52,6 +52,7 @@ bool TimelineWriter::AtEnd() { return !written_ && Write(); }
 
 bool TimelineWriter::Write() {
   written_ = true;
+  complete_();
   // One rank's at a time, so that nobody but rank 0 holds those of all.
   std::vector<std::string> ranks;
   for (int rank = 0; rank < comm_->size(); ++rank) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 
 #include "comm/communicator.h"
@@ -12,9 +13,11 @@ namespace gf {
 // together, after the same steps. Nothing happens without chosen steps.
 class TimelineWriter {
  public:
-  // Throws AgreedError if the file cannot be written. `timeline` and `comm` outlive the object.
+  // `complete` is called before timelines are gathered: what is known of the steps only later comes
+  // into them. Throws AgreedError if the file cannot be written. `timeline` and `comm` outlive the
+  // object.
   TimelineWriter(const Timeline* timeline, StepRange steps, const std::string& path,
-                 Communicator* comm);
+                 Communicator* comm, std::function<void()> complete);
 
   // `step` has ended. Writes after the last of the chosen steps; returns whether it did.
   bool AfterStep(int64_t step);
@@ -30,6 +33,7 @@ class TimelineWriter {
   const StepRange steps_;
   const std::string path_;
   Communicator* const comm_;
+  const std::function<void()> complete_;
   bool written_ = false;
 };
 

@@ -5,18 +5,6 @@
 namespace gf {
 namespace {
 
-ncclDataType_t TypeOf(DType dtype) {
-  switch (dtype) {
-    case DType::kFP16:
-      return ncclFloat16;
-    case DType::kBF16:
-      return ncclBfloat16;
-    default:
-      CHECK(dtype == DType::kFP32) << Name(dtype);
-      return ncclFloat32;
-  }
-}
-
 // Calls each(part, first byte, elements) for the parts of a vector that are not empty, as one
 // operation of NCCL.
 template <typename Each>
@@ -35,11 +23,23 @@ ncclResult_t ForParts(const NcclVector& vector, int world, const Each& each) {
 
 }  // namespace
 
+ncclDataType_t NcclTypeOf(DType dtype) {
+  switch (dtype) {
+    case DType::kFP16:
+      return ncclFloat16;
+    case DType::kBF16:
+      return ncclBfloat16;
+    default:
+      CHECK(dtype == DType::kFP32) << Name(dtype);
+      return ncclFloat32;
+  }
+}
+
 // NCCL's own reduce-scatter and allgather know equal parts only.
 ncclResult_t EnqueueNccl(Collective::Kind kind, const NcclVector& vector, int rank, int world,
                          ncclComm_t comm, cudaStream_t stream) {
   if (vector.count == 0) return ncclSuccess;
-  const ncclDataType_t type = TypeOf(vector.dtype);
+  const ncclDataType_t type = NcclTypeOf(vector.dtype);
   const bool equal = vector.count % world == 0;
   const size_t part = static_cast<size_t>(vector.count / world);
   char* const own = static_cast<char*>(vector.data) + rank * part * SizeOf(vector.dtype);

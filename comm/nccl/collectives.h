@@ -15,6 +15,9 @@ inline bool IsError(ncclResult_t result) {
   return result != ncclSuccess && result != ncclInProgress;
 }
 
+// Of FP32, FP16 and BF16.
+ncclDataType_t NcclTypeOf(DType dtype);
+
 // A vector in the GPU's memory that all ranks have.
 struct NcclVector {
   void* data = nullptr;

@@ -10,12 +10,15 @@
 #include <utility>
 #include <vector>
 
+#include "comm/collective_runner.h"
 #include "comm/device_exchange.h"
 #include "comm/nccl/collectives.h"
+#include "comm/nccl/nccl_carrier.h"
 #include "comm/nccl/nccl_comm.h"
 #include "comm/progress_watch.h"
 #include "core/cuda/cuda_device.h"
 #include "core/cuda/error.h"
+#include "core/cuda/gpu_clock.h"
 #include "core/error.h"
 
 namespace gf {
@@ -25,15 +28,18 @@ namespace {
 // Everything happens on the communication stream, whose kernels go first where the GPU has to
 // choose. Start makes it wait for what is on the compute stream by then; Await makes the compute
 // stream wait for the collective's end. Where another type travels, the range is converted to a
-// scratch pool and back on the same stream. The host sees neither end: a watch looks at the events
-// from a thread of its own, aborts what does not get on, and the next call throws. Before it does,
-// the ranks meet in a barrier of the host's, which knows who is missing.
+// scratch pool and back on the same stream. NCCL's own algorithms make the sums, or the project's
+// plans, a step as one send and one receive of NCCL's and a kernel that adds. The host sees neither
+// end: a watch looks at the events from a thread of its own, aborts what does not get on, and the
+// next call throws. Before it does, the ranks meet in a barrier of the host's, which knows who is
+// missing.
 class NcclExchange : public DeviceExchange {
  public:
   NcclExchange(Device* device, Communicator* host)
       : device_(device),
         host_(host),
         stream_(device->NewStream(StreamUse::kCommunication)),
+        clock_(device),
         comm_(host, host->timeout_s() / 2),
         watch_(host->timeout_s() / 2,
                {[this] { return comm_.Error(); }, [this] { comm_.Abort(); }}) {}
@@ -84,18 +90,14 @@ class NcclExchange : public DeviceExchange {
   void Settle() override {
     watch_.Drain();
     ThrowFailure();
+    device_->compute_stream()->Synchronize();
+    TakePassed();
+    clock_.Set();
   }
 
-  ExchangeTimes TakeTimes() override {
-    ExchangeTimes times;
-    while (!awaited_.empty() && Passed(awaited_.front()->resume)) {
-      Ticket& ticket = *awaited_.front();
-      times.exposed_s += ticket.stall.SecondsUntil(ticket.resume);
-      times.transfer_s += ticket.begin.SecondsUntil(ticket.done);
-      spare_.push_back(std::move(awaited_.front()));
-      awaited_.pop_front();
-    }
-    return times;
+  std::vector<ExchangeSpan> TakeSpans() override {
+    TakePassed();
+    return std::exchange(spans_, {});
   }
 
  private:
@@ -105,6 +107,16 @@ class NcclExchange : public DeviceExchange {
     CudaEvent begin{true}, done{true};    // on the communication stream
     CudaEvent stall{true}, resume{true};  // on the compute stream: around the wait for it
   };
+
+  void TakePassed() {
+    while (!awaited_.empty() && Passed(awaited_.front()->resume)) {
+      const Ticket& ticket = *awaited_.front();
+      spans_.push_back({clock_.TimeOf(ticket.begin), clock_.TimeOf(ticket.done),
+                        clock_.TimeOf(ticket.stall), clock_.TimeOf(ticket.resume)});
+      spare_.push_back(std::move(awaited_.front()));
+      awaited_.pop_front();
+    }
+  }
 
   static bool Passed(const CudaEvent& event) {
     CudaContext::Get();
@@ -140,6 +152,24 @@ class NcclExchange : public DeviceExchange {
     return scratch;
   }
 
+  // Of an allreduce.
+  const Plan& PlanOf(const std::string& algorithm) {
+    const auto it = plans_.find(algorithm);
+    if (it != plans_.end()) return it->second;
+    const auto rule = AlgorithmRegistry::Get().Create("comm.algorithm", algorithm);
+    return plans_[algorithm] = rule->AllReduce(host_->rank(), TopologyOf(host_->hosts()));
+  }
+
+  // Memory for what a plan's step keeps apart; used by one collective after the other.
+  void* Aside(size_t bytes) {
+    if (bytes > aside_bytes_) {
+      stream_->Synchronize();  // the old one is in use
+      aside_ = device_->Allocate(bytes);
+      aside_bytes_ = bytes;
+    }
+    return aside_.get();
+  }
+
   void Enqueue(const DeviceCollective& c) {
     const int rank = host_->rank(), world = host_->size();
     const int64_t begin = c.range.begin, count = c.range.end - c.range.begin;
@@ -148,9 +178,15 @@ class NcclExchange : public DeviceExchange {
     const Tensor& pool = converts ? Scratch(c.tensor, c.wire) : c.tensor;
     const Tensor part = Part(pool, begin, c.range.end);
     if (converts) device_->Convert(Part(c.tensor, begin, c.range.end), part, stream_.get());
-    comm_.Enqueue([&](ncclComm_t comm) {
-      return EnqueueNccl(c.kind, {part.data, count, c.wire}, rank, world, comm, stream());
-    });
+    const NcclVector vector = {part.data, count, c.wire};
+    if (c.algorithm.empty()) {
+      comm_.Enqueue([&](ncclComm_t comm) {
+        return EnqueueNccl(c.kind, vector, rank, world, comm, stream());
+      });
+    } else {
+      NcclCarrier carrier(vector, Aside(count * SizeOf(c.wire)), &comm_, stream());
+      CarryOut(PlanOf(c.algorithm), count, &carrier);
+    }
     if (!converts) return;
     const bool own = c.kind == Collective::kReduceScatter;
     const int64_t first = begin + (own ? PartBegin(count, rank, world) : 0);
@@ -172,9 +208,14 @@ class NcclExchange : public DeviceExchange {
   Device* const device_;
   Communicator* const host_;
   const std::unique_ptr<Stream> stream_;
+  GpuClock clock_;
   std::map<std::pair<const void*, DType>, Tensor> scratch_;
+  std::map<std::string, Plan> plans_;
+  std::shared_ptr<void> aside_;
+  size_t aside_bytes_ = 0;
   std::deque<std::shared_ptr<Ticket>> started_, awaited_;
   std::vector<std::shared_ptr<Ticket>> spare_;
+  std::vector<ExchangeSpan> spans_;  // not taken yet
   int64_t next_ = 0;
   NcclComm comm_;
   ProgressWatch watch_;  // uses comm_

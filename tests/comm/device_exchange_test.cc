@@ -4,11 +4,14 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
 #include "comm/local.h"
 #include "core/error.h"
+#include "core/timeline.h"
 #include "tests/comm/separate_device.h"
 #include "tests/comm/separate_exchange.h"
 #include "tests/comm/separate_flow_checks.h"
@@ -75,10 +78,55 @@ TEST(DeviceExchangeTest, BucketsStartDuringBackwardAndAreAwaitedInOrder) {
       expected.push_back(StrCat("await p", ranges++, ", step 1"));
     });
     EXPECT_EQ(*ExchangeLog(), expected);
-    f.flow->Settle();
     EXPECT_EQ(f.flow->stats().allreduces, 6);
-    EXPECT_EQ(f.flow->stats().exposed_s, 3);  // what the exchange says
     EXPECT_EQ(f.flow->Describe(), "by the device, 6 buckets");
+  });
+}
+
+void RunStep(int64_t step, GradientFlow* flow, Timeline* timeline) {
+  timeline->SetStep(step + 1);
+  flow->BeginStep(step);
+  flow->Finish([](const ElementRange&) {});
+}
+
+// What the exchange tells comes a step late, or when it has settled.
+TEST(DeviceExchangeTest, TimesGoToTheNextStepAndSpansToTheirOwn) {
+  RunWithDevices(2, [](Device* device, Communicator* comm) {
+    Timeline timeline(comm->rank(), "host", {2, 3});
+    GradientFlowOptions options = Options(device, CommConfig::PER_TENSOR, "nccl");
+    options.timeline = &timeline;
+    TestFlow f(OddLayout(), options, DType::kFP32, comm);
+    const int64_t collectives = static_cast<int64_t>(f.flow->Plan().size());
+    RunStep(0, f.flow.get(), &timeline);
+    EXPECT_EQ(f.flow->stats().exposed_s, 0);
+    RunStep(1, f.flow.get(), &timeline);
+    EXPECT_EQ(f.flow->stats().exposed_s, 0.5 * collectives);
+    EXPECT_EQ(f.flow->stats().transfer_s, 0.25 * collectives);
+    RunStep(2, f.flow.get(), &timeline);
+    f.flow->Settle();
+    EXPECT_EQ(f.flow->stats().exposed_s, 0.5 * collectives);
+    std::map<std::string, int64_t> events;  // by lane, step and name
+    const auto trace = nlohmann::json::parse(timeline.Json());
+    double first_us = -1;
+    for (const auto& event : trace.at("traceEvents")) {
+      if (event.at("ph") != "X") continue;
+      if (first_us < 0) first_us = event.at("ts");
+      const int64_t step = event.at("args").at("step");
+      const std::string lane = event.at("cat"), name = event.at("name");
+      ++events[StrCat(lane, " ", step, " ", name)];
+      const int64_t number = (step - 1) * collectives + (name[1] - '0');
+      const double begin_s = (event.at("ts").get<double>() - first_us) / 1e6;
+      const bool wait = lane == lane::kBucketWait;
+      EXPECT_NEAR(begin_s, static_cast<double>(number - collectives) + (wait ? 0.25 : 0), 1e-6);
+      EXPECT_NEAR(event.at("dur").get<double>(), wait ? 5e5 : 2.5e5, 1);
+      EXPECT_EQ(event.at("args").contains("bytes"), !wait);
+    }
+    EXPECT_EQ(events.size(), static_cast<size_t>(2 * 2 * collectives));
+    EXPECT_EQ(events["bucket transfer 2 p0"], 1);
+    EXPECT_EQ(events["bucket wait 3 p5"], 1);
+    // Settled times count once.
+    RunStep(3, f.flow.get(), &timeline);
+    EXPECT_EQ(f.flow->stats().exposed_s, 0.5 * collectives);
   });
 }
 
@@ -117,16 +165,29 @@ TEST(DeviceExchangeTest, HostMeansHost) {
   });
 }
 
+TEST(DeviceExchangeTest, AnAlgorithmThatTheConfigNamesIsFollowed) {
+  RunWithDevices(3, [](Device* device, Communicator* comm) {
+    GradientFlowOptions options = Options(device, CommConfig::AFTER_BACKWARD, "auto");
+    options.config.set_algorithm("halving_doubling");
+    TestFlow f(OddLayout(), options, DType::kFP32, comm);
+    EXPECT_EQ(f.flow->Describe(), "by the device, halving_doubling, 1 bucket");
+    f.flow->BeginStep(0);
+    f.flow->Finish([](const ElementRange&) {});
+    EXPECT_NE(ExchangeLog()->front().find("(allreduce, halving_doubling)"), std::string::npos)
+        << ExchangeLog()->front();
+  });
+}
+
 TEST(DeviceExchangeTest, WhatOnlyTheHostDoesIsDoneByTheHostAndSaid) {
   RunWithDevices(2, [](Device* device, Communicator* comm) {
     GradientFlowOptions options = Options(device, CommConfig::LAZY, "auto");
-    options.config.set_algorithm("ring");
+    options.config.set_algorithm("native");
     TestFlow f(OddLayout(), options, DType::kFP32, comm);
-    EXPECT_EQ(f.flow->Describe().rfind("through host memory (comm.algorithm: ring is the host's)"),
-              0u)
+    EXPECT_EQ(
+        f.flow->Describe().rfind("through host memory (comm.algorithm: native is the host's)"), 0u)
         << f.flow->Describe();
     options.config.set_device_transport("nccl");
-    EXPECT_NE(UserErrorOf(options, comm).find("comm.algorithm: ring is the host's"),
+    EXPECT_NE(UserErrorOf(options, comm).find("comm.algorithm: native is the host's"),
               std::string::npos)
         << UserErrorOf(options, comm);
     options.config.set_algorithm("auto");

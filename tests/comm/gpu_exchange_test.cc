@@ -2,17 +2,30 @@
 // have no GPUs of their own.
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <cmath>
 #include <set>
 #include <string>
 #include <vector>
 
+#include "comm/collective_runner.h"
 #include "comm/device_exchange.h"
 #include "core/error.h"
 #include "tests/comm/mpi_main.h"
 
 namespace gf {
 namespace {
+
+struct Types {
+  DType memory, wire;
+};
+const Types kTypes[] = {{DType::kFP32, DType::kFP32}, {DType::kFP16, DType::kFP16},
+                        {DType::kBF16, DType::kBF16}, {DType::kFP32, DType::kFP16},
+                        {DType::kFP32, DType::kBF16}, {DType::kFP16, DType::kFP32}};
+// Whole and not whole multiples of the number of ranks.
+const int64_t kCounts[] = {0, 1, 2, 7, 1000, 32001, 1 << 20};
+// Elements in front of a range and behind it, which must stay.
+constexpr int64_t kBefore = 3, kAfter = 5;
 
 class GpuExchangeTest : public testing::Test {
  protected:
@@ -64,56 +77,69 @@ class GpuExchangeTest : public testing::Test {
     return sum;
   }
 
+  // "" for NCCL's own, and every plan that fits the ranks.
+  static std::vector<std::string> Algorithms() {
+    std::vector<std::string> names = {""};
+    for (const std::string& name : AlgorithmRegistry::Get().Keys()) {
+      const auto algorithm = AlgorithmRegistry::Get().Create("algorithm", name);
+      if (algorithm->Fits(TopologyOf(comm->hosts()))) names.push_back(name);
+    }
+    return names;
+  }
+
+  void Check(Collective::Kind kind, const Types& types, int64_t count,
+             const std::string& algorithm) {
+    const int rank = comm->rank(), world = comm->size();
+    SCOPED_TRACE(StrCat(NameOf(kind), " ", algorithm, " ", Name(types.memory), " ",
+                        Name(types.wire), " ", count));
+    std::vector<float> values(kBefore + count + kAfter);
+    for (size_t i = 0; i < values.size(); ++i) values[i] = Value(rank, static_cast<int64_t>(i));
+    const std::vector<float> before = values;
+    const Tensor tensor = New(static_cast<int64_t>(values.size()), types.memory);
+    Put(values, tensor);
+    const ElementRange range = {kBefore, kBefore + count};
+    exchange_->Await(exchange_->Start({kind, tensor, range, types.wire, "a test", algorithm}));
+    const std::vector<float> after = Get(tensor);
+    for (int64_t i = 0; i < kBefore; ++i) ASSERT_EQ(after[i], before[i]);
+    for (int64_t i = kBefore + count; i < kBefore + count + kAfter; ++i) {
+      ASSERT_EQ(after[i], before[i]);
+    }
+    for (int part = 0; part < world; ++part) {
+      if (kind == Collective::kReduceScatter && part != rank) continue;
+      for (int64_t i = kBefore + PartBegin(count, part, world);
+           i < kBefore + PartBegin(count, part + 1, world); ++i) {
+        ASSERT_EQ(after[i], kind == Collective::kAllGather ? Value(part, i) : Sum(i)) << i;
+      }
+    }
+  }
+
   std::unique_ptr<Device> device_;
   std::unique_ptr<DeviceExchange> exchange_;
 };
 
-struct Types {
-  DType memory, wire;
-};
-const Types kTypes[] = {{DType::kFP32, DType::kFP32}, {DType::kFP16, DType::kFP16},
-                        {DType::kBF16, DType::kBF16}, {DType::kFP32, DType::kFP16},
-                        {DType::kFP32, DType::kBF16}, {DType::kFP16, DType::kFP32}};
-// Whole and not whole multiples of the number of ranks.
-const int64_t kCounts[] = {0, 1, 2, 7, 1000, 32001, 1 << 20};
-// Elements in front of a range and behind it, which must stay.
-constexpr int64_t kBefore = 3, kAfter = 5;
-
 TEST_F(GpuExchangeTest, EveryCollectiveDoesWhatItSays) {
-  const int rank = comm->rank(), world = comm->size();
+  // How far apart the clocks of host and GPU may be.
+  constexpr auto kClocks = std::chrono::milliseconds(1);
+  const auto begin = std::chrono::steady_clock::now() - kClocks;
   for (const Types& types : kTypes) {
     for (const int64_t count : kCounts) {
-      for (const Collective::Kind kind :
-           {Collective::kAllReduce, Collective::kReduceScatter, Collective::kAllGather}) {
-        if (kind == Collective::kAllGather && types.memory != types.wire) continue;
-        SCOPED_TRACE(
-            StrCat(NameOf(kind), " ", Name(types.memory), " ", Name(types.wire), " ", count));
-        std::vector<float> values(kBefore + count + kAfter);
-        for (size_t i = 0; i < values.size(); ++i) values[i] = Value(rank, static_cast<int64_t>(i));
-        const std::vector<float> before = values;
-        const Tensor tensor = New(static_cast<int64_t>(values.size()), types.memory);
-        Put(values, tensor);
-        exchange_->Await(
-            exchange_->Start({kind, tensor, {kBefore, kBefore + count}, types.wire, "a test"}));
-        const std::vector<float> after = Get(tensor);
-        for (int64_t i = 0; i < kBefore; ++i) ASSERT_EQ(after[i], before[i]);
-        for (int64_t i = kBefore + count; i < kBefore + count + kAfter; ++i) {
-          ASSERT_EQ(after[i], before[i]);
-        }
-        for (int part = 0; part < world; ++part) {
-          if (kind == Collective::kReduceScatter && part != rank) continue;
-          for (int64_t i = kBefore + PartBegin(count, part, world);
-               i < kBefore + PartBegin(count, part + 1, world); ++i) {
-            ASSERT_EQ(after[i], kind == Collective::kAllGather ? Value(part, i) : Sum(i)) << i;
-          }
-        }
+      for (const std::string& algorithm : Algorithms()) {
+        Check(Collective::kAllReduce, types, count, algorithm);
       }
+      Check(Collective::kReduceScatter, types, count, "");
+      if (types.memory == types.wire) Check(Collective::kAllGather, types, count, "");
     }
   }
   exchange_->Settle();
-  const ExchangeTimes times = exchange_->TakeTimes();
-  EXPECT_GT(times.transfer_s, 0);
-  EXPECT_GE(times.exposed_s, 0);
+  const std::vector<ExchangeSpan> spans = exchange_->TakeSpans();
+  ASSERT_FALSE(spans.empty());
+  const auto end = std::chrono::steady_clock::now() + kClocks;
+  for (const ExchangeSpan& span : spans) {
+    EXPECT_LE(begin, span.begin);
+    EXPECT_LT(span.begin, span.end);
+    EXPECT_LE(span.stall, span.resume);
+    EXPECT_LE(span.resume, end);
+  }
 }
 
 TEST_F(GpuExchangeTest, SeveralAtATimeKeepTheOrderOfTheStream) {
@@ -132,7 +158,8 @@ TEST_F(GpuExchangeTest, SeveralAtATimeKeepTheOrderOfTheStream) {
                                           pool,
                                           {part * kPart, (part + 1) * kPart},
                                           DType::kFP16,
-                                          StrCat("part ", part)}));
+                                          StrCat("part ", part),
+                                          ""}));
     }
     for (const int64_t number : numbers) exchange_->Await(number);
     const std::vector<float> sums = Get(pool);

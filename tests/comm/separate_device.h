@@ -39,6 +39,9 @@ class SeparateDevice : public Device {
   // Plain tensors of FP32, BF16 and FP16.
   void Convert(const Tensor& from, const Tensor& to, Stream* stream) override;
 
+ protected:
+  Device* cpu() const { return cpu_.get(); }
+
  private:
   const std::string address_;
   const std::unique_ptr<Device> cpu_;

@@ -2,6 +2,7 @@
 
 #include <glog/logging.h>
 
+#include <chrono>
 #include <cstring>
 #include <deque>
 #include <memory>
@@ -23,7 +24,8 @@ class SeparateExchange : public DeviceExchange {
   std::string Describe() const override { return "by the device"; }
 
   int64_t Start(const DeviceCollective& c) override {
-    ExchangeLog()->push_back(StrCat("start ", c.label, " (", NameOf(c.kind), ")"));
+    const std::string plan = c.algorithm.empty() ? "" : ", " + c.algorithm;
+    ExchangeLog()->push_back(StrCat("start ", c.label, " (", NameOf(c.kind), plan, ")"));
     const Tensor host = SeparateDevice::HostView(c.tensor);
     const size_t element = SizeOf(host.desc.dtype);
     Flight flight;
@@ -46,7 +48,8 @@ class SeparateExchange : public DeviceExchange {
     }
     const int64_t count = c.range.end - c.range.begin;
     std::vector<char> sums = flight.values;
-    comm_->Run({c.kind, sums.data(), count, c.tensor.desc.dtype, c.wire, "ring"}, c.label);
+    const std::string algorithm = c.algorithm.empty() ? "ring" : c.algorithm;
+    comm_->Run({c.kind, sums.data(), count, c.tensor.desc.dtype, c.wire, algorithm}, c.label);
     int64_t begin = 0, end = count;
     if (c.kind == Collective::kReduceScatter) {  // the rest stays as it was
       begin = PartBegin(count, comm_->rank(), comm_->size());
@@ -59,10 +62,24 @@ class SeparateExchange : public DeviceExchange {
     ++awaited_;
   }
 
-  void Settle() override { CHECK(flights_.empty()); }
+  void Settle() override {
+    CHECK(flights_.empty());
+    passed_ = awaited_;
+  }
 
-  ExchangeTimes TakeTimes() override {
-    return {0.5 * static_cast<double>(std::exchange(awaited_, 0)), 0};
+  // A call late, or after Settle. The n-th collective began at second n, took 1/4 s, and was waited
+  // for half a second from its end on.
+  std::vector<ExchangeSpan> TakeSpans() override {
+    const int64_t end = std::exchange(passed_, awaited_);
+    std::vector<ExchangeSpan> spans;
+    for (; taken_ < end; ++taken_) {
+      const auto after = [&](int milliseconds) {
+        return ExchangeSpan::TimePoint() + std::chrono::seconds(taken_) +
+               std::chrono::milliseconds(milliseconds);
+      };
+      spans.push_back({after(0), after(250), after(250), after(750)});
+    }
+    return spans;
   }
 
  private:
@@ -75,7 +92,9 @@ class SeparateExchange : public DeviceExchange {
   Communicator* const comm_;
   std::deque<Flight> flights_;
   int64_t next_ = 0;
-  int awaited_ = 0;
+  int64_t awaited_ = 0;
+  // Collectives that TakeSpans finds passed, and those whose spans were taken.
+  int64_t passed_ = 0, taken_ = 0;
 };
 
 const bool registered = DeviceExchangeRegistry::Get().Add(
