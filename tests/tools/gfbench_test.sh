@@ -12,7 +12,7 @@ fail() {
   exit 1
 }
 
-"$gfbench" $net --batch=8 --steps=3 --layers --json="$out/default.json" >"$out/default.txt" ||
+"$gfbench" $net --batch=8 --steps=3 --layers --limit --json="$out/default.json" >"$out/default.txt" ||
   fail "gfbench"
 "$gfbench" step $net --batch=8 --steps=1 --warmup=0 --forward_only --json="$out/step.json" \
   >"$out/step.txt" || fail "gfbench step"
@@ -33,6 +33,12 @@ for name, forward_only in (("default", False), ("step", True)):
     assert (result["backward_ms"] == 0) == forward_only, result
     assert result["first_step_s"] > 0 and result["peak_bytes"] > 1e6, result
     assert bool(result["layers"]) == (not forward_only), result
+    # Of an image: convolutions 0.576 and 3.2, inner products 0.8 and 0.01 MFLOP; the first one's
+    # bottom has no gradient.
+    flops = 4.586e6 if forward_only else 3 * 4.586e6 - 0.576e6
+    assert abs(result["flops_per_s"] / result["images_per_s"] / flops - 1) < 1e-3, result
+    assert (result["product_flops_per_s"] > 0) == (not forward_only), result
+    assert ("that a product of matrices reaches" in text) == (not forward_only), text
 PY
 
 for solver in SGD LARS LARC LAMB; do

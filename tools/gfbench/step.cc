@@ -19,10 +19,12 @@
 #include "tools/gfbench/measure.h"
 #include "tools/gfbench/net_flags.h"
 #include "tools/gfbench/process.h"
+#include "tools/gfbench/product_limit.h"
 #include "tools/gfbench/profile_out.h"
 #include "tools/gfbench/synthetic.h"
 
 DEFINE_bool(layers, false, "also print each layer's times");
+DEFINE_bool(limit, false, "also time a product of matrices, the most that arithmetic reaches");
 DEFINE_bool(forward_only, false, "time the evaluation net instead of training steps");
 
 namespace gf {
@@ -32,12 +34,14 @@ using nlohmann::ordered_json;
 
 constexpr char kUsage[] =
     "gfbench [step] --net=FILE [--batch=64] [--compute=FP32|BF16|FP16] [--device=cpu|cuda]\n"
-    "               [--threads=N] [--layers]\n"
+    "               [--threads=N] [--layers] [--limit]\n"
     "               [--steps=10] [--warmup=2] [--input=CxHxW] [--forward_only] [--recompute]\n"
     "               [--json=FILE] [--profile_out=FILE]\n"
     "\n"
     "Times whole training steps (forward, backward, SGD update) of a net on synthetic images and\n"
-    "prints the median. --layers adds each layer's share, --profile_out writes it for gfsim.\n"
+    "prints the median. --layers adds each layer's times and --profile_out writes them for gfsim,\n"
+    "from steps of their own in which each layer is waited for. --limit adds the share of what a\n"
+    "product of matrices reaches on this device.\n"
     "\n"
     "  gfbench --net=models/alexnet_owt.prototxt --batch=64 --compute=BF16 --layers\n";
 
@@ -104,7 +108,7 @@ ordered_json ReportLayers(const Net& net) {
     const double forward = op.forward_seconds / FLAGS_steps,
                  backward = op.backward_seconds / FLAGS_steps;
     const double rate =
-        op.forward_flops * (FLAGS_forward_only ? 1.0 : 3.0) / (forward + backward) / 1e9;
+        static_cast<double>(op.forward_flops + op.backward_flops) / (forward + backward) / 1e9;
     std::printf("%-34s %-16s %10.3f %10.3f %10.1f\n", op.name.c_str(), op.type.c_str(),
                 forward * 1e3, backward * 1e3, rate);
     layers.push_back({{"name", op.name},
@@ -116,7 +120,40 @@ ordered_json ReportLayers(const Net& net) {
   return layers;
 }
 
-void Report(const Net& net, const std::string& device, const Measured& step, double first_step) {
+// FLOP/s of a product of matrices, 0 if they are not known.
+struct Limits {
+  double product = 0;  // in the net's type
+  double fp32 = 0;
+};
+
+Limits MeasureLimits(DType compute, Device* device) {
+  Limits limits;
+  limits.product = ProductLimit(compute, device);
+  limits.fp32 = compute == DType::kFP32 ? limits.product : ProductLimit(DType::kFP32, device);
+  return limits;
+}
+
+double StepFlops(const Net& net) {
+  double flops = 0;
+  for (const NetOp& op : net.ops()) {
+    flops += static_cast<double>(op.forward_flops + op.backward_flops);
+  }
+  return flops;
+}
+
+// "26.4 GFLOP/s", "712.0 TFLOP/s"
+std::string Rate(double flops_per_s) {
+  const bool tera = flops_per_s >= 1e12;
+  char text[32];
+  std::snprintf(text, sizeof(text), "%.1f %s", flops_per_s / (tera ? 1e12 : 1e9),
+                tera ? "TFLOP/s" : "GFLOP/s");
+  return text;
+}
+
+// `peak`: bytes.
+void Report(const Net& net, const Measured& step, double first_step, double peak,
+            const Limits& limits) {
+  const std::string device = net.parameters()->device()->Description();
   const double forward_ms = step.parts.at("forward") * 1e3,
                backward_ms = step.parts.at("backward") * 1e3,
                update_ms = step.parts.at("update") * 1e3;
@@ -125,8 +162,18 @@ void Report(const Net& net, const std::string& device, const Measured& step, dou
   std::printf("step %.2f ms (median of %d): forward %.2f, backward %.2f, update %.2f\n",
               step.seconds * 1e3, FLAGS_steps, forward_ms, backward_ms, update_ms);
   std::printf("%.2f images/s, peak memory %s (activations %s), start to first step %.2f s\n",
-              FLAGS_batch / step.seconds, HumanBytes(PeakBytes()).c_str(),
+              FLAGS_batch / step.seconds, HumanBytes(peak).c_str(),
               HumanBytes(static_cast<double>(net.arena_bytes())).c_str(), first_step);
+  const double rate = StepFlops(net) / step.seconds;
+  std::printf("%s", Rate(rate).c_str());
+  if (limits.product > 0) {
+    std::printf(", %.0f %% of the %s that a product of matrices reaches (in FP32 %s)",
+                100 * rate / limits.product, Rate(limits.product).c_str(),
+                Rate(limits.fp32).c_str());
+  }
+  const auto [recorded, operations] = net.RecordedOps();
+  if (recorded > 0) std::printf("; %d of %d operations in graphs", recorded, operations);
+  std::printf("\n");
   const ordered_json layers = FLAGS_layers ? ReportLayers(net) : ordered_json::array();
   WriteJson({{"net", net.name()},
              {"batch", FLAGS_batch},
@@ -137,8 +184,13 @@ void Report(const Net& net, const std::string& device, const Measured& step, dou
              {"backward_ms", backward_ms},
              {"update_ms", update_ms},
              {"images_per_s", FLAGS_batch / step.seconds},
-             {"peak_bytes", PeakBytes()},
+             {"peak_bytes", peak},
              {"first_step_s", first_step},
+             {"flops_per_s", rate},
+             {"product_flops_per_s", limits.product},
+             {"product_fp32_flops_per_s", limits.fp32},
+             {"recorded_operations", recorded},
+             {"operations", operations},
              {"layers", layers}});
 }
 
@@ -156,17 +208,27 @@ class StepFamily : public Family {
     const auto device = DeviceOfFlags();
     Net net(ReadNet(FLAGS_net), options, device.get());
     net.InitParameters();
+    net.SetBucketEnds({});
     Stepper stepper(&net);
     Parts ignored;
     for (int i = 0; i < FLAGS_warmup; ++i) stepper.Step(&ignored);
-    if (FLAGS_layers || !FLAGS_profile_out.empty()) net.EnableTimes();
     // Each step is a repetition, so that the median is that of the steps.
-    const Measured step =
-        Measure("step/" + net.name(), 1, FLAGS_steps, [&](Parts* p) { return stepper.Step(p); });
-    Report(net, device->Description(), step, stepper.first_step());
-    if (!FLAGS_profile_out.empty()) {
-      WriteProfile(FLAGS_profile_out, net, FLAGS_steps, step.seconds);
+    const auto measure = [&](const std::string& name) {
+      return Measure(name + net.name(), 1, FLAGS_steps, [&](Parts* p) { return stepper.Step(p); });
+    };
+    const Measured step = measure("step/");
+    const auto counted = static_cast<double>(device->PeakBytes());
+    const double peak = counted > 0 ? counted : PeakBytes();
+    Limits limits;
+    if (FLAGS_limit) limits = MeasureLimits(options.compute, device.get());
+    if (FLAGS_layers || !FLAGS_profile_out.empty()) {
+      net.EnableTimes();
+      const Measured timed = measure("step by layers/");
+      if (!FLAGS_profile_out.empty()) {
+        WriteProfile(FLAGS_profile_out, net, FLAGS_steps, timed.seconds);
+      }
     }
+    Report(net, step, stepper.first_step(), peak, limits);
     return 0;
   }
 };
