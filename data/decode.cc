@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "data/byte_buffer.h"
+#include "data/cache_lines.h"
 #include "data/codec.h"
 #include "data/pixel_kernels.h"
 
@@ -98,14 +99,11 @@ void SendRows(const uint8_t* pixels, ImageSize size, int channels, RowSink* sink
   const int64_t stride = int64_t{size.width} * channels;
   const uint8_t* row = pixels + window.top * stride + int64_t{window.left} * channels;
   // Rows of a window are too short for the processor to see where the next one begins.
-  constexpr int kAhead = 2, kLine = 64;
+  constexpr int kAhead = 2;
   const int64_t row_bytes = int64_t{window.width} * channels;
   thread_local ByteBuffer buffer;
   for (int y = 0; y < window.height; ++y, row += stride) {
-    if (y + kAhead < window.height) {
-      const uint8_t* const later = row + kAhead * stride;
-      for (int64_t i = 0; i < row_bytes; i += kLine) __builtin_prefetch(later + i);
-    }
+    if (y + kAhead < window.height) PrefetchToRead(row + kAhead * stride, row_bytes);
     if (request.pixel_bytes == channels) {
       sink->Row(row);
     } else {

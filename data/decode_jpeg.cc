@@ -3,6 +3,7 @@
 #include <cstdio>
 
 #include "data/byte_buffer.h"
+#include "data/cache_lines.h"
 #include "data/codec.h"
 
 // In this order, and after cstdio.
@@ -18,15 +19,14 @@ namespace {
 constexpr int kMaxScans = 200;
 // Rows read in one go: they stay in the nearest cache.
 constexpr int kRows = 8;
-constexpr size_t kLine = 64;
 
 // Note [Rows that stay in the cache]
 // Where a row of pixels begins at a multiple of a vector's size, libjpeg-turbo stores it past the
 // cache, so that whoever resizes or copies it next waits for memory. So rows begin 8 bytes behind
 // a multiple of a cache line. Returns the first such place at or after p.
 uint8_t* BehindLine(uint8_t* p) {
-  const size_t over = reinterpret_cast<uintptr_t>(p) % kLine;
-  return p + (over <= 8 ? 8 - over : kLine + 8 - over);
+  const size_t over = reinterpret_cast<uintptr_t>(p) % kCacheLine;
+  return p + (over <= 8 ? 8 - over : kCacheLine + 8 - over);
 }
 
 // Whether a warning of the library means that the end of the file is missing. With the others
@@ -101,8 +101,8 @@ class Decompressor {
     });
     const size_t pixel = info_.output_components;
     // See Note [Rows that stay in the cache].
-    const size_t stride = (info_.output_width * pixel + kLine - 1) / kLine * kLine;
-    uint8_t* const rows = BehindLine(rows_.Reserve(stride * kRows + kLine));
+    const size_t stride = (info_.output_width * pixel + kCacheLine - 1) / kCacheLine * kCacheLine;
+    uint8_t* const rows = BehindLine(rows_.Reserve(stride * kRows + kCacheLine));
     const JDIMENSION end = window.top + window.height;
     while (info_.output_scanline < end) {
       const JDIMENSION first = info_.output_scanline;

@@ -4,14 +4,15 @@
 #include <cmath>
 #include <cstring>
 
+#include "data/cache_lines.h"
 #include "data/pixel_kernels.h"
 #include "data/resample_kernels.h"
 
 namespace gf {
 namespace {
 
-// Rows that are fetched ahead, bytes of a cache line.
-constexpr int kAhead = 8, kLine = 64;
+// Rows that are fetched ahead.
+constexpr int kAhead = 8;
 
 Axis ReducedAxis(Axis axis, int denominator) {
   axis.begin /= denominator;
@@ -141,8 +142,8 @@ void Renderer::Add(const uint8_t* row) {
 
 void Renderer::CopyRow(const uint8_t* row) {
   // The picture's memory is seldom in the cache: it comes while the decoder works.
-  const uint8_t* const later = Place(std::min(next_row_ + kAhead, view_.y.outputs - 1));
-  for (int i = 0; i < view_.x.outputs * channels_; i += kLine) __builtin_prefetch(later + i, 1);
+  PrefetchToWrite(Place(std::min(next_row_ + kAhead, view_.y.outputs - 1)),
+                  int64_t{view_.x.outputs} * channels_);
   uint8_t* const to = Place(next_row_++);
   if (view_.mirrored) {
     MirrorPixels(row, view_.x.outputs, channels_, to);

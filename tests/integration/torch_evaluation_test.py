@@ -2,9 +2,9 @@
 
 Usage: torch_evaluation_test.py GFEVAL. The network is a resnet18 with random features and a last
 layer fitted to them (ridge regression), so that some images are right, some wrong and many between
-two classes: a level more or less in some pixels would change the side of one image in a hundred. Resized
-(shorter side 256) and cut (centre 224) by torchvision and by gfeval, at most one image in a thousand may
-be right in one and wrong in the other.
+two classes: a level more or less in some pixels would change the side of one image in a hundred. 
+Images as they are (224x224), and resized (shorter side 256) and cut (centre 224) by torchvision and by
+gfeval: at most one image in a thousand may be right in one and wrong in the other.
 """
 import glob
 import io
@@ -31,17 +31,17 @@ name: "evaluation"
 net: "%s/models/resnet18.prototxt"
 train_data { source: "%s" batch_size: 1 crop_size: 224 }
 validation_data {
-  source: "%s" batch_size: 40 resize_shorter: 256 crop_size: 224
+  source: "%s" batch_size: 40 resize_shorter: %d crop_size: 224
   mean: [123.675, 116.28, 103.53] std: [58.395, 57.12, 57.375]
 }
 solver { base_lr: 1 max_steps: 1 }
 """
 
 
-def read_images(pattern, most=None):
-    """(keys, labels, batches of normalised images) of the shards, in order."""
+def read_images(pattern, shorter_side, most=None):
+    """(keys, labels, normalised images) of the shards, in order."""
     prepare = transforms.Compose([
-        transforms.Resize(256), transforms.CenterCrop(224), transforms.ToTensor(),
+        transforms.Resize(shorter_side), transforms.CenterCrop(224), transforms.ToTensor(),
         transforms.Normalize(CHANNEL_MEAN, CHANNEL_STD)])
     keys, labels, images = [], {}, {}
     for path in sorted(glob.glob(pattern)):
@@ -66,7 +66,7 @@ def in_batches(net, images):
 def fitted_network(train):
     torch.manual_seed(1)
     net = torchvision.models.resnet18()
-    _, labels, images = read_images(train, FITTED)
+    _, labels, images = read_images(train, 256, FITTED)
     for module in net.modules():
         if isinstance(module, torch.nn.BatchNorm2d):
             module.momentum = None  # statistics are plain means
@@ -104,19 +104,21 @@ def main():
         name: value.numpy() for name, value in net.state_dict().items()
         if not name.endswith("num_batches_tracked")})
     validation = os.path.join(folder, "imagenette224-val-*.tar")
-    with open("job.prototxt", "w", encoding="utf-8") as out:
-        out.write(CONFIG % (root, train, validation))
-    keys, labels, images = read_images(validation)
-    compare(gfeval, keys, labels, in_batches(net, images).numpy())
+    for shorter_side, worlds in (224, (1,)), (256, (1, 2, 3)):
+        print("resized to", shorter_side)
+        with open("job.prototxt", "w", encoding="utf-8") as out:
+            out.write(CONFIG % (root, train, validation, shorter_side))
+        keys, labels, images = read_images(validation, shorter_side)
+        compare(gfeval, worlds, keys, labels, in_batches(net, images).numpy())
 
 
-def compare(gfeval, keys, labels, logits):
-    """Runs gfeval and holds its result against PyTorch's logits."""
+def compare(gfeval, worlds, keys, labels, logits):
+    """Runs gfeval and holds its results against PyTorch's logits."""
     right = logits.argmax(1) == labels
     print("PyTorch: %d of %d images right" % (right.sum(), len(labels)))
     assert 0.2 < right.mean() < 0.98, "a network of which nothing can be learnt"
     results = []
-    for ranks in 1, 2, 3:
+    for ranks in worlds:
         command = [gfeval, "--config=job.prototxt", "--weights=weights.safetensors",
                    "--json=%d.json" % ranks, "--misclassified=%d.tsv" % ranks]
         if ranks > 1:
