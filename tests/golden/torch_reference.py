@@ -21,7 +21,8 @@ rounding falls the other way in another program, and batch normalisation spreads
 PyTorch's own initial weights and random images, FP32 and FP64 gradients of resnet50 differ by 3 %
 of their norm (batch 4), of alexnet_bn by up to 0.7 % in single tensors. Shifting the ReLUs away
 from 0 removes this:
-  alexnet_owt  nothing needed (1e-6)
+  alexnet_owt, alexnet
+               batch 2, biases of all layers 1.5 +-20 %                               (1e-6)
   alexnet_bn   batch 2, biases of the convolutions, fc6 and fc7 1.5 +-20 %            (5e-5)
   resnet50     batch 8 of 96x96, gammas 0.5 +-20 % but bn3's 0.1, betas 1 +-20 %      (1e-5)
 where the figure is |FP32 - FP64| / (|FP64| + 1e-4 |whole gradient|), worst tensor. The second
