@@ -150,6 +150,13 @@ Recipe Augment::Draw(ImageSize in, Random random) const {
   return recipe;
 }
 
+Recipe Augment::Whole(ImageSize in) const {
+  Recipe recipe;
+  recipe.resized = recipe.out = ResizedSize(in);
+  recipe.window = {0, 0, recipe.out.height, recipe.out.width};
+  return recipe;
+}
+
 void Augment::DrawResizedCrop(ImageSize in, Random* random, Recipe* recipe) const {
   const double low = std::log(config_.min_aspect()), high = std::log(config_.max_aspect());
   for (int i = 0; i < kTries; ++i) {

@@ -40,6 +40,9 @@ class Augment {
   // `random` is the stream of this sample in this epoch. Throws as OutputSize.
   Recipe Draw(ImageSize in, Random random) const;
 
+  // The image resized, and nothing else. Throws as OutputSize.
+  Recipe Whole(ImageSize in) const;
+
   // Whether recipes are followed exactly (View::exact). Otherwise also at a fraction of an image's
   // size where that is quicker: pixels differ a little from those of the full size.
   bool Exact() const { return !random_; }

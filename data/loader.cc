@@ -18,7 +18,32 @@ constexpr int kMaxWorkers = 1024;
 // Damaged samples in a row that training tolerates.
 constexpr int64_t kMaxDamagedRun = 1000;
 
-const DataConfig& Checked(const DataConfig& config) {
+void CheckDeviceCache(const DataConfig& config, LoaderOptions::Mode mode) {
+  constexpr int64_t kMost = int64_t{1} << 24;
+  if (config.device_cache_mib() == 0) return;
+  if (config.device_cache_mib() < 0 || config.device_cache_mib() > kMost) {
+    ThrowUserError("device_cache_mib: ", config.device_cache_mib(), ", expected 0 to ", kMost);
+  }
+  if (mode != LoaderOptions::kTrain) {
+    ThrowUserError("device_cache_mib: ", config.device_cache_mib(),
+                   " is of use in training only; expected 0 here");
+  }
+  const std::pair<const char*, bool> others[] = {
+      {"random_resized_crop", config.random_resized_crop()},
+      {"brightness", config.brightness() > 0},
+      {"contrast", config.contrast() > 0},
+      {"saturation", config.saturation() > 0},
+      {"lighting", config.lighting() > 0}};
+  for (const auto& [field, is_set] : others) {
+    if (!is_set) continue;
+    ThrowUserError(
+        "device_cache_mib does not go with ", field,
+        ": images that stay on the device are only cropped and mirrored there; leave one "
+        "of them out, or use cache_mib");
+  }
+}
+
+const DataConfig& Checked(const DataConfig& config, LoaderOptions::Mode mode) {
   const auto check = [](const char* field, int value, int low, int high) {
     if (value < low || value > high) {
       ThrowUserError(field, ": ", value, ", expected ", low, " to ", high);
@@ -47,6 +72,7 @@ const DataConfig& Checked(const DataConfig& config) {
   for (const float std : config.std()) {
     if (!(std > 0)) ThrowUserError("std: ", std, ", expected more than 0");
   }
+  CheckDeviceCache(config, mode);
   return config;
 }
 
@@ -59,7 +85,7 @@ int CountWorkers(const DataConfig& config, const LoaderOptions& options) {
 }  // namespace
 
 Loader::Loader(const DataConfig& config, const LoaderOptions& options)
-    : config_(Checked(config)),
+    : config_(Checked(config, options.mode)),
       options_(options),
       reader_(config, options.seed, options.mode == LoaderOptions::kTrain, options.classes),
       workers_(CountWorkers(config, options)),
@@ -71,6 +97,7 @@ Loader::Loader(const DataConfig& config, const LoaderOptions& options)
     ThrowUserError("batch_size: ", batch_size_, " images of ", reader_.image_bytes(),
                    " bytes do not fit into memory");
   }
+  if (reader_.whole()) kept_ = AllocateKept();
   const int channels = reader_.channels();
   const auto per_channel = [&](const auto& values, float otherwise, int c) {
     return values.empty() ? otherwise : values.Get(values.size() == 1 ? 0 : c);
@@ -81,6 +108,13 @@ Loader::Loader(const DataConfig& config, const LoaderOptions& options)
     AllocateImages(slot.get());
     slot->batch.labels.resize(batch_size_);
     slot->good.resize(batch_size_);
+    if (reader_.whole()) {
+      slot->samples.resize(batch_size_);
+      slot->batch.cuts.resize(batch_size_);
+      slot->batch.kept.images = kept_;
+      slot->batch.kept.places.resize(batch_size_);
+      slot->batch.kept.there.resize(batch_size_);
+    }
     for (int c = 0; c < channels; ++c) {
       slot->batch.mean.push_back(per_channel(config.mean(), 0, c));
       slot->batch.inverse_std.push_back(1 / per_channel(config.std(), 1, c));
@@ -111,14 +145,36 @@ Shape Loader::image_shape() const {
 int64_t Loader::batches() const { return EvaluationBatches(size(), options_.world, batch_size_); }
 
 void Loader::AllocateImages(Slot* slot) const {
-  const Shape shape = {batch_size_, reader_.channels(), reader_.image_size().height,
-                       reader_.image_size().width};
+  const Shape shape = {batch_size_, reader_.channels(), reader_.read_size().height,
+                       reader_.read_size().width};
   constexpr size_t kAlignment = 64;
   const size_t bytes = (shape.count() + kAlignment - 1) / kAlignment * kAlignment;
   std::shared_ptr<void> memory(std::aligned_alloc(kAlignment, bytes), std::free);
   if (!memory) throw std::bad_alloc();
   slot->batch.images = {{shape, DType::kUINT8, {}}, memory.get(), memory};
 }
+
+Tensor Loader::AllocateKept() const {
+  CHECK(options_.device != nullptr);
+  const int64_t places = std::min(size(), (config_.device_cache_mib() << 20) / image_bytes());
+  if (places == 0) {
+    ThrowUserError("device_cache_mib: ", config_.device_cache_mib(), ", but an image has ",
+                   image_bytes(), " bytes: there is no room for one");
+  }
+  Tensor kept;
+  kept.desc = {{places, reader_.channels(), reader_.read_size().height, reader_.read_size().width},
+               DType::kUINT8,
+               Layout()};
+  try {
+    kept.owner = options_.device->Allocate(kept.desc.bytes());
+  } catch (const UserError& error) {
+    ThrowUserError("device_cache_mib: ", config_.device_cache_mib(), ": ", error.what());
+  }
+  kept.data = kept.owner.get();
+  return kept;
+}
+
+int64_t Loader::device_places() const { return reader_.whole() ? kept_.desc.shape[0] : 0; }
 
 void Loader::Start() {
   const int64_t stride = batch_size_ * options_.world;
@@ -129,6 +185,7 @@ void Loader::Start() {
   stopping_ = false;
   delivered_ = 0;
   scheduled_ = 0;
+  if (reader_.whole()) places_ = std::make_unique<DevicePlaces>(device_places());
   ScheduleAhead();
   pool_ = std::make_unique<ThreadPool>(workers_);
   for (int i = 0; i < workers_; ++i) pool_->Add([this] { Work(); });
@@ -171,6 +228,7 @@ bool Loader::Schedule(int64_t number) {
     slot.position = first + options_.rank * batch_size_;
     slot.batch.epoch = slot.position / size();
   }
+  if (places_) places_->BeginBatch();
   for (int64_t i = 0; i < batch_size_; ++i) {
     const int64_t position = slot.position + i;
     if (options_.mode == LoaderOptions::kTrain) {
@@ -179,10 +237,14 @@ bool Loader::Schedule(int64_t number) {
         pass_ = use.epoch;
         // Those of the pass before again: some were still in the making then.
         for (const int64_t pass : {pass_ - 1, pass_}) {
-          ahead_.ForLost(options_.rank, pass, [&](int64_t sample) { reader_.Drop(sample); });
+          ahead_.ForLost(options_.rank, pass, [&](int64_t sample) {
+            reader_.Drop(sample);
+            if (places_) places_->Drop(sample);
+          });
         }
       }
-      reader_.WillRead(use.index);
+      if (places_) Place(&slot, i, use.index);
+      if (!places_ || !slot.batch.kept.there[i]) reader_.WillRead(use.index);
     } else if (position < part_.end) {
       reader_.WillRead(position);
     }
@@ -202,6 +264,30 @@ bool Loader::Schedule(int64_t number) {
   }
   scheduled_changed_.notify_all();
   return true;
+}
+
+// An image that is being scheduled: where it lies on the device, or will.
+void Loader::Place(Slot* slot, int64_t image, int64_t sample) {
+  KeptImages& kept = slot->batch.kept;
+  const int64_t place = places_->Find(sample);
+  slot->samples[image] = sample;
+  kept.there[image] = place >= 0;
+  kept.places[image] = place >= 0 ? place : places_->Reserve();
+}
+
+// The images of a batch that is being delivered lie in their places from now on.
+void Loader::Keep(Slot* slot) {
+  KeptImages& kept = slot->batch.kept;
+  for (int64_t i = 0; i < batch_size_; ++i) {
+    int64_t& place = kept.places[i];
+    if (kept.there[i] || place < 0) continue;
+    if (!slot->good[i]) {
+      places_->Release(place);
+      place = -1;
+    } else if (!places_->Keep(slot->samples[i], place)) {
+      place = -1;
+    }
+  }
 }
 
 void Loader::Work() {
@@ -247,16 +333,21 @@ void Loader::Fill(Slot* slot, int64_t image, Sampler* sampler, SampleScratch* sc
   }
 }
 
-// A damaged sample is replaced by the next good one of the sequence.
+// A damaged sample is replaced by the next good one of the sequence; false then.
 bool Loader::FillTraining(Slot* slot, int64_t image, Sampler* sampler, SampleScratch* scratch) {
+  Batch& batch = slot->batch;
   const int64_t tries = std::min(size(), kMaxDamagedRun);
   for (int64_t i = 0; i < tries; ++i) {
     if (stopping_) return false;
-    if (reader_.Read(sampler->At(slot->position + image + i),
-                     slot->batch.images.as<uint8_t>() + image * reader_.image_bytes(),
-                     &slot->batch.labels[image], scratch)) {
-      return true;
+    const SampleUse use = sampler->At(slot->position + image + i);
+    if (i == 0 && places_ && batch.kept.there[image]) {
+      batch.labels[image] = Label(use.index);
+    } else if (!reader_.Read(use, batch.images.as<uint8_t>() + image * image_bytes(),
+                             &batch.labels[image], scratch)) {
+      continue;
     }
+    if (reader_.whole()) batch.cuts[image] = reader_.CutOf(use);
+    return i == 0;
   }
   ThrowUserError(config_.source(), ": ", tries,
                  " samples in a row are damaged; the log names them");
@@ -276,6 +367,7 @@ const Batch& Loader::Next() {
   waited_ = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   if (slot.error) std::rethrow_exception(slot.error);
   if (options_.mode == LoaderOptions::kEvaluate) Compact(&slot);
+  if (places_) Keep(&slot);
   ++delivered_;
   position_ += batch_size_ * options_.world;
   return slot.batch;

@@ -10,8 +10,10 @@
 #include <vector>
 
 #include "core/batch.h"
+#include "core/device.h"
 #include "core/job.pb.h"
 #include "core/thread_pool.h"
+#include "data/device_places.h"
 #include "data/sample_reader.h"
 #include "data/sampler.h"
 
@@ -31,6 +33,8 @@ struct LoaderOptions {
   int workers = 0;
   // How many classes the net tells apart; 0 = labels are not checked.
   int64_t classes = 0;
+  // Takes the batches in; keeps images if the config says so (device_cache_mib).
+  Device* device = nullptr;
 };
 
 // Reads, decodes and augments batches ahead of whoever uses them. One thread at a time may
@@ -86,6 +90,11 @@ class Loader {
   // Images in the cache and their bytes; 0 without cache_mib.
   int64_t cached_images() const { return reader_.cache() ? reader_.cache()->images() : 0; }
   int64_t cached_bytes() const { return reader_.cache() ? reader_.cache()->bytes() : 0; }
+  // How many images the device can keep, how many it keeps, and the bytes of one; 0 without
+  // device_cache_mib.
+  int64_t device_places() const;
+  int64_t kept_images() const { return places_ ? places_->images() : 0; }
+  int64_t image_bytes() const { return reader_.image_bytes(); }
   // Damaged samples left out so far (on_error: SKIP), each counted once.
   int64_t skipped() const { return reader_.skipped(); }
 
@@ -99,7 +108,9 @@ class Loader {
     std::atomic<int64_t> next{0}, done{0};
     int64_t position = 0;  // of the first image, see Start
     Batch batch;
-    std::vector<uint8_t> good;  // one flag per image
+    // One per image: whether the image that was scheduled is there.
+    std::vector<uint8_t> good;
+    std::vector<int64_t> samples;  // those scheduled, if the device keeps images
     std::mutex error_mutex;
     int64_t error_image = 0;
     std::exception_ptr error;
@@ -112,6 +123,9 @@ class Loader {
   void ScheduleAhead();
   bool Schedule(int64_t number);
   void AllocateImages(Slot* slot) const;
+  Tensor AllocateKept() const;
+  void Place(Slot* slot, int64_t image, int64_t sample);
+  void Keep(Slot* slot);
   void Fill(Slot* slot, int64_t image, Sampler* sampler, SampleScratch* scratch);
   bool FillTraining(Slot* slot, int64_t image, Sampler* sampler, SampleScratch* scratch);
   void Compact(Slot* slot);
@@ -122,8 +136,10 @@ class Loader {
   const int workers_;
   const int64_t batch_size_;
   const SampleRange part_;  // evaluation
-  Sampler ahead_;           // training: finds what to announce to the source
-  int64_t pass_ = 0;        // over the rank's share, see Note [Shares]
+  Tensor kept_;             // on the device; no axes without device_cache_mib
+  std::unique_ptr<DevicePlaces> places_;
+  Sampler ahead_;     // training: finds what to announce to the source
+  int64_t pass_ = 0;  // over the rank's share, see Note [Shares]
 
   int64_t position_ = 0;
   double waited_ = 0;

@@ -26,7 +26,7 @@ class SampleReader::Sink : public RowSink {
   DecodeRequest Begin(ImageSize size, bool scalable) override {
     reader_.CheckSize(size);
     const Augment& augment = reader_.augment_;
-    recipe_ = augment.Draw(size, random_);
+    recipe_ = reader_.RecipeOf(size, random_);
     // Also where an image is kept only if it is there: results must not depend on that.
     twice_ = CutsTwice(recipe_, size) || reader_.cache_;
     View view = twice_ ? WholeView(size, recipe_.resized, augment.filter())
@@ -70,14 +70,15 @@ SampleReader::SampleReader(const DataConfig& config, uint64_t seed, bool random,
     : channels_(config.channels()),
       seed_(seed),
       on_error_(config.on_error()),
-      augment_(config, random) {
+      augment_(config, random),
+      whole_(random && config.device_cache_mib() > 0) {
   if (channels_ != 1 && channels_ != 3) {
     ThrowUserError("channels: ", channels_, ", expected 1 (grayscale) or 3 (RGB)");
   }
   source_ = OpenSource(DataConfig::Format_Name(config.format()),
                        {config.source(), on_error_ != DataConfig::FAIL});
   if (classes > 0) CheckLabels(classes);
-  image_size_ = FindImageSize();
+  FindImageSize();
   if (config.cache_mib() != 0) cache_ = OpenCache(config);
 }
 
@@ -109,7 +110,7 @@ void SampleReader::CheckLabels(int64_t classes) const {
   }
 }
 
-ImageSize SampleReader::FindImageSize() {
+void SampleReader::FindImageSize() {
   Record record;
   for (int64_t i = 0; i < source_->size(); ++i) {
     std::optional<ImageSize> found;
@@ -121,7 +122,9 @@ ImageSize SampleReader::FindImageSize() {
     }
     if (!found) continue;
     try {
-      return augment_.OutputSize(*found);
+      image_size_ = augment_.OutputSize(*found);
+      read_size_ = whole_ ? augment_.ResizedSize(*found) : image_size_;
+      return;
     } catch (const UserError& error) {
       ThrowUserError(source_->Where(i), ": ", error.what());
     }
@@ -135,6 +138,13 @@ void SampleReader::CheckSize(ImageSize in) const {
     ThrowUserError("an image of ", size.ToString(), ", but the first one has ",
                    image_size_.ToString(),
                    "; set crop_size, or resize_height and resize_width, to make them equal");
+  }
+  const ImageSize resized = augment_.ResizedSize(in);
+  if (whole_ && resized != read_size_) {
+    ThrowUserError(
+        "an image of ", resized.ToString(), " before it is cropped, but the first one has ",
+        read_size_.ToString(),
+        "; with device_cache_mib they must be equal: set resize_height and resize_width");
   }
 }
 
@@ -156,9 +166,22 @@ bool SampleReader::Read(SampleUse use, uint8_t* out, int64_t* label, SampleScrat
   return true;
 }
 
+Random SampleReader::RandomOf(SampleUse use) const {
+  return Random(seed_, StreamId(RandomUse::kAugment, use.epoch, use.index));
+}
+
+Recipe SampleReader::RecipeOf(ImageSize size, const Random& random) const {
+  return whole_ ? augment_.Whole(size) : augment_.Draw(size, random);
+}
+
+ImageCut SampleReader::CutOf(SampleUse use) const {
+  const Recipe recipe = augment_.Draw(read_size_, RandomOf(use));
+  return {recipe.window.top, recipe.window.left, recipe.mirrored ? 1 : 0};
+}
+
 void SampleReader::Produce(SampleUse use, uint8_t* out, int64_t* label,
                            SampleScratch* scratch) const {
-  const Random random(seed_, StreamId(RandomUse::kAugment, use.epoch, use.index));
+  const Random random = RandomOf(use);
   *label = source_->Label(use.index);
   if (cache_ && ReadCached(random, use.index, out, scratch)) return;
   Record& record = scratch->record;
@@ -178,7 +201,7 @@ bool SampleReader::ReadCached(const Random& random, int64_t index, uint8_t* out,
   const std::shared_ptr<const uint8_t> pixels = cache_->Find(index, &size);
   if (!pixels) return false;
   CheckSize(size);
-  Finish(augment_.Draw(size, random), pixels.get(), out, scratch);
+  Finish(RecipeOf(size, random), pixels.get(), out, scratch);
   return true;
 }
 

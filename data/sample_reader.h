@@ -6,6 +6,7 @@
 #include <string>
 #include <unordered_set>
 
+#include "core/batch.h"
 #include "core/job.pb.h"
 #include "data/augment.h"
 #include "data/pixel_cache.h"
@@ -22,7 +23,8 @@ struct SampleScratch {
 };
 
 // Produces the pixels and label of single samples: read, decode, augment. A pure function
-// of (config, seed, epoch, sample). Safe to use from several threads.
+// of (config, seed, epoch, sample). Safe to use from several threads. In training with
+// device_cache_mib images are only resized; CutOf tells what else is to be done.
 class SampleReader {
  public:
   // Opens the data set that the config names and finds the size of its images. classes: how
@@ -31,15 +33,22 @@ class SampleReader {
   SampleReader(const DataConfig& config, uint64_t seed, bool random, int64_t classes);
 
   const RecordSource& source() const { return *source_; }
+  // As it enters a net, and as Read produces it.
   ImageSize image_size() const { return image_size_; }
+  ImageSize read_size() const { return read_size_; }
   int channels() const { return channels_; }
-  int64_t image_bytes() const { return image_size_.pixels() * channels_; }
+  int64_t image_bytes() const { return read_size_.pixels() * channels_; }
+  // Whether the two sizes are those of different things.
+  bool whole() const { return whole_; }
 
   // Writes image_bytes() to `out`. False if the sample is damaged and the policy is SKIP; with
   // REPLACE such an image is gray.
   // Throws UserError naming the sample: damaged (policy FAIL), or of another size than the
   // first and nothing is set that makes them equal.
   bool Read(SampleUse use, uint8_t* out, int64_t* label, SampleScratch* scratch) const;
+
+  // The part of a whole image that this use of it wants.
+  ImageCut CutOf(SampleUse use) const;
 
   // A hint that this sample will be read soon; returns at once.
   void WillRead(int64_t index) const;
@@ -61,7 +70,9 @@ class SampleReader {
   void Finish(const Recipe& recipe, const uint8_t* resized, uint8_t* out,
               SampleScratch* scratch) const;
   void Produce(SampleUse use, uint8_t* out, int64_t* label, SampleScratch* scratch) const;
-  ImageSize FindImageSize();
+  Random RandomOf(SampleUse use) const;
+  Recipe RecipeOf(ImageSize size, const Random& random) const;
+  void FindImageSize();
   void CheckLabels(int64_t classes) const;
   void CheckSize(ImageSize in) const;
   // Throws or remembers, as the policy says.
@@ -73,7 +84,8 @@ class SampleReader {
   const DataConfig::OnError on_error_;
   const Augment augment_;
   std::unique_ptr<RecordSource> source_;
-  ImageSize image_size_;
+  const bool whole_;
+  ImageSize image_size_, read_size_;
   std::unique_ptr<PixelCache> cache_;  // of resized images
 
   mutable std::mutex mutex_;

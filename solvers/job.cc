@@ -6,11 +6,22 @@ namespace gf {
 
 namespace {
 
+const char* NameOf(Phase phase) { return phase == TRAIN ? "train_data" : "validation_data"; }
+
+std::unique_ptr<Loader> NewLoader(const DataConfig& data, Phase phase,
+                                  const LoaderOptions& options) {
+  try {
+    return std::make_unique<Loader>(data, options);
+  } catch (const UserError& error) {
+    ThrowUserError(NameOf(phase), ": ", error.what());
+  }
+}
+
 // A data set that is not as large as the config says.
 void CheckSize(const DataConfig& data, Phase phase, int64_t size) {
   if (data.images() <= 0 || data.images() == size) return;
-  ThrowUserError(phase == TRAIN ? "train_data" : "validation_data", ".images: there are ", size,
-                 " images at ", data.source(), ", expected ", data.images(),
+  ThrowUserError(NameOf(phase), ".images: there are ", size, " images at ", data.source(),
+                 ", expected ", data.images(),
                  ": a part of them may be missing; set it to 0 to go on with those that are there");
 }
 
@@ -52,8 +63,9 @@ DataAndNet BuildDataAndNet(const DataConfig& data, const NetSource& source, Phas
   loader.rank = options.rank;
   loader.world = options.world;
   loader.workers = options.threads;
+  loader.device = device;
   DataAndNet result;
-  result.loader = std::make_unique<Loader>(data, loader);
+  result.loader = NewLoader(data, phase, loader);
   CheckSize(data, phase, result.loader->size());
 
   NetOptions net = options.net;
@@ -72,7 +84,7 @@ DataAndNet BuildDataAndNet(const DataConfig& data, const NetSource& source, Phas
     // With the number of classes the loader checks each label and names the sample.
     loader.classes = result.net->classes();
     result.loader.reset();
-    result.loader = std::make_unique<Loader>(data, loader);
+    result.loader = NewLoader(data, phase, loader);
   }
   return result;
 }

@@ -193,6 +193,11 @@ void Trainer::Announce(const JobOptions& job_options) {
     rows.emplace_back("validation data", job_.validation.loader->Describe());
   }
   rows.emplace_back("decoding threads per rank", StrCat(job_.train.loader->workers()));
+  if (const int64_t places = job_.train.loader->device_places()) {
+    const auto bytes = static_cast<double>(places * job_.train.loader->image_bytes());
+    rows.emplace_back("images kept on the device",
+                      StrCat("up to ", WithCommas(places), " per rank, ", HumanBytes(bytes)));
+  }
   rows.emplace_back("network", StrCat(net.name(), ", input ", net.input_shape().ToString(), ", ",
                                       net.classes(), " classes"));
   rows.emplace_back("parameters", StrCat(WithCommas(job_.store->layout().parameter_count()), " in ",

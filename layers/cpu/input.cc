@@ -2,7 +2,9 @@
 
 #include <glog/logging.h>
 
+#include <algorithm>
 #include <cstring>
+#include <vector>
 
 #include "core/parallel.h"
 #include "layers/cpu/input_kernels.h"
@@ -63,17 +65,40 @@ class InputKernel : public Kernel {
     const int channels = static_cast<int>(shape[1]);
     const int64_t plane = shape[2] * shape[3];
     const Shape& own = batch.images.desc.shape;
-    const uint8_t* const from = batch.images.as<const uint8_t>() + i * own.count(1, 4);
+    const uint8_t* const from = Pixels(batch, i);
     T* const to = top + i * channels * plane;
     if (batch.cuts.empty()) {
       return normalise(from, plane, channels, false, mean.data(), inverse_std.data(), plane, to);
     }
     const ImageCut& cut = batch.cuts[i];
+    // The columns of the part that lie in the image; where there are others, rows are put together.
+    const int64_t begin = std::max<int64_t>(0, -cut.left);
+    const int64_t end = std::min<int64_t>(shape[3], own[3] - cut.left);
+    std::vector<uint8_t> padded(begin > 0 || end < shape[3] ? shape[3] * channels : 0);
+    const std::vector<uint8_t> zeros(shape[3] * channels);
     for (int64_t y = 0; y < shape[2]; ++y) {
-      const uint8_t* const row = from + ((cut.top + y) * own[3] + cut.left) * channels;
+      const int64_t line = cut.top + y;
+      const uint8_t* row = zeros.data();
+      if (line >= 0 && line < own[2]) {
+        row = from + (line * own[3] + cut.left + begin) * channels;
+        if (!padded.empty()) {
+          std::copy(row, row + (end - begin) * channels, padded.begin() + begin * channels);
+          row = padded.data();
+        }
+      }
       normalise(row, shape[3], channels, cut.mirrored != 0, mean.data(), inverse_std.data(), plane,
                 to + y * shape[3]);
     }
+  }
+
+  // Where all of image i lies; see Note [Images kept on the device].
+  static const uint8_t* Pixels(const Batch& batch, int64_t i) {
+    const int64_t bytes = batch.images.desc.shape.count(1, 4);
+    const uint8_t* const sent = batch.images.as<const uint8_t>() + i * bytes;
+    if (!batch.kept.any() || batch.kept.places[i] < 0) return sent;
+    uint8_t* const kept = batch.kept.At(batch.kept.places[i]);
+    if (!batch.kept.there[i]) std::memcpy(kept, sent, bytes);
+    return kept;
   }
 
   const InputLayer& layer_;

@@ -35,13 +35,14 @@ class Staging {
     }
     return static_cast<char*>(host_.get());
   }
-  // The GPU's side of it, for work on the compute stream.
-  const char* Send(size_t bytes) {
+  // The GPU's side of it.
+  const char* gpu() const { return static_cast<const char*>(gpu_.get()); }
+  // Work enqueued on the compute stream from now on finds there what was written.
+  void Send(size_t bytes) {
     GF_CUDA(cudaStreamWaitEvent(copy_stream(), used_.get(), 0));
     GF_CUDA(cudaMemcpyAsync(gpu_.get(), host_.get(), bytes, cudaMemcpyHostToDevice, copy_stream()));
     copied_.Record(copy_stream());
     GF_CUDA(cudaStreamWaitEvent(compute_stream(), copied_.get(), 0));
-    return static_cast<const char*>(gpu_.get());
   }
   // The work that reads it is enqueued.
   void End() { used_.Record(compute_stream()); }
@@ -83,14 +84,15 @@ class InputKernel : public Kernel {
       end += layer_.IsImage(static_cast<int>(i)) ? Places(batch).end : Aligned(tops_[i].bytes());
     }
     char* const host = staging.Begin(end);
+    const char* const gpu = staging.gpu();
     for (size_t i = 0; i < tops_.size(); ++i) {
       if (layer_.IsImage(static_cast<int>(i))) {
-        PutImages(batch, tops_[i].shape, host + offsets[i]);
+        PutImages(batch, tops_[i].shape, gpu + offsets[i], host + offsets[i]);
       } else {
         PutLabels(batch, tops_[i], host + offsets[i]);
       }
     }
-    const char* const gpu = staging.Send(end);
+    staging.Send(end);
     for (size_t i = 0; i < tops_.size(); ++i) {
       if (layer_.IsImage(static_cast<int>(i))) {
         TakeImages(batch, gpu + offsets[i], tops_[i], args.tops[i]);
@@ -108,28 +110,36 @@ class InputKernel : public Kernel {
     });
   }
 
-  // Where the parts of a batch's images lie, in bytes: pixels and, of UINT8, one number per channel
-  // twice, and the cuts.
+  // Where the parts of a batch's images lie, in bytes: pixels of those that travel and, of UINT8,
+  // one number per channel twice, the cuts and where each image lies.
   struct Places {
     explicit Places(const Batch& batch) {
       const Shape& shape = batch.images.desc.shape;
-      mean = Aligned(shape.count() * SizeOf(batch.images.desc.dtype));
+      int64_t sent = shape[0];
+      if (batch.kept.any()) sent = std::count(batch.kept.there.begin(), batch.kept.there.end(), 0);
+      mean = Aligned(sent * shape.count(1, 4) * SizeOf(batch.images.desc.dtype));
       if (batch.images.desc.dtype == DType::kFP32) {
         end = mean;
         return;
       }
       inverse_std = mean + Aligned(shape[1] * sizeof(float));
       cuts = inverse_std + Aligned(shape[1] * sizeof(float));
-      end = cuts + Aligned(batch.cuts.size() * sizeof(ImageCut));
+      of = cuts + Aligned(batch.cuts.size() * sizeof(ImageCut));
+      end = of + Aligned(batch.cuts.size() * sizeof(uint8_t*));
     }
 
-    size_t mean = 0, inverse_std = 0, cuts = 0, end = 0;
+    size_t mean = 0, inverse_std = 0, cuts = 0, of = 0, end = 0;
   };
 
-  static void PutImages(const Batch& batch, const Shape& shape, char* to) {
+  // `gpu`: where it all will lie.
+  static void PutImages(const Batch& batch, const Shape& shape, const char* gpu, char* to) {
     CHECK(batch.Fits(shape)) << batch.images.desc.shape.ToString();
     const Places places(batch);
-    Copy(batch.images.data, batch.images.desc.shape.count() * SizeOf(batch.images.desc.dtype), to);
+    if (batch.kept.any()) {
+      PutSent(batch, to);
+    } else {
+      Copy(batch.images.data, batch.images.desc.bytes(), to);
+    }
     if (batch.images.desc.dtype == DType::kFP32) return;
     const auto put = [&](const std::vector<float>& values, float fallback, size_t place) {
       float* const out = reinterpret_cast<float*>(to + place);
@@ -139,6 +149,50 @@ class InputKernel : public Kernel {
     put(batch.mean, 0, places.mean);
     put(batch.inverse_std, 1, places.inverse_std);
     std::copy(batch.cuts.begin(), batch.cuts.end(), reinterpret_cast<ImageCut*>(to + places.cuts));
+    PutPlaces(batch, reinterpret_cast<const uint8_t*>(gpu),
+              reinterpret_cast<const uint8_t**>(to + places.of));
+  }
+
+  // The pixels of images that do not lie on the device yet.
+  static void PutSent(const Batch& batch, char* to) {
+    const int64_t bytes = batch.images.desc.shape.count(1, 4);
+    std::vector<int64_t> sent;
+    for (int64_t i = 0; i < batch.size(); ++i) {
+      if (!batch.kept.there[i]) sent.push_back(i);
+    }
+    const int64_t grain = std::max<int64_t>(1, (1 << 20) / bytes);
+    ParallelFor(static_cast<int64_t>(sent.size()), grain, [&](int64_t begin, int64_t end) {
+      for (int64_t k = begin; k < end; ++k) {
+        std::memcpy(to + k * bytes, batch.images.as<const char>() + sent[k] * bytes, bytes);
+      }
+    });
+  }
+
+  // Where the images lie that are cut: `pixels` are those that travel.
+  static void PutPlaces(const Batch& batch, const uint8_t* pixels, const uint8_t** to) {
+    const int64_t bytes = batch.images.desc.shape.count(1, 4);
+    for (size_t i = 0; i < batch.cuts.size(); ++i) {
+      const bool there = batch.kept.any() && batch.kept.there[i];
+      to[i] = there ? batch.kept.At(batch.kept.places[i]) : pixels;
+      if (!there) pixels += bytes;
+    }
+  }
+
+  // Images that are to stay go to their places, neighbours together.
+  void Keep(const Batch& batch, const uint8_t* pixels) const {
+    const KeptImages& kept = batch.kept;
+    if (!kept.any()) return;
+    const int64_t bytes = batch.images.desc.shape.count(1, 4), count = batch.size();
+    for (int64_t i = 0, end = 0; i < count; i = end) {
+      end = i + 1;
+      if (kept.there[i]) continue;
+      const int64_t place = kept.places[i];
+      while (place >= 0 && end < count && !kept.there[end] && kept.places[end] == place + end - i) {
+        ++end;
+      }
+      if (place >= 0) CopyOnDevice(context_, pixels, kept.At(place), (end - i) * bytes);
+      pixels += (end - i) * bytes;
+    }
   }
 
   static void PutLabels(const Batch& batch, const TensorDesc& top, char* to) {
@@ -160,7 +214,11 @@ class InputKernel : public Kernel {
     const Shape& own = batch.images.desc.shape;
     InputImages images;
     images.x = reinterpret_cast<const uint8_t*>(from);
-    if (!batch.cuts.empty()) images.cuts = reinterpret_cast<const ImageCut*>(from + places.cuts);
+    if (!batch.cuts.empty()) {
+      images.cuts = reinterpret_cast<const ImageCut*>(from + places.cuts);
+      images.of = reinterpret_cast<const uint8_t* const*>(from + places.of);
+      Keep(batch, images.x);
+    }
     images.mean = reinterpret_cast<const float*>(from + places.mean);
     images.inverse_std = reinterpret_cast<const float*>(from + places.inverse_std);
     images.height = own[2];

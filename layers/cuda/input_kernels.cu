@@ -30,13 +30,15 @@ struct CutRun {
   InputImages images;
   T* y;
 
-  // The first channel of the pixel that comes to a place of the result.
+  // The first channel of the pixel that comes to a place of the result; null: outside of the image.
   __device__ const uint8_t* PixelAt(int64_t place) const {
     const int64_t column = place % images.out_width, rows = place / images.out_width;
     const int64_t row = rows % images.out_height, n = rows / images.out_height;
     const ImageCut cut = images.cuts[n];
     const int64_t x = cut.left + (cut.mirrored != 0 ? images.out_width - 1 - column : column);
-    return images.x + ((n * images.height + cut.top + row) * images.width + x) * images.channels;
+    const int64_t y = cut.top + row;
+    if (x < 0 || x >= images.width || y < 0 || y >= images.height) return nullptr;
+    return images.of[n] + (y * images.width + x) * images.channels;
   }
 
   template <int kCount>
@@ -47,7 +49,8 @@ struct CutRun {
     Floats<kCount> v;
 #pragma unroll
     for (int k = 0; k < kCount; ++k) {
-      v.v[k] = (pixel[c] - images.mean[c]) * images.inverse_std[c];
+      const float value = pixel != nullptr ? pixel[c] : 0;
+      v.v[k] = (value - images.mean[c]) * images.inverse_std[c];
       if (++c < images.channels || k + 1 == kCount) continue;
       c = 0;
       pixel = PixelAt(++place);

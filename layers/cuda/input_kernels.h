@@ -11,8 +11,9 @@ namespace gf {
 
 // UINT8 images with the channels last, and what becomes of them.
 struct InputImages {
-  const uint8_t* x = nullptr;          // [n][height][width][channels]
+  const uint8_t* x = nullptr;          // [n][height][width][channels], of whole images
   const ImageCut* cuts = nullptr;      // [n]; null: all of each image
+  const uint8_t* const* of = nullptr;  // [n]: where each image lies that parts are cut from
   const float* mean = nullptr;         // [channels]
   const float* inverse_std = nullptr;  // [channels]
   int64_t height = 0, width = 0;       // of the images

@@ -10,18 +10,6 @@
 namespace gf {
 namespace {
 
-// Pictures of several sizes.
-void WritePictures(const std::string& path, int count) {
-  TarWriter tar(path);
-  for (int i = 0; i < count; ++i) {
-    const ImageSize size = {40 + i % 5, 60 - i % 7};
-    const auto jpeg = EncodeJpeg(Gradient(size, 3, 3 * i).data(), size, 3, 90);
-    tar.Add(StrCat("s", i, ".jpg"), jpeg.data(), jpeg.size());
-    tar.Add(StrCat("s", i, ".cls"), std::to_string(i).data(), std::to_string(i).size());
-  }
-  tar.Close();
-}
-
 TEST(LoaderCache, TheCacheChangesNothingWhereverItIsAndHoweverSmall) {
   TempFolder folder;
   WritePictures(folder / "a.tar", 30);

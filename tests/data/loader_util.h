@@ -41,6 +41,18 @@ inline std::vector<uint8_t> Bytes(const Batch& batch) {
   return std::vector<uint8_t>(data, data + batch.images.desc.bytes());
 }
 
+// Writes a shard of `count` JPEGs of several sizes; each is a class of its own.
+inline void WritePictures(const std::string& path, int count) {
+  TarWriter tar(path);
+  for (int i = 0; i < count; ++i) {
+    const ImageSize size = {40 + i % 5, 60 - i % 7};
+    const auto jpeg = EncodeJpeg(Gradient(size, 3, 3 * i).data(), size, 3, 90);
+    tar.Add(StrCat("s", i, ".jpg"), jpeg.data(), jpeg.size());
+    tar.Add(StrCat("s", i, ".cls"), std::to_string(i).data(), std::to_string(i).size());
+  }
+  tar.Close();
+}
+
 // Writes a shard of `count` images of which those in `bad` are cut PNGs.
 inline void WriteDamagedShard(const std::string& path, int count, const std::set<int>& bad) {
   TarWriter tar(path);

@@ -1,6 +1,7 @@
 // How batches of images enter a net.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <memory>
@@ -78,9 +79,10 @@ class InputTest : public DeviceTest {
     return values;
   }
 
-  // What the definition says.
-  void ExpectRight(const Batch& batch) {
-    const std::vector<float> values = Run(batch);
+  void ExpectRight(const Batch& batch) { ExpectRight(batch, batch); }
+  // What the definition says of `batch` where `sent` is taken in.
+  void ExpectRight(const Batch& batch, const Batch& sent) {
+    const std::vector<float> values = Run(sent);
     const Shape& own = batch.images.desc.shape;
     const auto* const bytes = batch.images.as<uint8_t>();
     // BF16 and FP16 round what is exact in FP32 here.
@@ -93,7 +95,10 @@ class InputTest : public DeviceTest {
           for (int64_t x = 0; x < kWidth; ++x) {
             const int64_t column = cut.left + (cut.mirrored ? kWidth - 1 - x : x);
             const int64_t row = cut.top + y;
-            float expected = bytes[((n * own[2] + row) * own[3] + column) * channels_ + c];
+            float expected = 0;
+            if (column >= 0 && column < own[3] && row >= 0 && row < own[2]) {
+              expected = bytes[((n * own[2] + row) * own[3] + column) * channels_ + c];
+            }
             if (!batch.mean.empty()) {
               expected = (expected - batch.mean[c]) * batch.inverse_std[c];
             }
@@ -115,6 +120,14 @@ class InputTest : public DeviceTest {
             {most_top, most_left / 2, 0}};
   }
 
+  Tensor New(const TensorDesc& desc) const {
+    Tensor tensor;
+    tensor.desc = desc;
+    tensor.owner = device_->Allocate(desc.bytes());
+    tensor.data = tensor.owner.get();
+    return tensor;
+  }
+
   std::vector<DType> Types() const {
     std::vector<DType> types;
     const auto device = DeviceRegistry::Get().Create("device", GetParam(), 1);
@@ -125,13 +138,6 @@ class InputTest : public DeviceTest {
   }
 
  private:
-  Tensor New(const TensorDesc& desc) const {
-    Tensor tensor;
-    tensor.desc = desc;
-    tensor.owner = device_->Allocate(desc.bytes());
-    tensor.data = tensor.owner.get();
-    return tensor;
-  }
   void Download(const Tensor& tensor, void* to) const {
     device_->CopyToHost(tensor.data, to, tensor.desc.bytes(), device_->compute_stream());
   }
@@ -186,17 +192,94 @@ TEST_P(InputTest, BatchesOfChangingSizesFollowEachOther) {
   }
 }
 
-TEST_P(InputTest, PartsThatDoNotLieInTheImageAreSeen) {
+TEST_P(InputTest, OutsideOfTheImageAreZeros) {
+  GF_FOR_EVERY_INPUT(type, channels) {
+    Build(channels, type);
+    Batch batch = NewBatch(kHeight - 2, kWidth - 1);
+    batch.cuts = {{-1, -1, 0},
+                  {-kHeight + 1, 0, 1},
+                  {kHeight - 3, kWidth - 2, 0},
+                  {0, -kWidth + 1, 1},
+                  {-2, 3, 1}};
+    ExpectRight(batch);
+    batch.mean.assign(channels, 100);
+    batch.inverse_std.assign(channels, 0.5f);
+    ExpectRight(batch);
+  }
+}
+
+// Three batches: the first one's images 1, 2 and 4 stay, the second consists of them and of two
+// others, the third has another in the place of one.
+TEST_P(InputTest, ImagesStayOnTheDevice) {
+  GF_FOR_EVERY_INPUT(type, channels) {
+    Build(channels, type);
+    Batch batch = NewBatch(kHeight + 2, kWidth + 3);
+    const Shape shape = batch.images.desc.shape;
+    batch.kept.images = New({{4, shape[1], shape[2], shape[3]}, DType::kUINT8, Layout()});
+    batch.kept.places = {-1, 0, 1, -1, 3};
+    batch.kept.there.assign(kImages, 0);
+    batch.cuts = Cuts(2, 3);
+    batch.mean.assign(channels, 8);
+    batch.inverse_std.assign(channels, 0.5f);
+    ExpectRight(batch);
+
+    // NewBatch draws image i of any batch alike.
+    batch.cuts = {{1, 1, 1}, {0, 0, 0}, {-1, 2, 0}, {2, 3, 1}, {1, 0, 0}};
+    batch.kept.there = {0, 1, 1, 0, 1};
+    batch.kept.places = {2, 0, 1, -1, 3};
+    const auto erase = [&](const std::vector<uint8_t>& images) {
+      Batch sent = batch;
+      const Tensor& from = batch.images;
+      auto bytes = std::make_shared<std::vector<uint8_t>>(from.as<uint8_t>(),
+                                                          from.as<uint8_t>() + from.desc.bytes());
+      for (int64_t n = 0; n < kImages; ++n) {
+        const int64_t size = shape.count(1, 4);
+        if (images[n]) std::fill_n(bytes->begin() + n * size, size, uint8_t{0xA5});
+      }
+      sent.images.data = bytes->data();
+      sent.images.owner = bytes;
+      return sent;
+    };
+    ExpectRight(batch, erase(batch.kept.there));
+    batch.kept.there.assign(kImages, 1);
+    batch.kept.places = {2, 0, 1, 3, 3};
+    batch.kept.there[3] = 0;
+    batch.kept.places[4] = -1;
+    batch.kept.there[4] = 0;
+    ExpectRight(batch, erase({1, 1, 1, 0, 0}));
+    batch.kept.there = {1, 1, 1, 1, 0};
+    ExpectRight(batch, erase({1, 1, 1, 1, 0}));
+  }
+}
+
+TEST_P(InputTest, WhatDoesNotFitIsSeen) {
   Build(3, DType::kFP32);
   const Shape input = {kImages, 3, kHeight, kWidth};
   Batch batch = NewBatch(kHeight + 1, kWidth + 2);
   EXPECT_FALSE(batch.Fits(input));
   batch.cuts = Cuts(1, 2);
   EXPECT_TRUE(batch.Fits(input));
-  for (const ImageCut& bad : {ImageCut{2, 0, 0}, {-1, 0, 0}, {0, 3, 0}, {0, -1, 1}}) {
+  for (const ImageCut& bad :
+       {ImageCut{kHeight + 1, 0, 0}, {-kHeight, 0, 0}, {0, kWidth + 2, 0}, {0, -kWidth, 1}}) {
     batch.cuts[3] = bad;
     EXPECT_FALSE(batch.Fits(input));
   }
+  batch.cuts = Cuts(1, 2);
+  batch.kept.images = New({{2, 3, kHeight + 1, kWidth + 2}, DType::kUINT8, Layout()});
+  EXPECT_FALSE(batch.Fits(input));
+  batch.kept.there.assign(kImages, 0);
+  batch.kept.places.assign(kImages, -1);
+  EXPECT_TRUE(batch.Fits(input));
+  batch.kept.places[1] = 2;
+  EXPECT_FALSE(batch.Fits(input));
+  batch.kept.places[1] = -1;
+  batch.kept.there[1] = 1;
+  EXPECT_FALSE(batch.Fits(input));
+  batch.kept.places[1] = 1;
+  EXPECT_TRUE(batch.Fits(input));
+  batch.kept.images = New({{2, 3, kHeight, kWidth + 2}, DType::kUINT8, Layout()});
+  EXPECT_FALSE(batch.Fits(input));
+  batch.kept = {};
   batch.cuts = Cuts(1, 2);
   batch.cuts.pop_back();
   EXPECT_FALSE(batch.Fits(input));
