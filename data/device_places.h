@@ -4,7 +4,14 @@
 #include <unordered_map>
 #include <vector>
 
+#include "core/batch.h"
+#include "core/device.h"
+
 namespace gf {
+
+// Memory of the device for images of this shape (C, H, W): up to `mib` MiB, and no more than there
+// are samples. Throws UserError if it cannot be had or not one fits.
+Tensor AllocatePlaces(Device* device, const Shape& image, int64_t mib, int64_t samples);
 
 // Which images a device keeps, and at which of its places; see Note [Images kept on the device].
 //
@@ -15,30 +22,29 @@ namespace gf {
 // one that is being scheduled may still use them.
 class DevicePlaces {
  public:
-  explicit DevicePlaces(int64_t capacity) : capacity_(capacity) {}
+  // `images`: of AllocatePlaces.
+  explicit DevicePlaces(const Tensor& images) : capacity_(images.desc.shape[0]) {}
 
   // Another batch is scheduled from now on.
   void BeginBatch();
-  // Where the sample lies, -1: nowhere.
-  int64_t Find(int64_t sample) const;
-  // A free place, -1: there is none.
-  int64_t Reserve();
-  // The sample lies at the place that was reserved for it. False, and the place is free: it lies at
-  // another already.
-  bool Keep(int64_t sample, int64_t place);
-  // A place that was reserved is not needed.
-  void Release(int64_t place) { free_.push_back(place); }
+  // Image `image` of it is this sample: says where it lies, or will lie if there is room.
+  void Schedule(int64_t sample, int64_t image, KeptImages* batch);
+  // A batch is delivered. `samples`: as scheduled; `good`: whether the image is the sample.
+  void Deliver(const std::vector<int64_t>& samples, const std::vector<uint8_t>& good,
+               KeptImages* batch);
   // The sample is not needed any more.
   void Drop(int64_t sample);
 
   int64_t images() const { return static_cast<int64_t>(places_.size()); }
 
  private:
+  int64_t Reserve();
+
   const int64_t capacity_;
   int64_t used_ = 0;           // places that were ever reserved: the first ones
   std::vector<int64_t> free_;  // of these
   std::vector<int64_t> dropped_;
-  std::unordered_map<int64_t, int64_t> places_;
+  std::unordered_map<int64_t, int64_t> places_;  // of samples
 };
 
 }  // namespace gf

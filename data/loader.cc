@@ -9,70 +9,17 @@
 #include <new>
 
 #include "core/error.h"
+#include "data/loader_checks.h"
 #include "data/workers.h"
 
 namespace gf {
 namespace {
 
-constexpr int kMaxWorkers = 1024;
 // Damaged samples in a row that training tolerates.
 constexpr int64_t kMaxDamagedRun = 1000;
 
-void CheckDeviceCache(const DataConfig& config, LoaderOptions::Mode mode) {
-  constexpr int64_t kMost = int64_t{1} << 24;
-  if (config.device_cache_mib() == 0) return;
-  if (config.device_cache_mib() < 0 || config.device_cache_mib() > kMost) {
-    ThrowUserError("device_cache_mib: ", config.device_cache_mib(), ", expected 0 to ", kMost);
-  }
-  if (mode != LoaderOptions::kTrain) {
-    ThrowUserError("device_cache_mib: ", config.device_cache_mib(),
-                   " is of use in training only; expected 0 here");
-  }
-  const std::pair<const char*, bool> others[] = {
-      {"random_resized_crop", config.random_resized_crop()},
-      {"brightness", config.brightness() > 0},
-      {"contrast", config.contrast() > 0},
-      {"saturation", config.saturation() > 0},
-      {"lighting", config.lighting() > 0}};
-  for (const auto& [field, is_set] : others) {
-    if (!is_set) continue;
-    ThrowUserError(
-        "device_cache_mib does not go with ", field,
-        ": images that stay on the device are only cropped and mirrored there; leave one "
-        "of them out, or use cache_mib");
-  }
-}
-
-const DataConfig& Checked(const DataConfig& config, LoaderOptions::Mode mode) {
-  const auto check = [](const char* field, int value, int low, int high) {
-    if (value < low || value > high) {
-      ThrowUserError(field, ": ", value, ", expected ", low, " to ", high);
-    }
-  };
-  check("batch_size", config.batch_size(), 1, 1 << 24);
-  check("workers", config.workers(), 0, kMaxWorkers);
-  check("prefetch", config.prefetch(), 1, 1024);
-  if (config.shuffle_window() < 0) {
-    ThrowUserError("shuffle_window: ", config.shuffle_window(), ", expected 0 or more");
-  }
-  if (!(config.exchange() >= 0 && config.exchange() <= 1)) {
-    ThrowUserError("exchange: ", config.exchange(), ", expected 0 to 1");
-  }
-  if (config.exchange() < 1 && config.shuffle_window() > 0) {
-    ThrowUserError("exchange does not go with shuffle_window: leave one of them out");
-  }
-  for (const auto& field :
-       {std::make_pair("mean", config.mean()), std::make_pair("std", config.std())}) {
-    const int count = field.second.size();
-    if (count > 1 && count != config.channels()) {
-      ThrowUserError(field.first, ": ", count, " values, expected none, 1 or one for each of the ",
-                     config.channels(), " channels");
-    }
-  }
-  for (const float std : config.std()) {
-    if (!(std > 0)) ThrowUserError("std: ", std, ", expected more than 0");
-  }
-  CheckDeviceCache(config, mode);
+const DataConfig& Checked(const DataConfig& config, const LoaderOptions& options) {
+  CheckLoaderConfig(config, options.mode == LoaderOptions::kTrain);
   return config;
 }
 
@@ -85,7 +32,7 @@ int CountWorkers(const DataConfig& config, const LoaderOptions& options) {
 }  // namespace
 
 Loader::Loader(const DataConfig& config, const LoaderOptions& options)
-    : config_(Checked(config, options.mode)),
+    : config_(Checked(config, options)),
       options_(options),
       reader_(config, options.seed, options.mode == LoaderOptions::kTrain, options.classes),
       workers_(CountWorkers(config, options)),
@@ -97,7 +44,12 @@ Loader::Loader(const DataConfig& config, const LoaderOptions& options)
     ThrowUserError("batch_size: ", batch_size_, " images of ", reader_.image_bytes(),
                    " bytes do not fit into memory");
   }
-  if (reader_.whole()) kept_ = AllocateKept();
+  if (reader_.whole()) {
+    const ImageSize size = reader_.read_size();
+    CHECK(options.device != nullptr);
+    kept_ = AllocatePlaces(options.device, {reader_.channels(), size.height, size.width},
+                           config.device_cache_mib(), reader_.source().size());
+  }
   const int channels = reader_.channels();
   const auto per_channel = [&](const auto& values, float otherwise, int c) {
     return values.empty() ? otherwise : values.Get(values.size() == 1 ? 0 : c);
@@ -154,26 +106,6 @@ void Loader::AllocateImages(Slot* slot) const {
   slot->batch.images = {{shape, DType::kUINT8, {}}, memory.get(), memory};
 }
 
-Tensor Loader::AllocateKept() const {
-  CHECK(options_.device != nullptr);
-  const int64_t places = std::min(size(), (config_.device_cache_mib() << 20) / image_bytes());
-  if (places == 0) {
-    ThrowUserError("device_cache_mib: ", config_.device_cache_mib(), ", but an image has ",
-                   image_bytes(), " bytes: there is no room for one");
-  }
-  Tensor kept;
-  kept.desc = {{places, reader_.channels(), reader_.read_size().height, reader_.read_size().width},
-               DType::kUINT8,
-               Layout()};
-  try {
-    kept.owner = options_.device->Allocate(kept.desc.bytes());
-  } catch (const UserError& error) {
-    ThrowUserError("device_cache_mib: ", config_.device_cache_mib(), ": ", error.what());
-  }
-  kept.data = kept.owner.get();
-  return kept;
-}
-
 int64_t Loader::device_places() const { return reader_.whole() ? kept_.desc.shape[0] : 0; }
 
 void Loader::Start() {
@@ -185,7 +117,7 @@ void Loader::Start() {
   stopping_ = false;
   delivered_ = 0;
   scheduled_ = 0;
-  if (reader_.whole()) places_ = std::make_unique<DevicePlaces>(device_places());
+  if (reader_.whole()) places_ = std::make_unique<DevicePlaces>(kept_);
   ScheduleAhead();
   pool_ = std::make_unique<ThreadPool>(workers_);
   for (int i = 0; i < workers_; ++i) pool_->Add([this] { Work(); });
@@ -243,7 +175,10 @@ bool Loader::Schedule(int64_t number) {
           });
         }
       }
-      if (places_) Place(&slot, i, use.index);
+      if (places_) {
+        slot.samples[i] = use.index;
+        places_->Schedule(use.index, i, &slot.batch.kept);
+      }
       if (!places_ || !slot.batch.kept.there[i]) reader_.WillRead(use.index);
     } else if (position < part_.end) {
       reader_.WillRead(position);
@@ -264,30 +199,6 @@ bool Loader::Schedule(int64_t number) {
   }
   scheduled_changed_.notify_all();
   return true;
-}
-
-// An image that is being scheduled: where it lies on the device, or will.
-void Loader::Place(Slot* slot, int64_t image, int64_t sample) {
-  KeptImages& kept = slot->batch.kept;
-  const int64_t place = places_->Find(sample);
-  slot->samples[image] = sample;
-  kept.there[image] = place >= 0;
-  kept.places[image] = place >= 0 ? place : places_->Reserve();
-}
-
-// The images of a batch that is being delivered lie in their places from now on.
-void Loader::Keep(Slot* slot) {
-  KeptImages& kept = slot->batch.kept;
-  for (int64_t i = 0; i < batch_size_; ++i) {
-    int64_t& place = kept.places[i];
-    if (kept.there[i] || place < 0) continue;
-    if (!slot->good[i]) {
-      places_->Release(place);
-      place = -1;
-    } else if (!places_->Keep(slot->samples[i], place)) {
-      place = -1;
-    }
-  }
 }
 
 void Loader::Work() {
@@ -367,7 +278,7 @@ const Batch& Loader::Next() {
   waited_ = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   if (slot.error) std::rethrow_exception(slot.error);
   if (options_.mode == LoaderOptions::kEvaluate) Compact(&slot);
-  if (places_) Keep(&slot);
+  if (places_) places_->Deliver(slot.samples, slot.good, &slot.batch.kept);
   ++delivered_;
   position_ += batch_size_ * options_.world;
   return slot.batch;

@@ -123,9 +123,6 @@ class Loader {
   void ScheduleAhead();
   bool Schedule(int64_t number);
   void AllocateImages(Slot* slot) const;
-  Tensor AllocateKept() const;
-  void Place(Slot* slot, int64_t image, int64_t sample);
-  void Keep(Slot* slot);
   void Fill(Slot* slot, int64_t image, Sampler* sampler, SampleScratch* scratch);
   bool FillTraining(Slot* slot, int64_t image, Sampler* sampler, SampleScratch* scratch);
   void Compact(Slot* slot);

@@ -188,25 +188,64 @@ TEST_F(DeviceCacheTest, WhatCannotBeIsRefused) {
   EXPECT_NE(error().find("in training only"), std::string::npos) << error();
 }
 
-TEST(DevicePlaces, PlacesComeBack) {
-  DevicePlaces places(2);
-  places.BeginBatch();
-  EXPECT_EQ(places.Reserve(), 0);
-  EXPECT_EQ(places.Reserve(), 1);
-  EXPECT_EQ(places.Reserve(), -1);
-  EXPECT_TRUE(places.Keep(7, 0));
-  EXPECT_FALSE(places.Keep(7, 1));  // came twice
-  EXPECT_EQ(places.Find(7), 0);
-  EXPECT_EQ(places.Reserve(), 1);
-  places.Release(1);
-  EXPECT_EQ(places.Reserve(), 1);
-  places.Drop(7);
-  places.Drop(8);
-  EXPECT_EQ(places.Find(7), -1);
-  EXPECT_EQ(places.Reserve(), -1) << "this batch may use it";
-  places.BeginBatch();
-  EXPECT_EQ(places.Reserve(), 0);
-  EXPECT_EQ(places.images(), 0);
+class DevicePlacesTest : public testing::Test {
+ protected:
+  // A batch of these samples, as scheduled.
+  KeptImages Schedule(const std::vector<int64_t>& samples) {
+    KeptImages batch;
+    batch.places.resize(samples.size());
+    batch.there.resize(samples.size());
+    for (size_t i = 0; i < samples.size(); ++i) {
+      places_.Schedule(samples[i], static_cast<int64_t>(i), &batch);
+    }
+    return batch;
+  }
+
+  const std::unique_ptr<Device> device_ = DeviceRegistry::Get().Create("device", "cpu", 1);
+  DevicePlaces places_{AllocatePlaces(device_.get(), {1, 512, 1024}, 1, 100)};  // two
+};
+
+using Places = std::vector<int64_t>;
+using There = std::vector<uint8_t>;
+
+TEST_F(DevicePlacesTest, SamplesLieThereFromTheirDeliveryOn) {
+  places_.BeginBatch();
+  KeptImages first = Schedule({7, 8, 9});
+  EXPECT_EQ(first.places, (Places{0, 1, -1}));
+  EXPECT_EQ(Schedule({7}).there, (There{0}));
+  places_.Deliver({7, 8, 9}, {1, 1, 1}, &first);
+  EXPECT_EQ(first.places, (Places{0, 1, -1}));
+  EXPECT_EQ(places_.images(), 2);
+  const KeptImages second = Schedule({8, 9, 7});
+  EXPECT_EQ(second.places, (Places{1, -1, 0}));
+  EXPECT_EQ(second.there, (There{1, 0, 1}));
+}
+
+TEST_F(DevicePlacesTest, WhatIsReservedInVainIsFreeAgain) {
+  places_.BeginBatch();
+  KeptImages batch = Schedule({7, 7});
+  places_.Deliver({7, 7}, {1, 1}, &batch);
+  EXPECT_EQ(batch.places, (Places{0, -1}));
+  batch = Schedule({8});
+  EXPECT_EQ(batch.places, (Places{1}));
+  places_.Deliver({8}, {0}, &batch);  // another image came in its place
+  EXPECT_EQ(batch.places, (Places{-1}));
+  EXPECT_EQ(places_.images(), 1);
+  EXPECT_EQ(Schedule({8}).places, (Places{1}));
+}
+
+TEST_F(DevicePlacesTest, WhatIsDroppedLeavesRoomForTheNextBatch) {
+  places_.BeginBatch();
+  KeptImages batch = Schedule({7, 8});
+  places_.Deliver({7, 8}, {1, 1}, &batch);
+  places_.BeginBatch();
+  EXPECT_EQ(Schedule({7}).there, (There{1}));
+  places_.Drop(7);
+  places_.Drop(9);
+  EXPECT_EQ(Schedule({7}).places, (Places{-1})) << "the batch may use the place";
+  places_.BeginBatch();
+  EXPECT_EQ(Schedule({9}).places, (Places{0}));
+  EXPECT_EQ(places_.images(), 1);
 }
 
 }  // namespace
