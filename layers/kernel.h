@@ -77,6 +77,8 @@ struct KernelContext {
   bool deterministic = false;
   // Batch norms in training: the ranks whose batches count as one; null: this one alone.
   GroupSum* batch_norm_group = nullptr;
+  // Products of FP32 may round their factors to TF32's 10 bits where that is faster.
+  bool allow_tf32 = false;
 };
 
 // The arithmetic of one layer on one device. Built once, called once per step and direction.
@@ -97,7 +99,14 @@ class Kernel {
   // parameters and saved, so that its memory is free in between. Costs one pass over memory.
   virtual bool CanRecompute() const { return false; }
   virtual void Recompute(const KernelArgs& args) {}
+  // By what it computes, for reports; empty: there is no more to say than its layer's type.
+  virtual std::string Describe() const { return ""; }
 };
+
+// What Describe says of a layer with weights: "A", or "forward A, weights B, data C". Empty parts
+// are left out.
+std::string DescribePasses(const std::string& forward, const std::string& weights,
+                           const std::string& data);
 
 // Names are "<device>/<layer type>".
 using KernelRegistry = Registry<Kernel, const Layer&, const KernelContext&>;

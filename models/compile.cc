@@ -180,8 +180,13 @@ class Compiler {
   }
 
   KernelContext Context(int layer_index) const {
-    return {device_,     options_.compute,       options_.seed,
-            layer_index, options_.deterministic, options_.batch_norm_group};
+    return {device_,
+            options_.compute,
+            options_.seed,
+            layer_index,
+            options_.deterministic,
+            options_.batch_norm_group,
+            options_.allow_tf32};
   }
 
   std::unique_ptr<Kernel> NewKernel(const Layer& layer, int layer_index) const {

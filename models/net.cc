@@ -43,6 +43,7 @@ class Net::Impl {
         line.top_layouts.push_back(net_.blobs[t].desc.layout);
       }
       line.entries = op.entries;
+      line.how = op.kernel->Describe();
       for (const ParameterSpec& spec : op.layer->parameters()) {
         line.parameter_count += spec.shape.count();
       }

@@ -34,6 +34,8 @@ struct NetOptions {
   // Give up results that one pass over memory can bring back (batch norm) after forward, and
   // recompute them in backward: an eighth less memory for ResNet-50, for 1-2 % more time.
   bool recompute = false;
+  // See KernelContext.
+  bool allow_tf32 = false;
   // Replay what repeats in every pass where the device can record it (Note [Recorded passes]).
   bool record = true;
   // See KernelContext; outlives the net.
@@ -52,6 +54,7 @@ struct NetOp {
   std::vector<Shape> top_shapes;
   std::vector<Layout> top_layouts;
   std::vector<int> entries;  // its parameters, indices into the pool layout
+  std::string how;           // Kernel::Describe
   int64_t parameter_count = 0;
   int64_t forward_flops = 0, backward_flops = 0;
   double forward_seconds = 0, backward_seconds = 0;  // summed since ResetTimes

@@ -34,6 +34,7 @@ NetOptions NetOptionsOf(const JobConfig& config, Phase phase) {
   net.compute = ToDType(config.compute_type());
   net.recompute = config.recompute();
   net.record = config.cuda_graphs();
+  net.allow_tf32 = config.allow_tf32();
   if (phase == TEST) return net;
   if (config.solver().has_label_smoothing())
     net.label_smoothing = config.solver().label_smoothing();

@@ -56,6 +56,7 @@ class InnerProductKernel : public Kernel {
   }
   void Forward(const KernelArgs& args) override { kernel_->Forward(args); }
   void Backward(const KernelArgs& args) override { kernel_->Backward(args); }
+  std::string Describe() const override { return kernel_->Describe(); }
 
  private:
   const InnerProductLayer& layer_;

@@ -29,6 +29,8 @@ class ThinInnerProduct : public Kernel {
         shape_{(images_ + kThinGroup - 1) / kThinGroup * kThinGroup, inputs_, ThinStride(inputs_)} {
   }
 
+  std::string Describe() const override { return "own loops for few images"; }
+
   void Plan(KernelPlan* plan) override {
     plan->bottoms[0].layout = plan->tops[0].layout = Layout();
     const size_t x = shape_.rows * shape_.stride * sizeof(float),

@@ -31,6 +31,9 @@ class WeightedKernel : public Kernel {
   void Plan(KernelPlan* plan) final;
   void Forward(const KernelArgs& args) final;
   void Backward(const KernelArgs& args) final;
+  std::string Describe() const override {
+    return DescribePasses(forward_.how, backward_weights_.how, backward_data_.how);
+  }
 
  protected:
   // A tensor as a primitive wants it, and as it lies in memory where that differs.
@@ -43,6 +46,7 @@ class WeightedKernel : public Kernel {
   };
   struct Op {
     dnnl::primitive primitive;
+    std::string how;  // oneDNN's name of the implementation
     dnnl::memory::desc scratchpad;
     Operand source, weights, bias, destination;
     size_t scratch_bytes = 0;
@@ -94,6 +98,7 @@ class WeightedKernel : public Kernel {
                    const dnnl::memory::desc& weights, const dnnl::memory::desc& destination) {
     Op op;
     op.primitive = Primitive(pd);
+    op.how = pd.impl_info_str();
     op.scratchpad = pd.scratchpad_desc();
     op.source.wanted = source;
     op.weights.wanted = weights;

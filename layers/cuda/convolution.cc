@@ -42,6 +42,7 @@ class ConvolutionKernel : public RepeatingKernel {
     view_ = ColumnsOf(plan->tops[0].shape);
     const auto find = [&](ConvolutionPass pass) {
       ConvolutionRequest request = {pass, shape, context_.compute, {}, context_.deterministic};
+      request.allow_tf32 = context_.allow_tf32 && context_.compute == DType::kFP32;
       if (pass == ConvolutionPass::kForward) request.epilogue = {layer_.bias(), layer_.relu()};
       return FindConvolution(request, CudaOf(context_));
     };
@@ -79,6 +80,11 @@ class ConvolutionKernel : public RepeatingKernel {
     if (args.bottom_diffs[0] == nullptr) return;
     data_->Run(args.bottom_diffs[0], const_cast<void*>(args.parameters[0]), dy, nullptr,
                args.scratch);
+  }
+
+  std::string Describe() const override {
+    const auto describe = [](const auto& pass) { return pass ? pass->Describe() : ""; };
+    return DescribePasses(describe(forward_), describe(filter_), describe(data_));
   }
 
  private:

@@ -43,6 +43,9 @@ class ByEngine : public CudnnConvolution {
   explicit ByEngine(EnginePlan plan) : plan_(std::move(plan)) {}
 
   size_t workspace_bytes() const override { return plan_.plan->workspace_bytes; }
+  std::string Describe() const override {
+    return plan_.plan->tensor_cores ? "cuDNN on tensor cores" : "cuDNN";
+  }
 
   void Run(void* x, void* w, void* y, void* bias, void* workspace) const override {
     if (Execute(*plan_.plan, x, w, y, bias, workspace)) return;
@@ -59,6 +62,7 @@ class ByDefinition : public CudnnConvolution {
       : pass_(request.pass), shape_(request.shape), type_(request.type), stream_(stream) {}
 
   size_t workspace_bytes() const override { return 0; }
+  std::string Describe() const override { return "by definition"; }
 
   void Run(void* x, void* w, void* y, void*, void*) const override {
     switch (pass_) {
@@ -93,6 +97,7 @@ class WithEpilogue : public CudnnConvolution {
       : convolution_(std::move(convolution)), request_(request), stream_(stream) {}
 
   size_t workspace_bytes() const override { return convolution_->workspace_bytes(); }
+  std::string Describe() const override { return convolution_->Describe() + " and an epilogue"; }
 
   void Run(void* x, void* w, void* y, void* bias, void* workspace) const override {
     convolution_->Run(x, w, y, nullptr, workspace);
@@ -107,9 +112,9 @@ class WithEpilogue : public CudnnConvolution {
 
 std::string KeyOf(const ConvolutionRequest& r) {
   const ConvolutionShape& s = r.shape;
-  std::string key =
-      StrCat(static_cast<int>(r.pass), " ", Name(r.type), " ", r.epilogue.bias, r.epilogue.relu,
-             " ", s.n, " ", s.channels, " ", s.outputs, " ", s.groups);
+  std::string key = StrCat(static_cast<int>(r.pass), " ", r.allow_tf32 ? "TF32" : Name(r.type), " ",
+                           r.epilogue.bias, r.epilogue.relu, " ", s.n, " ", s.channels, " ",
+                           s.outputs, " ", s.groups);
   for (int i = 0; i < 2; ++i) {
     key += StrCat(" ", s.in[i], " ", s.out[i], " ", s.kernel[i], " ", s.stride[i], " ", s.pad[i],
                   " ", s.dilation[i]);
@@ -170,7 +175,7 @@ class Chooser {
     best.graph = NewConvolutionGraph(request_.pass, request_.shape, request_.type, epilogue);
     if (best.graph == nullptr) return best;
     CudnnLimits limits;
-    limits.tensor_cores = request_.type != DType::kFP32;
+    limits.tensor_cores = request_.type != DType::kFP32 || request_.allow_tf32;
     limits.most_workspace = int64_t{512} << 20;
     ConvolutionRequest kept = request_;
     kept.epilogue = epilogue;

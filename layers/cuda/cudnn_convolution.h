@@ -3,6 +3,7 @@
 #include <cuda_runtime_api.h>
 
 #include <memory>
+#include <string>
 
 #include "core/cuda/cuda_device.h"
 #include "core/dtype.h"
@@ -18,6 +19,8 @@ class CudnnConvolution {
   virtual ~CudnnConvolution() = default;
 
   virtual size_t workspace_bytes() const = 0;
+  // "cuDNN on tensor cores"
+  virtual std::string Describe() const = 0;
 
   // x: images, w: filters, y: results; the one that the pass writes, and the gradients of these in
   // backward passes. `bias` [outputs] in their type, null without one in the epilogue. `workspace`
@@ -28,10 +31,11 @@ class CudnnConvolution {
 struct ConvolutionRequest {
   ConvolutionPass pass = ConvolutionPass::kForward;
   ConvolutionShape shape;
-  DType type = DType::kFP32;     // FP32 without TF32
+  DType type = DType::kFP32;
   ConvolutionEpilogue epilogue;  // of kForward
   // By cuDNN's word instead of by time, so that every process chooses the same.
   bool deterministic = false;
+  bool allow_tf32 = false;  // see KernelContext
 };
 
 // Chosen once per process for each request; where that is by time, the choice of an earlier process

@@ -23,15 +23,15 @@ Notes NotesOf(const CudnnDescriptor& config) {
   return notes;
 }
 
-bool Allowed(const CudnnDescriptor& config, const CudnnLimits& limits) {
-  const Notes notes = NotesOf(config);
-  const auto has = [&](cudnnBackendNumericalNote_t note) {
-    return std::find(notes.begin(), notes.end(), note) != notes.end();
-  };
-  if (has(CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC)) return false;
-  if (has(CUDNN_NUMERICAL_NOTE_REDUCED_PRECISION_REDUCTION)) return false;
-  if (limits.tensor_cores) return true;
-  return !has(CUDNN_NUMERICAL_NOTE_TENSOR_CORE) && !has(CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS);
+bool Has(const Notes& notes, cudnnBackendNumericalNote_t note) {
+  return std::find(notes.begin(), notes.end(), note) != notes.end();
+}
+
+bool Allowed(const Notes& notes, const CudnnLimits& limits) {
+  if (Has(notes, CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC)) return false;
+  if (Has(notes, CUDNN_NUMERICAL_NOTE_REDUCED_PRECISION_REDUCTION)) return false;
+  return limits.tensor_cores || (!Has(notes, CUDNN_NUMERICAL_NOTE_TENSOR_CORE) &&
+                                 !Has(notes, CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS));
 }
 
 // Configurations that cuDNN proposes for a graph.
@@ -98,8 +98,12 @@ std::vector<std::shared_ptr<CudnnPlan>> FindPlans(
   for (const auto mode : {CUDNN_HEUR_MODE_A, CUDNN_HEUR_MODE_FALLBACK}) {
     for (CudnnDescriptor& config : Configurations(graph, mode)) {
       if (static_cast<int>(plans.size()) == limits.most_plans) return plans;
-      if (!Allowed(config, limits)) continue;
-      if (auto plan = NewPlan(std::move(config), limits)) plans.push_back(std::move(plan));
+      const Notes notes = NotesOf(config);
+      if (!Allowed(notes, limits)) continue;
+      if (auto plan = NewPlan(std::move(config), limits)) {
+        plan->tensor_cores = Has(notes, CUDNN_NUMERICAL_NOTE_TENSOR_CORE);
+        plans.push_back(std::move(plan));
+      }
     }
   }
   return plans;

@@ -53,6 +53,7 @@ class CudnnDescriptor {
 struct CudnnPlan {
   CudnnDescriptor config, plan;
   int64_t workspace_bytes = 0;
+  bool tensor_cores = false;  // it computes by them
 };
 
 // Which engines may compute.

@@ -23,7 +23,7 @@ class InnerProductKernel : public RepeatingKernel {
     MatmulShape forward{layer_.rows(), layer_.outputs(), layer_.inputs(), false, true};
     forward.bias = layer_.bias();
     forward.relu = layer_.relu();
-    forward_ = Matmul::Find(forward, context_.compute);
+    forward_ = Matmul::Find(forward, context_.compute, context_.allow_tf32);
     fused_ = forward_ != nullptr;
     if (!fused_) {
       forward.bias = forward.relu = false;
@@ -64,6 +64,11 @@ class InnerProductKernel : public RepeatingKernel {
     data_->Run(dy, args.parameters[0], nullptr, args.bottom_diffs[0], args.scratch, stream);
   }
 
+  std::string Describe() const override {
+    const auto describe = [](const auto& pass) { return pass ? pass->Describe() : ""; };
+    return DescribePasses(describe(forward_), describe(weights_), describe(data_));
+  }
+
  private:
   void PlanLayouts(KernelPlan* plan) const {
     TensorDesc& bottom = plan->bottoms[0];
@@ -81,7 +86,7 @@ class InnerProductKernel : public RepeatingKernel {
   }
 
   std::unique_ptr<Matmul> Find(const MatmulShape& shape) const {
-    std::unique_ptr<Matmul> product = Matmul::Find(shape, context_.compute);
+    std::unique_ptr<Matmul> product = Matmul::Find(shape, context_.compute, context_.allow_tf32);
     if (product == nullptr) {
       layer_.Fail("cuBLAS cannot multiply ", shape.m, "x", shape.k, " by ", shape.k, "x", shape.n,
                   " in ", Name(context_.compute), " on this GPU; try another compute_type");

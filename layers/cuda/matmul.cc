@@ -33,10 +33,12 @@ constexpr uint64_t kWorkspace = uint64_t{32} << 20;
 }  // namespace
 
 // cuBLAS counts by columns: what is d there, [n x m], is the product of what is b and of what is a.
-std::unique_ptr<Matmul> Matmul::Find(const MatmulShape& s, DType type) {
+std::unique_ptr<Matmul> Matmul::Find(const MatmulShape& s, DType type, bool allow_tf32) {
   std::unique_ptr<Matmul> product(new Matmul);
   product->bias_ = s.bias;
-  GF_CUBLAS(cublasLtMatmulDescCreate(&product->operation_, CUBLAS_COMPUTE_32F, CUDA_R_32F));
+  const bool tf32 = type == DType::kFP32 && allow_tf32;
+  GF_CUBLAS(cublasLtMatmulDescCreate(
+      &product->operation_, tf32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F, CUDA_R_32F));
   const cublasOperation_t first = s.transpose_b ? CUBLAS_OP_T : CUBLAS_OP_N,
                           second = s.transpose_a ? CUBLAS_OP_T : CUBLAS_OP_N;
   Set(product->operation_, CUBLASLT_MATMUL_DESC_TRANSA, first);
@@ -79,6 +81,14 @@ Matmul::~Matmul() {
   for (cublasLtMatrixLayout_t layout : {first_, second_, result_layout_}) {
     if (layout != nullptr) cublasLtMatrixLayoutDestroy(layout);
   }
+}
+
+std::string Matmul::Describe() const {
+  uint64_t flags = 0;
+  size_t written = 0;
+  GF_CUBLAS(cublasLtMatmulAlgoCapGetAttribute(&result_.algo, CUBLASLT_ALGO_CAP_NUMERICAL_IMPL_FLAGS,
+                                              &flags, sizeof(flags), &written));
+  return flags & CUBLASLT_NUMERICAL_IMPL_FLAGS_TENSOR_OP_MASK ? "cuBLAS on tensor cores" : "cuBLAS";
 }
 
 void Matmul::Run(const void* a, const void* b, const void* bias, void* d, void* workspace,

@@ -4,13 +4,14 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 
 #include "core/dtype.h"
 
 namespace gf {
 
 // d[m][n] = sum over k of a(m, k) * b(k, n), all row-major. In memory a is [m][k], or [k][m] if
-// transpose_a; b is [k][n], or [n][k] if transpose_b. Products of FP32 without TF32, sums in FP32.
+// transpose_a; b is [k][n], or [n][k] if transpose_b. Sums are in FP32.
 struct MatmulShape {
   int64_t m = 0, n = 0, k = 0;
   bool transpose_a = false, transpose_b = false;
@@ -22,12 +23,15 @@ struct MatmulShape {
 class Matmul {
  public:
   // Null if cuBLASLt cannot compute this. Memory is aligned to 64 bytes.
-  static std::unique_ptr<Matmul> Find(const MatmulShape& shape, DType type);
+  // allow_tf32: see KernelContext.
+  static std::unique_ptr<Matmul> Find(const MatmulShape& shape, DType type, bool allow_tf32);
   ~Matmul();
   Matmul(const Matmul&) = delete;
   Matmul& operator=(const Matmul&) = delete;
 
   size_t workspace_bytes() const { return result_.workspaceSize; }
+  // "cuBLAS on tensor cores"
+  std::string Describe() const;
   // `bias` is null without.
   void Run(const void* a, const void* b, const void* bias, void* d, void* workspace,
            cudaStream_t stream) const;

@@ -153,6 +153,17 @@ TEST_P(EveryLayer, Bf16AndFp16AgreeWithFp32) {
   }
 }
 
+// TF32 keeps as many bits as FP16; a processor does not round.
+TEST_P(EveryLayer, Tf32AgreesWithFp32) {
+  RunOptions options = Options();
+  const auto expected = Results(Case(), options);
+  options.allow_tf32 = true;
+  for (const auto& [name, values] : Results(Case(), options)) {
+    const double tolerance = options.device == "cpu" ? 0 : Case().bf16_tolerance;
+    EXPECT_LE(RelativeError(values, expected.at(name)), tolerance) << name;
+  }
+}
+
 TEST_P(EveryLayer, AgreesWithTheProcessor) {
   RunOptions options = Options();
   if (options.device == "cpu") return;

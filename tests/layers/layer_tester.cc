@@ -62,6 +62,7 @@ LayerRun::LayerRun(const LayerCase& test, const RunOptions& options)
   context.seed = options.seed;
   context.layer_index = options.layer_index;
   context.batch_norm_group = options.batch_norm_group;
+  context.allow_tf32 = options.allow_tf32;
   kernel_ = KernelRegistry::Get().Create("kernel", options.device + "/" + layer_->type(), *layer_,
                                          context);
 

@@ -60,6 +60,7 @@ struct RunOptions {
   int layer_index = 3;
   const Batch* batch = nullptr;
   GroupSum* batch_norm_group = nullptr;
+  bool allow_tf32 = false;
 };
 
 // The layer that a case describes, set up. Throws UserError.

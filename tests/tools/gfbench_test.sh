@@ -33,6 +33,8 @@ for name, forward_only in (("default", False), ("step", True)):
     assert (result["backward_ms"] == 0) == forward_only, result
     assert result["first_step_s"] > 0 and result["peak_bytes"] > 1e6, result
     assert bool(result["layers"]) == (not forward_only), result
+    for layer in result["layers"]:
+        assert layer["by"] or layer["type"] not in ("Convolution", "InnerProduct"), layer
     # Of an image: convolutions 0.576 and 3.2, inner products 0.8 and 0.01 MFLOP; the first one's
     # bottom has no gradient.
     flops = 4.586e6 if forward_only else 3 * 4.586e6 - 0.576e6

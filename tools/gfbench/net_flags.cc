@@ -13,6 +13,7 @@ DEFINE_int32(batch, 64, "images per rank and step");
 DEFINE_string(compute, "FP32", "FP32, BF16 or (on GPUs) FP16");
 DEFINE_string(device, "cpu", "cpu or cuda");
 DEFINE_string(profile_out, "", "write each layer's times for gfsim --profile");
+DEFINE_bool(allow_tf32, false, "on GPUs: products of FP32 may use the tensor cores as TF32");
 DEFINE_bool(recompute, false, "recompute batch norms in backward to save memory");
 
 namespace gf {
@@ -41,6 +42,7 @@ NetOptions NetOptionsOfFlags(const char* usage) {
   options.compute = ToDType(compute);
   options.batch_size = FLAGS_batch;
   options.recompute = FLAGS_recompute;
+  options.allow_tf32 = FLAGS_allow_tf32;
   options.image_shape = ParseImageShape(FLAGS_input);
   return options;
 }

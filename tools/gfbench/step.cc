@@ -36,7 +36,7 @@ constexpr char kUsage[] =
     "gfbench [step] --net=FILE [--batch=64] [--compute=FP32|BF16|FP16] [--device=cpu|cuda]\n"
     "               [--threads=N] [--layers] [--limit]\n"
     "               [--steps=10] [--warmup=2] [--input=CxHxW] [--forward_only] [--recompute]\n"
-    "               [--json=FILE] [--profile_out=FILE]\n"
+    "               [--allow_tf32] [--json=FILE] [--profile_out=FILE]\n"
     "\n"
     "Times whole training steps (forward, backward, SGD update) of a net on synthetic images and\n"
     "prints the median. --layers adds each layer's times and --profile_out writes them for gfsim,\n"
@@ -102,17 +102,18 @@ class Stepper {
 // Prints each layer's mean times and returns them.
 ordered_json ReportLayers(const Net& net) {
   ordered_json layers = ordered_json::array();
-  std::printf("\n%-34s %-16s %10s %10s %10s\n", "layer", "type", "forward ms", "back. ms",
-              "GFLOP/s");
+  std::printf("\n%-34s %-16s %10s %10s %10s  %s\n", "layer", "type", "forward ms", "back. ms",
+              "GFLOP/s", "by");
   for (const NetOp& op : net.ops()) {
     const double forward = op.forward_seconds / FLAGS_steps,
                  backward = op.backward_seconds / FLAGS_steps;
     const double rate =
         static_cast<double>(op.forward_flops + op.backward_flops) / (forward + backward) / 1e9;
-    std::printf("%-34s %-16s %10.3f %10.3f %10.1f\n", op.name.c_str(), op.type.c_str(),
-                forward * 1e3, backward * 1e3, rate);
+    std::printf("%-34s %-16s %10.3f %10.3f %10.1f%s%s\n", op.name.c_str(), op.type.c_str(),
+                forward * 1e3, backward * 1e3, rate, op.how.empty() ? "" : "  ", op.how.c_str());
     layers.push_back({{"name", op.name},
                       {"type", op.type},
+                      {"by", op.how},
                       {"forward_ms", forward * 1e3},
                       {"backward_ms", backward * 1e3},
                       {"forward_flops", op.forward_flops}});
