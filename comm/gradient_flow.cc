@@ -42,7 +42,9 @@ GradientFlow::GradientFlow(const PoolLayout& layout, const Tensor& gradients, Co
       algorithms_(options.config, options.deterministic, comm),
       ready_(layout.entries().size()) {
   CHECK_GE(gradients.desc.storage_count(), layout.count());
-  ExchangeChoice choice = ChooseExchange(options.config, options.device, comm);
+  ExchangeChoice choice = options.exchange != nullptr
+                              ? std::move(*options.exchange)
+                              : ChooseExchange(options.config, options.device, comm);
   exchange_ = std::move(choice.exchange);
   why_not_exchange_ = std::move(choice.why_not);
 }

@@ -54,6 +54,9 @@ struct GradientFlowOptions {
   std::function<void()> weights_changed;
   // May be null.
   Timeline* timeline = nullptr;
+  // What ChooseExchange said of this config, device and communicator, if it was asked before; the
+  // flow takes it over. Null: the flow asks.
+  std::shared_ptr<ExchangeChoice> exchange;
 };
 
 // Exchanges the gradients of a step: what the trainer talks to. Sums only: dividing by the world

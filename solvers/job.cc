@@ -90,20 +90,17 @@ DataAndNet BuildDataAndNet(const DataConfig& data, const NetSource& source, Phas
   return result;
 }
 
-Job BuildJob(const JobConfig& config, const JobOptions& options) {
-  Job job;
-  job.device = DeviceRegistry::Get().Create("device", config.device(), options.threads);
-  job.source = ReadNet(config.net());
-  job.train =
-      BuildDataAndNet(config.train_data(), job.source, TRAIN, options, nullptr, job.device.get());
-  job.store = job.train.net->parameters().get();
+void BuildJob(const JobConfig& config, const JobOptions& options, Job* job) {
+  Device* const device = job->device.get();
+  job->source = ReadNet(config.net());
+  job->train = BuildDataAndNet(config.train_data(), job->source, TRAIN, options, nullptr, device);
+  job->store = job->train.net->parameters().get();
   if (config.has_validation_data()) {
-    job.validation = BuildDataAndNet(config.validation_data(), job.source, TEST, options,
-                                     job.train.net->parameters(), job.device.get());
+    job->validation = BuildDataAndNet(config.validation_data(), job->source, TEST, options,
+                                      job->train.net->parameters(), device);
   }
-  job.solver = NewSolver("solver.type", config.solver().type(), config.solver(), job.store);
-  job.train.net->InitParameters();
-  return job;
+  job->solver = NewSolver("solver.type", config.solver().type(), config.solver(), job->store);
+  job->train.net->InitParameters();
 }
 
 }  // namespace gf

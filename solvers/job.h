@@ -49,7 +49,8 @@ struct Job {
   std::unique_ptr<Solver> solver;
 };
 
-// Builds it; parameters are initialised from the seed. Does not communicate. Throws UserError.
-Job BuildJob(const JobConfig& config, const JobOptions& options);
+// Builds all but the device, which is there; parameters are initialised from the seed. Does not
+// communicate. Throws UserError.
+void BuildJob(const JobConfig& config, const JobOptions& options, Job* job);
 
 }  // namespace gf

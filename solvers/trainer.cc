@@ -124,7 +124,14 @@ Trainer::Trainer(const JobConfig& config, const TrainOptions& options, Communica
   AgreeOnErrors(comm, "batch_norm_group",
                 [&] { batch_norm_group_ = NewGroupSum(config.batch_norm_group(), comm); });
   job_options.net.batch_norm_group = batch_norm_group_.get();
-  AgreeOnErrors(comm, "building the net", [&] { job_ = BuildJob(config, job_options); });
+  AgreeOnErrors(comm, "opening the device", [&] {
+    job_.device = DeviceRegistry::Get().Create("device", config.device(), options.start.threads);
+  });
+  // Before the net is built: GPUs connect meanwhile.
+  auto exchange = std::make_shared<ExchangeChoice>();
+  AgreeOnErrors(comm, "connecting the devices",
+                [&] { *exchange = ChooseExchange(config.comm(), job_.device.get(), comm); });
+  AgreeOnErrors(comm, "building the net", [&] { BuildJob(config, job_options, &job_); });
 
   images_ = job_.train.loader->size();
   batches_ = std::make_unique<BatchSchedule>(
@@ -138,6 +145,7 @@ Trainer::Trainer(const JobConfig& config, const TrainOptions& options, Communica
     flow.momentum = config.solver().momentum();
     flow.device = job_.device.get();
     flow.timeline = &timeline_;
+    flow.exchange = exchange;
     flow.master = job_.store->master();
     flow.weights_changed = [this] { job_.store->SyncCompute(); };
     flow_ = NewGradientFlow(job_.store->layout(), job_.store->gradient(), comm, flow);

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -80,6 +81,20 @@ TEST(DeviceExchangeTest, BucketsStartDuringBackwardAndAreAwaitedInOrder) {
     EXPECT_EQ(*ExchangeLog(), expected);
     EXPECT_EQ(f.flow->stats().allreduces, 6);
     EXPECT_EQ(f.flow->Describe(), "by the device, 6 buckets");
+  });
+}
+
+TEST(DeviceExchangeTest, AFlowTakesOverTheExchangeThatWasMadeBefore) {
+  RunWithDevices(2, [](Device* device, Communicator* comm) {
+    GradientFlowOptions options = Options(device, CommConfig::LAZY, "nccl");
+    options.exchange =
+        std::make_shared<ExchangeChoice>(ChooseExchange(options.config, device, comm));
+    EXPECT_NE(options.exchange->exchange, nullptr);
+    // What would be chosen now does not count.
+    options.config.set_device_transport("host");
+    const TestFlow f(OddLayout(), options, DType::kFP32, comm);
+    EXPECT_EQ(options.exchange->exchange, nullptr);
+    EXPECT_EQ(f.flow->Describe().rfind("by the device", 0), 0u) << f.flow->Describe();
   });
 }
 
