@@ -99,11 +99,7 @@ TEST_F(DeviceCacheTest, EachImageIsSentOnceAndCutAnewEachTime) {
 
 TEST_F(DeviceCacheTest, ASmallCacheServesTheFirstImages) {
   WritePictures(folder_ / "a.tar", 12);
-  DataConfig config = Config(folder_ / "a.tar", 4);
-  config.set_resize_height(260);
-  config.set_resize_width(260);
-  config.set_crop_size(224);
-  config.set_random_crop(true);
+  DataConfig config = CropConfig(folder_ / "a.tar", 4, 260, 224);
   config.set_prefetch(1);
   Start(config);
   EXPECT_EQ(keeping_->device_places(), 5);
@@ -127,11 +123,7 @@ TEST_F(DeviceCacheTest, DamagedImagesAreNotKept) {
 
 TEST_F(DeviceCacheTest, AShareThatMovesOnLeavesRoom) {
   WritePictures(folder_ / "a.tar", 80);
-  DataConfig config = Config(folder_ / "a.tar", 5);
-  config.set_resize_height(100);
-  config.set_resize_width(100);
-  config.set_crop_size(90);
-  config.set_random_crop(true);
+  DataConfig config = CropConfig(folder_ / "a.tar", 5, 100, 90);
   config.set_exchange(0.25);
   config.set_prefetch(1);
   Start(config, Ranked(LoaderOptions::kTrain, 2, 4));

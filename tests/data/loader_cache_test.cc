@@ -79,11 +79,7 @@ TEST(LoaderCache, RanksShareACacheFile) {
 TEST(LoaderCache, ACacheOfAShareServesARankWhoseShareMovesOn) {
   TempFolder folder;
   WritePictures(folder / "a.tar", 80);
-  DataConfig config = Config(folder / "a.tar", 5);
-  config.set_resize_height(100);
-  config.set_resize_width(100);
-  config.set_crop_size(90);
-  config.set_random_crop(true);
+  DataConfig config = CropConfig(folder / "a.tar", 5, 100, 90);
   config.set_exchange(0.25);
   config.set_prefetch(1);
   const LoaderOptions options = Ranked(LoaderOptions::kTrain, 2, 4);

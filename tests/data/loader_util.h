@@ -18,6 +18,16 @@ inline DataConfig Config(const std::string& source, int batch, int workers = 2) 
   return config;
 }
 
+// Images are resized to side x side, of which parts are cut at random.
+inline DataConfig CropConfig(const std::string& source, int batch, int side, int crop) {
+  DataConfig config = Config(source, batch);
+  config.set_resize_height(side);
+  config.set_resize_width(side);
+  config.set_crop_size(crop);
+  config.set_random_crop(true);
+  return config;
+}
+
 inline LoaderOptions Ranked(LoaderOptions::Mode mode, int rank, int world) {
   LoaderOptions options;
   options.mode = mode;
