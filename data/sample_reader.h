@@ -38,7 +38,7 @@ class SampleReader {
   ImageSize read_size() const { return read_size_; }
   int channels() const { return channels_; }
   int64_t image_bytes() const { return read_size_.pixels() * channels_; }
-  // Whether the two sizes are those of different things.
+  // Whether Read leaves images uncut, for CutOf (device_cache_mib).
   bool whole() const { return whole_; }
 
   // Writes image_bytes() to `out`. False if the sample is damaged and the policy is SKIP; with
