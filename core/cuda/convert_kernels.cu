@@ -68,9 +68,8 @@ void TransposeElements(DType from_type, const void* from, DType to_type, void* t
       using From = decltype(source);
       using To = decltype(target);
       const int64_t tiles = outer * ((rows + kTile - 1) / kTile) * ((columns + kTile - 1) / kTile);
-      Transpose<<<BlocksFor(tiles * kThreads), dim3(kTile, kTileRows), 0, stream>>>(
-          static_cast<const From*>(from), static_cast<To*>(to), outer, rows, columns);
-      GF_CUDA_LAUNCHED();
+      Launch({BlocksFor(tiles * kThreads), dim3(kTile, kTileRows), stream}, Transpose<From, To>,
+             static_cast<const From*>(from), static_cast<To*>(to), outer, rows, columns);
     });
   });
 }

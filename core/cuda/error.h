@@ -24,8 +24,4 @@ void CheckCuda(cudaError_t status, const char* call, const char* file, int line)
 
 #define GF_CUDA(call) ::gf::CheckCuda((call), #call, __FILE__, __LINE__)
 
-// Right after a kernel<<<...>>>(...).
-#define GF_CUDA_LAUNCHED() \
-  ::gf::CheckCuda(cudaGetLastError(), "launch of a kernel", __FILE__, __LINE__)
-
 }  // namespace gf

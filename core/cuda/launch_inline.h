@@ -21,6 +21,38 @@ inline int BlocksFor(int64_t items) {
   return static_cast<int>(std::max<int64_t>(1, std::min(kMost, (items + kThreads - 1) / kThreads)));
 }
 
+// A number of blocks or threads, in one dimension or more.
+struct Extent : dim3 {
+  Extent(int64_t count) : dim3(static_cast<unsigned>(count)) {}
+  Extent(const dim3& counts) : dim3(counts) {}
+};
+
+// Where and how a kernel runs, and who asks for it.
+struct LaunchShape {
+  LaunchShape(const Extent& blocks, const Extent& threads, cudaStream_t on,
+              const char* file_name = __builtin_FILE(), int line_number = __builtin_LINE())
+      : grid(blocks), block(threads), stream(on), file(file_name), line(line_number) {}
+
+  dim3 grid, block;
+  cudaStream_t stream;
+  const char* file;
+  int line;
+};
+
+// What a compiler of kernels understands; the tests' emulated GPU starts them in another way.
+#ifndef GF_CALL_KERNEL
+#define GF_CALL_KERNEL(kernel, shape, ...) \
+  kernel<<<(shape).grid, (shape).block, 0, (shape).stream>>>(__VA_ARGS__)
+#endif
+
+// Launch({blocks, threads, stream}, Kernel<T>, arguments...) starts a kernel.
+template <typename... Parameters, typename... Arguments>
+void Launch(const LaunchShape& shape, void (*kernel)(Parameters...),
+            const Arguments&... arguments) {
+  GF_CALL_KERNEL(kernel, shape, static_cast<Parameters>(arguments)...);
+  CheckCuda(cudaGetLastError(), "launch of a kernel", shape.file, shape.line);
+}
+
 // Calls f with a number of the type: float, __half or __nv_bfloat16.
 template <typename F>
 void WithType(DType type, const F& f) {
@@ -56,8 +88,7 @@ __global__ void __launch_bounds__(kThreads) ElementwiseKernel(int64_t count, F f
 template <int kCount, typename F>
 void Elementwise(int64_t count, const F& f, cudaStream_t stream) {
   if (count == 0) return;
-  ElementwiseKernel<kCount><<<BlocksFor(count / kCount), kThreads, 0, stream>>>(count, f);
-  GF_CUDA_LAUNCHED();
+  Launch({BlocksFor(count / kCount), kThreads, stream}, ElementwiseKernel<kCount, F>, count, f);
 }
 
 // Four elements at a time where all arrays that f moves begin at multiples of four, else singly.

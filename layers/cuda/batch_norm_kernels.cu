@@ -228,9 +228,8 @@ void BatchStatistics(const BatchNormForward& call, void* scratch, cudaStream_t s
 }
 
 void RunningStatistics(const BatchNormForward& call, cudaStream_t stream) {
-  UseRunning<<<(call.view.columns + kThreads - 1) / kThreads, kThreads, 0, stream>>>(
-      call.channels, call.view.columns, call.eps);
-  GF_CUDA_LAUNCHED();
+  Launch({(call.view.columns + kThreads - 1) / kThreads, kThreads, stream}, UseRunning,
+         call.channels, call.view.columns, call.eps);
 }
 
 void Normalise(const BatchNormForward& call, cudaStream_t stream) {

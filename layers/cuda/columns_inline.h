@@ -102,14 +102,14 @@ void ForColumns(const ColumnsView& view, const F& f, cudaStream_t stream) {
   const auto run = [&](auto count) {
     constexpr int kCount = decltype(count)::value;
     const ColumnsGrid g(view, kCount, kApplyBlocks);
-    ColumnsKernel<kCount, 0><<<g.grid, g.block, 0, stream>>>(view.rows, view.columns, f, nullptr);
+    Launch({g.grid, g.block, stream}, ColumnsKernel<kCount, 0, F>, view.rows, view.columns, f,
+           nullptr);
   };
   if (PacksColumns<T>(view)) {
     run(std::integral_constant<int, kPack<T>>());
   } else {
     run(std::integral_constant<int, 1>());
   }
-  GF_CUDA_LAUNCHED();
 }
 
 // The same with kSums sums per column to which f.Row adds; then finish(column, sums) per column.
@@ -123,18 +123,16 @@ void SumColumns(const ColumnsView& view, const F& f, const Finish& finish, void*
     constexpr int kCount = decltype(count)::value;
     const ColumnsGrid g(view, kCount, kSumBlocks);
     parts = static_cast<int>(g.grid.y);
-    ColumnsKernel<kCount, kSums>
-        <<<g.grid, g.block, 0, stream>>>(view.rows, view.columns, f, partial);
+    Launch({g.grid, g.block, stream}, ColumnsKernel<kCount, kSums, F>, view.rows, view.columns, f,
+           partial);
   };
   if (PacksColumns<T>(view)) {
     run(std::integral_constant<int, kPack<T>>());
   } else {
     run(std::integral_constant<int, 1>());
   }
-  GF_CUDA_LAUNCHED();
-  FinishColumnsKernel<kSums><<<(view.columns + 31) / 32, dim3(32, kFinishRows), 0, stream>>>(
-      view.columns, parts, partial, finish);
-  GF_CUDA_LAUNCHED();
+  Launch({(view.columns + 31) / 32, dim3(32, kFinishRows), stream},
+         FinishColumnsKernel<kSums, Finish>, view.columns, parts, partial, finish);
 }
 
 }  // namespace gf

@@ -117,9 +117,8 @@ void DirectBackwardFilter(const ConvolutionShape& shape, DType type, const void*
   WithType(type, [&](auto t) {
     using T = decltype(t);
     const int blocks = static_cast<int>(std::min<int64_t>(shape.w_count(), 1 << 20));
-    BackwardFilter<<<blocks, kThreads, 0, stream>>>(shape, static_cast<const T*>(x),
-                                                    static_cast<T*>(dw), static_cast<const T*>(dy));
-    GF_CUDA_LAUNCHED();
+    Launch({blocks, kThreads, stream}, BackwardFilter<T>, shape, static_cast<const T*>(x),
+           static_cast<T*>(dw), static_cast<const T*>(dy));
   });
 }
 

@@ -35,8 +35,11 @@ void RunMap(DType type, const void* a, const void* b, void* to, const F& f, int6
 
 struct Clip {
   float slope;
-  // `sign` decides, `x` is taken.
-  __device__ float operator()(float x, float sign) const { return sign > 0 ? x : slope * x; }
+  // `sign` decides, `x` is taken. NaN stays; 0 * infinity must not become one.
+  __device__ float operator()(float x, float sign) const {
+    if (!(sign <= 0)) return x;
+    return slope == 0 ? 0 : slope * x;
+  }
 };
 
 struct Sigmoid {

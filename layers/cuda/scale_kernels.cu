@@ -54,9 +54,8 @@ void ScaleGradient(const ScaleView& view, DType type, const void* x, const void*
   WithType(type, [&](auto t) {
     using T = decltype(t);
     const int blocks = static_cast<int>(std::min<int64_t>(view.channels, 1 << 16));
-    Sums<<<blocks, kThreads, 0, stream>>>(view, static_cast<const T*>(x), static_cast<const T*>(dy),
-                                          static_cast<T*>(dgamma), static_cast<T*>(dbeta));
-    GF_CUDA_LAUNCHED();
+    Launch({blocks, kThreads, stream}, Sums<T>, view, static_cast<const T*>(x),
+           static_cast<const T*>(dy), static_cast<T*>(dgamma), static_cast<T*>(dbeta));
   });
   if (dx != nullptr) ScaleForward(view, type, dy, gamma, nullptr, dx, stream);
 }

@@ -172,9 +172,8 @@ __global__ void SharesKernel(int64_t classes, const int* counts, float* share, f
 void Softmax(const ClassAxis& view, DType type, const void* x, void* y, cudaStream_t stream) {
   WithType(type, [&](auto t) {
     using T = decltype(t);
-    Forward<<<Blocks(view), kRowThreads, 0, stream>>>(view, static_cast<const T*>(x),
-                                                      static_cast<T*>(y));
-    GF_CUDA_LAUNCHED();
+    Launch({Blocks(view), kRowThreads, stream}, Forward<T>, view, static_cast<const T*>(x),
+           static_cast<T*>(y));
   });
 }
 
@@ -182,9 +181,8 @@ void SoftmaxGradient(const ClassAxis& view, DType type, const void* y, const voi
                      cudaStream_t stream) {
   WithType(type, [&](auto t) {
     using T = decltype(t);
-    Backward<<<Blocks(view), kRowThreads, 0, stream>>>(
-        view, static_cast<const T*>(y), static_cast<const T*>(dy), static_cast<T*>(dx));
-    GF_CUDA_LAUNCHED();
+    Launch({Blocks(view), kRowThreads, stream}, Backward<T>, view, static_cast<const T*>(y),
+           static_cast<const T*>(dy), static_cast<T*>(dx));
   });
 }
 
@@ -192,12 +190,10 @@ void SoftmaxLossForward(const SoftmaxLoss& call, const void* x, double normalize
                         float* loss, void* probabilities, float* saved, cudaStream_t stream) {
   WithType(call.type, [&](auto t) {
     using T = decltype(t);
-    LossForward<<<Blocks(call.view), kRowThreads, 0, stream>>>(
-        call, static_cast<const T*>(x), losses, static_cast<T*>(probabilities), saved);
-    GF_CUDA_LAUNCHED();
+    Launch({Blocks(call.view), kRowThreads, stream}, LossForward<T>, call, static_cast<const T*>(x),
+           losses, static_cast<T*>(probabilities), saved);
   });
-  SumLosses<<<1, kThreads, 0, stream>>>(losses, call.view.predictions(), normalizer, loss);
-  GF_CUDA_LAUNCHED();
+  Launch({1, kThreads, stream}, SumLosses, losses, call.view.predictions(), normalizer, loss);
 }
 
 void SoftmaxLossGradient(const SoftmaxLoss& call, const float* saved, float scale, void* dx,
@@ -213,16 +209,14 @@ void CountRight(const SoftmaxLoss& call, const void* scores, int64_t top_k, int*
                 cudaStream_t stream) {
   WithType(call.type, [&](auto t) {
     using T = decltype(t);
-    CountRightKernel<<<Blocks(call.view), kRowThreads, 0, stream>>>(
-        call, static_cast<const T*>(scores), top_k, counts);
-    GF_CUDA_LAUNCHED();
+    Launch({Blocks(call.view), kRowThreads, stream}, CountRightKernel<T>, call,
+           static_cast<const T*>(scores), top_k, counts);
   });
 }
 
 void RightShares(int64_t classes, const int* counts, float* share, float* per_class,
                  cudaStream_t stream) {
-  SharesKernel<<<1, kThreads, 0, stream>>>(classes, counts, share, per_class);
-  GF_CUDA_LAUNCHED();
+  Launch({1, kThreads, stream}, SharesKernel, classes, counts, share, per_class);
 }
 
 }  // namespace gf

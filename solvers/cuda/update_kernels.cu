@@ -211,24 +211,21 @@ int Blocks(const UpdateRange& range) { return range.last_piece - range.first_pie
 void AddSquares(const UpdatePools& pools, const UpdateRange& range, cudaStream_t stream) {
   if (Blocks(range) <= 0) return;
   WithType(pools.type, [&](auto t) {
-    SquaresKernel<decltype(t)><<<Blocks(range), kThreads, 0, stream>>>(pools, range);
-    GF_CUDA_LAUNCHED();
+    Launch({Blocks(range), kThreads, stream}, SquaresKernel<decltype(t)>, pools, range);
   });
 }
 
 void SetRates(const UpdatePools& pools, const RateCall& call, cudaStream_t stream) {
   if (pools.entries == 0) return;
-  RatesKernel<<<pools.entries, kThreads, 0, stream>>>(pools, call);
-  GF_CUDA_LAUNCHED();
+  Launch({pools.entries, kThreads, stream}, RatesKernel, pools, call);
 }
 
 void MomentumUpdate(const UpdatePools& pools, const UpdateRange& range,
                     const MomentumFactors& factors, bool inside, double lr, cudaStream_t stream) {
   if (Blocks(range) <= 0) return;
   WithType(pools.type, [&](auto t) {
-    MomentumKernel<decltype(t)>
-        <<<Blocks(range), kThreads, 0, stream>>>(pools, range, factors, inside, lr);
-    GF_CUDA_LAUNCHED();
+    Launch({Blocks(range), kThreads, stream}, MomentumKernel<decltype(t)>, pools, range, factors,
+           inside, lr);
   });
 }
 
@@ -236,8 +233,8 @@ void LambMoments(const UpdatePools& pools, const UpdateRange& range, const LambF
                  cudaStream_t stream) {
   if (Blocks(range) <= 0) return;
   WithType(pools.type, [&](auto t) {
-    LambMomentsKernel<decltype(t)><<<Blocks(range), kThreads, 0, stream>>>(pools, range, factors);
-    GF_CUDA_LAUNCHED();
+    Launch({Blocks(range), kThreads, stream}, LambMomentsKernel<decltype(t)>, pools, range,
+           factors);
   });
 }
 
@@ -245,8 +242,7 @@ void LambApply(const UpdatePools& pools, const UpdateRange& range, const LambFac
                cudaStream_t stream) {
   if (Blocks(range) <= 0) return;
   WithType(pools.type, [&](auto t) {
-    LambApplyKernel<decltype(t)><<<Blocks(range), kThreads, 0, stream>>>(pools, range, factors);
-    GF_CUDA_LAUNCHED();
+    Launch({Blocks(range), kThreads, stream}, LambApplyKernel<decltype(t)>, pools, range, factors);
   });
 }
 

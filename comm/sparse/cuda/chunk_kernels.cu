@@ -190,24 +190,22 @@ void MergeResidual(const ChunkArrays& a, const ChunkSpan& span, cudaStream_t str
 void KeepOrPackChunks(const ChunkArrays& a, const ChunkSpan& span, cudaStream_t stream) {
   if (span.begin >= span.end) return;
   WithTypes(a, [&](auto g, auto p) {
-    KeepOrPackKernel<decltype(g), decltype(p)><<<ChunksOf(a, span), kThreads, 0, stream>>>(a, span);
-    GF_CUDA_LAUNCHED();
+    Launch({ChunksOf(a, span), kThreads, stream}, KeepOrPackKernel<decltype(g), decltype(p)>, a,
+           span);
   });
 }
 
 void UnpackChunks(const ChunkArrays& a, const ChunkSpan& span, cudaStream_t stream) {
   if (span.begin >= span.end) return;
   WithTypes(a, [&](auto g, auto p) {
-    UnpackKernel<decltype(g), decltype(p)><<<ChunksOf(a, span), kThreads, 0, stream>>>(a, span);
-    GF_CUDA_LAUNCHED();
+    Launch({ChunksOf(a, span), kThreads, stream}, UnpackKernel<decltype(g), decltype(p)>, a, span);
   });
 }
 
 void AddChunkNorms(const ChunkArrays& a, const ChunkSpan& span, cudaStream_t stream) {
   if (span.begin >= span.end) return;
   WithType(a.gradient_type, [&](auto g) {
-    NormKernel<decltype(g)><<<ChunksOf(a, span), kThreads, 0, stream>>>(a, span);
-    GF_CUDA_LAUNCHED();
+    Launch({ChunksOf(a, span), kThreads, stream}, NormKernel<decltype(g)>, a, span);
   });
 }
 

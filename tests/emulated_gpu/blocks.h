@@ -1,0 +1,28 @@
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <cstdint>
+#include <functional>
+
+namespace gf::emulated {
+
+// What a kernel sees as threadIdx, blockIdx, blockDim and gridDim.
+struct Place {
+  uint3 thread = {}, block = {};
+  dim3 block_dim, grid_dim;
+};
+extern Place place;
+
+// Runs `body` once per thread of a grid: block by block, the threads of a block one after the other
+// from one barrier to the next. GF_EMULATED_ORDER=backwards goes through blocks and threads from
+// the last to the first: what lacks a barrier differs then. LOG(FATAL) where the threads of a block
+// wait for each other in vain.
+void RunGrid(const dim3& grid, const dim3& block, const std::function<void()>& body);
+
+// For `body` only.
+void SyncThreads();
+// What the thread hands in whose number in the warp differs by `lane_mask`; all 32 take part.
+uint64_t ExchangeInWarp(uint64_t bits, int lane_mask);
+
+}  // namespace gf::emulated

@@ -1,0 +1,72 @@
+#pragma once
+
+// Included before every .cu file that is compiled for the emulated GPU: what a compiler for GPUs
+// adds to C++.
+
+#include <cuda_runtime.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <tuple>
+
+#include "tests/emulated_gpu/blocks.h"
+#include "tests/emulated_gpu/streams.h"
+
+// One block runs at a time.
+#undef __shared__
+#define __shared__ static
+#undef __launch_bounds__
+#define __launch_bounds__(...)
+
+#define threadIdx (::gf::emulated::place.thread)
+#define blockIdx (::gf::emulated::place.block)
+#define blockDim (::gf::emulated::place.block_dim)
+#define gridDim (::gf::emulated::place.grid_dim)
+
+inline void __syncthreads() { gf::emulated::SyncThreads(); }
+
+template <typename T>
+T __shfl_xor_sync(unsigned, T value, int lane_mask) {
+  static_assert(sizeof(T) <= sizeof(uint64_t));
+  uint64_t bits = 0;
+  std::memcpy(&bits, &value, sizeof(T));
+  bits = gf::emulated::ExchangeInWarp(bits, lane_mask);
+  std::memcpy(&value, &bits, sizeof(T));
+  return value;
+}
+
+template <typename T>
+T atomicAdd(T* address, T value) {
+  const T old = *address;
+  *address += value;
+  return old;
+}
+
+inline unsigned __float_as_uint(float value) {
+  unsigned bits = 0;
+  std::memcpy(&bits, &value, sizeof(bits));
+  return bits;
+}
+
+using std::isfinite;
+using std::isnan;
+using std::max;
+using std::min;
+
+#define GF_CALL_KERNEL(kernel, shape, ...) \
+  ::gf::emulated::CallKernel(kernel, (shape).grid, (shape).block, (shape).stream, __VA_ARGS__)
+
+namespace gf::emulated {
+
+// The arguments are copied now; the kernel runs when its turn comes.
+template <typename... Parameters>
+void CallKernel(void (*kernel)(Parameters...), const dim3& grid, const dim3& block,
+                cudaStream_t stream, Parameters... arguments) {
+  if (!CanLaunch(grid, block)) return;
+  Enqueue(stream, [=, all = std::make_tuple(arguments...)] {
+    RunGrid(grid, block, [&] { std::apply(kernel, all); });
+  });
+}
+
+}  // namespace gf::emulated

@@ -1,0 +1,160 @@
+// Devices, memory and copies of the emulated CUDA.
+
+#include <cuda_runtime_api.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <mutex>
+#include <vector>
+
+#include "tests/emulated_gpu/memory.h"
+#include "tests/emulated_gpu/streams.h"
+
+namespace {
+
+using gf::emulated::Enqueue;
+using gf::emulated::InMemory;
+using gf::emulated::Mutex;
+using Lock = std::lock_guard<std::recursive_mutex>;
+
+// Page-locked memory: bytes by address.
+std::map<char*, size_t>& Pinned() {
+  static auto* const pinned = new std::map<char*, size_t>;
+  return *pinned;
+}
+
+bool IsPinned(const void* data) {
+  char* const address = static_cast<char*>(const_cast<void*>(data));
+  auto block = Pinned().upper_bound(address);
+  if (block == Pinned().begin()) return false;
+  --block;
+  return address < block->first + block->second;
+}
+
+}  // namespace
+
+extern "C" {
+
+cudaError_t cudaGetDeviceCount(int* count) {
+  *count = 1;
+  return cudaSuccess;
+}
+cudaError_t cudaSetDevice(int device) { return device == 0 ? cudaSuccess : cudaErrorInvalidDevice; }
+cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int) {
+  std::memset(properties, 0, sizeof(*properties));
+  std::snprintf(properties->name, sizeof(properties->name), "emulated GPU");
+  properties->major = 9;
+  properties->multiProcessorCount = 1;
+  properties->totalGlobalMem = gf::emulated::TotalBytes();
+  return cudaSuccess;
+}
+cudaError_t cudaDeviceGetPCIBusId(char* id, int length, int) {
+  std::snprintf(id, length, "0000:00:00.0");
+  return cudaSuccess;
+}
+cudaError_t cudaRuntimeGetVersion(int* version) {
+  *version = CUDART_VERSION;
+  return cudaSuccess;
+}
+cudaError_t cudaDriverGetVersion(int* version) {
+  *version = CUDART_VERSION;
+  return cudaSuccess;
+}
+cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, const void*) {
+  *attributes = {};
+  return cudaSuccess;
+}
+
+cudaError_t cudaGetLastError() { return gf::emulated::TakeLastError(); }
+const char* cudaGetErrorName(cudaError_t error) {
+  return error == cudaErrorInvalidConfiguration ? "cudaErrorInvalidConfiguration" : "an error";
+}
+const char* cudaGetErrorString(cudaError_t error) {
+  static thread_local char words[64];
+  std::snprintf(words, sizeof(words), "error %d of the emulated CUDA", static_cast<int>(error));
+  return words;
+}
+
+cudaError_t cudaMalloc(void** data, size_t bytes) {
+  const Lock lock(Mutex());
+  *data = gf::emulated::NewMemory(bytes);
+  return *data != nullptr ? cudaSuccess : cudaErrorMemoryAllocation;
+}
+cudaError_t cudaFree(void* data) {
+  const Lock lock(Mutex());
+  gf::emulated::FinishAll();
+  if (data != nullptr) gf::emulated::FreeMemory(data);
+  return cudaSuccess;
+}
+cudaError_t cudaMemGetInfo(size_t* free, size_t* total) {
+  const Lock lock(Mutex());
+  *free = gf::emulated::FreeBytes();
+  *total = gf::emulated::TotalBytes();
+  return cudaSuccess;
+}
+cudaError_t cudaHostAlloc(void** data, size_t bytes, unsigned) {
+  const Lock lock(Mutex());
+  *data = std::aligned_alloc(4096, (bytes + 4095) / 4096 * 4096);
+  if (*data == nullptr) return cudaErrorMemoryAllocation;
+  Pinned()[static_cast<char*>(*data)] = bytes;
+  return cudaSuccess;
+}
+cudaError_t cudaFreeHost(void* data) {
+  const Lock lock(Mutex());
+  gf::emulated::FinishAll();
+  Pinned().erase(static_cast<char*>(data));
+  std::free(data);
+  return cudaSuccess;
+}
+
+cudaError_t cudaMemsetAsync(void* data, int value, size_t bytes, cudaStream_t stream) {
+  const Lock lock(Mutex());
+  if (!InMemory(data, bytes)) return cudaErrorInvalidValue;
+  Enqueue(stream, [=] { std::memset(data, value, bytes); });
+  return cudaSuccess;
+}
+
+cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpyKind kind,
+                            cudaStream_t stream) {
+  const Lock lock(Mutex());
+  const bool from_gpu = kind != cudaMemcpyHostToDevice, to_gpu = kind != cudaMemcpyDeviceToHost;
+  if (InMemory(from, bytes) != from_gpu || InMemory(to, bytes) != to_gpu) {
+    return cudaErrorInvalidValue;
+  }
+  if (!from_gpu && !IsPinned(from)) {
+    // CUDA takes a copy of it before it returns.
+    const char* const data = static_cast<const char*>(from);
+    Enqueue(stream, [to, copy = std::vector<char>(data, data + bytes)] {
+      std::memcpy(to, copy.data(), copy.size());
+    });
+    return cudaSuccess;
+  }
+  Enqueue(stream, [=] { std::memmove(to, from, bytes); });
+  if (to_gpu || IsPinned(to)) return cudaSuccess;
+  return cudaStreamSynchronize(stream);
+}
+
+cudaError_t cudaMemcpy2DAsync(void* to, size_t to_pitch, const void* from, size_t from_pitch,
+                              size_t width, size_t height, cudaMemcpyKind kind,
+                              cudaStream_t stream) {
+  const Lock lock(Mutex());
+  if (kind != cudaMemcpyDeviceToDevice || width > to_pitch || width > from_pitch) {
+    return cudaErrorInvalidValue;
+  }
+  if (height == 0) return cudaSuccess;
+  if (!InMemory(from, (height - 1) * from_pitch + width) ||
+      !InMemory(to, (height - 1) * to_pitch + width)) {
+    return cudaErrorInvalidValue;
+  }
+  Enqueue(stream, [=] {
+    for (size_t row = 0; row < height; ++row) {
+      std::memcpy(static_cast<char*>(to) + row * to_pitch,
+                  static_cast<const char*>(from) + row * from_pitch, width);
+    }
+  });
+  return cudaSuccess;
+}
+
+}  // extern "C"

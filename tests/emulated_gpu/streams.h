@@ -1,0 +1,30 @@
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <functional>
+#include <mutex>
+
+namespace gf::emulated {
+
+// Work is done as late as it may be: when somebody waits for it. Who forgets to wait, or hands over
+// memory that changes before the work's turn, computes with wrong numbers.
+
+// Held by every call into the emulated libraries.
+std::recursive_mutex& Mutex();
+
+// Puts work on a stream, or into the graph that it is captured into.
+void Enqueue(cudaStream_t stream, std::function<void()> work);
+
+// Whether a kernel can have this grid; if not cudaGetLastError says so.
+bool CanLaunch(const dim3& grid, const dim3& block);
+
+// Does all that is on the stream, or on all streams. False while the stream is captured.
+bool Finish(cudaStream_t stream);
+void FinishAll();
+
+// The error that cudaGetLastError returns next.
+void SetLastError(cudaError_t error);
+cudaError_t TakeLastError();
+
+}  // namespace gf::emulated
