@@ -37,11 +37,17 @@ bool IsPinned(const void* data) {
 
 extern "C" {
 
+// All of them are alike and share the process's memory; GF_EMULATED_GPUS says how many.
 cudaError_t cudaGetDeviceCount(int* count) {
-  *count = 1;
+  const char* const text = std::getenv("GF_EMULATED_GPUS");
+  *count = text != nullptr ? std::atoi(text) : 1;
   return cudaSuccess;
 }
-cudaError_t cudaSetDevice(int device) { return device == 0 ? cudaSuccess : cudaErrorInvalidDevice; }
+cudaError_t cudaSetDevice(int device) {
+  int count = 0;
+  cudaGetDeviceCount(&count);
+  return device < count ? cudaSuccess : cudaErrorInvalidDevice;
+}
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int) {
   std::memset(properties, 0, sizeof(*properties));
   std::snprintf(properties->name, sizeof(properties->name), "emulated GPU");
@@ -50,8 +56,8 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int) {
   properties->totalGlobalMem = gf::emulated::TotalBytes();
   return cudaSuccess;
 }
-cudaError_t cudaDeviceGetPCIBusId(char* id, int length, int) {
-  std::snprintf(id, length, "0000:00:00.0");
+cudaError_t cudaDeviceGetPCIBusId(char* id, int length, int device) {
+  std::snprintf(id, length, "0000:00:%02x.0", static_cast<unsigned>(device));
   return cudaSuccess;
 }
 cudaError_t cudaRuntimeGetVersion(int* version) {
@@ -83,8 +89,8 @@ cudaError_t cudaMalloc(void** data, size_t bytes) {
   return *data != nullptr ? cudaSuccess : cudaErrorMemoryAllocation;
 }
 cudaError_t cudaFree(void* data) {
-  const Lock lock(Mutex());
   gf::emulated::FinishAll();
+  const Lock lock(Mutex());
   if (data != nullptr) gf::emulated::FreeMemory(data);
   return cudaSuccess;
 }
@@ -102,8 +108,8 @@ cudaError_t cudaHostAlloc(void** data, size_t bytes, unsigned) {
   return cudaSuccess;
 }
 cudaError_t cudaFreeHost(void* data) {
-  const Lock lock(Mutex());
   gf::emulated::FinishAll();
+  const Lock lock(Mutex());
   Pinned().erase(static_cast<char*>(data));
   std::free(data);
   return cudaSuccess;
@@ -118,7 +124,7 @@ cudaError_t cudaMemsetAsync(void* data, int value, size_t bytes, cudaStream_t st
 
 cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpyKind kind,
                             cudaStream_t stream) {
-  const Lock lock(Mutex());
+  std::unique_lock<std::recursive_mutex> lock(Mutex());
   const bool from_gpu = kind != cudaMemcpyHostToDevice, to_gpu = kind != cudaMemcpyDeviceToHost;
   if (InMemory(from, bytes) != from_gpu || InMemory(to, bytes) != to_gpu) {
     return cudaErrorInvalidValue;
@@ -133,6 +139,7 @@ cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpy
   }
   Enqueue(stream, [=] { std::memmove(to, from, bytes); });
   if (to_gpu || IsPinned(to)) return cudaSuccess;
+  lock.unlock();
   return cudaStreamSynchronize(stream);
 }
 

@@ -4,6 +4,7 @@
 #include <deque>
 #include <memory>
 #include <set>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -11,9 +12,12 @@
 
 namespace {
 
-using Work = std::function<void()>;
+// Whether it is done; what is not is tried again.
+using Work = std::function<bool()>;
 using Clock = std::chrono::steady_clock;
+using gf::emulated::Mutex;
 using gf::emulated::OpenMemory;
+using Lock = std::lock_guard<std::recursive_mutex>;
 
 // A point on a stream.
 struct Mark {
@@ -32,6 +36,7 @@ struct CUgraphExec_st {
 };
 struct CUstream_st {
   std::deque<Work> work;
+  size_t alone = 0;  // so much work at the front is done without anybody's asking
   std::unique_ptr<CUgraph_st> capture;
   bool broken = false;  // something was called that cannot be captured
 };
@@ -47,25 +52,55 @@ std::set<cudaStream_t>& Streams() {
   return *streams;
 }
 
-// False where nothing is left to do.
+// False where nothing is left to do, or nothing can be done now.
 bool DoOne(cudaStream_t stream) {
   if (stream->work.empty()) return false;
-  const Work work = std::move(stream->work.front());
-  stream->work.pop_front();
   const OpenMemory open;
-  work();
+  if (!stream->work.front()()) return false;
+  stream->work.pop_front();
+  if (stream->alone > 0) --stream->alone;
   return true;
 }
 
-void FinishTo(const Mark& mark) {
-  const OpenMemory open;  // once
-  while (!mark.done && DoOne(mark.stream)) {
+// Calls `step`, which does some work, until `done`; others have the mutex in between.
+template <typename Done, typename Step>
+void Until(const Done& done, const Step& step) {
+  for (;;) {
+    {
+      const Lock lock(Mutex());
+      const OpenMemory open;  // once
+      while (!done() && step()) {
+      }
+      if (done()) return;
+    }
+    std::this_thread::sleep_for(std::chrono::microseconds(20));
+  }
+}
+
+// Work that is done without anybody's asking.
+void RunAlone() {
+  for (;;) {
+    {
+      const Lock lock(Mutex());
+      for (cudaStream_t stream : Streams()) {
+        while (stream->alone > 0 && DoOne(stream)) {
+        }
+      }
+    }
+    std::this_thread::sleep_for(std::chrono::microseconds(50));
+  }
+}
+
+void Put(cudaStream_t stream, Work work) {
+  const Lock lock(Mutex());
+  if (stream->capture != nullptr) {
+    stream->capture->work.push_back(std::move(work));
+  } else {
+    stream->work.push_back(std::move(work));
   }
 }
 
 thread_local cudaError_t last_error = cudaSuccess;
-
-using Lock = std::lock_guard<std::recursive_mutex>;
 
 }  // namespace
 
@@ -76,13 +111,19 @@ std::recursive_mutex& Mutex() {
   return *mutex;
 }
 
-void Enqueue(cudaStream_t stream, Work work) {
+void Enqueue(cudaStream_t stream, std::function<void()> work) {
+  Put(stream, [work = std::move(work)] {
+    work();
+    return true;
+  });
+}
+
+void EnqueueAttempts(cudaStream_t stream, std::function<bool()> attempt) {
   const Lock lock(Mutex());
-  if (stream->capture != nullptr) {
-    stream->capture->work.push_back(std::move(work));
-  } else {
-    stream->work.push_back(std::move(work));
-  }
+  Put(stream, std::move(attempt));
+  stream->alone = stream->work.size();
+  static std::once_flag once;
+  std::call_once(once, [] { std::thread(RunAlone).detach(); });
 }
 
 bool CanLaunch(const dim3& grid, const dim3& block) {
@@ -94,20 +135,25 @@ bool CanLaunch(const dim3& grid, const dim3& block) {
 }
 
 bool Finish(cudaStream_t stream) {
-  if (stream->capture != nullptr) {
-    stream->broken = true;
-    return false;
+  {
+    const Lock lock(Mutex());
+    if (stream->capture != nullptr) {
+      stream->broken = true;
+      return false;
+    }
   }
-  const OpenMemory open;  // once
-  while (DoOne(stream)) {
-  }
+  Until([stream] { return stream->work.empty(); }, [stream] { return DoOne(stream); });
   return true;
 }
 
 void FinishAll() {
-  for (cudaStream_t stream : Streams()) {
-    while (DoOne(stream)) {
-    }
+  std::set<cudaStream_t> streams;
+  {
+    const Lock lock(Mutex());
+    streams = Streams();
+  }
+  for (cudaStream_t stream : streams) {
+    Until([stream] { return stream->work.empty(); }, [stream] { return DoOne(stream); });
   }
 }
 
@@ -118,7 +164,6 @@ cudaError_t TakeLastError() { return std::exchange(last_error, cudaSuccess); }
 
 using gf::emulated::Enqueue;
 using gf::emulated::Finish;
-using gf::emulated::Mutex;
 
 extern "C" {
 
@@ -136,15 +181,14 @@ cudaError_t cudaStreamCreateWithPriority(cudaStream_t* stream, unsigned, int) {
 }
 
 cudaError_t cudaStreamDestroy(cudaStream_t stream) {
-  const Lock lock(Mutex());
   Finish(stream);
+  const Lock lock(Mutex());
   Streams().erase(stream);
   delete stream;
   return cudaSuccess;
 }
 
 cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
-  const Lock lock(Mutex());
   return Finish(stream) ? cudaSuccess : cudaErrorStreamCaptureUnsupported;
 }
 
@@ -172,13 +216,23 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
 
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned) {
   const Lock lock(Mutex());
-  if (event->mark != nullptr) Enqueue(stream, [mark = event->mark] { FinishTo(*mark); });
+  if (event->mark == nullptr) return cudaSuccess;
+  Put(stream, [mark = event->mark] {
+    while (!mark->done && DoOne(mark->stream)) {
+    }
+    return mark->done;
+  });
   return cudaSuccess;
 }
 
 cudaError_t cudaEventSynchronize(cudaEvent_t event) {
-  const Lock lock(Mutex());
-  if (event->mark != nullptr) FinishTo(*event->mark);
+  std::shared_ptr<Mark> mark;
+  {
+    const Lock lock(Mutex());
+    mark = event->mark;
+  }
+  if (mark == nullptr) return cudaSuccess;
+  Until([&] { return mark->done; }, [&] { return DoOne(mark->stream); });
   return cudaSuccess;
 }
 
@@ -229,7 +283,7 @@ cudaError_t cudaGraphUpload(cudaGraphExec_t, cudaStream_t) { return cudaSuccess;
 
 cudaError_t cudaGraphLaunch(cudaGraphExec_t executable, cudaStream_t stream) {
   const Lock lock(Mutex());
-  for (const Work& work : executable->work) Enqueue(stream, work);
+  for (const Work& work : executable->work) Put(stream, work);
   return cudaSuccess;
 }
 
