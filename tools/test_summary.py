@@ -14,6 +14,9 @@ import urllib.parse
 PASSED, SKIPPED, FAILED = "passed", "skipped", "failed"
 RANK = {PASSED: 0, SKIPPED: 1, FAILED: 2}
 
+# What is said of a target that its configuration leaves out.
+NOT_HERE = {"": (SKIPPED, "not for this configuration")}
+
 GTEST = re.compile(r"\[ {2,}(OK|SKIPPED|FAILED) +\] ([\w/.]+)(?:, where [^\n]*)? \(\d+ ms\)")
 GTEST_REASON = re.compile(r"^\S+:\d+: Skipped\n(.*)$", re.MULTILINE)
 UNITTEST = re.compile(r"^(\w+) \(([\w.]+)\)(?:\n[^\n]*)?? \.\.\. (ok|FAIL|ERROR|skipped[^\n]*)$",
@@ -80,7 +83,7 @@ def read_events(lines):
         elif "targetCompleted" in key:
             label = key["targetCompleted"]["label"]
             if event.get("aborted", {}).get("reason") == "SKIPPED":
-                missing[label] = (SKIPPED, "not for this configuration")
+                missing[label] = NOT_HERE[""]
             elif not event.get("completed", {}).get("success"):
                 missing[label] = (FAILED, "was not built")
         elif "testResult" in key:
@@ -106,15 +109,24 @@ def read_events(lines):
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("events", help="what --build_event_json_file wrote")
+    parser.add_argument("--more", action="append", default=[], metavar="NAME=EVENTS",
+                        help="the same of another run of bazel, in which tests have other results")
     parser.add_argument("--bazel_exit_code", type=int, default=0)
     parser.add_argument("--check", action="append", default=[], metavar="NAME=RESULT",
                         help="a check that ran beside the tests: passed, failed or skipped")
     arguments = parser.parse_args()
-    try:
-        with open(arguments.events) as events:
-            outcomes = read_events(events)
-    except (OSError, ValueError):
-        outcomes = {}
+    outcomes = {}
+    runs = [("", arguments.events)]
+    runs += [(" (%s)" % name, path) for name, path in (more.split("=", 1) for more in arguments.more)]
+    for suffix, path in runs:
+        try:
+            with open(path) as events:
+                for label, outcome in read_events(events).items():
+                    if suffix and outcomes.get(label, outcome).tests == NOT_HERE:
+                        outcomes.pop(label, None)
+                    outcomes[label + suffix] = outcome
+        except (OSError, ValueError):
+            pass
     for check in arguments.check:
         name, result = check.rsplit("=", 1)
         outcomes[name] = Outcome()

@@ -18,6 +18,11 @@ namespace {
 
 constexpr unsigned kWarp = 32;
 
+bool backwards = [] {
+  const char* const order = std::getenv("GF_EMULATED_ORDER");
+  return order != nullptr && std::string(order) == "backwards";
+}();
+
 // Each thread of a block that has to wait keeps its stack, in a context of its own. Threads that
 // never wait follow each other on one.
 class Block {
@@ -67,16 +72,7 @@ class Block {
 
   static constexpr size_t kStack = size_t{256} << 10;
 
-  static bool Backwards() {
-    static const bool backwards = [] {
-      const char* const order = std::getenv("GF_EMULATED_ORDER");
-      return order != nullptr && std::string(order) == "backwards";
-    }();
-    return backwards;
-  }
-  friend void gf::emulated::RunGrid(const dim3&, const dim3&, const std::function<void()>&);
-
-  unsigned InOrder(unsigned i) const { return Backwards() ? count_ - 1 - i : i; }
+  unsigned InOrder(unsigned i) const { return backwards ? count_ - 1 - i : i; }
 
   Context* NextIdle() {
     if (!idle_.empty()) return idle_.back();
@@ -148,7 +144,7 @@ class Block {
       if (end - begin < kWarp) continue;
       if (!std::all_of(&threads_[begin], &threads_[begin] + kWarp, waits)) continue;
       for (unsigned i = 0; i < kWarp; ++i) {
-        Resume(threads_[begin + (Backwards() ? kWarp - 1 - i : i)].context);
+        Resume(threads_[begin + (backwards ? kWarp - 1 - i : i)].context);
       }
       any = true;
     }
@@ -191,12 +187,14 @@ void RunGrid(const dim3& grid, const dim3& block, const std::function<void()>& b
   place.block_dim = block;
   const uint64_t blocks = uint64_t{grid.x} * grid.y * grid.z;
   for (uint64_t i = 0; i < blocks; ++i) {
-    const uint64_t b = Block::Backwards() ? blocks - 1 - i : i;
+    const uint64_t b = backwards ? blocks - 1 - i : i;
     place.block = {static_cast<unsigned>(b % grid.x), static_cast<unsigned>(b / grid.x % grid.y),
                    static_cast<unsigned>(b / grid.x / grid.y)};
     Block::Get().Run(block, body);
   }
 }
+
+void SetBackwards(bool value) { backwards = value; }
 
 void SyncThreads() { Block::Get().SyncThreads(); }
 

@@ -15,10 +15,13 @@ struct Place {
 extern Place place;
 
 // Runs `body` once per thread of a grid: block by block, the threads of a block one after the other
-// from one barrier to the next. GF_EMULATED_ORDER=backwards goes through blocks and threads from
-// the last to the first: what lacks a barrier differs then. LOG(FATAL) where the threads of a block
-// wait for each other in vain.
+// from one barrier to the next. LOG(FATAL) where the threads of a block wait for each other in
+// vain.
 void RunGrid(const dim3& grid, const dim3& block, const std::function<void()>& body);
+
+// From now on blocks and threads take their turns from the last to the first, or again from the
+// first on: what lacks a barrier gives another result. At the start: GF_EMULATED_ORDER=backwards.
+void SetBackwards(bool backwards);
 
 // For `body` only.
 void SyncThreads();

@@ -27,10 +27,11 @@ using gf::emulated::Number;
 
 // One end of the pipes.
 struct Pipes {
-  Pipes(const std::string& folder, int own_rank, int ranks) : rank(own_rank), world(ranks) {
+  Pipes(std::string in_folder, int own_rank, int ranks)
+      : folder(std::move(in_folder)), rank(own_rank), world(ranks) {
     for (int peer = 0; peer < world; ++peer) {
-      out.push_back(peer == rank ? -1 : Open(folder, rank, peer));
-      in.push_back(peer == rank ? -1 : Open(folder, peer, rank));
+      out.push_back(peer == rank ? -1 : Open(rank, peer));
+      in.push_back(peer == rank ? -1 : Open(peer, rank));
     }
   }
   ~Pipes() {
@@ -38,17 +39,25 @@ struct Pipes {
       if (peer == rank) continue;
       close(out[peer]);
       close(in[peer]);
+      unlink(Path(peer, rank).c_str());
     }
+    rmdir(folder.c_str());  // done by the last one
   }
+  Pipes(const Pipes&) = delete;
+  Pipes& operator=(const Pipes&) = delete;
 
-  static int Open(const std::string& folder, int from, int to) {
-    const std::string path = folder + "/" + std::to_string(from) + "_" + std::to_string(to);
+  std::string Path(int from, int to) const {
+    return folder + "/" + std::to_string(from) + "_" + std::to_string(to);
+  }
+  int Open(int from, int to) const {
+    const std::string path = Path(from, to);
     CHECK(mkfifo(path.c_str(), 0600) == 0 || errno == EEXIST) << path;
     const int file = open(path.c_str(), O_RDWR | O_NONBLOCK);
     CHECK_GE(file, 0) << path;
     return file;
   }
 
+  const std::string folder;
   const int rank, world;
   std::vector<int> out, in;  // by peer
   bool aborted = false;
@@ -240,11 +249,8 @@ const char* ncclGetErrorString(ncclResult_t) { return "an error of the emulated 
 const char* ncclGetLastError(ncclComm_t) { return ""; }
 
 ncclResult_t ncclGetUniqueId(ncclUniqueId* id) {
-  const char* const base = std::getenv("TEST_TMPDIR");
-  std::string folder = std::string(base != nullptr ? base : "/tmp") + "/nccl_XXXXXX";
-  if (mkdtemp(folder.data()) == nullptr || folder.size() >= sizeof(id->internal)) {
-    return ncclSystemError;
-  }
+  std::string folder = "/tmp/emulated_nccl_XXXXXX";
+  if (mkdtemp(folder.data()) == nullptr) return ncclSystemError;
   std::memset(id->internal, 0, sizeof(id->internal));
   folder.copy(id->internal, folder.size());
   return ncclSuccess;

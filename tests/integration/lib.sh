@@ -64,8 +64,9 @@ layer { name: "ip2" type: "InnerProduct" bottom: "ip1" top: "ip2"
         inner_product_param { num_output: 10 weight_filler { type: "xavier" } } }
 layer { name: "loss" type: "SoftmaxWithLoss" bottom: "ip2" bottom: "label" top: "loss" }
 NET
-  cat >job.prototxt <<'JOB'
+  cat >job.prototxt <<JOB
 name: "small"
+device: "${GF_TEST_DEVICE:-cpu}"
 net: "net.prototxt"
 train_data {
   source: "data/train-*.tar" batch_size: 10 crop_size: 28 random_crop: true mirror: true

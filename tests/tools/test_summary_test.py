@@ -89,6 +89,19 @@ class SummaryTest(unittest.TestCase):
                    "aborted": {"reason": "SKIPPED"}}]
         self.assertEqual(self.run_on(events), (0, "0 passed, 0 failed, 1 skipped"))
 
+    def test_another_run_counts_too(self):
+        left_out = {"id": {"targetCompleted": {"label": "//a:u"}}, "aborted": {"reason": "SKIPPED"}}
+        passed = [{"id": {"testSummary": {"label": label}},
+                   "testSummary": {"overallStatus": "PASSED"}} for label in ("//a:t", "//a:u")]
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "more.json")
+            with open(path, "w") as file:
+                file.writelines(json.dumps(event) + "\n" for event in passed)
+            events = [passed[0], self.configured("//a:u"), left_out]
+            self.assertEqual(self.run_on(events), (0, "1 passed, 0 failed, 1 skipped"))
+            self.assertEqual(self.run_on(events, "--more=again=" + path),
+                             (0, "3 passed, 0 failed, 0 skipped"))
+
     def test_a_broken_build_is_a_failure(self):
         self.assertEqual(self.run_on([], "--bazel_exit_code=1"),
                          (1, "0 passed, 1 failed, 0 skipped"))
