@@ -51,7 +51,7 @@ class DenseFlow : public BucketedFlow {
   void OnFinish(const Reduced& reduced) override {
     for (size_t i = 0; i < plan_.size(); ++i) {
       if (comm()->size() > 1) Await(flights_[i]);
-      reduced(RangeOf(plan_[i]));
+      reduced({RangeOf(plan_[i])});
     }
     if (choose_) Choose();
   }

@@ -64,7 +64,7 @@ struct GradientFlowOptions {
 // finishes it, Finish. All ranks have the same layout.
 class GradientFlow {
  public:
-  using Reduced = std::function<void(const ElementRange&)>;
+  using Reduced = std::function<void(const std::vector<ElementRange>&)>;
 
   virtual ~GradientFlow() = default;
 
@@ -75,11 +75,11 @@ class GradientFlow {
   // rank; each at most once per step. Parameters never named count as ready in Finish.
   void GradientsReady(const std::vector<int>& parameters);
 
-  // After backward. Calls reduced(range) once the pool holds the sum over all ranks in that
-  // range of elements, while later ranges may still travel. Ranges come in the pool's order and
-  // do not overlap. Dense modes cover every entry, each by one range as a whole; SPARSE covers
-  // the important chunks, and a sharded update this rank's parts: what they leave out must not be
-  // updated here in this step. Throws CommError.
+  // After backward. Calls reduced(ranges) once the pool holds the sum over all ranks in these
+  // ranges of elements, while others may still travel. Ranges come in the pool's order and do not
+  // overlap, within a call and from call to call. Dense modes cover every entry, each by one range
+  // as a whole, the only one of its call; SPARSE covers the important chunks, and a sharded update
+  // this rank's parts: what they leave out must not be updated here in this step. Throws CommError.
   void Finish(const Reduced& reduced);
 
   // The buckets of a (dense) step.

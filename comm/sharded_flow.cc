@@ -44,7 +44,7 @@ class ShardedFlow : public BucketedFlow {
       Await(flights_[i]);
       const ElementRange own = {plan_[i].offset + PartBegin(plan_[i].count, rank, world),
                                 plan_[i].offset + PartBegin(plan_[i].count, rank + 1, world)};
-      if (own.begin < own.end) reduced(own);
+      if (own.begin < own.end) reduced({own});
       gathers.push_back(Gather(plan_[i], options().master));
     }
     for (const Flight& gather : gathers) Await(gather);

@@ -114,9 +114,9 @@ class SparseFlow : public BucketedFlow {
       });
       if (need_norms_ && i + 1 == flights_.size()) norms = LaunchNorms();
       if (dense_) {
-        reduced(flights_[i].range);
+        reduced({flights_[i].range});
       } else {
-        for (const ElementRange& r : set_.ElementRanges(sent_[i].begin, sent_[i].end)) reduced(r);
+        reduced(set_.ElementRanges(sent_[i].begin, sent_[i].end));
       }
     }
     merge_ = !dense_;

@@ -100,6 +100,7 @@ void BuildJob(const JobConfig& config, const JobOptions& options, Job* job) {
                                       job->train.net->parameters(), device);
   }
   job->solver = NewSolver("solver.type", config.solver().type(), config.solver(), job->store);
+  job->solver->set_record(config.cuda_graphs());
   job->train.net->InitParameters();
 }
 

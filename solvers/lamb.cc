@@ -2,6 +2,7 @@
 
 #include "solvers/pool_solver.h"
 #include "solvers/solver_checks.h"
+#include "solvers/step_factors.h"
 #include "solvers/tensor_sums.h"
 
 namespace gf {
@@ -15,30 +16,24 @@ namespace {
 class Lamb : public PoolSolver {
  public:
   Lamb(const SolverConfig& config, ParameterStore* store)
-      : PoolSolver(config, store),
-        epsilon_(LambEpsilon(config)),
-        m_(NewState()),
-        v_(NewState()),
-        sums_(store->layout()) {
+      : PoolSolver(config, store), m_(NewState()), v_(NewState()), sums_(store->layout()) {
     CheckLamb(config);
   }
 
   bool whole_tensors() const override { return true; }
-  void BeginStep() override { sums_.Clear(); }
+  void BeginStep(const UpdateScalars& scalars) override {
+    PoolSolver::BeginStep(scalars);
+    sums_.Clear();
+  }
 
-  void Update(const std::vector<ElementRange>& ranges, const UpdateScalars& scalars) override {
+  void Update(const std::vector<ElementRange>& ranges) override {
     float* const w = store()->master().as<float>();
     float *const m = m_.as<float>(), *const v = v_.as<float>();
     std::vector<LambFactors> factors(store()->layout().entries().size());
     for (size_t i = 0; i < factors.size(); ++i) {
       LambFactors& f = factors[i];
-      f.beta1 = config().beta1();
-      f.beta2 = config().beta2();
-      f.correction1 = Correction(f.beta1, scalars.update);
-      f.correction2 = Correction(f.beta2, scalars.update);
-      f.epsilon = epsilon_;
+      f = LambFactorsOf(config(), scalars());
       f.decay = decay(static_cast<int>(i));
-      f.scale = static_cast<float>(scalars.gradient_scale);
     }
     WithTypes([&](const auto& kernels, const auto* g, auto* compute) {
       for (const ElementRange& range : ranges) {
@@ -49,7 +44,7 @@ class Lamb : public PoolSolver {
           return sums;
         });
       }
-      const std::vector<double> rates = Rates(scalars);
+      const std::vector<double> rates = Rates();
       ForPieces(ranges, [&](int entry, int64_t begin, int64_t end) {
         kernels.lamb_apply(w + begin, compute + begin, m + begin, v + begin, end - begin,
                            factors[entry], static_cast<float>(rates[entry]));
@@ -62,24 +57,18 @@ class Lamb : public PoolSolver {
   }
 
  private:
-  static float Correction(float beta, int64_t updates) {
-    return static_cast<float>(
-        1 / (1 - std::pow(static_cast<double>(beta), static_cast<double>(updates))));
-  }
-
   // Of each entry.
-  std::vector<double> Rates(const UpdateScalars& scalars) const {
+  std::vector<double> Rates() const {
     std::vector<double> rates;
     for (int i = 0; i < static_cast<int>(store()->layout().entries().size()); ++i) {
       const TensorSums::Sums squares = sums_.Of(i);
       const double weights = std::sqrt(squares[0]), direction = std::sqrt(squares[1]);
       const bool scaled = rule(i).adaptive && weights > 0 && direction > 0;
-      rates.push_back(scalars.lr * rule(i).lr_mult * (scaled ? weights / direction : 1));
+      rates.push_back(scalars().lr * rule(i).lr_mult * (scaled ? weights / direction : 1));
     }
     return rates;
   }
 
-  const float epsilon_;
   Tensor m_, v_;
   TensorSums sums_;  // of squares: weights, directions
 };

@@ -16,7 +16,7 @@ namespace gf {
 // al., arXiv 1706.02677, section 3.1): then both forms take the same steps.
 class MomentumSolver : public PoolSolver {
  public:
-  void Update(const std::vector<ElementRange>& ranges, const UpdateScalars& scalars) override;
+  void Update(const std::vector<ElementRange>& ranges) override;
 
   std::vector<std::pair<std::string, Tensor>> State() const override {
     return {{"momentum", velocity_}};
@@ -27,7 +27,7 @@ class MomentumSolver : public PoolSolver {
   MomentumSolver(const SolverConfig& config, ParameterStore* store);
 
   // The learning rate of an entry without its lr_mult.
-  virtual double Rate(int entry, const UpdateScalars& scalars) const { return scalars.lr; }
+  virtual double Rate(int entry) const { return scalars().lr; }
 
  private:
   Tensor velocity_;

@@ -13,40 +13,41 @@ NormSolver::NormSolver(const SolverConfig& config, ParameterStore* store)
   CheckTrust(config);
 }
 
-void NormSolver::BeginStep() {
+void NormSolver::BeginStep(const UpdateScalars& scalars) {
+  MomentumSolver::BeginStep(scalars);
   sums_.Clear();
   inspected_ = false;
 }
 
-bool NormSolver::Inspect(const ElementRange& range) {
+void NormSolver::Inspect(const std::vector<ElementRange>& ranges) {
   inspected_ = true;
   const float* const w = store()->master().as<float>();
-  bool finite = true;
   WithTypes([&](const auto& kernels, const auto* g, const auto*) {
-    finite = sums_.Add(range, [&](int, int64_t begin, int64_t end) {
-      TensorSums::Sums sums;
-      kernels.squares(w + begin, g + begin, end - begin, sums.data());
-      return sums;
-    });
+    for (const ElementRange& range : ranges) {
+      AddFinite(sums_.Add(range, [&](int, int64_t begin, int64_t end) {
+        TensorSums::Sums sums;
+        kernels.squares(w + begin, g + begin, end - begin, sums.data());
+        return sums;
+      }));
+    }
   });
-  return finite;
 }
 
-void NormSolver::Update(const std::vector<ElementRange>& ranges, const UpdateScalars& scalars) {
+void NormSolver::Update(const std::vector<ElementRange>& ranges) {
   if (!inspected_) {
-    for (const ElementRange& range : ranges) NormSolver::Inspect(range);
+    NormSolver::Inspect(ranges);
     inspected_ = false;
   }
   const int entries = static_cast<int>(rates_.size());
   for (int i = 0; i < entries; ++i) {
     const TensorSums::Sums squares = sums_.Of(i);
     const double weights = std::sqrt(squares[0]);
-    const double gradient = std::sqrt(squares[1]) * scalars.gradient_scale;
+    const double gradient = std::sqrt(squares[1]) * scalars().gradient_scale;
     rates_[i] = rule(i).adaptive && weights > 0 && gradient > 0
-                    ? LocalRate(scalars.lr, weights, gradient, decay(i))
-                    : scalars.lr;
+                    ? LocalRate(scalars().lr, weights, gradient, decay(i))
+                    : scalars().lr;
   }
-  MomentumSolver::Update(ranges, scalars);
+  MomentumSolver::Update(ranges);
 }
 
 }  // namespace gf

@@ -13,15 +13,15 @@ namespace gf {
 class NormSolver : public MomentumSolver {
  public:
   bool whole_tensors() const override { return true; }
-  void BeginStep() override;
-  bool Inspect(const ElementRange& range) override;
-  void Update(const std::vector<ElementRange>& ranges, const UpdateScalars& scalars) override;
+  void BeginStep(const UpdateScalars& scalars) override;
+  void Inspect(const std::vector<ElementRange>& ranges) override;
+  void Update(const std::vector<ElementRange>& ranges) override;
 
  protected:
   // Checks trust_coefficient and epsilon.
   NormSolver(const SolverConfig& config, ParameterStore* store);
 
-  double Rate(int entry, const UpdateScalars& scalars) const override { return rates_[entry]; }
+  double Rate(int entry) const override { return rates_[entry]; }
 
   // The rate of a tensor, given lr and its norms, both greater than 0; `gradient` is that of the
   // scaled gradient without weight decay.

@@ -27,14 +27,19 @@ Tensor PoolSolver::NewState() const {
   return state;
 }
 
-bool PoolSolver::Inspect(const ElementRange& range) {
+void PoolSolver::BeginStep(const UpdateScalars& scalars) {
+  scalars_ = scalars;
+  finite_ = true;
+}
+
+void PoolSolver::Inspect(const std::vector<ElementRange>& ranges) {
   std::atomic<bool> finite{true};
   WithTypes([&](const auto& kernels, const auto* g, const auto*) {
-    ForPieces({range}, [&](int, int64_t begin, int64_t end) {
+    ForPieces(ranges, [&](int, int64_t begin, int64_t end) {
       if (!kernels.finite(g + begin, end - begin)) finite = false;
     });
   });
-  return finite;
+  AddFinite(finite);
 }
 
 }  // namespace gf

@@ -12,7 +12,9 @@ namespace gf {
 // What solvers on the CPU have in common.
 class PoolSolver : public Solver {
  public:
-  bool Inspect(const ElementRange& range) override;
+  void BeginStep(const UpdateScalars& scalars) override;
+  void Inspect(const std::vector<ElementRange>& ranges) override;
+  bool Finite() override { return finite_; }
 
  protected:
   // Checks weight_decay. The store outlives the object.
@@ -44,6 +46,10 @@ class PoolSolver : public Solver {
     }
   }
 
+  // To be called with what Inspect sees.
+  void AddFinite(bool finite) { finite_ = finite_ && finite; }
+  const UpdateScalars& scalars() const { return scalars_; }
+
   const SolverConfig& config() const { return config_; }
   ParameterStore* store() const { return store_; }
   const ParameterRule& rule(int entry) const { return rules_[entry]; }
@@ -53,6 +59,8 @@ class PoolSolver : public Solver {
   const SolverConfig config_;
   ParameterStore* const store_;
   const std::vector<ParameterRule> rules_;
+  UpdateScalars scalars_;
+  bool finite_ = true;
 };
 
 }  // namespace gf

@@ -24,9 +24,9 @@ struct UpdateScalars {
 // Turns reduced gradients into new weights. A solver is a new file per device that registers
 // itself.
 //
-// Per step: BeginStep; Inspect for ranges of the pool, if it matters whether gradients are finite;
-// Update once per element to be updated, after its Inspect. ParameterStore::BumpVersion is the
-// caller's business.
+// Per step: BeginStep; Inspect for ranges of the pool, then Finite, if it matters whether gradients
+// are finite; Update once per element to be updated, after its Inspect. Ranges are in order and do
+// not overlap. On a GPU only Finite waits. ParameterStore::BumpVersion is the caller's business.
 class Solver {
  public:
   virtual ~Solver() = default;
@@ -34,17 +34,28 @@ class Solver {
   // Whether an update needs whole tensors: then each call of Update has all of a tensor's ranges.
   virtual bool whole_tensors() const { return false; }
 
-  virtual void BeginStep() {}
+  // `scalars` are those of the step's updates.
+  virtual void BeginStep(const UpdateScalars& scalars) = 0;
 
-  // Looks at reduced gradients. Returns whether all are finite.
-  virtual bool Inspect(const ElementRange& range) = 0;
+  // Looks at reduced gradients.
+  virtual void Inspect(const std::vector<ElementRange>& ranges) = 0;
+  // Whether all that were looked at in this step are finite.
+  virtual bool Finite() = 0;
 
-  // Updates these elements of the master and the compute pool from the gradient pool. Ranges are in
-  // order and do not overlap.
-  virtual void Update(const std::vector<ElementRange>& ranges, const UpdateScalars& scalars) = 0;
+  // Updates these elements of the master and the compute pool from the gradient pool.
+  virtual void Update(const std::vector<ElementRange>& ranges) = 0;
 
   // What must be saved to continue: FP32 pools with the parameters' offsets, by name.
   virtual std::vector<std::pair<std::string, Tensor>> State() const = 0;
+
+  // Whether the device may record what steps repeat, and replay it (Device::Record).
+  void set_record(bool record) { record_ = record; }
+
+ protected:
+  bool record() const { return record_; }
+
+ private:
+  bool record_ = true;
 };
 
 // Names are "<device>/<type>".

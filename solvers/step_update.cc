@@ -38,21 +38,22 @@ void StepUpdate::Finish(double lr, int micro_batches) {
   scalars.last_lr = state->last_lr;
   scalars.gradient_scale = 1 / (loss_factor() * world_ * micro_batches);
   scalars.update = state->updates + 1;
+  Solver* const solver = parts_.solver;
   const auto update = [&](const std::vector<ElementRange>& ranges) {
     const Timeline::Span span(parts_.timeline, lane::kUpdate, "update");
-    parts_.solver->Update(ranges, scalars);
+    solver->Update(ranges);
   };
   std::vector<ElementRange> waiting;
-  bool finite = true;
-  parts_.solver->BeginStep();
-  parts_.flow->Finish([&](const ElementRange& range) {
-    if (scaler_.active()) finite = parts_.solver->Inspect(range) && finite;
+  solver->BeginStep(scalars);
+  parts_.flow->Finish([&](const std::vector<ElementRange>& ranges) {
+    if (scaler_.active()) solver->Inspect(ranges);
     if (wait_) {
-      waiting.push_back(range);
+      waiting.insert(waiting.end(), ranges.begin(), ranges.end());
     } else {
-      update({range});
+      update(ranges);
     }
   });
+  const bool finite = !scaler_.active() || solver->Finite();
   if (!finite || parts_.flow->overflowed()) {
     Skip();
   } else {

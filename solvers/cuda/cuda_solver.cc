@@ -2,13 +2,16 @@
 
 #include <algorithm>
 
-#include "solvers/cuda/pool_kernels.h"
 #include "solvers/solver_checks.h"
+#include "solvers/step_factors.h"
 
 namespace gf {
 
 CudaSolver::CudaSolver(const SolverConfig& config, ParameterStore* store)
-    : config_(config), store_(store) {
+    : config_(config),
+      store_(store),
+      inspections_(static_cast<CudaDevice*>(store->device()), &pieces_),
+      updates_(static_cast<CudaDevice*>(store->device()), &pieces_) {
   CheckDecay(config);
   const std::vector<ParameterRule> parameter_rules = RulesOf(config, store->layout());
   std::vector<EntryRule> rules;
@@ -34,10 +37,12 @@ CudaSolver::CudaSolver(const SolverConfig& config, ParameterStore* store)
     return data;
   };
   pools_.pieces = static_cast<const PoolPiece*>(upload(pieces_));
+  pools_.piece_count = static_cast<int>(pieces_.size());
   pools_.rules = static_cast<const EntryRule*>(upload(rules));
   pools_.entries = static_cast<int>(rules.size());
   pools_.sums = static_cast<double*>(allocate(2 * pieces_.size() * sizeof(double)));
   pools_.rates = static_cast<double*>(allocate(rules.size() * sizeof(double)));
+  pools_.numbers = static_cast<StepNumbers*>(allocate(sizeof(StepNumbers)));
   pools_.bad = static_cast<int*>(allocate(sizeof(int)));
   pools_.type = store->gradient().desc.dtype;
   pools_.weights = store->master().as<float>();
@@ -53,42 +58,29 @@ Tensor CudaSolver::NewState() const {
   return state;
 }
 
-void CudaSolver::ClearSums() {
-  store_->device()->Zero(pools_.sums, 2 * pieces_.size() * sizeof(double),
-                         store_->device()->compute_stream());
+void CudaSolver::BeginStep(const UpdateScalars& scalars) {
+  StepNumbers numbers;
+  numbers.lr = scalars.lr;
+  numbers.gradient_scale = scalars.gradient_scale;
+  numbers.momentum = MomentumFactorsOf(config_, scalars);
+  numbers.lamb = LambFactorsOf(config_, scalars);
+  BeginUpdates(pools_, numbers, stream());
+  inspections_.BeginStep();
+  updates_.BeginStep();
 }
 
-void CudaSolver::ClearBad() {
-  store_->device()->Zero(pools_.bad, sizeof(int), store_->device()->compute_stream());
+void CudaSolver::Inspect(const std::vector<ElementRange>& ranges) {
+  inspections_.Run(ranges, record(), [this](const RangeList& list) { EnqueueInspect(list); });
 }
 
-bool CudaSolver::IsBad() const {
+void CudaSolver::Update(const std::vector<ElementRange>& ranges) {
+  updates_.Run(ranges, record(), [this](const RangeList& list) { EnqueueUpdate(list); });
+}
+
+bool CudaSolver::Finite() {
   int bad = 0;
   store_->device()->CopyToHost(pools_.bad, &bad, sizeof(bad), store_->device()->compute_stream());
-  return bad != 0;
-}
-
-bool CudaSolver::Inspect(const ElementRange& range) {
-  ClearBad();
-  const char* const gradients = static_cast<const char*>(pools_.gradients);
-  FindNotFinite(pools_.type, gradients + range.begin * SizeOf(pools_.type), range.end - range.begin,
-                pools_.bad, stream());
-  return !IsBad();
-}
-
-bool CudaSolver::InspectSquares(const ElementRange& range) {
-  ClearBad();
-  AddSquares(pools_, Pieces(range), stream());
-  return !IsBad();
-}
-
-UpdateRange CudaSolver::Pieces(const ElementRange& range) const {
-  const auto first = std::partition_point(pieces_.begin(), pieces_.end(),
-                                          [&](const PoolPiece& p) { return p.end <= range.begin; });
-  const auto last = std::partition_point(first, pieces_.end(),
-                                         [&](const PoolPiece& p) { return p.begin < range.end; });
-  return {range.begin, range.end, static_cast<int>(first - pieces_.begin()),
-          static_cast<int>(last - pieces_.begin())};
+  return bad == 0;
 }
 
 }  // namespace gf

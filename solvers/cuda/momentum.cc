@@ -14,29 +14,17 @@ class CudaMomentum : public CudaSolver {
     pools()->first = velocity_.as<float>();
   }
 
-  void Update(const std::vector<ElementRange>& ranges, const UpdateScalars& scalars) override {
-    const bool inside = config().momentum_form() == SolverConfig::RATE_INSIDE;
-    double momentum = config().momentum();
-    if (inside && config().correct_momentum() && scalars.last_lr > 0) {
-      momentum *= scalars.lr / scalars.last_lr;
-    }
-    MomentumFactors factors;
-    factors.gradient_rate = factors.weight_rate = 1;
-    factors.momentum = static_cast<float>(momentum);
-    factors.scale = static_cast<float>(scalars.gradient_scale);
-    factors.nesterov = config().nesterov();
-    UpdatePools call = *pools();
-    if (!own_rates()) call.rates = nullptr;
-    for (const ElementRange& range : ranges) {
-      MomentumUpdate(call, Pieces(range), factors, inside, scalars.lr, stream());
-    }
-  }
-
   std::vector<std::pair<std::string, Tensor>> State() const override {
     return {{"momentum", velocity_}};
   }
 
  protected:
+  void EnqueueUpdate(const RangeList& list) override {
+    UpdatePools call = *pools();
+    if (!own_rates()) call.rates = nullptr;
+    MomentumUpdate(call, list, config().momentum_form() == SolverConfig::RATE_INSIDE, stream());
+  }
+
   // Whether each tensor has the learning rate in `rates` instead of the schedule's.
   virtual bool own_rates() const { return false; }
 
@@ -53,32 +41,30 @@ class CudaNormSolver : public CudaMomentum {
 
   bool whole_tensors() const override { return true; }
 
-  void BeginStep() override {
-    ClearSums();
+  void BeginStep(const UpdateScalars& scalars) override {
+    CudaMomentum::BeginStep(scalars);
     inspected_ = false;
   }
 
-  bool Inspect(const ElementRange& range) override {
+  void Inspect(const std::vector<ElementRange>& ranges) override {
     inspected_ = true;
-    return InspectSquares(range);
+    CudaMomentum::Inspect(ranges);
   }
 
-  // Rates of tensors that lie outside the ranges are wrong, and not used.
-  void Update(const std::vector<ElementRange>& ranges, const UpdateScalars& scalars) override {
-    if (!inspected_) {
-      for (const ElementRange& range : ranges) AddSquares(*pools(), Pieces(range), stream());
-    }
-    RateCall call;
-    call.rule = kRule;
-    call.lr = scalars.lr;
-    call.trust = config().trust_coefficient();
-    call.epsilon = config().epsilon();
-    call.gradient_scale = scalars.gradient_scale;
-    SetRates(*pools(), call, stream());
-    CudaMomentum::Update(ranges, scalars);
+  void Update(const std::vector<ElementRange>& ranges) override {
+    if (!inspected_) CudaMomentum::Inspect(ranges);
+    CudaMomentum::Update(ranges);
   }
 
  protected:
+  void EnqueueInspect(const RangeList& list) override { AddSquares(*pools(), list, stream()); }
+
+  // Rates of tensors that lie outside the ranges are wrong, and not used.
+  void EnqueueUpdate(const RangeList& list) override {
+    SetRates(*pools(), kRule, config().trust_coefficient(), config().epsilon(), stream());
+    CudaMomentum::EnqueueUpdate(list);
+  }
+
   bool own_rates() const override { return true; }
 
  private:

@@ -5,16 +5,64 @@
 namespace gf {
 namespace {
 
-// Calls f.Run<n>(i) for the elements of this block's piece that lie in the range; n is 4 with i a
-// multiple of it, or 1.
+// Calls f.Run<n>(i) for this block's elements of [begin, end); n is 4 with i a multiple of it,
+// or 1.
 template <typename F>
-__device__ void ForPiece(const PoolPiece& piece, const UpdateRange& range, F&& f) {
-  const int64_t begin = max(piece.begin, range.begin), end = min(piece.end, range.end);
+__device__ void ForElements(int64_t begin, int64_t end, F&& f) {
   const int64_t packs = begin % 4 == 0 && begin < end ? (end - begin) / 4 : 0;
   for (int64_t i = threadIdx.x; i < packs; i += blockDim.x) f.template Run<4>(begin + 4 * i);
   for (int64_t i = begin + 4 * packs + threadIdx.x; i < end; i += blockDim.x) {
     f.template Run<1>(i);
   }
+}
+
+// The same for the elements of a piece that lie in the ranges.
+template <typename F>
+__device__ void ForPiece(const PoolPiece& piece, const RangeList& list, F&& f) {
+  // The first range that ends behind the piece's begin.
+  const int64_t count = *list.count;
+  int64_t at = 0, end = count;
+  while (at < end) {
+    const int64_t middle = (at + end) / 2;
+    if (list.ranges[middle].end <= piece.begin) {
+      at = middle + 1;
+    } else {
+      end = middle;
+    }
+  }
+  for (; at < count && list.ranges[at].begin < piece.end; ++at) {
+    const ElementRange range = list.ranges[at];
+    ForElements(max(piece.begin, range.begin), min(piece.end, range.end), f);
+  }
+}
+
+__global__ void __launch_bounds__(kThreads) BeginKernel(UpdatePools pools, StepNumbers numbers) {
+  const int first = blockIdx.x * blockDim.x + threadIdx.x;
+  if (first == 0) {
+    *pools.numbers = numbers;
+    *pools.bad = 0;
+  }
+  for (int i = first; i < 2 * pools.piece_count; i += gridDim.x * blockDim.x) pools.sums[i] = 0;
+}
+
+template <typename T>
+struct InspectRun {
+  const UpdatePools& pools;
+  bool finite;
+
+  template <int kCount>
+  __device__ void Run(int64_t i) {
+    const Floats<kCount> g = LoadFloats<kCount>(static_cast<const T*>(pools.gradients) + i);
+#pragma unroll
+    for (int k = 0; k < kCount; ++k) finite = finite && isfinite(g.v[k]);
+  }
+};
+
+template <typename T>
+__global__ void __launch_bounds__(kThreads) InspectKernel(UpdatePools pools, RangeList list) {
+  InspectRun<T> run = {pools, true};
+  ForPiece(pools.pieces[list.first_piece + blockIdx.x], list, run);
+  if (!run.finite) *pools.bad = 1;
 }
 
 // Sums of squares of a thread's elements.
@@ -54,15 +102,17 @@ struct SquaresRun {
 };
 
 template <typename T>
-__global__ void __launch_bounds__(kThreads) SquaresKernel(UpdatePools pools, UpdateRange range) {
-  const int piece = range.first_piece + blockIdx.x;
+__global__ void __launch_bounds__(kThreads) SquaresKernel(UpdatePools pools, RangeList list) {
+  const int piece = list.first_piece + blockIdx.x;
   SquaresRun<T> run = {pools, {}};
-  ForPiece(pools.pieces[piece], range, run);
+  ForPiece(pools.pieces[piece], list, run);
   AddToPiece(pools, piece, run.squares);
 }
 
 // One block per entry.
-__global__ void __launch_bounds__(kThreads) RatesKernel(UpdatePools pools, RateCall call) {
+__global__ void __launch_bounds__(kThreads)
+    RatesKernel(UpdatePools pools, RateRule which, double trust, double epsilon) {
+  const double lr = pools.numbers->lr;
   const EntryRule rule = pools.rules[blockIdx.x];
   double first = 0, second = 0;
   for (int p = rule.first_piece + threadIdx.x; p < rule.last_piece; p += blockDim.x) {
@@ -72,18 +122,18 @@ __global__ void __launch_bounds__(kThreads) RatesKernel(UpdatePools pools, RateC
   first = sqrt(BlockSum(first));
   second = sqrt(BlockSum(second));
   if (threadIdx.x != 0) return;
-  double rate = call.lr;
-  const double gradient = second * call.gradient_scale;
+  double rate = lr;
+  const double gradient = second * pools.numbers->gradient_scale;
   if (rule.adaptive != 0 && first > 0 && second > 0) {
-    switch (call.rule) {
+    switch (which) {
       case RateRule::kLars:
-        rate = call.lr * call.trust * first / (gradient + rule.decay * first + call.epsilon);
+        rate = lr * trust * first / (gradient + rule.decay * first + epsilon);
         break;
       case RateRule::kLarc:
-        rate = fmin(call.lr, call.trust * first / (gradient + call.epsilon));
+        rate = fmin(lr, trust * first / (gradient + epsilon));
         break;
       case RateRule::kLamb:
-        rate = call.lr * first / second;
+        rate = lr * first / second;
         break;
     }
   }
@@ -120,14 +170,14 @@ struct MomentumRun {
 
 template <typename T>
 __global__ void __launch_bounds__(kThreads)
-    MomentumKernel(UpdatePools pools, UpdateRange range, MomentumFactors factors, bool inside,
-                   double lr) {
-  const PoolPiece piece = pools.pieces[range.first_piece + blockIdx.x];
+    MomentumKernel(UpdatePools pools, RangeList list, bool inside) {
+  const PoolPiece piece = pools.pieces[list.first_piece + blockIdx.x];
   const EntryRule rule = pools.rules[piece.entry];
-  const double rate = pools.rates != nullptr ? pools.rates[piece.entry] : lr;
+  const double rate = pools.rates != nullptr ? pools.rates[piece.entry] : pools.numbers->lr;
+  MomentumFactors factors = pools.numbers->momentum;
   (inside ? factors.gradient_rate : factors.weight_rate) = static_cast<float>(rate * rule.lr_mult);
   factors.decay = rule.decay;
-  ForPiece(piece, range, MomentumRun<T>{pools, factors});
+  ForPiece(piece, list, MomentumRun<T>{pools, factors});
 }
 
 template <int kCount>
@@ -167,13 +217,13 @@ struct LambMomentsRun {
 };
 
 template <typename T>
-__global__ void __launch_bounds__(kThreads)
-    LambMomentsKernel(UpdatePools pools, UpdateRange range, LambFactors factors) {
-  const int index = range.first_piece + blockIdx.x;
+__global__ void __launch_bounds__(kThreads) LambMomentsKernel(UpdatePools pools, RangeList list) {
+  const int index = list.first_piece + blockIdx.x;
   const PoolPiece piece = pools.pieces[index];
+  LambFactors factors = pools.numbers->lamb;
   factors.decay = pools.rules[piece.entry].decay;
   LambMomentsRun<T> run = {pools, factors, {}};
-  ForPiece(piece, range, run);
+  ForPiece(piece, list, run);
   AddToPiece(pools, index, run.squares);
 }
 
@@ -195,54 +245,65 @@ struct LambApplyRun {
 };
 
 template <typename T>
-__global__ void __launch_bounds__(kThreads)
-    LambApplyKernel(UpdatePools pools, UpdateRange range, LambFactors factors) {
-  const PoolPiece piece = pools.pieces[range.first_piece + blockIdx.x];
+__global__ void __launch_bounds__(kThreads) LambApplyKernel(UpdatePools pools, RangeList list) {
+  const PoolPiece piece = pools.pieces[list.first_piece + blockIdx.x];
   const EntryRule rule = pools.rules[piece.entry];
+  LambFactors factors = pools.numbers->lamb;
   factors.decay = rule.decay;
   const float rate = static_cast<float>(pools.rates[piece.entry] * rule.lr_mult);
-  ForPiece(piece, range, LambApplyRun<T>{pools, factors, rate});
+  ForPiece(piece, list, LambApplyRun<T>{pools, factors, rate});
 }
 
-int Blocks(const UpdateRange& range) { return range.last_piece - range.first_piece; }
+// Calls launch(number of the gradients' type, shape with one block per piece), if there are pieces.
+template <typename F>
+void ForType(const UpdatePools& pools, const RangeList& list, cudaStream_t stream,
+             const F& launch) {
+  const int blocks = list.last_piece - list.first_piece;
+  if (blocks <= 0) return;
+  WithType(pools.type, [&](auto t) { launch(t, LaunchShape(blocks, kThreads, stream)); });
+}
 
 }  // namespace
 
-void AddSquares(const UpdatePools& pools, const UpdateRange& range, cudaStream_t stream) {
-  if (Blocks(range) <= 0) return;
-  WithType(pools.type, [&](auto t) {
-    Launch({Blocks(range), kThreads, stream}, SquaresKernel<decltype(t)>, pools, range);
+void BeginUpdates(const UpdatePools& pools, const StepNumbers& numbers, cudaStream_t stream) {
+  Launch({BlocksFor(2 * int64_t{pools.piece_count}), kThreads, stream}, BeginKernel, pools,
+         numbers);
+}
+
+void InspectGradients(const UpdatePools& pools, const RangeList& list, cudaStream_t stream) {
+  ForType(pools, list, stream, [&](auto t, const LaunchShape& shape) {
+    Launch(shape, InspectKernel<decltype(t)>, pools, list);
   });
 }
 
-void SetRates(const UpdatePools& pools, const RateCall& call, cudaStream_t stream) {
+void AddSquares(const UpdatePools& pools, const RangeList& list, cudaStream_t stream) {
+  ForType(pools, list, stream, [&](auto t, const LaunchShape& shape) {
+    Launch(shape, SquaresKernel<decltype(t)>, pools, list);
+  });
+}
+
+void SetRates(const UpdatePools& pools, RateRule rule, double trust, double epsilon,
+              cudaStream_t stream) {
   if (pools.entries == 0) return;
-  Launch({pools.entries, kThreads, stream}, RatesKernel, pools, call);
+  Launch({pools.entries, kThreads, stream}, RatesKernel, pools, rule, trust, epsilon);
 }
 
-void MomentumUpdate(const UpdatePools& pools, const UpdateRange& range,
-                    const MomentumFactors& factors, bool inside, double lr, cudaStream_t stream) {
-  if (Blocks(range) <= 0) return;
-  WithType(pools.type, [&](auto t) {
-    Launch({Blocks(range), kThreads, stream}, MomentumKernel<decltype(t)>, pools, range, factors,
-           inside, lr);
+void MomentumUpdate(const UpdatePools& pools, const RangeList& list, bool inside,
+                    cudaStream_t stream) {
+  ForType(pools, list, stream, [&](auto t, const LaunchShape& shape) {
+    Launch(shape, MomentumKernel<decltype(t)>, pools, list, inside);
   });
 }
 
-void LambMoments(const UpdatePools& pools, const UpdateRange& range, const LambFactors& factors,
-                 cudaStream_t stream) {
-  if (Blocks(range) <= 0) return;
-  WithType(pools.type, [&](auto t) {
-    Launch({Blocks(range), kThreads, stream}, LambMomentsKernel<decltype(t)>, pools, range,
-           factors);
+void LambMoments(const UpdatePools& pools, const RangeList& list, cudaStream_t stream) {
+  ForType(pools, list, stream, [&](auto t, const LaunchShape& shape) {
+    Launch(shape, LambMomentsKernel<decltype(t)>, pools, list);
   });
 }
 
-void LambApply(const UpdatePools& pools, const UpdateRange& range, const LambFactors& factors,
-               cudaStream_t stream) {
-  if (Blocks(range) <= 0) return;
-  WithType(pools.type, [&](auto t) {
-    Launch({Blocks(range), kThreads, stream}, LambApplyKernel<decltype(t)>, pools, range, factors);
+void LambApply(const UpdatePools& pools, const RangeList& list, cudaStream_t stream) {
+  ForType(pools, list, stream, [&](auto t, const LaunchShape& shape) {
+    Launch(shape, LambApplyKernel<decltype(t)>, pools, list);
   });
 }
 

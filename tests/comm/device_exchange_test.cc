@@ -73,7 +73,7 @@ TEST(DeviceExchangeTest, BucketsStartDuringBackwardAndAreAwaitedInOrder) {
     std::vector<std::string> expected = started;
     for (int i = 2; i < 6; ++i) expected.push_back(StrCat("start p", i, ", step 1 (allreduce)"));
     int ranges = 0;
-    f.flow->Finish([&](const ElementRange&) {
+    f.flow->Finish([&](const std::vector<ElementRange>&) {
       // Each is handed over as soon as it may be touched, not after all.
       EXPECT_EQ(ExchangeLog()->back(), StrCat("await p", ranges, ", step 1"));
       expected.push_back(StrCat("await p", ranges++, ", step 1"));
@@ -101,7 +101,7 @@ TEST(DeviceExchangeTest, AFlowTakesOverTheExchangeThatWasMadeBefore) {
 void RunStep(int64_t step, GradientFlow* flow, Timeline* timeline) {
   timeline->SetStep(step + 1);
   flow->BeginStep(step);
-  flow->Finish([](const ElementRange&) {});
+  flow->Finish([](const std::vector<ElementRange>&) {});
 }
 
 // What the exchange tells comes a step late, or when it has settled.
@@ -152,7 +152,7 @@ TEST(DeviceExchangeTest, AnErrorOfTheExchangeEndsTheStep) {
     FailExchangeOf("p3");
     int ranges = 0;
     try {
-      f.flow->Finish([&](const ElementRange&) { ++ranges; });
+      f.flow->Finish([&](const std::vector<ElementRange>&) { ++ranges; });
       ADD_FAILURE() << "no exception";
     } catch (const CommError& e) {
       EXPECT_NE(std::string(e.what()).find("p3, step 7"), std::string::npos) << e.what();
@@ -175,7 +175,7 @@ TEST(DeviceExchangeTest, HostMeansHost) {
     TestFlow f(OddLayout(), Options(device, CommConfig::LAZY, "host"), DType::kFP32, comm);
     EXPECT_EQ(f.flow->Describe().rfind("through host memory, auto: ", 0), 0u);
     f.flow->BeginStep(0);
-    f.flow->Finish([](const ElementRange&) {});
+    f.flow->Finish([](const std::vector<ElementRange>&) {});
     EXPECT_TRUE(ExchangeLog()->empty());
   });
 }
@@ -187,7 +187,7 @@ TEST(DeviceExchangeTest, AnAlgorithmThatTheConfigNamesIsFollowed) {
     TestFlow f(OddLayout(), options, DType::kFP32, comm);
     EXPECT_EQ(f.flow->Describe(), "by the device, halving_doubling, 1 bucket");
     f.flow->BeginStep(0);
-    f.flow->Finish([](const ElementRange&) {});
+    f.flow->Finish([](const std::vector<ElementRange>&) {});
     EXPECT_NE(ExchangeLog()->front().find("(allreduce, halving_doubling)"), std::string::npos)
         << ExchangeLog()->front();
   });

@@ -94,7 +94,9 @@ inline void CheckSumsOnce(const GradientFlowOptions& options, DType dtype, Commu
     }
     size_t next = 0;
     int64_t bytes = 0, ranges = 0, wrong = 0;
-    f.flow->Finish([&](const ElementRange& range) {
+    f.flow->Finish([&](const std::vector<ElementRange>& reduced) {
+      ASSERT_EQ(reduced.size(), 1u);
+      const ElementRange& range = reduced[0];
       ++ranges;
       bytes += (range.end - range.begin) * SizeOf(wire);
       EXPECT_EQ(range.begin, entries[next].offset);

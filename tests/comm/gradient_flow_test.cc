@@ -54,7 +54,7 @@ TEST(GradientFlowTest, ANetWithoutParametersHasNoBuckets) {
     for (CommConfig::Mode mode : {CommConfig::LAZY, CommConfig::SPARSE}) {
       TestFlow f(PoolLayout(), FlowOptions(mode), DType::kFP32, comm);
       f.flow->BeginStep(0);
-      f.flow->Finish([](const ElementRange&) { ADD_FAILURE(); });
+      f.flow->Finish([](const std::vector<ElementRange>&) { ADD_FAILURE(); });
     }
   });
 }
@@ -65,7 +65,7 @@ TEST(GradientFlowTest, ErrorsNameTensorAndStep) {
     f.flow->BeginStep(11);
     if (comm->rank() == 1) return;
     try {
-      f.flow->Finish([](const ElementRange&) {});
+      f.flow->Finish([](const std::vector<ElementRange>&) {});
       ADD_FAILURE() << "no exception";
     } catch (const CommError& e) {
       EXPECT_NE(std::string(e.what()).find("allreduce of p0, step 12"), std::string::npos)
@@ -83,7 +83,7 @@ TEST(GradientFlowTest, OverlapStartsBeforeTheEndOfBackward) {
     f.flow->GradientsReady({0});
     comm->Barrier("behind the first bucket in the queue");
     EXPECT_EQ(f.Get(0), 2);
-    f.flow->Finish([](const ElementRange&) {});
+    f.flow->Finish([](const std::vector<ElementRange>&) {});
   });
 }
 
@@ -97,7 +97,7 @@ TEST(GradientFlowTest, WithoutOverlapNothingTravelsDuringBackward) {
     f.flow->GradientsReady({0, 1, 2, 3, 4, 5});
     comm->Barrier("behind what may be in the queue");
     EXPECT_EQ(f.Get(0), 1);
-    f.flow->Finish([](const ElementRange&) {});
+    f.flow->Finish([](const std::vector<ElementRange>&) {});
     EXPECT_EQ(f.Get(0), 2);
   });
 }
@@ -125,7 +125,7 @@ TEST(GradientFlowTest, AutomaticThresholdsAgreeAndStillSumEverything) {
       for (size_t e = 0; e < f.layout.entries().size(); ++e) {
         f.flow->GradientsReady({static_cast<int>(e)});
       }
-      f.flow->Finish([](const ElementRange&) {});
+      f.flow->Finish([](const std::vector<ElementRange>&) {});
       for (const PoolEntry& entry : f.layout.entries()) {
         EXPECT_EQ(f.Get(entry.offset), 3.f * static_cast<float>(step));
       }
@@ -156,7 +156,9 @@ std::vector<float> TrainWeights(bool sharded, CommConfig::WireType wire, Communi
       }
       f.flow->GradientsReady({static_cast<int>(e)});
     }
-    f.flow->Finish([&](const ElementRange& range) {
+    f.flow->Finish([&](const std::vector<ElementRange>& ranges) {
+      ASSERT_EQ(ranges.size(), 1u);
+      const ElementRange& range = ranges[0];
       for (int64_t i = range.begin; i < range.end; ++i) {
         momentum[i] = 0.9f * momentum[i] + f.Get(i);
         weights[i] -= 0.1f * momentum[i];

@@ -22,7 +22,7 @@ inline void RandomStep(TestFlow* f, int step, int rank) {
     }
     f->flow->GradientsReady({static_cast<int>(e)});
   }
-  f->flow->Finish([](const ElementRange&) {});
+  f->flow->Finish([](const std::vector<ElementRange>&) {});
 }
 
 // SPARSE on a device against that of the processor, in every type that can travel.
@@ -84,10 +84,12 @@ inline std::vector<float> TrainOn(Device* device, bool sharded, Communicator* co
         f.Set(i, 1.f / static_cast<float>(1 + (i + step) % 97 + 13 * comm->rank()));
       }
     }
-    f.flow->Finish([&](const ElementRange& range) {
-      for (int64_t i = range.begin; i < range.end; ++i) {
-        m[i] = 0.9f * m[i] + f.Get(i);
-        w[i] -= 0.1f * m[i];
+    f.flow->Finish([&](const std::vector<ElementRange>& ranges) {
+      for (const ElementRange& range : ranges) {
+        for (int64_t i = range.begin; i < range.end; ++i) {
+          m[i] = 0.9f * m[i] + f.Get(i);
+          w[i] -= 0.1f * m[i];
+        }
       }
     });
   }

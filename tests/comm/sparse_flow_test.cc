@@ -43,7 +43,9 @@ std::vector<ElementRange> Step(TestFlow* f, int step, int rank) {
     f->flow->GradientsReady({static_cast<int>(e)});
   }
   std::vector<ElementRange> ranges;
-  f->flow->Finish([&](const ElementRange& range) { ranges.push_back(range); });
+  f->flow->Finish([&](const std::vector<ElementRange>& these) {
+    ranges.insert(ranges.end(), these.begin(), these.end());
+  });
   return ranges;
 }
 

@@ -63,7 +63,9 @@ Values Trained(Communicator* ranks, CommConfig::Mode mode, int steps) {
     flow->BeginStep(step);
     net.Forward(PartOf(images, step, ranks));
     net.Backward(1, [&](const std::vector<int>& entries) { flow->GradientsReady(entries); });
-    flow->Finish([&](const ElementRange& range) { Update(range, world, TestDevice(), *store); });
+    flow->Finish([&](const std::vector<ElementRange>& ranges) {
+      for (const ElementRange& range : ranges) Update(range, world, TestDevice(), *store);
+    });
     store->BumpVersion();
   }
   return Parameters(net);

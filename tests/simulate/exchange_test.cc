@@ -44,7 +44,7 @@ Sent RealStep(const PoolLayout& layout, const CommConfig& config,
     for (size_t i = 0; i < layout.entries().size(); ++i) {
       flow->GradientsReady({static_cast<int>(i)});
     }
-    flow->Finish([](const ElementRange&) {});
+    flow->Finish([](const std::vector<ElementRange>&) {});
     if (comm->rank() != 0) return;
     const auto trace = nlohmann::json::parse(timeline.Json());
     for (const auto& event : trace["traceEvents"]) {

@@ -32,7 +32,8 @@ class CheckpointTest : public ::testing::Test {
     }
     UpdateScalars scalars;
     scalars.lr = 0.1;
-    solver_->Update({{0, store_->layout().count()}}, scalars);
+    solver_->BeginStep(scalars);
+    solver_->Update({{0, store_->layout().count()}});
     state_.step = 1234;
     state_.position = 5678;
     state_.epoch = 1.5;

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <memory>
 #include <string>
@@ -71,6 +72,53 @@ class CudaSolverTest : public testing::TestWithParam<std::tuple<std::string, DTy
     }
   }
 
+  // What the updates of a step get: calls with ranges.
+  using Calls = std::vector<std::vector<ElementRange>>;
+
+  // Ten steps on both devices; calls(step): those of a step.
+  template <typename CallsOf>
+  void ExpectSameSteps(const CallsOf& calls, bool record) {
+    const std::string type = std::get<0>(GetParam());
+    SolverConfig config;
+    config.set_momentum(0.9f);
+    config.set_weight_decay(0.01f);
+    config.set_trust_coefficient(0.05f);
+    config.set_plain_bias_and_norm(true);
+    const auto expected = NewSolver("solver", type, config, expected_.get());
+    const auto tested = NewSolver("solver", type, config, tested_.get());
+    tested->set_record(record);
+    EXPECT_EQ(tested->whole_tensors(), expected->whole_tensors());
+    Random random(1, 2);
+    UpdateScalars scalars;
+    for (int step = 0; step < 10; ++step) {
+      SetGradients(&random);
+      // What a recording must not keep.
+      scalars.lr = 0.05 + 0.01 * step;
+      scalars.gradient_scale = 0.25 / (1 + step);
+      for (Solver* solver : {expected.get(), tested.get()}) {
+        solver->BeginStep(scalars);
+        const Calls ranges = calls(step);
+        for (size_t i = 0; step % 2 == 0 && i < ranges.size(); ++i) solver->Inspect(ranges[i]);
+        EXPECT_TRUE(solver->Finite());
+        for (const auto& call : ranges) solver->Update(call);
+      }
+      scalars.last_lr = scalars.lr;
+      ++scalars.update;
+    }
+    ExpectSame(*expected, *tested);
+  }
+
+  void ExpectSame(const Solver& expected, const Solver& tested) {
+    ExpectNear(tested_->master(), expected_->master(), 1e-5);
+    for (size_t i = 0; i < tested.State().size(); ++i) {
+      EXPECT_EQ(tested.State()[i].first, expected.State()[i].first);
+      ExpectNear(tested.State()[i].second, expected.State()[i].second, 1e-4);
+    }
+    // The compute copy is the rounded master.
+    const double tolerance = type_ == DType::kFP32 ? 1e-5 : type_ == DType::kFP16 ? 1e-3 : 8e-3;
+    ExpectNear(tested_->compute(), expected_->master(), tolerance);
+  }
+
   ElementRange All() const { return {0, expected_->layout().count()}; }
 
   Device* gpu_ = nullptr;
@@ -79,39 +127,34 @@ class CudaSolverTest : public testing::TestWithParam<std::tuple<std::string, DTy
 };
 
 TEST_P(CudaSolverTest, TakesTheStepsOfTheProcessor) {
-  const std::string type = std::get<0>(GetParam());
-  SolverConfig config;
-  config.set_momentum(0.9f);
-  config.set_weight_decay(0.01f);
-  config.set_trust_coefficient(0.05f);
-  config.set_plain_bias_and_norm(true);
-  const auto expected = NewSolver("solver", type, config, expected_.get());
-  const auto tested = NewSolver("solver", type, config, tested_.get());
-  EXPECT_EQ(tested->whole_tensors(), expected->whole_tensors());
-  Random random(1, 2);
-  UpdateScalars scalars;
-  scalars.gradient_scale = 0.25;
-  for (int step = 0; step < 10; ++step) {
-    SetGradients(&random);
-    scalars.lr = 0.05 + 0.01 * step;
-    for (Solver* solver : {expected.get(), tested.get()}) {
-      solver->BeginStep();
-      if (step % 2 == 0) {
-        EXPECT_TRUE(solver->Inspect(All()));
-      }
-      solver->Update({All()}, scalars);
+  for (const bool record : {false, true}) {
+    SetUp();
+    ExpectSameSteps([&](int) { return Calls{{All()}}; }, record);
+  }
+}
+
+TEST_P(CudaSolverTest, TakesThemInBuckets) {
+  const auto& entries = expected_->layout().entries();
+  const int64_t first = entries[1].offset, second = entries[3].offset;
+  ExpectSameSteps(
+      [&](int) {
+        return Calls{{{0, first}}, {{first, second}}, {{second, All().end}}};
+      },
+      true);
+}
+
+// As SPARSE: chunks that are other ones in every step, more and fewer of them.
+TEST_P(CudaSolverTest, TakesThemInChunksThatChange) {
+  const auto chunks = [&](int step) {
+    const int64_t size = step % 3 == 0 ? 7 : 1000;
+    std::vector<ElementRange> ranges;
+    for (int64_t begin = step % 4 * size; begin < All().end; begin += (2 + step % 3) * size) {
+      ranges.push_back({begin, std::min(begin + size, All().end)});
     }
-    scalars.last_lr = scalars.lr;
-    ++scalars.update;
-  }
-  ExpectNear(tested_->master(), expected_->master(), 1e-5);
-  for (size_t i = 0; i < tested->State().size(); ++i) {
-    EXPECT_EQ(tested->State()[i].first, expected->State()[i].first);
-    ExpectNear(tested->State()[i].second, expected->State()[i].second, 1e-4);
-  }
-  // The compute copy is the rounded master.
-  const double tolerance = type_ == DType::kFP32 ? 1e-5 : type_ == DType::kFP16 ? 1e-3 : 8e-3;
-  ExpectNear(tested_->compute(), expected_->master(), tolerance);
+    return Calls{ranges};
+  };
+  ExpectSameSteps(chunks, true);
+  ExpectSameSteps([&](int step) { return step % 2 == 0 ? chunks(step) : Calls{{}}; }, true);
 }
 
 TEST_P(CudaSolverTest, SeesWhatIsNotFinite) {
@@ -119,17 +162,20 @@ TEST_P(CudaSolverTest, SeesWhatIsNotFinite) {
   const auto solver = NewSolver("solver", std::get<0>(GetParam()), config, tested_.get());
   Random random(1, 3);
   SetGradients(&random);
-  solver->BeginStep();
-  EXPECT_TRUE(solver->Inspect(All()));
+  solver->BeginStep({});
+  solver->Inspect({All()});
+  EXPECT_TRUE(solver->Finite());
   EXPECT_EQ(LayerWithBadGradient(*tested_), "");
   const PoolEntry& last = tested_->layout().entries().back();
   for (float bad : {INFINITY, -INFINITY, NAN}) {
     std::vector<float> values(last.shape.count(), 1);
     values.back() = bad;
     tested_->Import(values, last, tested_->gradient());
-    solver->BeginStep();
-    EXPECT_FALSE(solver->Inspect(All())) << bad;
-    EXPECT_TRUE(solver->Inspect({0, last.offset})) << bad;
+    solver->BeginStep({});
+    solver->Inspect({{0, last.offset}});
+    EXPECT_TRUE(solver->Finite()) << bad;
+    solver->Inspect({{last.offset, All().end}});
+    EXPECT_FALSE(solver->Finite()) << bad;
     EXPECT_EQ(LayerWithBadGradient(*tested_), last.layer);
   }
 }

@@ -35,8 +35,8 @@ int main(int argc, char** argv) {
     }
     scalars.lr = 0.1 / (1 + 0.1 * step);
     scalars.update = step + 1;
-    solver->BeginStep();
-    solver->Update({{0, layout.count()}}, scalars);
+    solver->BeginStep(scalars);
+    solver->Update({{0, layout.count()}});
     scalars.last_lr = scalars.lr;
   }
   nlohmann::json result;

@@ -144,12 +144,10 @@ TEST(OverflowTest, OnOneRankIsSeenByAll) {
               parsed == CommConfig::LAZY) {
             g[entry.offset] = 1e30f;
           }
-          solver->BeginStep();
-          bool finite = true;
-          flow->Finish(
-              [&](const ElementRange& range) { finite = solver->Inspect(range) && finite; });
-          if (flow->overflowed()) finite = false;
-          EXPECT_EQ(finite, !bad) << mode << " " << wire << " step " << step;
+          solver->BeginStep({});
+          flow->Finish([&](const std::vector<ElementRange>& ranges) { solver->Inspect(ranges); });
+          EXPECT_EQ(solver->Finite() && !flow->overflowed(), !bad)
+              << mode << " " << wire << " step " << step;
           if (flow->residual().data != nullptr) {
             for (int64_t i = 0; i < count; ++i) {
               ASSERT_TRUE(std::isfinite(flow->residual().as<float>()[i])) << i;

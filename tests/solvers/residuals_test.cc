@@ -30,8 +30,10 @@ std::string Folder() { return Root() + "/step-00000007"; }
 // Nothing but a name, for a device without solvers.
 class NoSolver : public Solver {
  public:
-  bool Inspect(const ElementRange&) override { return true; }
-  void Update(const std::vector<ElementRange>&, const UpdateScalars&) override {}
+  void BeginStep(const UpdateScalars&) override {}
+  void Inspect(const std::vector<ElementRange>&) override {}
+  bool Finite() override { return true; }
+  void Update(const std::vector<ElementRange>&) override {}
   std::vector<std::pair<std::string, Tensor>> State() const override { return {}; }
 };
 
@@ -224,7 +226,7 @@ TEST_F(ResidualsTest, AfterADenseStepResumingChangesNoSignOfZero) {
     float* const gradient = loaded.store->gradient().as<float>();
     gradient[0] = -0.f;
     loaded.flow->BeginStep(0);
-    loaded.flow->Finish([](const ElementRange&) {});
+    loaded.flow->Finish([](const std::vector<ElementRange>&) {});
     EXPECT_TRUE(std::signbit(gradient[0]));
   });
 }

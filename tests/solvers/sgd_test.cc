@@ -40,7 +40,8 @@ TEST(SgdTest, LeavesEntriesOutsideTheRangeAndThePaddingAlone) {
   const PoolEntry &second = store->layout().entries()[1], &third = store->layout().entries()[2];
   UpdateScalars scalars;
   scalars.lr = 0.1;
-  solver->Update({{second.offset, third.offset + third.count}}, scalars);
+  solver->BeginStep(scalars);
+  solver->Update({{second.offset, third.offset + third.count}});
   const auto& entries = store->layout().entries();
   for (int e = 0; e < 4; ++e) {
     const int64_t first = entries[e].offset, last = first + entries[e].count;
@@ -63,8 +64,10 @@ TEST(SgdTest, RangesMayCutTensors) {
       const auto value = static_cast<float>((i + step) % 7);
       whole->gradient().as<float>()[i] = cut->gradient().as<float>()[i] = value;
     }
-    a->Update({{0, size}}, scalars);
-    b->Update({{0, middle}, {middle, size}}, scalars);
+    a->BeginStep(scalars);
+    a->Update({{0, size}});
+    b->BeginStep(scalars);
+    b->Update({{0, middle}, {middle, size}});
   }
   EXPECT_EQ(Values(*whole, whole->master(), whole->layout()),
             Values(*cut, cut->master(), cut->layout()));

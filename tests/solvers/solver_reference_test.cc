@@ -108,7 +108,8 @@ TEST_P(SolverReferenceTest, TwentyUpdatesWithSkippedStepsBetween) {
   UpdateScalars scalars;
   scalars.gradient_scale = 0.25;
   for (int step = 0; step < 25; ++step) {
-    solver->BeginStep();
+    scalars.lr = 0.05 / (1 + 0.1 * step);
+    solver->BeginStep(scalars);
     const bool overflow = step % 5 == 3;  // as a wrong loss scale makes
     for (size_t e = 0; e < entries.size(); ++e) {
       // The gradient of one tensor is zero throughout a step now and then.
@@ -133,16 +134,17 @@ TEST_P(SolverReferenceTest, TwentyUpdatesWithSkippedStepsBetween) {
     const ElementRange first{0, entries[2].offset},
         second{entries[2].offset, store->layout().count()};
     if (step % 2 == 1) {
-      EXPECT_TRUE(solver->Inspect(first));
-      EXPECT_EQ(solver->Inspect(second), !overflow);
+      solver->Inspect({first});
+      EXPECT_TRUE(solver->Finite());
+      solver->Inspect({second});
+      EXPECT_EQ(solver->Finite(), !overflow);
     }
     if (overflow) continue;
-    scalars.lr = 0.05 / (1 + 0.1 * step);
     if (step % 3 == 0) {
-      solver->Update({first, second}, scalars);
+      solver->Update({first, second});
     } else {
-      solver->Update({first}, scalars);
-      solver->Update({second}, scalars);
+      solver->Update({first});
+      solver->Update({second});
     }
     for (size_t e = 0; e < entries.size(); ++e) {
       const bool plain = c.plain && entries[e].shape.rank() == 1;
@@ -210,8 +212,10 @@ TEST(MomentumFormsTest, CorrectedInsideEqualsOutside) {
       inside->gradient().as<float>()[i] = outside->gradient().as<float>()[i] = random.Gaussian();
     }
     scalars.lr = step < 5 ? 0.1 : 0.01;
-    a->Update({{0, count}}, scalars);
-    b->Update({{0, count}}, scalars);
+    a->BeginStep(scalars);
+    a->Update({{0, count}});
+    b->BeginStep(scalars);
+    b->Update({{0, count}});
     scalars.last_lr = scalars.lr;
   }
   for (int64_t i = 0; i < count; ++i) {

@@ -73,7 +73,8 @@ class Stepper {
       backward = Now();
       UpdateScalars scalars;
       scalars.lr = 0.001;
-      solver_->Update({{0, net_->parameters()->layout().count()}}, scalars);
+      solver_->BeginStep(scalars);
+      solver_->Update({{0, net_->parameters()->layout().count()}});
       net_->parameters()->BumpVersion();
       Done();
       update = Now();

@@ -89,11 +89,11 @@ class Trainer {
     UpdateScalars scalars;
     scalars.lr = 0.001;
     scalars.gradient_scale = 1.0 / comm_->size();
-    const auto update = [&](const ElementRange& range) { solver_->Update({range}, scalars); };
+    solver_->BeginStep(scalars);
     if (flow_) {
-      flow_->Finish(update);
+      flow_->Finish([&](const std::vector<ElementRange>& ranges) { solver_->Update(ranges); });
     } else {
-      update({0, net_.parameters()->layout().count()});
+      solver_->Update({{0, net_.parameters()->layout().count()}});
     }
     net_.parameters()->BumpVersion();
     const auto end = Clock::now();

@@ -86,8 +86,8 @@ class UpdateFamily : public Family {
     std::vector<double> updates, copies, ratios;
     for (int i = 0; i < FLAGS_warmup + FLAGS_steps; ++i) {
       const double update = Seconds([&] {
-        solver->BeginStep();
-        solver->Update({{0, count}}, scalars);
+        solver->BeginStep(scalars);
+        solver->Update({{0, count}});
         device->compute_stream()->Synchronize();
       });
       ++scalars.update;
