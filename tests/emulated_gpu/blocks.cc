@@ -27,6 +27,11 @@ bool backwards = [] {
 // never wait follow each other on one.
 class Block {
  public:
+  static Block& Get() {
+    static Block* const block = new Block;
+    return *block;
+  }
+
   void Run(const dim3& size, const std::function<void()>& body) {
     body_ = &body;
     count_ = size.x * size.y * size.z;
@@ -164,13 +169,6 @@ class Block {
     return !waiting.empty();
   }
 
- public:
-  static Block& Get() {
-    static Block* const block = new Block;
-    return *block;
-  }
-
- private:
   const std::function<void()>* body_ = nullptr;
   unsigned count_ = 0, started_ = 0;
   std::vector<Thread> threads_;

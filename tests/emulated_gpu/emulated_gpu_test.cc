@@ -148,7 +148,20 @@ TEST_F(EmulatedGpuTest, EndsWhenAKernelWritesBesideItsMemory) {
         Number(Ints(kCount), 1, stream());
         device_.compute_stream()->Synchronize();
       },
-      "written beside an allocation of 1024 bytes");
+      "written beside an allocation of 1024 bytes|use-after-poison");
+}
+
+TEST_F(EmulatedGpuTest, EndsWhenAKernelReadsBesideItsMemory) {
+#ifndef __SANITIZE_ADDRESS__
+  GTEST_SKIP() << "NOT TESTED: seen with --config=asan only";
+#endif
+  EXPECT_DEATH(
+      {
+        int* const sum = Ints(1);
+        Sum(reinterpret_cast<float*>(Ints(kCount / 2)), reinterpret_cast<float*>(sum), stream());
+        device_.compute_stream()->Synchronize();
+      },
+      "use-after-poison");
 }
 
 TEST_F(EmulatedGpuTest, EndsWhenTheHostReadsTheGpusMemory) {
