@@ -96,7 +96,7 @@ void GradientFlow::TakeSpans() {
 
 void GradientFlow::Show(const Exchanged& e, const ExchangeSpan& span) {
   Timeline* const timeline = options_.timeline;
-  if (timeline == nullptr || !timeline->Chosen(e.step)) return;
+  if (timeline == nullptr) return;
   timeline->AddTo(e.step, lane::kBucketTransfer, e.name, span.begin, span.end,
                   {{"bytes", e.bytes}});
   timeline->AddTo(e.step, lane::kBucketWait, e.name, span.stall, span.resume);

@@ -62,8 +62,9 @@ class CpuDevice : public Device {
       default:
         break;
     }
-    return StrCat("cpu, ", omp_get_max_threads(), " threads, ", isa, ", oneDNN ", v->major, ".",
-                  v->minor, ".", v->patch);
+    const int threads = omp_get_max_threads();
+    return StrCat("cpu, ", threads, threads == 1 ? " thread, " : " threads, ", isa, ", oneDNN ",
+                  v->major, ".", v->minor, ".", v->patch);
   }
 
   bool Supports(DType compute) const override {

@@ -1,0 +1,66 @@
+#pragma once
+
+#include <cudnn.h>
+#include <glog/logging.h>
+
+#include <cstring>
+#include <map>
+#include <memory>
+#include <vector>
+
+namespace gf::emulated {
+
+struct Descriptor;
+using Shared = std::shared_ptr<Descriptor>;
+
+// Has a share in those that it was given: their handles may be destroyed before it.
+struct Descriptor {
+  cudnnBackendDescriptorType_t type;
+  std::map<cudnnBackendAttributeName_t, std::vector<char>> attributes;
+  std::map<cudnnBackendAttributeName_t, std::vector<Shared>> others;
+  bool finalized = false;
+  bool reproducible = true;  // engines and their configurations
+
+  bool Has(cudnnBackendAttributeName_t name) const { return attributes.count(name) > 0; }
+
+  template <typename T>
+  std::vector<T> All(cudnnBackendAttributeName_t name) const {
+    const auto found = attributes.find(name);
+    if (found == attributes.end()) return {};
+    std::vector<T> values(found->second.size() / sizeof(T));
+    std::memcpy(values.data(), found->second.data(), values.size() * sizeof(T));
+    return values;
+  }
+  template <typename T>
+  T One(cudnnBackendAttributeName_t name) const {
+    const std::vector<T> all = All<T>(name);
+    CHECK_EQ(all.size(), 1u) << name;
+    return all[0];
+  }
+  const Descriptor& Other(cudnnBackendAttributeName_t name) const {
+    CHECK_EQ(others.at(name).size(), 1u) << name;
+    return *others.at(name)[0];
+  }
+};
+
+// Where the operations of a graph find their tensors: memory by id, and what is virtual.
+class DnnMemory;
+
+// One operation of a graph: a convolution in two dimensions, forward or backward, or a pointwise
+// addition or ReLU.
+class DnnOperation {
+ public:
+  virtual ~DnnOperation() = default;
+  // Whether the shapes of its tensors belong together.
+  virtual bool Fits() const { return true; }
+  virtual void Do(DnnMemory* memory) const = 0;
+};
+
+// Null for a descriptor that is no operation.
+std::unique_ptr<DnnOperation> NewOperation(const Descriptor& d);
+
+// Does operations one after the other; `pack` names the memory of their tensors.
+void DoOperations(const std::vector<std::shared_ptr<DnnOperation>>& operations,
+                  const Descriptor& pack);
+
+}  // namespace gf::emulated
