@@ -77,6 +77,8 @@ def read_events(lines):
     tests, logs, status, missing = set(), {}, {}, {}
     for line in lines:
         event = json.loads(line)
+        if "saved outcomes" in event:
+            return load(event)
         key = event.get("id", {})
         if "targetConfigured" in key and event.get("configured", {}).get("testSize"):
             tests.add(key["targetConfigured"]["label"])
@@ -106,11 +108,30 @@ def read_events(lines):
     return outcomes
 
 
+def save(outcomes, path):
+    """In one line, for read_events."""
+    with open(path, "w") as file:
+        json.dump({"saved outcomes": {label: outcome.tests for label, outcome in outcomes.items()}},
+                  file)
+
+
+def load(event):
+    outcomes = {}
+    for label, tests in event["saved outcomes"].items():
+        outcomes[label] = Outcome()
+        for name, (result, reason) in tests.items():
+            outcomes[label].add(name, result, reason)
+    return outcomes
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("events", help="what --build_event_json_file wrote")
     parser.add_argument("--more", action="append", default=[], metavar="NAME=EVENTS",
                         help="the same of another run of bazel, in which tests have other results")
+    parser.add_argument("--save", metavar="FILE",
+                        help="only write to FILE what the events and the tests' logs say; FILE can "
+                        "take the place of EVENTS when another run has overwritten the logs")
     parser.add_argument("--bazel_exit_code", type=int, default=0)
     parser.add_argument("--check", action="append", default=[], metavar="NAME=RESULT",
                         help="a check that ran beside the tests: passed, failed or skipped")
@@ -127,6 +148,9 @@ def main():
                     outcomes[label + suffix] = outcome
         except (OSError, ValueError):
             pass
+    if arguments.save:
+        save(outcomes, arguments.save)
+        return 0
     for check in arguments.check:
         name, result = check.rsplit("=", 1)
         outcomes[name] = Outcome()

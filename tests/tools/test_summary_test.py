@@ -102,6 +102,22 @@ class SummaryTest(unittest.TestCase):
             self.assertEqual(self.run_on(events, "--more=again=" + path),
                              (0, "3 passed, 0 failed, 0 skipped"))
 
+    def test_what_was_saved_can_be_read_again(self):
+        events = [self.configured("//a:u"),
+                  {"id": {"targetCompleted": {"label": "//a:u"}}, "completed": {}},
+                  {"id": {"testSummary": {"label": "//a:t"}},
+                   "testSummary": {"overallStatus": "PASSED"}}]
+        expected = self.run_on(events)
+        self.assertEqual(expected, (1, "1 passed, 1 failed, 0 skipped"))
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "saved.json")
+            with open(os.path.join(folder, "events.json"), "w") as file:
+                file.writelines(json.dumps(event) + "\n" for event in events)
+            subprocess.run([sys.executable, "tools/test_summary.py", file.name, "--save=" + path],
+                           check=True)
+            with open(path) as file:
+                self.assertEqual(self.run_on([json.load(file)]), expected)
+
     def test_a_broken_build_is_a_failure(self):
         self.assertEqual(self.run_on([], "--bazel_exit_code=1"),
                          (1, "0 passed, 1 failed, 0 skipped"))
