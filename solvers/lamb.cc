@@ -29,12 +29,9 @@ class Lamb : public PoolSolver {
   void Update(const std::vector<ElementRange>& ranges) override {
     float* const w = store()->master().as<float>();
     float *const m = m_.as<float>(), *const v = v_.as<float>();
-    std::vector<LambFactors> factors(store()->layout().entries().size());
-    for (size_t i = 0; i < factors.size(); ++i) {
-      LambFactors& f = factors[i];
-      f = LambFactorsOf(config(), scalars());
-      f.decay = decay(static_cast<int>(i));
-    }
+    std::vector<LambFactors> factors(store()->layout().entries().size(),
+                                     LambFactorsOf(config(), scalars()));
+    for (size_t i = 0; i < factors.size(); ++i) factors[i].decay = decay(static_cast<int>(i));
     WithTypes([&](const auto& kernels, const auto* g, auto* compute) {
       for (const ElementRange& range : ranges) {
         sums_.Add(range, [&](int entry, int64_t begin, int64_t end) {

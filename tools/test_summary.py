@@ -18,7 +18,7 @@ RANK = {PASSED: 0, SKIPPED: 1, FAILED: 2}
 NOT_HERE = {"": (SKIPPED, "not for this configuration")}
 
 GTEST = re.compile(r"\[ {2,}(OK|SKIPPED|FAILED) +\] ([\w/.]+)(?:, where [^\n]*)? \(\d+ ms\)")
-GTEST_REASON = re.compile(r"^\S+:\d+: Skipped\n(.*)$", re.MULTILINE)
+GTEST_REASON = re.compile(r"^\S+:\d+: Skipped\n(?!\S+:\d+: Skipped$)(.*)$", re.MULTILINE)
 UNITTEST = re.compile(r"^(\w+) \(([\w.]+)\)(?:\n[^\n]*)?? \.\.\. (ok|FAIL|ERROR|skipped[^\n]*)$",
                       re.MULTILINE)
 SCRIPT_SKIP = re.compile(r"^SKIPPED\b:?\s*(.*)$", re.MULTILINE)

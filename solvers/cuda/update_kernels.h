@@ -74,7 +74,8 @@ void BeginUpdates(const UpdatePools& pools, const StepNumbers& numbers, cudaStre
 
 // *bad = 1 if a gradient is infinite or NaN; else it stays.
 void InspectGradients(const UpdatePools& pools, const RangeList& list, cudaStream_t stream);
-// Adds the sums of squares of weights and gradients to those of the pieces; *bad, too.
+// Adds the sums of squares of weights and gradients to those of the pieces; *bad = 1 if one of them
+// is infinite or NaN.
 void AddSquares(const UpdatePools& pools, const RangeList& list, cudaStream_t stream);
 
 enum class RateRule { kLars, kLarc, kLamb };

@@ -24,15 +24,11 @@ __global__ void SumKernel(const float* data, float* sum) {
 }
 
 __global__ void WaitInVainKernel() {
-  if (threadIdx.x < kThreads / 2) {
+  if (threadIdx.x % 2 == 0) {
     __syncthreads();
   } else {
     __shfl_xor_sync(0xffffffffu, 1, 1);
-    __syncthreads();
-    __shfl_xor_sync(0xffffffffu, 1, 1);
   }
-  if (threadIdx.x < kThreads / 2) __syncthreads();
-  if (threadIdx.x % 2 == 0) __shfl_xor_sync(0xffffffffu, 1, 1);
 }
 
 __global__ void NothingKernel() {}

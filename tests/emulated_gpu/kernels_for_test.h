@@ -11,7 +11,7 @@ void Reverse(int* data, bool with_barrier, cudaStream_t stream);
 void Number(int* data, int first, cudaStream_t stream);
 // *sum = the sum of data[0 .. 255].
 void Sum(const float* data, float* sum, cudaStream_t stream);
-// Half of a block waits at a barrier, the other half for its neighbours.
+// Every second thread of a block waits at a barrier, the others for their neighbours.
 void WaitInVain(cudaStream_t stream);
 // A block of so many threads.
 void Nothing(int threads, cudaStream_t stream);

@@ -77,6 +77,10 @@ void Until(const Done& done, const Step& step) {
   }
 }
 
+void DoAll(cudaStream_t stream) {
+  Until([stream] { return stream->work.empty(); }, [stream] { return DoOne(stream); });
+}
+
 // Work that is done without anybody's asking.
 void RunAlone() {
   for (;;) {
@@ -142,7 +146,7 @@ bool Finish(cudaStream_t stream) {
       return false;
     }
   }
-  Until([stream] { return stream->work.empty(); }, [stream] { return DoOne(stream); });
+  DoAll(stream);
   return true;
 }
 
@@ -152,9 +156,7 @@ void FinishAll() {
     const Lock lock(Mutex());
     streams = Streams();
   }
-  for (cudaStream_t stream : streams) {
-    Until([stream] { return stream->work.empty(); }, [stream] { return DoOne(stream); });
-  }
+  for (cudaStream_t stream : streams) DoAll(stream);
 }
 
 void SetLastError(cudaError_t error) { last_error = error; }

@@ -41,6 +41,12 @@ class LogTest(unittest.TestCase):
         outcome = outcome_of_log(log, succeeded=False)
         self.assertEqual(results(outcome), [FAILED, PASSED])
 
+    def test_ranks_that_print_at_the_same_time_do_not_hide_the_reason(self):
+        log = ("t.cc:4: Skipped\nt.cc:4: Skipped\nno GPU\nno GPU\n[  SKIPPED ] Mpi.Gpu (0 ms)\n"
+               "[  SKIPPED ] Mpi.Gpu (0 ms)\n")
+        outcome = outcome_of_log(log, succeeded=True)
+        self.assertEqual(outcome.tests, {"Mpi.Gpu": (SKIPPED, "no GPU")})
+
     def test_a_crash_counts_as_a_failure(self):
         outcome = outcome_of_log("[       OK ] A.B (1 ms)\n[ RUN      ] A.C\n", succeeded=False)
         self.assertEqual(results(outcome), [FAILED, PASSED])
