@@ -6,7 +6,8 @@
 namespace gf {
 namespace {
 
-constexpr size_t kAlignment = 64;
+// cuBLASLt asks for as much of its workspace (cublasLtMatmul).
+constexpr size_t kAlignment = 256;
 
 }  // namespace
 

@@ -6,7 +6,8 @@
 namespace gf {
 
 // Places buffers with known lifetimes in one arena, so that two whose lifetimes overlap never
-// share memory. Times are steps of the compiled net; both ends are inclusive.
+// share memory. Offsets are multiples of 256 bytes. Times are steps of the compiled net; both ends
+// are inclusive.
 class MemoryPlan {
  public:
   // Adds a buffer that is used at steps [begin, end] and returns its number.

@@ -65,6 +65,9 @@ CudnnDescriptor Images(int64_t number, DType type, int64_t n, int64_t c, const i
 CudnnDescriptor Pointwise(cudnnPointwiseMode_t mode) {
   CudnnDescriptor d(CUDNN_BACKEND_POINTWISE_DESCRIPTOR);
   d.Set(CUDNN_ATTR_POINTWISE_MODE, CUDNN_TYPE_POINTWISE_MODE, mode);
+  if (mode == CUDNN_POINTWISE_RELU_FWD) {  // by default a ReLU may make 0 of NaN
+    d.Set(CUDNN_ATTR_POINTWISE_NAN_PROPAGATION, CUDNN_TYPE_NAN_PROPOGATION, CUDNN_PROPAGATE_NAN);
+  }
   d.Set(CUDNN_ATTR_POINTWISE_MATH_PREC, CUDNN_TYPE_DATA_TYPE, CUDNN_DATA_FLOAT);
   d.Finalize();
   return d;
@@ -105,6 +108,13 @@ class Builder {
 };
 
 }  // namespace
+
+CudnnLimits ConvolutionLimits(DType type, bool allow_tf32) {
+  CudnnLimits limits;
+  limits.tensor_cores = type != DType::kFP32 || allow_tf32;
+  limits.most_workspace = int64_t{512} << 20;
+  return limits;
+}
 
 std::unique_ptr<ConvolutionGraph> NewConvolutionGraph(ConvolutionPass pass,
                                                       const ConvolutionShape& s, DType type,

@@ -29,6 +29,10 @@ struct ConvolutionGraph {
   std::vector<const CudnnDescriptor*> operations;  // among them, in their order
 };
 
+// What a layer's passes may take of cuDNN: half a GiB of workspace, and tensor cores unless
+// products are to be those of FP32.
+CudnnLimits ConvolutionLimits(DType type, bool allow_tf32);
+
 // Null where cuDNN refuses it. Epilogues are those of forward passes; sums, bias and ReLU are in
 // FP32.
 std::unique_ptr<ConvolutionGraph> NewConvolutionGraph(ConvolutionPass pass,

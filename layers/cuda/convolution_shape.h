@@ -15,4 +15,10 @@ struct ConvolutionShape {
   constexpr int64_t w_count() const { return outputs * kernel[0] * kernel[1] * channels / groups; }
 };
 
+class ConvolutionLayer;
+class Shape;
+
+// Of a layer between blobs of these shapes, N x C x H x W.
+ConvolutionShape ShapeOf(const ConvolutionLayer& layer, const Shape& bottom, const Shape& top);
+
 }  // namespace gf

@@ -9,7 +9,8 @@
 
 namespace gf {
 
-// Times ways to compute a convolution, on scratch memory that holds zeros.
+// Times ways to compute a convolution, on scratch memory that holds random numbers of [-1, 1): on
+// zeros a GPU draws less power and ranks them differently.
 class ConvolutionTrial {
  public:
   ConvolutionTrial(const ConvolutionShape& shape, DType type, CudaDevice* device);

@@ -2,6 +2,7 @@
 
 #include <cudnn.h>
 
+#include <algorithm>
 #include <map>
 #include <optional>
 #include <string>
@@ -138,7 +139,7 @@ class Chooser {
     const bool two = !request_.epilogue.nothing();
     if (two) {
       EnginePlan fused = FindPlan(request_.epilogue);
-      if (fused.exists() && (request_.deterministic || fused.milliseconds < SplitTime(plain))) {
+      if (fused.exists() && Better(fused, plain)) {
         return std::make_shared<ByEngine>(std::move(fused));
       }
     }
@@ -153,6 +154,13 @@ class Chooser {
   }
 
  private:
+  // Whether a plan with the epilogue beats one without it and a kernel after it. By cuDNN's word:
+  // unless it gives up tensor cores.
+  bool Better(const EnginePlan& fused, const EnginePlan& plain) {
+    if (!request_.deterministic) return fused.milliseconds < SplitTime(plain);
+    return fused.plan->tensor_cores || !plain.exists() || !plain.plan->tensor_cores;
+  }
+
   // Of the plan and the epilogue after it.
   float SplitTime(const EnginePlan& plain) {
     return plain.milliseconds + trial_.Milliseconds([this] {
@@ -162,21 +170,22 @@ class Chooser {
   }
 
   float TimeOf(const CudnnPlan& plan, bool bias) {
-    const std::shared_ptr<void> workspace = device_->Allocate(plan.workspace_bytes);
+    // Aligned as in a net's arena, no better.
+    const std::shared_ptr<void> memory =
+        device_->Allocate(plan.workspace_bytes + kCudnnWorkspaceAlignment);
+    void* const workspace = static_cast<char*>(memory.get()) + kCudnnWorkspaceAlignment;
     return trial_.Milliseconds([&] {
       return Execute(plan, trial_.x(), trial_.w(), trial_.y(), bias ? trial_.bias() : nullptr,
-                     workspace.get());
+                     workspace);
     });
   }
 
-  // The fastest plan, or the first that works.
+  // The fastest plan; deterministic: the first that works, on tensor cores if one does.
   EnginePlan FindPlan(const ConvolutionEpilogue& epilogue) {
     EnginePlan best;
     best.graph = NewConvolutionGraph(request_.pass, request_.shape, request_.type, epilogue);
     if (best.graph == nullptr) return best;
-    CudnnLimits limits;
-    limits.tensor_cores = request_.type != DType::kFP32 || request_.allow_tf32;
-    limits.most_workspace = int64_t{512} << 20;
+    const CudnnLimits limits = ConvolutionLimits(request_.type, request_.allow_tf32);
     ConvolutionRequest kept = request_;
     kept.epilogue = epilogue;
     const std::string key = StrCat(device_->context().properties().name, ", cuDNN ",
@@ -191,8 +200,13 @@ class Chooser {
       }
       if (best.exists()) return best;
     }
+    auto plans = FindPlans(best.graph->operations, limits);
+    if (request_.deterministic) {
+      std::stable_partition(plans.begin(), plans.end(),
+                            [](const auto& plan) { return plan->tensor_cores; });
+    }
     int choice = -1, index = 0;
-    for (const auto& plan : FindPlans(best.graph->operations, limits)) {
+    for (const auto& plan : plans) {
       if (Try(plan, epilogue.bias, &best)) choice = index;
       if (request_.deterministic && best.exists()) return best;
       ++index;

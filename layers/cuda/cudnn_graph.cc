@@ -36,11 +36,13 @@ bool Allowed(const Notes& notes, const CudnnLimits& limits) {
 
 // Configurations that cuDNN proposes for a graph.
 std::vector<CudnnDescriptor> Configurations(const CudnnDescriptor& graph,
-                                            cudnnBackendHeurMode_t mode) {
+                                            cudnnBackendHeurMode_t mode,
+                                            const CudnnTarget& target) {
   std::vector<CudnnDescriptor> configs;
   CudnnDescriptor heuristic(CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR);
   heuristic.Set(CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH, graph);
   heuristic.Set(CUDNN_ATTR_ENGINEHEUR_MODE, CUDNN_TYPE_HEUR_MODE, mode);
+  target.SetOnHeuristic(&heuristic);
   if (!heuristic.TryFinalize()) return configs;
   int64_t count = 0;
   GF_CUDNN(cudnnBackendGetAttribute(heuristic.get(), CUDNN_ATTR_ENGINEHEUR_RESULTS,
@@ -58,9 +60,10 @@ std::vector<CudnnDescriptor> Configurations(const CudnnDescriptor& graph,
 }
 
 // Null if the engine does not take the operation or wants more memory than allowed.
-std::shared_ptr<CudnnPlan> NewPlan(CudnnDescriptor config, const CudnnLimits& limits) {
+std::shared_ptr<CudnnPlan> NewPlan(CudnnDescriptor config, const CudnnLimits& limits,
+                                   const CudnnTarget& target) {
   CudnnDescriptor plan(CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR);
-  plan.Set(CUDNN_ATTR_EXECUTION_PLAN_HANDLE, CUDNN_TYPE_HANDLE, CudnnHandle());
+  target.SetOnPlan(&plan);
   plan.Set(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, config);
   if (!plan.TryFinalize()) return nullptr;
   int64_t bytes = 0, count = 0;
@@ -74,34 +77,38 @@ std::shared_ptr<CudnnPlan> NewPlan(CudnnDescriptor config, const CudnnLimits& li
 
 CudnnDescriptor CudnnTensor(int64_t id, DType type, const std::vector<int64_t>& dims,
                             const std::vector<int64_t>& strides, bool is_virtual) {
-  constexpr int64_t kAlignment = 16;  // bytes; arenas and pools have more
   CudnnDescriptor tensor(CUDNN_BACKEND_TENSOR_DESCRIPTOR);
   tensor.Set(CUDNN_ATTR_TENSOR_UNIQUE_ID, CUDNN_TYPE_INT64, id);
   tensor.Set(CUDNN_ATTR_TENSOR_DATA_TYPE, CUDNN_TYPE_DATA_TYPE, ToCudnn(type));
   tensor.Set(CUDNN_ATTR_TENSOR_DIMENSIONS, CUDNN_TYPE_INT64, dims);
   tensor.Set(CUDNN_ATTR_TENSOR_STRIDES, CUDNN_TYPE_INT64, strides);
-  tensor.Set(CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT, CUDNN_TYPE_INT64, kAlignment);
+  tensor.Set(CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT, CUDNN_TYPE_INT64, kCudnnTensorAlignment);
   if (is_virtual) tensor.Set(CUDNN_ATTR_TENSOR_IS_VIRTUAL, CUDNN_TYPE_BOOLEAN, true);
   tensor.Finalize();
   return tensor;
 }
 
 std::vector<std::shared_ptr<CudnnPlan>> FindPlans(
-    const std::vector<const CudnnDescriptor*>& operations, const CudnnLimits& limits) {
+    const std::vector<const CudnnDescriptor*>& operations, const CudnnLimits& limits,
+    const CudnnTarget& target) {
   std::vector<cudnnBackendDescriptor_t> raw;
   for (const CudnnDescriptor* operation : operations) raw.push_back(operation->get());
   CudnnDescriptor graph(CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR);
   graph.Set(CUDNN_ATTR_OPERATIONGRAPH_OPS, CUDNN_TYPE_BACKEND_DESCRIPTOR, raw);
-  graph.Set(CUDNN_ATTR_OPERATIONGRAPH_HANDLE, CUDNN_TYPE_HANDLE, CudnnHandle());
+  target.SetOnGraph(&graph);
   std::vector<std::shared_ptr<CudnnPlan>> plans;
   if (!graph.TryFinalize()) return plans;
-  for (const auto mode : {CUDNN_HEUR_MODE_A, CUDNN_HEUR_MODE_FALLBACK}) {
-    for (CudnnDescriptor& config : Configurations(graph, mode)) {
-      if (static_cast<int>(plans.size()) == limits.most_plans) return plans;
+  bool lacks_tensor_cores = limits.tensor_cores;
+  for (const auto mode : {CUDNN_HEUR_MODE_A, CUDNN_HEUR_MODE_B, CUDNN_HEUR_MODE_FALLBACK}) {
+    for (CudnnDescriptor& config : Configurations(graph, mode, target)) {
+      const bool enough = static_cast<int>(plans.size()) >= limits.most_plans;
+      if (enough && !lacks_tensor_cores) return plans;
       const Notes notes = NotesOf(config);
-      if (!Allowed(notes, limits)) continue;
-      if (auto plan = NewPlan(std::move(config), limits)) {
-        plan->tensor_cores = Has(notes, CUDNN_NUMERICAL_NOTE_TENSOR_CORE);
+      const bool tensor_cores = Has(notes, CUDNN_NUMERICAL_NOTE_TENSOR_CORE);
+      if (!Allowed(notes, limits) || (enough && !tensor_cores)) continue;
+      if (auto plan = NewPlan(std::move(config), limits, target)) {
+        plan->tensor_cores = tensor_cores;
+        lacks_tensor_cores = lacks_tensor_cores && !tensor_cores;
         plans.push_back(std::move(plan));
       }
     }

@@ -6,48 +6,10 @@
 #include <memory>
 #include <vector>
 
-#include "layers/cuda/libraries.h"
+#include "core/dtype.h"
+#include "layers/cuda/cudnn_target.h"
 
 namespace gf {
-
-// A descriptor of cuDNN's graph interface: created, given attributes, then finalised.
-class CudnnDescriptor {
- public:
-  explicit CudnnDescriptor(cudnnBackendDescriptorType_t type) {
-    GF_CUDNN(cudnnBackendCreateDescriptor(type, &descriptor_));
-  }
-  ~CudnnDescriptor() {
-    if (descriptor_ != nullptr) cudnnBackendDestroyDescriptor(descriptor_);
-  }
-  CudnnDescriptor(CudnnDescriptor&& other) noexcept : descriptor_(other.descriptor_) {
-    other.descriptor_ = nullptr;
-  }
-  CudnnDescriptor(const CudnnDescriptor&) = delete;
-  CudnnDescriptor& operator=(const CudnnDescriptor&) = delete;
-
-  cudnnBackendDescriptor_t get() const { return descriptor_; }
-
-  template <typename T>
-  void Set(cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type,
-           const std::vector<T>& values) {
-    GF_CUDNN(cudnnBackendSetAttribute(descriptor_, name, type, static_cast<int64_t>(values.size()),
-                                      values.data()));
-  }
-  template <typename T>
-  void Set(cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type, const T& value) {
-    GF_CUDNN(cudnnBackendSetAttribute(descriptor_, name, type, 1, &value));
-  }
-  void Set(cudnnBackendAttributeName_t name, const CudnnDescriptor& other) {
-    Set(name, CUDNN_TYPE_BACKEND_DESCRIPTOR, other.get());
-  }
-
-  void Finalize() { GF_CUDNN(cudnnBackendFinalize(descriptor_)); }
-  // False where cuDNN cannot.
-  bool TryFinalize() { return cudnnBackendFinalize(descriptor_) == CUDNN_STATUS_SUCCESS; }
-
- private:
-  cudnnBackendDescriptor_t descriptor_ = nullptr;
-};
 
 // An operation that cuDNN is ready to compute.
 struct CudnnPlan {
@@ -58,20 +20,27 @@ struct CudnnPlan {
 
 // Which engines may compute.
 struct CudnnLimits {
-  bool tensor_cores = true;  // false: products in FP32 exactly, as without TF32
-  int64_t most_workspace = 0;
+  bool tensor_cores = true;    // false: products in FP32 exactly, as without TF32
+  int64_t most_workspace = 0;  // bytes
+  // How many plans are listed; one more where only that one computes on tensor cores.
   int most_plans = 8;
 };
+
+// Bytes to which every tensor and every workspace that cuDNN is given is aligned at least.
+constexpr int64_t kCudnnTensorAlignment = 16, kCudnnWorkspaceAlignment = 256;
 
 // A tensor of four axes with a number by which its memory is named in a call; strides in elements.
 // A virtual one is only what one operation hands to the next.
 CudnnDescriptor CudnnTensor(int64_t id, DType type, const std::vector<int64_t>& dims,
                             const std::vector<int64_t>& strides, bool is_virtual = false);
 
-// Ways to compute some operations in one go whose results have the same bits in every call, those
-// that cuDNN thinks fastest first. Empty if there is none. The operations outlive them.
+// Ways to compute some operations in one go on the target whose results have the same bits in every
+// call, those that cuDNN thinks fastest first. Empty if there is none. The operations outlive them.
+// Of cuDNN's lists of proposals all three are read: mode A has none for some weights' gradients,
+// and the fallback's do not use tensor cores.
 std::vector<std::shared_ptr<CudnnPlan>> FindPlans(
-    const std::vector<const CudnnDescriptor*>& operations, const CudnnLimits& limits);
+    const std::vector<const CudnnDescriptor*>& operations, const CudnnLimits& limits,
+    const CudnnTarget& target = CudnnTarget());
 
 // Enqueues it; memory[i] belongs to the tensor ids[i]. False where cuDNN cannot after all.
 bool ExecutePlan(const CudnnPlan& plan, const std::vector<int64_t>& ids,

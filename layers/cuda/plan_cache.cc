@@ -17,7 +17,7 @@ namespace {
 namespace fs = std::filesystem;
 
 // The first line; the others are "<choice> <key>".
-constexpr char kHeader[] = "gradientflow plans 1";
+constexpr char kHeader[] = "gradientflow plans 2";
 constexpr size_t kMostBytes = size_t{4} << 20;
 
 bool IsKey(const std::string& text) {

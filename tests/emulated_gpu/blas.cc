@@ -4,7 +4,10 @@
 #include <cublasLt.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <cstring>
+#include <iterator>
+#include <map>
 #include <vector>
 
 #include "tests/emulated_gpu/numbers.h"
@@ -28,7 +31,20 @@ struct Matrix {
   int64_t leading;
 };
 
-struct Preference {};
+// Bytes to which a caller promises to align its matrices.
+struct Preference {
+  std::map<cublasLtMatmulPreferenceAttributes_t, uint32_t> alignments;
+};
+constexpr cublasLtMatmulPreferenceAttributes_t kAlignments[] = {
+    CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,
+    CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES};
+
+// As cublasLtMatmul asks.
+constexpr uintptr_t kWorkspaceAlignment = 256;
+
+bool Aligned(const void* data, uintptr_t alignment) {
+  return reinterpret_cast<uintptr_t>(data) % alignment == 0;
+}
 
 Operation* Of(cublasLtMatmulDesc_t d) { return reinterpret_cast<Operation*>(d); }
 const Matrix& Of(cublasLtMatrixLayout_t d) { return *reinterpret_cast<const Matrix*>(d); }
@@ -127,16 +143,21 @@ cublasStatus_t cublasLtMatmulPreferenceDestroy(cublasLtMatmulPreference_t prefer
   delete reinterpret_cast<Preference*>(preference);
   return CUBLAS_STATUS_SUCCESS;
 }
-cublasStatus_t cublasLtMatmulPreferenceSetAttribute(cublasLtMatmulPreference_t,
-                                                    cublasLtMatmulPreferenceAttributes_t,
-                                                    const void*, size_t) {
+cublasStatus_t cublasLtMatmulPreferenceSetAttribute(cublasLtMatmulPreference_t preference,
+                                                    cublasLtMatmulPreferenceAttributes_t name,
+                                                    const void* value, size_t bytes) {
+  if (std::find(std::begin(kAlignments), std::end(kAlignments), name) == std::end(kAlignments)) {
+    return CUBLAS_STATUS_SUCCESS;
+  }
+  if (bytes != sizeof(uint32_t)) return CUBLAS_STATUS_INVALID_VALUE;
+  std::memcpy(&reinterpret_cast<Preference*>(preference)->alignments[name], value, bytes);
   return CUBLAS_STATUS_SUCCESS;
 }
 
 cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t, cublasLtMatmulDesc_t operation,
                                               cublasLtMatrixLayout_t a, cublasLtMatrixLayout_t b,
                                               cublasLtMatrixLayout_t, cublasLtMatrixLayout_t d,
-                                              cublasLtMatmulPreference_t, int wanted,
+                                              cublasLtMatmulPreference_t preference, int wanted,
                                               cublasLtMatmulHeuristicResult_t results[],
                                               int* count) {
   uint64_t k = 0;
@@ -145,6 +166,13 @@ cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t, cublasLtMatmulDe
   }
   results[0] = {};
   results[0].workspaceSize = 64;
+  // The algorithm is chosen for these alignments; 256 is what is taken where nothing is said.
+  static_assert(std::size(kAlignments) <= sizeof(cublasLtMatmulAlgo_t) / sizeof(uint64_t));
+  const auto& alignments = reinterpret_cast<const Preference*>(preference)->alignments;
+  for (size_t i = 0; i < std::size(kAlignments); ++i) {
+    const auto said = alignments.find(kAlignments[i]);
+    results[0].algo.data[i] = said == alignments.end() ? 256 : said->second;
+  }
   results[0].state = CUBLAS_STATUS_SUCCESS;
   *count = 1;
   return CUBLAS_STATUS_SUCCESS;
@@ -160,16 +188,20 @@ cublasStatus_t cublasLtMatmulAlgoCapGetAttribute(const cublasLtMatmulAlgo_t*,
 
 cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t operation, const void* alpha,
                               const void* a, cublasLtMatrixLayout_t a_layout, const void* b,
-                              cublasLtMatrixLayout_t b_layout, const void* beta, const void*,
+                              cublasLtMatrixLayout_t b_layout, const void* beta, const void* c,
                               cublasLtMatrixLayout_t, void* d, cublasLtMatrixLayout_t d_layout,
-                              const cublasLtMatmulAlgo_t*, void* workspace, size_t workspace_bytes,
-                              cudaStream_t stream) {
+                              const cublasLtMatmulAlgo_t* algo, void* workspace,
+                              size_t workspace_bytes, cudaStream_t stream) {
   const Operation op = *Of(operation);
   const Matrix ma = Of(a_layout), mb = Of(b_layout), md = Of(d_layout);
   uint64_t k = 0;
   if (!Fits(op, ma, mb, md, &k)) return CUBLAS_STATUS_INVALID_VALUE;
   if (*static_cast<const float*>(alpha) != 1 || *static_cast<const float*>(beta) != 0) {
     return CUBLAS_STATUS_NOT_SUPPORTED;
+  }
+  if (!Aligned(workspace, kWorkspaceAlignment) || !Aligned(a, algo->data[0]) ||
+      !Aligned(b, algo->data[1]) || !Aligned(c, algo->data[2]) || !Aligned(d, algo->data[3])) {
+    return CUBLAS_STATUS_INVALID_VALUE;
   }
   gf::emulated::Enqueue(stream, &gf::emulated::Counts::matmuls, [=] {
     std::memset(workspace, 0xee, workspace_bytes);

@@ -7,7 +7,9 @@
 #include <glog/logging.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <cstring>
+#include <map>
 #include <memory>
 #include <vector>
 
@@ -39,7 +41,30 @@ size_t SizeOf(cudnnBackendAttributeType_t type) {
   }
 }
 
-constexpr int64_t kWorkspace = 1024;
+constexpr int64_t kWorkspace = 1024, kWorkspaceAlignment = 256;
+
+// Whether memory is aligned as the tensors of an operation promise.
+bool Aligned(const Descriptor& operation, const std::map<int64_t, void*>& memory) {
+  for (const auto& [name, others] : operation.others) {
+    for (const Shared& tensor : others) {
+      if (tensor->type != CUDNN_BACKEND_TENSOR_DESCRIPTOR) continue;
+      const auto data = memory.find(tensor->One<int64_t>(CUDNN_ATTR_TENSOR_UNIQUE_ID));
+      const auto alignment = tensor->One<int64_t>(CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT);
+      if (data == memory.end()) continue;  // virtual
+      if (reinterpret_cast<uintptr_t>(data->second) % alignment != 0) return false;
+    }
+  }
+  return true;
+}
+
+// What engines say of themselves: tensor cores for types of 16 bits, but not for groups with an
+// epilogue. `engine` knows its graph.
+bool HasTensorCores(const Descriptor& engine) {
+  const auto& operations =
+      engine.Other(CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH).others.at(CUDNN_ATTR_OPERATIONGRAPH_OPS);
+  const auto convolution = gf::emulated::NewOperation(*operations[0]);
+  return convolution->OfHalves() && (operations.size() == 1 || !convolution->Grouped());
+}
 
 }  // namespace
 
@@ -112,17 +137,21 @@ cudnnStatus_t cudnnBackendGetAttribute(cudnnBackendDescriptor_t d, cudnnBackendA
     }
     case CUDNN_ATTR_ENGINECFG_ENGINE: {
       Descriptor* const engine = Of(*static_cast<cudnnBackendDescriptor_t*>(values)).get();
+      engine->others = own->others;
       engine->reproducible = own->reproducible;
       engine->finalized = true;
       *count = 1;
       return CUDNN_STATUS_SUCCESS;
     }
-    case CUDNN_ATTR_ENGINE_NUMERICAL_NOTE:
-      *count = own->reproducible ? 0 : 1;
-      if (*count > 0 && wanted > 0) {
-        *static_cast<cudnnBackendNumericalNote_t*>(values) = CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC;
-      }
+    case CUDNN_ATTR_ENGINE_NUMERICAL_NOTE: {
+      std::vector<cudnnBackendNumericalNote_t> notes;
+      if (!own->reproducible) notes.push_back(CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC);
+      if (HasTensorCores(*own)) notes.push_back(CUDNN_NUMERICAL_NOTE_TENSOR_CORE);
+      *count = static_cast<int64_t>(notes.size());
+      CHECK_LE(*count, wanted);
+      std::copy(notes.begin(), notes.end(), static_cast<cudnnBackendNumericalNote_t*>(values));
       return CUDNN_STATUS_SUCCESS;
+    }
     case CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE:
       *count = 1;
       *static_cast<int64_t*>(values) = kWorkspace;
@@ -138,11 +167,16 @@ cudnnStatus_t cudnnBackendExecute(cudnnHandle_t handle, cudnnBackendDescriptor_t
   const Descriptor& config = Of(plan)->Other(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG);
   CHECK(config.reproducible) << "this engine must not be taken";
   const Descriptor& graph = config.Other(CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH);
+  const auto workspace = Of(pack)->One<void*>(CUDNN_ATTR_VARIANT_PACK_WORKSPACE);
+  if (reinterpret_cast<uintptr_t>(workspace) % kWorkspaceAlignment != 0) {
+    return CUDNN_STATUS_BAD_PARAM_MISALIGNED_POINTER;
+  }
+  const std::map<int64_t, void*> data = gf::emulated::DataOf(*Of(pack));
   std::vector<std::shared_ptr<DnnOperation>> operations;
   for (const Shared& d : graph.others.at(CUDNN_ATTR_OPERATIONGRAPH_OPS)) {
+    if (!Aligned(*d, data)) return CUDNN_STATUS_BAD_PARAM_MISALIGNED_POINTER;
     operations.push_back(gf::emulated::NewOperation(*d));
   }
-  const auto workspace = Of(pack)->One<void*>(CUDNN_ATTR_VARIANT_PACK_WORKSPACE);
   const auto execute = [operations, workspace, memory = *Of(pack)] {
     std::memset(workspace, 0xee, kWorkspace);
     gf::emulated::DoOperations(operations, memory);

@@ -57,12 +57,7 @@ struct Tensor {
 
 class DnnMemory {
  public:
-  explicit DnnMemory(const Descriptor& pack) {
-    const auto ids = pack.All<int64_t>(CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS);
-    const auto data = pack.All<void*>(CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS);
-    CHECK_EQ(ids.size(), data.size());
-    for (size_t i = 0; i < ids.size(); ++i) data_[ids[i]] = data[i];
-  }
+  explicit DnnMemory(const Descriptor& pack) : data_(DataOf(pack)) {}
 
   // The values in plain order.
   std::vector<float> Read(const Tensor& t) const {
@@ -80,7 +75,7 @@ class DnnMemory {
   }
 
  private:
-  std::map<int64_t, void*> data_;
+  const std::map<int64_t, void*> data_;
   std::map<int64_t, std::vector<float>> between_;
 };
 
@@ -138,6 +133,9 @@ class Convolution : public DnnOperation {
     return x_.dims[0] == y_.dims[0] && w_.dims[0] == y_.dims[1] && x_.dims[1] % w_.dims[1] == 0 &&
            w_.dims[0] % (x_.dims[1] / w_.dims[1]) == 0;
   }
+
+  bool OfHalves() const override { return x_.type != Number::kFloat; }
+  bool Grouped() const override { return x_.dims[1] != w_.dims[1]; }
 
   void Do(DnnMemory* memory) const override {
     switch (pass_) {
@@ -209,6 +207,7 @@ class Pointwise : public DnnOperation {
   explicit Pointwise(const Descriptor& d)
       : mode_(d.Other(CUDNN_ATTR_OPERATION_POINTWISE_PW_DESCRIPTOR)
                   .One<cudnnPointwiseMode_t>(CUDNN_ATTR_POINTWISE_MODE)),
+        keeps_nan_(KeepsNan(d.Other(CUDNN_ATTR_OPERATION_POINTWISE_PW_DESCRIPTOR))),
         x_(d.Other(CUDNN_ATTR_OPERATION_POINTWISE_XDESC)),
         y_(d.Other(CUDNN_ATTR_OPERATION_POINTWISE_YDESC)) {
     if (mode_ == CUDNN_POINTWISE_ADD) {
@@ -226,13 +225,21 @@ class Pointwise : public DnnOperation {
       for (size_t i = 0; i < values.size(); ++i) values[i] += b[i / pixels % x_.dims[1]];
     } else {
       CHECK_EQ(mode_, CUDNN_POINTWISE_RELU_FWD);
-      for (float& value : values) value = value < 0 ? 0 : value;
+      // Without the attribute NaN may become 0.
+      for (float& value : values) value = value > 0 || (keeps_nan_ && value != value) ? value : 0;
     }
     memory->Write(y_, values);
   }
 
  private:
+  static bool KeepsNan(const Descriptor& pointwise) {
+    return pointwise.Has(CUDNN_ATTR_POINTWISE_NAN_PROPAGATION) &&
+           pointwise.One<cudnnNanPropagation_t>(CUDNN_ATTR_POINTWISE_NAN_PROPAGATION) ==
+               CUDNN_PROPAGATE_NAN;
+  }
+
   const cudnnPointwiseMode_t mode_;
+  const bool keeps_nan_;
   const Tensor x_, y_;
   std::unique_ptr<Tensor> b_;
 };
@@ -243,6 +250,15 @@ std::unique_ptr<DnnOperation> NewOperation(const Descriptor& d) {
   if (const Names* names = NamesOf(d.type)) return std::make_unique<Convolution>(d, *names);
   if (d.type != CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR) return nullptr;
   return std::make_unique<Pointwise>(d);
+}
+
+std::map<int64_t, void*> DataOf(const Descriptor& pack) {
+  const auto ids = pack.All<int64_t>(CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS);
+  const auto data = pack.All<void*>(CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS);
+  CHECK_EQ(ids.size(), data.size());
+  std::map<int64_t, void*> memory;
+  for (size_t i = 0; i < ids.size(); ++i) memory[ids[i]] = data[i];
+  return memory;
 }
 
 void DoOperations(const std::vector<std::shared_ptr<DnnOperation>>& operations,

@@ -53,11 +53,17 @@ class DnnOperation {
   virtual ~DnnOperation() = default;
   // Whether the shapes of its tensors belong together.
   virtual bool Fits() const { return true; }
+  // Of convolutions: whether the images are FP16 or BF16, and whether there are several groups.
+  virtual bool OfHalves() const { return false; }
+  virtual bool Grouped() const { return false; }
   virtual void Do(DnnMemory* memory) const = 0;
 };
 
 // Null for a descriptor that is no operation.
 std::unique_ptr<DnnOperation> NewOperation(const Descriptor& d);
+
+// The memory of tensors by their numbers, from a variant pack.
+std::map<int64_t, void*> DataOf(const Descriptor& pack);
 
 // Does operations one after the other; `pack` names the memory of their tensors.
 void DoOperations(const std::vector<std::shared_ptr<DnnOperation>>& operations,

@@ -60,9 +60,9 @@ TEST_F(PlanCacheTest, ProcessesThatWriteInTurnLoseNothing) {
 }
 
 TEST_F(PlanCacheTest, WhatIsNotSuchAFileIsIgnoredAndLeftAlone) {
-  const std::string header = "gradientflow plans 1\n";
+  const std::string header = "gradientflow plans 2\n";
   for (const std::string& text : std::vector<std::string>{
-           "", "export PATH=/bin\n", "gradientflow plans 2\n1 a\n", header + "1\n",
+           "", "export PATH=/bin\n", "gradientflow plans 1\n1 a\n", header + "1\n",
            header + "-1 a\n", header + "1000 a\n", header + " a\n", header + "1 a\n\n",
            header + "1 a\x01\n", header + "1 " + std::string(501, 'a') + "\n",
            header + "99999999999999999999 a\n", header + std::string("1 a\0b\n", 6),

@@ -34,7 +34,7 @@ TEST(MemoryPlanTest, BuffersThatLiveAtTheSameTimeNeverShareBytes) {
       EXPECT_LE(plan.bytes(), plan.bytes_without_reuse());
       for (size_t a = 0; a < intervals.size(); ++a) {
         const size_t offset = plan.offset(static_cast<int>(a));
-        EXPECT_EQ(offset % 64, 0u);
+        EXPECT_EQ(offset % 256, 0u);
         EXPECT_LE(offset + intervals[a].bytes, plan.bytes());
         for (size_t b = 0; b < a; ++b) {
           const bool together =
@@ -61,20 +61,20 @@ TEST(MemoryPlanTest, BuffersThatNeverMeetShareMemory) {
 
 TEST(MemoryPlanTest, AChainNeedsItsTwoLargestNeighbours) {
   MemoryPlan plan;
-  for (int i = 0; i < 10; ++i) plan.Add(640, i, i + 1);
+  for (int i = 0; i < 10; ++i) plan.Add(1280, i, i + 1);
   plan.Solve(true);
-  EXPECT_EQ(plan.bytes(), 1280u);
+  EXPECT_EQ(plan.bytes(), 2560u);
 }
 
 TEST(MemoryPlanTest, ExtendLengthensALifeAtBothEnds) {
   MemoryPlan plan;
-  const int a = plan.Add(64, 5, 6);
-  const int b = plan.Add(64, 0, 1), c = plan.Add(64, 9, 9);
+  const int a = plan.Add(256, 5, 6);
+  const int b = plan.Add(256, 0, 1), c = plan.Add(256, 9, 9);
   plan.Solve(true);
-  EXPECT_EQ(plan.bytes(), 64u);
+  EXPECT_EQ(plan.bytes(), 256u);
   plan.Extend(a, 1, 9);
   plan.Solve(true);
-  EXPECT_EQ(plan.bytes(), 128u);
+  EXPECT_EQ(plan.bytes(), 512u);
   EXPECT_NE(plan.offset(a), plan.offset(b));
   EXPECT_NE(plan.offset(a), plan.offset(c));
 }
