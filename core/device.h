@@ -36,6 +36,14 @@ class Recording {
   virtual void Replay() = 0;
 };
 
+// Bytes of a device on their way to the host.
+class HostReading {
+ public:
+  virtual ~HostReading() = default;
+  // Blocks until they are there. They are valid as long as the object.
+  virtual const void* Wait() = 0;
+};
+
 // What a stream is for: communication goes before arithmetic where both wait for the device.
 enum class StreamUse { kCommunication, kCopy };
 
@@ -58,6 +66,10 @@ class Device {
   virtual std::shared_ptr<void> Allocate(size_t bytes) = 0;
   // The most bytes that were allocated at a time; 0: the process's memory, nobody counts.
   virtual size_t PeakBytes() const { return 0; }
+  // Bytes that were freed and are kept for later requests, and what gives them back: others of this
+  // process, libraries for one, may need them.
+  virtual size_t UnusedBytes() const { return 0; }
+  virtual void ReleaseUnused() {}
   virtual void Zero(void* data, size_t bytes, Stream* stream) = 0;
   // To be called after a step or a batch of an evaluation if others follow: at the first call the
   // device may take a second or two to arrange its memory for many more, later ones do nothing.
@@ -77,6 +89,8 @@ class Device {
   // After what the stream has to do; done on return.
   virtual void CopyToHost(const void* from, void* host, size_t bytes, Stream* stream) = 0;
   virtual void CopyFromHost(const void* host, void* to, size_t bytes, Stream* stream) = 0;
+  // Starts a copy of at most 4 KiB to the host, after what the stream has to do by now.
+  virtual std::unique_ptr<HostReading> Read(const void* from, size_t bytes, Stream* stream);
 
   // Converts between layouts and floating types; equal element counts are required, the
   // shapes may differ (a matrix seen as a filter).

@@ -88,6 +88,9 @@ class Kernel {
   // Chooses layouts and memory; called once, before Forward. Sizes of the vectors in `plan`
   // are set; needs_bottom and needs_top are false.
   virtual void Plan(KernelPlan* plan) = 0;
+  // The next Forward will get this batch, which stays as it is until then: what travels to the
+  // device may start now.
+  virtual void Stage(const Batch& batch) {}
   virtual void Forward(const KernelArgs& args) = 0;
   virtual void Backward(const KernelArgs& args) {}
   // Whether each call enqueues the same work as the last if the memory is the same: it depends on

@@ -43,6 +43,7 @@ class Compiler {
     FindResults();
     BuildParameters();
     PlanMemory(options_, device_, &net_);
+    device_->ReleaseUnused();  // of trials
     return std::move(net_);
   }
 

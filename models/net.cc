@@ -105,7 +105,11 @@ class Net::Impl {
     }
   }
 
-  float Forward(const Batch& batch, uint64_t sequence) {
+  void Stage(const Batch& batch) {
+    for (CompiledOp& op : net_.ops) op.kernel->Stage(batch);
+  }
+
+  void Forward(const Batch& batch, uint64_t sequence) {
     CHECK(batch.Fits(input_shape_)) << batch.images.desc.shape.ToString()
                                     << " for a net that takes " << input_shape_.ToString();
     sequence_ = sequence;
@@ -117,17 +121,20 @@ class Net::Impl {
       Timed(&lines_[k].forward_seconds, [&] { op.kernel->Forward(op.forward_args); });
     };
     Run(forward_pass_.get(), forward, [](int) {});
-    double loss = 0;
-    for (CompiledOp& op : net_.ops) {
+  }
+
+  // Of the last Forward: add(weight, number of values, where they lie) for each loss.
+  template <typename Add>
+  void ForLosses(const Add& add) const {
+    for (const CompiledOp& op : net_.ops) {
       for (size_t i = 0; i < op.tops.size(); ++i) {
         const float weight = op.layer->LossWeight(static_cast<int>(i));
         if (weight == 0) continue;
-        for (float value : Values(net_.blobs[op.tops[i]].desc, op.forward_args.tops[i])) {
-          loss += weight * value;
-        }
+        const TensorDesc& desc = net_.blobs[op.tops[i]].desc;
+        CHECK(desc.dtype == DType::kFP32 && desc.layout.plain()) << op.layer->name();
+        add(weight, desc.shape.count(), op.forward_args.tops[i]);
       }
     }
-    return static_cast<float>(loss);
   }
 
   void Backward(float loss_scale, const std::function<void(const std::vector<int>&)>& done) {
@@ -287,8 +294,26 @@ int64_t Net::classes() const {
 
 void Net::InitParameters() { impl_->InitParameters(); }
 
-float Net::Forward(const Batch& batch, uint64_t sequence) {
-  return impl_->Forward(batch, sequence);
+void Net::Stage(const Batch& batch) { impl_->Stage(batch); }
+
+PendingLoss Net::Forward(const Batch& batch, uint64_t sequence) {
+  impl_->Forward(batch, sequence);
+  PendingLoss loss;
+  Device* const device = impl_->device_;
+  impl_->ForLosses([&](float weight, int64_t count, const void* data) {
+    loss.parts_.push_back(
+        {weight, count, device->Read(data, count * sizeof(float), device->compute_stream())});
+  });
+  return loss;
+}
+
+float PendingLoss::Value() const {
+  double loss = 0;
+  for (const Part& part : parts_) {
+    const auto* const values = static_cast<const float*>(part.values->Wait());
+    for (int64_t i = 0; i < part.count; ++i) loss += part.weight * values[i];
+  }
+  return static_cast<float>(loss);
 }
 
 void Net::Backward(float loss_scale, const std::function<void(const std::vector<int>&)>& done) {

@@ -60,6 +60,22 @@ struct NetOp {
   double forward_seconds = 0, backward_seconds = 0;  // summed since ResetTimes
 };
 
+// The loss of a pass, on its way from the device.
+class PendingLoss {
+ public:
+  // Waits for it: the weighted sum of the net's losses.
+  float Value() const;
+
+ private:
+  friend class Net;
+  struct Part {
+    float weight;
+    int64_t count;  // FP32 numbers
+    std::unique_ptr<HostReading> values;
+  };
+  std::vector<Part> parts_;
+};
+
 // A compiled network: checked, ordered, fused, with kernels built and memory planned.
 class Net {
  public:
@@ -78,10 +94,13 @@ class Net {
   // Fills the parameters from their fillers: functions of (seed, parameter name, index).
   void InitParameters();
 
-  // Runs the net on a batch of input_shape(); returns the weighted sum of its losses.
+  // The device may begin to take over what the next call of Forward gets, beside what it has to do
+  // by now. The batch stays as it is until then.
+  void Stage(const Batch& batch);
+  // Runs the net on a batch of input_shape(), which the host may change when the call returns.
   // `sequence` numbers the batches of the whole run over all ranks (dropout's stream).
   // Labels out of range are a UserError.
-  float Forward(const Batch& batch, uint64_t sequence = 0);
+  PendingLoss Forward(const Batch& batch, uint64_t sequence = 0);
   // Writes the gradients of loss_scale * loss into the gradient pool; calls `done`, if not null,
   // after each layer with parameters, with their pool entries, in pool order.
   void Backward(float loss_scale, const std::function<void(const std::vector<int>&)>& done);

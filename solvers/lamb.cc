@@ -26,7 +26,12 @@ class Lamb : public PoolSolver {
     sums_.Clear();
   }
 
-  void Update(const std::vector<ElementRange>& ranges) override {
+  std::vector<std::pair<std::string, Tensor>> State() const override {
+    return {{"mean", m_}, {"variance", v_}};
+  }
+
+ protected:
+  void Apply(const std::vector<ElementRange>& ranges) override {
     float* const w = store()->master().as<float>();
     float *const m = m_.as<float>(), *const v = v_.as<float>();
     std::vector<LambFactors> factors(store()->layout().entries().size(),
@@ -47,10 +52,6 @@ class Lamb : public PoolSolver {
                            factors[entry], static_cast<float>(rates[entry]));
       });
     });
-  }
-
-  std::vector<std::pair<std::string, Tensor>> State() const override {
-    return {{"mean", m_}, {"variance", v_}};
   }
 
  private:

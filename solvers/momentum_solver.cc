@@ -10,7 +10,7 @@ MomentumSolver::MomentumSolver(const SolverConfig& config, ParameterStore* store
   CheckMomentum(config);
 }
 
-void MomentumSolver::Update(const std::vector<ElementRange>& ranges) {
+void MomentumSolver::Apply(const std::vector<ElementRange>& ranges) {
   const bool inside = config().momentum_form() == SolverConfig::RATE_INSIDE;
   const MomentumFactors of_step = MomentumFactorsOf(config(), scalars());
   float* const w = store()->master().as<float>();

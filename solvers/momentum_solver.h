@@ -16,13 +16,13 @@ namespace gf {
 // al., arXiv 1706.02677, section 3.1): then both forms take the same steps.
 class MomentumSolver : public PoolSolver {
  public:
-  void Update(const std::vector<ElementRange>& ranges) override;
-
   std::vector<std::pair<std::string, Tensor>> State() const override {
     return {{"momentum", velocity_}};
   }
 
  protected:
+  void Apply(const std::vector<ElementRange>& ranges) override;
+
   // Checks momentum.
   MomentumSolver(const SolverConfig& config, ParameterStore* store);
 

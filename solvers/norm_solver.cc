@@ -33,7 +33,7 @@ void NormSolver::Inspect(const std::vector<ElementRange>& ranges) {
   });
 }
 
-void NormSolver::Update(const std::vector<ElementRange>& ranges) {
+void NormSolver::Apply(const std::vector<ElementRange>& ranges) {
   if (!inspected_) {
     NormSolver::Inspect(ranges);
     inspected_ = false;
@@ -47,7 +47,7 @@ void NormSolver::Update(const std::vector<ElementRange>& ranges) {
                     ? LocalRate(scalars().lr, weights, gradient, decay(i))
                     : scalars().lr;
   }
-  MomentumSolver::Update(ranges);
+  MomentumSolver::Apply(ranges);
 }
 
 }  // namespace gf

@@ -15,9 +15,10 @@ class NormSolver : public MomentumSolver {
   bool whole_tensors() const override { return true; }
   void BeginStep(const UpdateScalars& scalars) override;
   void Inspect(const std::vector<ElementRange>& ranges) override;
-  void Update(const std::vector<ElementRange>& ranges) override;
 
  protected:
+  void Apply(const std::vector<ElementRange>& ranges) override;
+
   // Checks trust_coefficient and epsilon.
   NormSolver(const SolverConfig& config, ParameterStore* store);
 

@@ -14,11 +14,17 @@ class PoolSolver : public Solver {
  public:
   void BeginStep(const UpdateScalars& scalars) override;
   void Inspect(const std::vector<ElementRange>& ranges) override;
+  void Update(const std::vector<ElementRange>& ranges) final {
+    if (finite_ || !scalars_.only_if_finite) Apply(ranges);
+  }
   bool Finite() override { return finite_; }
 
  protected:
   // Checks weight_decay. The store outlives the object.
   PoolSolver(const SolverConfig& config, ParameterStore* store);
+
+  // What Update does.
+  virtual void Apply(const std::vector<ElementRange>& ranges) = 0;
 
   // A zeroed FP32 pool.
   Tensor NewState() const;

@@ -19,14 +19,17 @@ struct UpdateScalars {
   double last_lr = 0;         // of the update before; 0: there was none
   double gradient_scale = 1;  // gradients are multiplied by it first
   int64_t update = 1;         // counts updates from 1
+  // Update changes nothing in a step in which Inspect has seen a number that is not finite.
+  bool only_if_finite = false;
 };
 
 // Turns reduced gradients into new weights. A solver is a new file per device that registers
 // itself.
 //
-// Per step: BeginStep; Inspect for ranges of the pool, then Finite, if it matters whether gradients
-// are finite; Update once per element to be updated, after its Inspect. Ranges are in order and do
-// not overlap. On a GPU only Finite waits. ParameterStore::BumpVersion is the caller's business.
+// Per step: BeginStep; Inspect for ranges of the pool, if it matters whether gradients are finite;
+// Update once per element to be updated, after its Inspect (with only_if_finite: after all of
+// them). Ranges are in order and do not overlap. On a GPU only Finite waits.
+// ParameterStore::BumpVersion is the caller's business.
 class Solver {
  public:
   virtual ~Solver() = default;
@@ -39,7 +42,9 @@ class Solver {
 
   // Looks at reduced gradients.
   virtual void Inspect(const std::vector<ElementRange>& ranges) = 0;
-  // Whether all that were looked at in this step are finite.
+  // Whether all that were looked at in this step are finite. ReadFinite, after the last of them,
+  // lets the answer travel to the host before it is asked for.
+  virtual void ReadFinite() {}
   virtual bool Finite() = 0;
 
   // Updates these elements of the master and the compute pool from the gradient pool.

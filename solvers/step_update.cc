@@ -1,5 +1,7 @@
 #include "solvers/step_update.h"
 
+#include <utility>
+
 #include "core/error.h"
 #include "solvers/agree.h"
 
@@ -38,6 +40,7 @@ void StepUpdate::Finish(double lr, int micro_batches) {
   scalars.last_lr = state->last_lr;
   scalars.gradient_scale = 1 / (loss_factor() * world_ * micro_batches);
   scalars.update = state->updates + 1;
+  scalars.only_if_finite = scaler_.active();
   Solver* const solver = parts_.solver;
   const auto update = [&](const std::vector<ElementRange>& ranges) {
     const Timeline::Span span(parts_.timeline, lane::kUpdate, "update");
@@ -53,12 +56,20 @@ void StepUpdate::Finish(double lr, int micro_batches) {
       update(ranges);
     }
   });
-  const bool finite = !scaler_.active() || solver->Finite();
+  if (scaler_.active()) solver->ReadFinite();
+  if (wait_ && !parts_.flow->overflowed()) update(waiting);
+  open_ = true;
+  lr_ = lr;
+}
+
+void StepUpdate::Conclude() {
+  if (!std::exchange(open_, false)) return;
+  TrainingState* const state = parts_.state;
+  const bool finite = !scaler_.active() || parts_.solver->Finite();
   if (!finite || parts_.flow->overflowed()) {
     Skip();
   } else {
-    if (wait_) update(waiting);
-    state->last_lr = lr;
+    state->last_lr = lr_;
     ++state->updates;
     ChangeScale(&LossScaler::Taken);
   }
@@ -70,8 +81,7 @@ void StepUpdate::Skip() {
   const std::string layer = LayerWithBadGradient(*parts_.store);
   const std::string where =
       layer.empty() ? " in chunks that were not exchanged" : ", first in layer \"" + layer + "\"";
-  const std::string what =
-      StrCat("step ", parts_.state->step + 1, ": gradients are not finite", where);
+  const std::string what = StrCat("step ", parts_.state->step, ": gradients are not finite", where);
   const double scale = scaler_.scale();
   ChangeScale(&LossScaler::Skipped);
   if (!scaler_.active() || scaler_.exhausted()) {

@@ -15,7 +15,7 @@ namespace gf {
 
 // From the sums of gradients to new weights: waits for the sums, updates range by range as they
 // come where that is possible, and skips the update where the loss was scaled and they are not
-// finite.
+// finite. A GPU finds that out and skips by itself; the host learns of it in Conclude.
 class StepUpdate {
  public:
   // What it works on; all outlive the object.
@@ -38,9 +38,11 @@ class StepUpdate {
   // so many gradients could overflow. A power of two if the loss scale is one.
   double loss_factor() const { return scaler_.scale() / share_; }
 
-  // At the end of a step's backward pass over `micro_batches` batches per rank. Throws AgreedError
-  // if training cannot go on.
+  // At the end of a step's backward pass over `micro_batches` batches per rank.
   void Finish(double lr, int micro_batches);
+  // Brings the loss scale and the state up to the step that was finished last. To be called before
+  // the next step's first gradient. Throws AgreedError if training cannot go on.
+  void Conclude();
 
   // Calls `save` while residuals are those of unscaled gradients, as checkpoints have them.
   template <typename Save>
@@ -62,6 +64,9 @@ class StepUpdate {
   double share_ = 1;
   // Whether an update must wait for all ranges.
   bool wait_ = false;
+  // Finish was called, Conclude was not, and the step's rate.
+  bool open_ = false;
+  double lr_ = 0;
 };
 
 }  // namespace gf

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <memory>
 #include <optional>
+#include <utility>
+#include <vector>
 
 #include "comm/gradient_flow.h"
 #include "comm/group_sum.h"
@@ -51,6 +53,20 @@ std::vector<int> LastEntries(const GradientFlow& flow) {
   return entries;
 }
 
+// Note [Steps in flight]
+// The host gives a step's work to the device and goes on: what it learns of the step, loss and
+// whether its gradients were finite, it asks for after the next step's forward pass is enqueued, so
+// that the device never waits for it. Backward needs the answer (the loss scale), and so does
+// whatever judges or saves a step: it concludes it first, with nothing of the next begun.
+
+// A step whose work is enqueued.
+struct StepInFlight {
+  double lr = 0;
+  int64_t images = 0;  // of all ranks
+  double data_wait_s = 0;
+  std::vector<PendingLoss> losses;  // of its batches
+};
+
 // What the ranks tell each other after a step.
 struct StepOutcome {
   double loss = 0;       // mean over ranks
@@ -65,9 +81,14 @@ class Trainer {
 
  private:
   void Announce(const JobOptions& job_options);
-  const Batch& NextBatch();
-  double Forward(const Batch& batch, uint64_t sequence);
-  StepOutcome Step(double lr);
+  void FetchBatch();
+  // Fetches what travels while the device computes.
+  void Prefetch();
+  PendingLoss Forward(uint64_t sequence);
+  // Enqueues a step and concludes the one before.
+  void Step();
+  // Waits for what the host must know of the step in flight, if there is one.
+  void Conclude();
   StepOutcome Exchange(double loss);
   // Whether an event that is due every `interval` steps, or images, is due after this step.
   bool DueBySteps(double interval) const;
@@ -103,7 +124,9 @@ class Trainer {
   TrainingState state_;
   int64_t last_step_ = 0;
   int64_t validated_step_ = -1, saved_step_ = -1;
-  double data_wait_s_ = 0;
+  const Batch* batch_ = nullptr;  // the next one; null: not fetched yet
+  std::optional<StepInFlight> in_flight_;
+  bool stop_ = false, checkpoint_ = false;  // a signal asks for it
 };
 
 Trainer::Trainer(const JobConfig& config, const TrainOptions& options, Communicator* comm)
@@ -226,56 +249,89 @@ void Trainer::Announce(const JobOptions& job_options) {
   report_->Start(rows);
 }
 
-const Batch& Trainer::NextBatch() {
+void Trainer::FetchBatch() {
   const Timeline::Span span(&timeline_, lane::kDataWait, "data");
-  return job_.train.loader->Next();
+  batch_ = &job_.train.loader->Next();
+  job_.train.net->Stage(*batch_);
 }
 
-double Trainer::Forward(const Batch& batch, uint64_t sequence) {
+void Trainer::Prefetch() {
+  try {
+    FetchBatch();
+  } catch (const UserError&) {
+    // Damaged data. The step that needs them meets the error again, after this one was saved.
+  }
+}
+
+PendingLoss Trainer::Forward(uint64_t sequence) {
   const Timeline::Span span(&timeline_, lane::kForward, "forward");
-  return job_.train.net->Forward(batch, sequence);
+  return job_.train.net->Forward(*std::exchange(batch_, nullptr), sequence);
 }
 
-StepOutcome Trainer::Step(double lr) {
+void Trainer::Step() {
   const int micro_batches = batches_->IterSize(state_.step);
   const int64_t batches_before = batches_->BatchesBefore(state_.step);
-  const auto loss_factor = static_cast<float>(update_->loss_factor());
-  double loss = 0;
-  data_wait_s_ = 0;
+  StepInFlight step;
+  step.lr = rate_->At(state_.step);
+  step.images = batches_->ImagesOf(state_.step);
+  int64_t position = 0;  // behind its batches
   timeline_.SetStep(state_.step + 1);
-  flow_->BeginStep(state_.step);
   for (int i = 0; i < micro_batches; ++i) {
-    const Batch& batch = NextBatch();
-    data_wait_s_ += job_.train.loader->waited();
+    if (batch_ == nullptr) FetchBatch();
+    step.data_wait_s += job_.train.loader->waited();
+    position = job_.train.loader->position();
     const uint64_t sequence =
         static_cast<uint64_t>(batches_before + i) * comm_->size() + comm_->rank();
-    loss += Forward(batch, sequence) / micro_batches;
+    step.losses.push_back(Forward(sequence));
+    if (i == 0) {
+      Conclude();
+      flow_->BeginStep(state_.step);
+    }
     const bool last = i + 1 == micro_batches;
-    const Timeline::Span span(&timeline_, lane::kBackward, "backward");
-    job_.train.net->Backward(loss_factor, [&](const std::vector<int>& entries) {
-      if (!last) return accumulator_->Add(entries);
-      if (accumulator_) accumulator_->Merge(entries);
-      flow_->GradientsReady(entries);
-    });
+    {
+      const Timeline::Span span(&timeline_, lane::kBackward, "backward");
+      const auto loss_factor = static_cast<float>(update_->loss_factor());
+      job_.train.net->Backward(loss_factor, [&](const std::vector<int>& entries) {
+        if (!last) return accumulator_->Add(entries);
+        if (accumulator_) accumulator_->Merge(entries);
+        flow_->GradientsReady(entries);
+      });
+    }
+    if (!last || state_.step + 1 < last_step_) Prefetch();
   }
-  update_->Finish(lr, micro_batches);
+  update_->Finish(step.lr, micro_batches);
   job_.store->BumpVersion();
   statistics_->StepDone();
   ++state_.step;
-  state_.position = job_.train.loader->position();
+  state_.position = position;
   state_.epoch = epoch();
+  in_flight_ = std::move(step);
+}
 
+void Trainer::Conclude() {
+  if (!in_flight_) return;
+  const StepInFlight step = *std::exchange(in_flight_, std::nullopt);
+  update_->Conclude();
+  double loss = 0;
+  for (const PendingLoss& part : step.losses) {
+    loss += part.Value() / static_cast<double>(step.losses.size());
+  }
   const StepOutcome outcome = Exchange(loss);
   if (outcome.diverged > 0) {
     const std::string layer = LayerWithBadGradient(*job_.store);
     throw AgreedError(StrCat(
         layer.empty() ? "" : "gradients are not finite, first in layer \"" + layer + "\", and ",
         "the loss is not finite (", loss, ") on ", outcome.diverged, " of ", comm_->size(),
-        " ranks in step ", state_.step, ", learning rate ", lr,
+        " ranks in step ", state_.step, ", learning rate ", step.lr,
         ": training has diverged. Lower solver.base_lr or lengthen the warm-up, and check mean and "
         "std of the data; --resume continues from the last checkpoint"));
   }
-  return outcome;
+  stop_ = stop_ || outcome.stop;
+  checkpoint_ = checkpoint_ || outcome.checkpoint;
+  meter_.Step(step.images, outcome.loss, step.data_wait_s, flow_->stats().exposed_s);
+  if (meter_.steps() >= config_.telemetry().display_interval() || state_.step == last_step_) {
+    Show(step.lr);
+  }
 }
 
 StepOutcome Trainer::Exchange(double loss) {
@@ -354,21 +410,16 @@ void Trainer::Run() {
   bool stopped = false;
   meter_.Resume();
   while (state_.step < last_step_ && !stopped) {
-    const double lr = rate_->At(state_.step);
-    const StepOutcome outcome = Step(lr);
-    meter_.Step(batches_->ImagesOf(state_.step - 1), outcome.loss, data_wait_s_,
-                flow_->stats().exposed_s);
-    stopped = outcome.stop;
+    Step();
     if (state_.step < last_step_) job_.device->Settle();
-    if (meter_.steps() >= config_.telemetry().display_interval() || state_.step == last_step_) {
-      Show(lr);
-    }
-    if (DueByEpochs(checkpoint.interval_epochs()) || DueBySteps(checkpoint_steps) ||
-        outcome.checkpoint || stopped) {
-      Save();
-    }
-    if (outcome.checkpoint) signals_.ClearCheckpointRequest();
-    if (DueByEpochs(config_.validation_interval_epochs()) && !stopped) stopped = !Validate();
+    const bool save = DueByEpochs(checkpoint.interval_epochs()) || DueBySteps(checkpoint_steps) ||
+                      checkpoint_ || stop_;
+    const bool validate = DueByEpochs(config_.validation_interval_epochs());
+    if (save || validate || state_.step == last_step_) Conclude();
+    stopped = stop_;
+    if (save || checkpoint_ || stopped) Save();
+    if (std::exchange(checkpoint_, false)) signals_.ClearCheckpointRequest();
+    if (validate && !stopped) stopped = !Validate();
     if (timeline_writer_.AfterStep(state_.step)) NoteTimeline();
   }
   Save();

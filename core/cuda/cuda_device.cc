@@ -6,6 +6,7 @@
 #include "core/cuda/convert_kernels.h"
 #include "core/cuda/error.h"
 #include "core/cuda/graph.h"
+#include "core/cuda/pinned_reading.h"
 
 namespace gf {
 namespace {
@@ -82,6 +83,11 @@ void CudaDevice::CopyFromHost(const void* host, void* to, size_t bytes, Stream* 
   CudaContext::Get();
   GF_CUDA(cudaMemcpyAsync(to, host, bytes, cudaMemcpyHostToDevice, RawStream(stream)));
   stream->Synchronize();
+}
+
+std::unique_ptr<HostReading> CudaDevice::Read(const void* from, size_t bytes, Stream* stream) {
+  CudaContext::Get();
+  return std::make_unique<PinnedReading>(from, bytes, RawStream(stream));
 }
 
 void CudaDevice::Convert(const Tensor& from, const Tensor& to, Stream* stream) {

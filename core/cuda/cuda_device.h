@@ -23,6 +23,8 @@ class CudaDevice : public Device {
 
   std::shared_ptr<void> Allocate(size_t bytes) override;
   size_t PeakBytes() const override { return context_.memory()->peak(); }
+  size_t UnusedBytes() const override { return context_.memory()->unused_bytes(); }
+  void ReleaseUnused() override { context_.memory()->Trim(); }
   void Zero(void* data, size_t bytes, Stream* stream) override;
 
   Stream* compute_stream() override { return context_.compute_stream(); }
@@ -32,6 +34,7 @@ class CudaDevice : public Device {
   bool shares_host_memory() const override { return false; }
   void CopyToHost(const void* from, void* host, size_t bytes, Stream* stream) override;
   void CopyFromHost(const void* host, void* to, size_t bytes, Stream* stream) override;
+  std::unique_ptr<HostReading> Read(const void* from, size_t bytes, Stream* stream) override;
 
   void Convert(const Tensor& from, const Tensor& to, Stream* stream) override;
 

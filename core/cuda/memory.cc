@@ -66,6 +66,13 @@ void GpuMemory::GiveBack(void* data, size_t bytes) {
   used_ -= bytes;
 }
 
+size_t GpuMemory::unused_bytes() {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  size_t bytes = 0;
+  for (const auto& [size, blocks] : unused_) bytes += size * blocks.size();
+  return bytes;
+}
+
 void GpuMemory::Trim() {
   const std::lock_guard<std::mutex> lock(mutex_);
   for (auto& [size, blocks] : unused_) {

@@ -21,7 +21,8 @@ class GpuMemory : public std::enable_shared_from_this<GpuMemory> {
   // The most bytes in use at a time.
   size_t peak() const { return peak_; }
 
-  // Gives unused memory back to the GPU.
+  // Bytes that nobody uses, and what gives them back to the GPU.
+  size_t unused_bytes();
   void Trim();
 
  private:

@@ -10,7 +10,9 @@ CudaEvent::CudaEvent(bool timed) {
 CudaEvent::~CudaEvent() { cudaEventDestroy(event_); }
 
 void CudaEvent::Record(cudaStream_t stream) { GF_CUDA(cudaEventRecord(event_, stream)); }
-void CudaEvent::Wait() { GF_CUDA(cudaEventSynchronize(event_)); }
+void CudaEvent::Wait() {
+  if (!Done()) GF_CUDA(cudaEventSynchronize(event_));
+}
 
 bool CudaEvent::Done() const {
   const cudaError_t status = cudaEventQuery(event_);

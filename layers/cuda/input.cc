@@ -15,8 +15,9 @@ namespace {
 // Note [Batches on their way]
 // What the GPU needs of a batch is put together in page-locked memory, goes over in one copy on
 // the copy stream while the compute stream still works on the step before, and is taken from there
-// by one kernel. Two such buffers take turns; before one is filled again, the copy from it and the
-// kernels that read the other end of it must be done.
+// by one kernel. The first two happen in Stage if the batch is known early enough, else in Forward.
+// Two such buffers take turns; before one is filled again, the copy from it and the kernels that
+// read the other end of it must be done.
 class Staging {
  public:
   explicit Staging(CudaDevice* device) : device_(device) {
@@ -37,13 +38,14 @@ class Staging {
   }
   // The GPU's side of it.
   const char* gpu() const { return static_cast<const char*>(gpu_.get()); }
-  // Work enqueued on the compute stream from now on finds there what was written.
+  // Copies what was written to the GPU's side.
   void Send(size_t bytes) {
     GF_CUDA(cudaStreamWaitEvent(copy_stream(), used_.get(), 0));
     GF_CUDA(cudaMemcpyAsync(gpu_.get(), host_.get(), bytes, cudaMemcpyHostToDevice, copy_stream()));
     copied_.Record(copy_stream());
-    GF_CUDA(cudaStreamWaitEvent(compute_stream(), copied_.get(), 0));
   }
+  // Work enqueued on the compute stream from now on finds it there.
+  void Receive() { GF_CUDA(cudaStreamWaitEvent(compute_stream(), copied_.get(), 0)); }
   // The work that reads it is enqueued.
   void End() { used_.Record(compute_stream()); }
 
@@ -73,37 +75,51 @@ class InputKernel : public Kernel {
     for (auto& staging : staging_) staging = std::make_unique<Staging>(CudaOf(context_));
   }
 
-  void Forward(const KernelArgs& args) override {
-    Staging& staging = *staging_[turn_];
+  void Stage(const Batch& batch) override {
     turn_ = 1 - turn_;
-    const Batch& batch = *args.batch;
-    size_t end = 0;
-    std::vector<size_t> offsets;
-    for (size_t i = 0; i < tops_.size(); ++i) {
-      offsets.push_back(end);
-      end += layer_.IsImage(static_cast<int>(i)) ? Places(batch).end : Aligned(tops_[i].bytes());
-    }
-    char* const host = staging.Begin(end);
-    const char* const gpu = staging.gpu();
+    Staging& staging = *staging_[turn_];
+    const std::vector<size_t> offsets = OffsetsOf(batch);
+    char* const host = staging.Begin(offsets.back());
     for (size_t i = 0; i < tops_.size(); ++i) {
       if (layer_.IsImage(static_cast<int>(i))) {
-        PutImages(batch, tops_[i].shape, gpu + offsets[i], host + offsets[i]);
+        PutImages(batch, tops_[i].shape, staging.gpu() + offsets[i], host + offsets[i]);
       } else {
         PutLabels(batch, tops_[i], host + offsets[i]);
       }
     }
-    staging.Send(end);
+    staging.Send(offsets.back());
+    staged_ = &batch;
+  }
+
+  void Forward(const KernelArgs& args) override {
+    const Batch& batch = *args.batch;
+    if (staged_ != &batch) Stage(batch);
+    staged_ = nullptr;
+    Staging& staging = *staging_[turn_];
+    const std::vector<size_t> offsets = OffsetsOf(batch);
+    staging.Receive();
     for (size_t i = 0; i < tops_.size(); ++i) {
+      const char* const from = staging.gpu() + offsets[i];
       if (layer_.IsImage(static_cast<int>(i))) {
-        TakeImages(batch, gpu + offsets[i], tops_[i], args.tops[i]);
+        TakeImages(batch, from, tops_[i], args.tops[i]);
       } else {
-        CopyOnDevice(context_, gpu + offsets[i], args.tops[i], tops_[i].bytes());
+        CopyOnDevice(context_, from, args.tops[i], tops_[i].bytes());
       }
     }
     staging.End();
   }
 
  private:
+  // Where each top's part of a batch begins, and last the end of all.
+  std::vector<size_t> OffsetsOf(const Batch& batch) const {
+    std::vector<size_t> offsets = {0};
+    for (size_t i = 0; i < tops_.size(); ++i) {
+      const bool image = layer_.IsImage(static_cast<int>(i));
+      offsets.push_back(offsets.back() + (image ? Places(batch).end : Aligned(tops_[i].bytes())));
+    }
+    return offsets;
+  }
+
   static void Copy(const void* from, size_t bytes, char* to) {
     ParallelFor(static_cast<int64_t>(bytes), 1 << 20, [&](int64_t begin, int64_t end) {
       std::memcpy(to + begin, static_cast<const char*>(from) + begin, end - begin);
@@ -234,7 +250,8 @@ class InputKernel : public Kernel {
   const KernelContext context_;
   std::vector<TensorDesc> tops_;
   std::array<std::unique_ptr<Staging>, 2> staging_;
-  int turn_ = 0;
+  int turn_ = 0;                   // the buffer of the last batch that was staged
+  const Batch* staged_ = nullptr;  // sent, and not taken yet
 };
 
 GF_REGISTER_KERNEL("cuda/Input", InputLayer, InputKernel);

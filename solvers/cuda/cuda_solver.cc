@@ -62,14 +62,17 @@ void CudaSolver::BeginStep(const UpdateScalars& scalars) {
   StepNumbers numbers;
   numbers.lr = scalars.lr;
   numbers.gradient_scale = scalars.gradient_scale;
+  numbers.only_if_finite = scalars.only_if_finite;
   numbers.momentum = MomentumFactorsOf(config_, scalars);
   numbers.lamb = LambFactorsOf(config_, scalars);
   BeginUpdates(pools_, numbers, stream());
+  finite_ = nullptr;
   inspections_.BeginStep();
   updates_.BeginStep();
 }
 
 void CudaSolver::Inspect(const std::vector<ElementRange>& ranges) {
+  finite_ = nullptr;
   inspections_.Run(ranges, record(), [this](const RangeList& list) { EnqueueInspect(list); });
 }
 
@@ -77,10 +80,14 @@ void CudaSolver::Update(const std::vector<ElementRange>& ranges) {
   updates_.Run(ranges, record(), [this](const RangeList& list) { EnqueueUpdate(list); });
 }
 
+void CudaSolver::ReadFinite() {
+  Device* const device = store_->device();
+  finite_ = device->Read(pools_.bad, sizeof(int), device->compute_stream());
+}
+
 bool CudaSolver::Finite() {
-  int bad = 0;
-  store_->device()->CopyToHost(pools_.bad, &bad, sizeof(bad), store_->device()->compute_stream());
-  return bad == 0;
+  if (finite_ == nullptr) ReadFinite();
+  return *static_cast<const int*>(finite_->Wait()) == 0;
 }
 
 }  // namespace gf

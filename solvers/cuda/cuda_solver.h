@@ -17,6 +17,7 @@ class CudaSolver : public Solver {
  public:
   void BeginStep(const UpdateScalars& scalars) override;
   void Inspect(const std::vector<ElementRange>& ranges) override;
+  void ReadFinite() override;
   bool Finite() override;
   void Update(const std::vector<ElementRange>& ranges) override;
 
@@ -42,6 +43,7 @@ class CudaSolver : public Solver {
   std::vector<std::shared_ptr<void>> memory_;
   UpdatePools pools_;
   RangeCalls inspections_, updates_;
+  std::unique_ptr<HostReading> finite_;  // of what was inspected until now
 };
 
 }  // namespace gf

@@ -65,6 +65,11 @@ __global__ void __launch_bounds__(kThreads) InspectKernel(UpdatePools pools, Ran
   if (!run.finite) *pools.bad = 1;
 }
 
+// Whether this step changes no weights.
+__device__ bool Skipped(const UpdatePools& pools) {
+  return pools.numbers->only_if_finite && *pools.bad != 0;
+}
+
 // Sums of squares of a thread's elements.
 struct Squares {
   float first = 0, second = 0;
@@ -171,6 +176,7 @@ struct MomentumRun {
 template <typename T>
 __global__ void __launch_bounds__(kThreads)
     MomentumKernel(UpdatePools pools, RangeList list, bool inside) {
+  if (Skipped(pools)) return;
   const PoolPiece piece = pools.pieces[list.first_piece + blockIdx.x];
   const EntryRule rule = pools.rules[piece.entry];
   const double rate = pools.rates != nullptr ? pools.rates[piece.entry] : pools.numbers->lr;
@@ -218,6 +224,7 @@ struct LambMomentsRun {
 
 template <typename T>
 __global__ void __launch_bounds__(kThreads) LambMomentsKernel(UpdatePools pools, RangeList list) {
+  if (Skipped(pools)) return;
   const int index = list.first_piece + blockIdx.x;
   const PoolPiece piece = pools.pieces[index];
   LambFactors factors = pools.numbers->lamb;
@@ -246,6 +253,7 @@ struct LambApplyRun {
 
 template <typename T>
 __global__ void __launch_bounds__(kThreads) LambApplyKernel(UpdatePools pools, RangeList list) {
+  if (Skipped(pools)) return;
   const PoolPiece piece = pools.pieces[list.first_piece + blockIdx.x];
   const EntryRule rule = pools.rules[piece.entry];
   LambFactors factors = pools.numbers->lamb;

@@ -33,6 +33,7 @@ struct EntryRule {
 // What changes from step to step.
 struct StepNumbers {
   double lr = 0, gradient_scale = 1;
+  bool only_if_finite = false;  // updates do nothing where *bad is not 0
   MomentumFactors momentum;
   LambFactors lamb;
 };

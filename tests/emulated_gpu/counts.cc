@@ -1,5 +1,8 @@
 #include "tests/emulated_gpu/counts.h"
 
+#include <cinttypes>
+#include <cstdio>
+#include <cstdlib>
 #include <mutex>
 
 namespace gf::emulated {
@@ -7,6 +10,13 @@ namespace {
 
 std::mutex mutex;
 Counts counts;  // under the mutex
+
+const bool printed_at_end = [] {
+  if (std::getenv("GF_EMULATED_COUNTS") == nullptr) return false;
+  return std::atexit([] {
+           std::fprintf(stderr, "emulated GPU: %" PRId64 " host waits\n", Now().host_waits);
+         }) == 0;
+}();
 
 }  // namespace
 

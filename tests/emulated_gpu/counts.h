@@ -4,7 +4,8 @@
 
 namespace gf::emulated {
 
-// What the host asked of the GPU since the process began. Work counts when it goes on a stream;
+// What the host asked of the GPU since the process began (GF_EMULATED_COUNTS=1: its waits are said
+// on stderr when the process ends). Work counts when it goes on a stream;
 // work of a graph counts in each launch of the graph, not while it is captured.
 struct Counts {
   int64_t kernels = 0;  // own ones

@@ -50,6 +50,24 @@ near sparse sparse_shared 1e-6
 train mixed 2 --set device=cuda --set compute_type=FP16 --set solver.loss_scale.policy=DYNAMIC
 near mixed cpu2 0.05
 
+# The host waits for a GPU at most once per step: runs of different lengths within an epoch. (Once
+# more in a step that is skipped, to say which layer was to blame: the scale is one that fits.)
+waits() { # STEPS FLAG...
+  local count=$1
+  shift
+  GF_EMULATED_COUNTS=1 "$gftrain" --config=job.prototxt --max_steps="$count" --set device=cuda \
+    --set telemetry.display_interval=1000 --set checkpoint.dir= "$@" 2>&1 |
+    sed -n 's/^emulated GPU: \([0-9]*\) host waits$/\1/p'
+}
+for flags in compute_type=BF16 \
+  "compute_type=FP16 --set solver.loss_scale.policy=DYNAMIC --set solver.loss_scale.scale=1024"; do
+  # shellcheck disable=SC2086  # several words
+  short=$(waits 10 --set $flags) long=$(waits 28 --set $flags)
+  echo "$flags: $short waits in 10 steps, $long in 28"
+  [[ -n $short && $((long - short)) -le 18 ]] || fail "more than one wait per step"
+  [[ $((long - short)) -gt 0 ]] || fail "waits are not counted"
+done
+
 # A checkpoint of one device continues on the other.
 train first 2 --set device=cpu --max_steps=10
 train first 2 --set device=cuda --resume

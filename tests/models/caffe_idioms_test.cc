@@ -19,7 +19,7 @@ std::unique_ptr<Net> Compute(const std::string& text, Phase phase, const Shape& 
   options.image_shape = image;
   auto net = NewNet(text, options);
   net->InitParameters();
-  const float loss = net->Forward(RandomBatch(net->input_shape(), net->classes()));
+  const float loss = net->Forward(RandomBatch(net->input_shape(), net->classes())).Value();
   if (phase == TRAIN) {
     EXPECT_GT(loss, 0);
     net->Backward(1, nullptr);
@@ -148,7 +148,7 @@ TEST(CaffeIdiomsTest, BatchNormPerPhaseWithGlobalStatisticsSharesItsName) {
   NetOptions options = TestOptions(TEST);
   options.parameters = train->parameters();
   const auto test = NewNet(text, options);
-  EXPECT_GT(test->Forward(RandomBatch(test->input_shape(), 5)), 0);
+  EXPECT_GT(test->Forward(RandomBatch(test->input_shape(), 5)).Value(), 0);
 }
 
 TEST(CaffeIdiomsTest, BranchesOfAnInceptionModuleAreConcatenated) {
@@ -178,7 +178,7 @@ TEST(CaffeIdiomsTest, AuxiliaryLossesAndAccuraciesHaveTheirWeightsAndNames) {
             include { phase: TEST } accuracy_param { top_k: 5 } })");
   const auto train = Compute(text, TRAIN);
   ASSERT_EQ(train->Scalars().size(), 2u);
-  const float loss = train->Forward(RandomBatch(train->input_shape(), 5));
+  const float loss = train->Forward(RandomBatch(train->input_shape(), 5)).Value();
   EXPECT_EQ(train->Scalars()[0].first, "loss1/loss");
   EXPECT_NEAR(loss, 0.3f * train->Scalars()[0].second + train->Scalars()[1].second, 1e-5);
   EXPECT_EQ(train->Logits(), train->Blob("fc"));

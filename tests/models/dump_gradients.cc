@@ -87,12 +87,12 @@ int Main(int argc, char** argv) {
   CopyParameters(*net, alone.get());
   options.parameters = net->parameters();
   const auto shared = NewNet(source, options);
-  ours.push_back({"eval_loss", {1}, {shared->Forward(batch)}});
+  ours.push_back({"eval_loss", {1}, {shared->Forward(batch).Value()}});
   ours.push_back({"eval_logits", scores, shared->Logits()});
   alone->Forward(batch);
   ours.push_back({"eval_alone_logits", scores, alone->Logits()});
 
-  ours.push_back({"loss", {1}, {net->Forward(batch)}});
+  ours.push_back({"loss", {1}, {net->Forward(batch).Value()}});
   ours.push_back({"logits", scores, net->Logits()});
   net->Backward(1, nullptr);
   Append("grad/", Gradients(*net), store.layout(), &ours);

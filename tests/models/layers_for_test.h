@@ -41,7 +41,7 @@ inline std::string Loss(const std::string& name, const std::string& scores, floa
 
 // Forward and backward on random images with labels below 5. Returns the loss.
 inline float Step(Net* net, float loss_scale = 1, uint64_t sequence = 0) {
-  const float loss = net->Forward(RandomBatch(net->input_shape(), 5), sequence);
+  const float loss = net->Forward(RandomBatch(net->input_shape(), 5), sequence).Value();
   net->Backward(loss_scale, nullptr);
   return loss;
 }

@@ -49,7 +49,7 @@ TEST(NetTest, TwoRunsHaveTheSameBits) {
       net->InitParameters();
       const Batch batch = RandomBatch(net->input_shape(), 10);
       for (int step = 0; step <= run; ++step) {  // nor does an earlier step matter
-        losses[run] = net->Forward(batch);
+        losses[run] = net->Forward(batch).Value();
         net->Backward(1, nullptr);
       }
       gradients[run] = Gradients(*net);

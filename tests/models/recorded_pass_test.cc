@@ -114,7 +114,7 @@ Trained Train(const NetOptions& options, Device* device, const std::vector<int>*
     const float scale = step < 3 ? 1 : 4;
     for (uint64_t part = 0; part <= step % 2; ++part) {
       const uint64_t sequence = 2 * step + part;
-      trained.loss = net.Forward(RandomBatch(net.input_shape(), 5, sequence), sequence);
+      trained.loss = net.Forward(RandomBatch(net.input_shape(), 5, sequence), sequence).Value();
       trained.done.clear();
       net.Backward(scale, [&](const std::vector<int>& done) { trained.done.push_back(done); });
       for (const PoolEntry& entry : entries) {

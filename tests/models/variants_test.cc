@@ -29,7 +29,7 @@ Result Compute(const Case& c, const NetOptions& options) {
   how.last_norm = c.last_norm;
   SetRandom(how, net->parameters().get());
   Result result;
-  result.loss = net->Forward(RandomBatch(net->input_shape(), net->classes()));
+  result.loss = net->Forward(RandomBatch(net->input_shape(), net->classes())).Value();
   net->Backward(1, nullptr);
   result.logits = net->Logits();
   result.gradients = Gradients(*net);

@@ -157,6 +157,40 @@ TEST_P(CudaSolverTest, TakesThemInChunksThatChange) {
   ExpectSameSteps([&](int step) { return step % 2 == 0 ? chunks(step) : Calls{{}}; }, true);
 }
 
+// The GPU decides by itself whether it updates; nothing is asked in between.
+TEST_P(CudaSolverTest, UpdatesOnlyIfFinite) {
+  SolverConfig config;
+  config.set_momentum(0.9f);
+  Random random(1, 4);
+  const PoolEntry& first = expected_->layout().entries().front();
+  const auto expected = NewSolver("solver", std::get<0>(GetParam()), config, expected_.get());
+  const auto tested = NewSolver("solver", std::get<0>(GetParam()), config, tested_.get());
+  UpdateScalars scalars;
+  scalars.only_if_finite = true;
+  scalars.lr = 0.1;
+  for (int step = 0; step < 8; ++step) {
+    SetGradients(&random);
+    const bool bad = step % 3 == 1;
+    for (auto& [store, solver] :
+         {std::pair(expected_.get(), expected.get()), std::pair(tested_.get(), tested.get())}) {
+      if (bad) {
+        std::vector<float> values(first.shape.count(), 1);
+        values[0] = INFINITY;
+        store->Import(values, first, store->gradient());
+      }
+      const std::vector<float> before = store->Export(store->master(), first);
+      solver->BeginStep(scalars);
+      solver->Inspect({All()});
+      solver->ReadFinite();
+      solver->Update({All()});
+      EXPECT_EQ(store->Export(store->master(), first) == before, bad) << step;
+      EXPECT_EQ(solver->Finite(), !bad) << step;
+    }
+    if (!bad) ++scalars.update;
+  }
+  ExpectSame(*expected, *tested);
+}
+
 TEST_P(CudaSolverTest, SeesWhatIsNotFinite) {
   SolverConfig config;
   const auto solver = NewSolver("solver", std::get<0>(GetParam()), config, tested_.get());

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <memory>
+
+#include "core/cuda/stream.h"
+#include "core/device.h"
+
+namespace gf {
+
+// A copy of at most 4 KiB to page-locked memory, which the GPU makes by itself. That memory and its
+// event are taken from a store of the process and given back, since their making waits for the GPU.
+class PinnedReading : public HostReading {
+ public:
+  PinnedReading(const void* from, size_t bytes, cudaStream_t stream);
+  ~PinnedReading() override;
+  PinnedReading(const PinnedReading&) = delete;
+  PinnedReading& operator=(const PinnedReading&) = delete;
+
+  const void* Wait() override;
+
+  // One place of the store.
+  struct Slot {
+    Slot();
+
+    const std::shared_ptr<void> memory;
+    CudaEvent copied;
+  };
+
+ private:
+  std::unique_ptr<Slot> slot_;
+};
+
+}  // namespace gf
