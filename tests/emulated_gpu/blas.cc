@@ -171,7 +171,7 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t operation, 
   if (*static_cast<const float*>(alpha) != 1 || *static_cast<const float*>(beta) != 0) {
     return CUBLAS_STATUS_NOT_SUPPORTED;
   }
-  gf::emulated::Enqueue(stream, [=] {
+  gf::emulated::Enqueue(stream, &gf::emulated::Counts::matmuls, [=] {
     std::memset(workspace, 0xee, workspace_bytes);
     const std::vector<float> left = Read(ma, op.transpose_a != CUBLAS_OP_N, a);
     const std::vector<float> right = Read(mb, op.transpose_b != CUBLAS_OP_N, b);

@@ -143,10 +143,11 @@ cudnnStatus_t cudnnBackendExecute(cudnnHandle_t handle, cudnnBackendDescriptor_t
     operations.push_back(gf::emulated::NewOperation(*d));
   }
   const auto workspace = Of(pack)->One<void*>(CUDNN_ATTR_VARIANT_PACK_WORKSPACE);
-  gf::emulated::Enqueue(handle->stream, [operations, workspace, memory = *Of(pack)] {
+  const auto execute = [operations, workspace, memory = *Of(pack)] {
     std::memset(workspace, 0xee, kWorkspace);
     gf::emulated::DoOperations(operations, memory);
-  });
+  };
+  gf::emulated::Enqueue(handle->stream, &gf::emulated::Counts::cudnn, execute);
   return CUDNN_STATUS_SUCCESS;
 }
 

@@ -64,7 +64,7 @@ template <typename... Parameters>
 void CallKernel(void (*kernel)(Parameters...), const dim3& grid, const dim3& block,
                 cudaStream_t stream, Parameters... arguments) {
   if (!CanLaunch(grid, block)) return;
-  Enqueue(stream, [=, all = std::make_tuple(arguments...)] {
+  Enqueue(stream, &Counts::kernels, [=, all = std::make_tuple(arguments...)] {
     RunGrid(grid, block, [&] { std::apply(kernel, all); });
   });
 }

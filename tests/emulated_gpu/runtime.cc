@@ -14,6 +14,8 @@
 
 namespace {
 
+using gf::emulated::Count;
+using gf::emulated::Counts;
 using gf::emulated::Enqueue;
 using gf::emulated::InMemory;
 using gf::emulated::Mutex;
@@ -94,6 +96,10 @@ cudaError_t cudaFree(void* data) {
   if (data != nullptr) gf::emulated::FreeMemory(data);
   return cudaSuccess;
 }
+cudaError_t cudaDeviceSynchronize() {
+  gf::emulated::FinishAll();
+  return cudaSuccess;
+}
 cudaError_t cudaMemGetInfo(size_t* free, size_t* total) {
   const Lock lock(Mutex());
   *free = gf::emulated::FreeBytes();
@@ -118,7 +124,7 @@ cudaError_t cudaFreeHost(void* data) {
 cudaError_t cudaMemsetAsync(void* data, int value, size_t bytes, cudaStream_t stream) {
   const Lock lock(Mutex());
   if (!InMemory(data, bytes)) return cudaErrorInvalidValue;
-  Enqueue(stream, [=] { std::memset(data, value, bytes); });
+  Enqueue(stream, &Counts::memsets, [=] { std::memset(data, value, bytes); });
   return cudaSuccess;
 }
 
@@ -132,12 +138,13 @@ cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpy
   if (!from_gpu && !IsPinned(from)) {
     // CUDA takes a copy of it before it returns.
     const char* const data = static_cast<const char*>(from);
-    Enqueue(stream, [to, copy = std::vector<char>(data, data + bytes)] {
+    Enqueue(stream, &Counts::copies, [to, copy = std::vector<char>(data, data + bytes)] {
       std::memcpy(to, copy.data(), copy.size());
     });
+    Count(&Counts::host_waits);
     return cudaSuccess;
   }
-  Enqueue(stream, [=] { std::memmove(to, from, bytes); });
+  Enqueue(stream, &Counts::copies, [=] { std::memmove(to, from, bytes); });
   if (to_gpu || IsPinned(to)) return cudaSuccess;
   lock.unlock();
   return cudaStreamSynchronize(stream);
@@ -155,7 +162,7 @@ cudaError_t cudaMemcpy2DAsync(void* to, size_t to_pitch, const void* from, size_
       !InMemory(to, (height - 1) * to_pitch + width)) {
     return cudaErrorInvalidValue;
   }
-  Enqueue(stream, [=] {
+  Enqueue(stream, &Counts::copies, [=] {
     for (size_t row = 0; row < height; ++row) {
       std::memcpy(static_cast<char*>(to) + row * to_pitch,
                   static_cast<const char*>(from) + row * from_pitch, width);

@@ -1,5 +1,6 @@
 #include "tests/emulated_gpu/streams.h"
 
+#include <algorithm>
 #include <chrono>
 #include <deque>
 #include <memory>
@@ -12,9 +13,13 @@
 
 namespace {
 
-// Whether it is done; what is not is tried again.
-using Work = std::function<bool()>;
+struct Work {
+  std::function<bool()> attempt;  // whether it is done; what is not is tried again
+  int64_t gf::emulated::Counts::*counted = nullptr;
+};
 using Clock = std::chrono::steady_clock;
+using gf::emulated::Count;
+using gf::emulated::Counts;
 using gf::emulated::Mutex;
 using gf::emulated::OpenMemory;
 using Lock = std::lock_guard<std::recursive_mutex>;
@@ -56,7 +61,7 @@ std::set<cudaStream_t>& Streams() {
 bool DoOne(cudaStream_t stream) {
   if (stream->work.empty()) return false;
   const OpenMemory open;
-  if (!stream->work.front()()) return false;
+  if (!stream->work.front().attempt()) return false;
   stream->work.pop_front();
   if (stream->alone > 0) --stream->alone;
   return true;
@@ -99,9 +104,10 @@ void Put(cudaStream_t stream, Work work) {
   const Lock lock(Mutex());
   if (stream->capture != nullptr) {
     stream->capture->work.push_back(std::move(work));
-  } else {
-    stream->work.push_back(std::move(work));
+    return;
   }
+  if (work.counted != nullptr) Count(work.counted);
+  stream->work.push_back(std::move(work));
 }
 
 thread_local cudaError_t last_error = cudaSuccess;
@@ -115,16 +121,17 @@ std::recursive_mutex& Mutex() {
   return *mutex;
 }
 
-void Enqueue(cudaStream_t stream, std::function<void()> work) {
-  Put(stream, [work = std::move(work)] {
+void Enqueue(cudaStream_t stream, int64_t Counts::*counted, std::function<void()> work) {
+  const auto attempt = [work = std::move(work)] {
     work();
     return true;
-  });
+  };
+  Put(stream, {attempt, counted});
 }
 
 void EnqueueAttempts(cudaStream_t stream, std::function<bool()> attempt) {
   const Lock lock(Mutex());
-  Put(stream, std::move(attempt));
+  Put(stream, {std::move(attempt)});
   stream->alone = stream->work.size();
   static std::once_flag once;
   std::call_once(once, [] { std::thread(RunAlone).detach(); });
@@ -155,6 +162,8 @@ void FinishAll() {
   {
     const Lock lock(Mutex());
     streams = Streams();
+    const auto busy = [](cudaStream_t stream) { return !stream->work.empty(); };
+    if (std::any_of(streams.begin(), streams.end(), busy)) Count(&Counts::host_waits);
   }
   for (cudaStream_t stream : streams) DoAll(stream);
 }
@@ -191,6 +200,10 @@ cudaError_t cudaStreamDestroy(cudaStream_t stream) {
 }
 
 cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
+  {
+    const Lock lock(Mutex());
+    if (stream->capture == nullptr && !stream->work.empty()) Count(&Counts::host_waits);
+  }
   return Finish(stream) ? cudaSuccess : cudaErrorStreamCaptureUnsupported;
 }
 
@@ -209,7 +222,7 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
   auto mark = std::make_shared<Mark>();
   mark->stream = stream;
   event->mark = mark;
-  Enqueue(stream, [mark] {
+  Enqueue(stream, nullptr, [mark] {
     mark->done = true;
     mark->when = Clock::now();
   });
@@ -219,11 +232,12 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned) {
   const Lock lock(Mutex());
   if (event->mark == nullptr) return cudaSuccess;
-  Put(stream, [mark = event->mark] {
+  const auto attempt = [mark = event->mark] {
     while (!mark->done && DoOne(mark->stream)) {
     }
     return mark->done;
-  });
+  };
+  Put(stream, {attempt});
   return cudaSuccess;
 }
 
@@ -232,8 +246,9 @@ cudaError_t cudaEventSynchronize(cudaEvent_t event) {
   {
     const Lock lock(Mutex());
     mark = event->mark;
+    if (mark == nullptr) return cudaSuccess;
+    if (!mark->done) Count(&Counts::host_waits);
   }
-  if (mark == nullptr) return cudaSuccess;
   Until([&] { return mark->done; }, [&] { return DoOne(mark->stream); });
   return cudaSuccess;
 }
@@ -285,6 +300,7 @@ cudaError_t cudaGraphUpload(cudaGraphExec_t, cudaStream_t) { return cudaSuccess;
 
 cudaError_t cudaGraphLaunch(cudaGraphExec_t executable, cudaStream_t stream) {
   const Lock lock(Mutex());
+  Count(&Counts::graph_launches);
   for (const Work& work : executable->work) Put(stream, work);
   return cudaSuccess;
 }

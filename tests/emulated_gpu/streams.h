@@ -5,6 +5,8 @@
 #include <functional>
 #include <mutex>
 
+#include "tests/emulated_gpu/counts.h"
+
 namespace gf::emulated {
 
 // Work is done as late as it may be: when somebody waits for it. Who forgets to wait, or hands over
@@ -13,8 +15,9 @@ namespace gf::emulated {
 // Held by calls into the emulated libraries, but not while they wait.
 std::recursive_mutex& Mutex();
 
-// Puts work on a stream, or into the graph that it is captured into.
-void Enqueue(cudaStream_t stream, std::function<void()> work);
+// Puts work on a stream, or into the graph that it is captured into. `counted`: as what it counts;
+// null: as nothing.
+void Enqueue(cudaStream_t stream, int64_t Counts::*counted, std::function<void()> work);
 
 // Work that others must do their part of: `attempt` is called until it returns true. The stream
 // gets on by itself as far as there, as a GPU does: another process may wait for it.
