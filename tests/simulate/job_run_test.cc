@@ -128,7 +128,7 @@ TEST(SuggestTest, IsAtLeastAsGoodAsTheConfig) {
 TEST(TraceTest, HasTheLanesOfRealRuns) {
   SimulatedJob job = Job();
   job.ranks = 16;
-  const std::string json = TraceJson(Simulator(job).Trace(), job.cluster.node(), 2);
+  const std::string json = TraceJson(Simulator(job).Trace(), job.cluster.node(), 2, "profile");
   for (const char* word : {"\"rank 1 (node0)\"", "forward", "backward", "bucket transfer",
                            "bucket wait", "update", "fc8.weight", "\"traceEvents\""}) {
     EXPECT_NE(json.find(word), std::string::npos) << word;

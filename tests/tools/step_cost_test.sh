@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# gfbench step --cost says what steps cost of whose networks the costs are known from elsewhere, fits
-# a terminal, and refuses what it cannot price.
+# gfbench step --cost says what steps of two networks cost, as reckoned in step_cost_test.py, fits a
+# terminal, and refuses what it cannot price.
 set -uo pipefail
 gfbench=tools/gfbench/gfbench
 out=${TEST_TMPDIR:-/tmp}
