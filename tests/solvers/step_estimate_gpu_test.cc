@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/estimate/estimate_device.h"
+#include "layers/kernel.h"
 #include "solvers/estimate/step_estimate.h"
 #include "solvers/solver.h"
 #include "tests/emulated_gpu/counts.h"
@@ -109,6 +110,22 @@ class StepEstimateTest : public testing::TestWithParam<StepCase> {
   const std::unique_ptr<Device> gpu_ = DeviceRegistry::Get().Create("device", "cuda", 0);
   Net net_{source_, options_, gpu_.get()};
 };
+
+// Types of the device's layers or solvers.
+template <typename Registry>
+std::vector<std::string> TypesOf(const std::string& device) {
+  std::vector<std::string> types;
+  for (const std::string& name : Registry::Get().Keys()) {
+    if (name.rfind(device + "/", 0) == 0) types.push_back(name.substr(device.size() + 1));
+  }
+  return types;
+}
+
+TEST(EstimateRegistryTest, EveryKernelAndSolverOfTheGpuHasItsCost) {
+  EXPECT_EQ(TypesOf<KernelRegistry>("cuda_estimate"), TypesOf<KernelRegistry>("cuda"));
+  EXPECT_EQ(TypesOf<SolverRegistry>("cuda_estimate"), TypesOf<SolverRegistry>("cuda"));
+  EXPECT_GT(TypesOf<KernelRegistry>("cuda").size(), 15u);
+}
 
 TEST_P(StepEstimateTest, CompilesAsForTheGpu) {
   EstimateDevice paper(FindGpu("gpu", "h200"));
