@@ -27,7 +27,7 @@ const RateConfig* RateOf(const NetModel& net, const AcceleratorConfig& device,
     return std::abs(std::log(static_cast<double>(rate.batch()) / net.batch));
   };
   for (const RateConfig& rate : device.rate()) {
-    if (rate.net() != net.name || rate.compute() != compute) continue;
+    if (rate.net() != net.name || rate.compute() != (compute == FP16 ? BF16 : compute)) continue;
     if (best == nullptr || distance(rate) < distance(*best)) best = &rate;
   }
   return best;
@@ -53,7 +53,7 @@ void FromProfile(const NetModel& net, const ProfileConfig& profile, ComputeTimes
 
 void FromWork(const NetModel& net, const AcceleratorConfig& device, ComputeType compute,
               ComputeTimes* times) {
-  const double bytes = compute == BF16 ? 2 : 4;
+  const auto bytes = static_cast<double>(SizeOf(ToDType(compute)));
   for (size_t i = 0; i < net.layers.size(); ++i) {
     const LayerModel& layer = net.layers[i];
     const double flops = static_cast<double>(layer.forward_flops) / (device.tflops() * kTera);
@@ -69,13 +69,16 @@ void FromWork(const NetModel& net, const AcceleratorConfig& device, ComputeType 
 double ComputeTimes::step() const { return Sum(forward) + Sum(backward) + update + other; }
 
 UpdateTraffic TrafficOf(const SolverConfig& solver, ComputeType compute) {
-  const double gradient = compute == BF16 ? 2 : 4, compute_copy = compute == BF16 ? 2 : 0;
+  const auto gradient = static_cast<double>(SizeOf(ToDType(compute)));
+  const double compute_copy = compute == FP32 ? 0 : gradient;
   UpdateTraffic traffic;
   // Reads weight, momentum, gradient; writes weight, momentum and the weight in the compute type.
   traffic.update = 4 + 4 + gradient + 4 + 4 + compute_copy;
   // The norms of weights and gradients come first.
   if (solver.type() != "SGD") traffic.update += 4 + gradient;
-  if (solver.type() == "LAMB") traffic.update += 8;
+  // Reads weight, mean, variance, gradient, writes mean and variance; then reads weight, mean and
+  // variance, writes the weights.
+  if (solver.type() == "LAMB") traffic.update = 9 * 4 + gradient + compute_copy;
   traffic.keep = gradient + 4 + 4;
   traffic.pack = 2 * gradient;
   return traffic;

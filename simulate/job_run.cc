@@ -43,6 +43,11 @@ void CheckComm(const CommConfig& comm) {
 
 }  // namespace
 
+std::string LayerTimesOf(const SimulatedJob& job) {
+  if (job.gpu != nullptr) return "estimate for " + job.gpu->name;
+  return job.profile != nullptr ? "profile" : "shared out by FLOPs and bytes";
+}
+
 Simulator::Simulator(const SimulatedJob& job) : job_(job) {
   const JobConfig& config = job_.config;
   CheckComm(config.comm());
@@ -51,14 +56,24 @@ Simulator::Simulator(const SimulatedJob& job) : job_(job) {
         "solver.iter_size, solver.batch_phase: batches that are accumulated cannot be "
         "simulated: set iter_size to 1 and leave batch_phase out");
   }
+  if (job_.gpu != nullptr && job_.profile != nullptr) {
+    ThrowUserError("--gpu stands in place of --profile: give one of them");
+  }
   if (job_.steps < 1) ThrowUserError("--steps is ", job_.steps, ", expected at least 1");
   if (job_.train_images < 1 || job_.validation_images < 0) {
     ThrowUserError("--train_images and --validation_images must be positive");
   }
-  net_ = ModelOf(ReadNet(config.net()), config.train_data().batch_size(),
-                 ImageOf(config.train_data()));
+  const NetSource source = ReadNet(config.net());
+  const Shape image = ImageOf(config.train_data());
+  net_ = ModelOf(source, config.train_data().batch_size(), image);
   traffic_ = TrafficOf(config.solver(), config.compute_type());
-  times_ = TimesOf(net_, job_.cluster.device(), job_.profile, config.compute_type(), traffic_);
+  if (job_.gpu != nullptr) {
+    times_ = EstimatedTimes(net_, source, image, config, *job_.gpu, traffic_);
+    memory_bytes_per_s_ = MemoryRateOf(*job_.gpu);
+  } else {
+    times_ = TimesOf(net_, job_.cluster.device(), job_.profile, config.compute_type(), traffic_);
+    memory_bytes_per_s_ = job_.cluster.device().memory_gb_s() * 1e9;
+  }
   const DType gradients = ToDType(config.compute_type());
   wire_bytes_ = static_cast<int64_t>(SizeOf(WireTypeOf(config.comm(), gradients)));
 }
@@ -80,7 +95,7 @@ StepSetup Simulator::SetupFor(int nodes) const {
   setup.net = &net_;
   setup.times = times_;
   setup.traffic = traffic_;
-  setup.memory_bytes_per_s = cluster.device().memory_gb_s() * 1e9;
+  setup.memory_bytes_per_s = memory_bytes_per_s_;
   setup.wire_bytes = wire_bytes_;
   setup.algorithm = job_.config.comm().algorithm();
   setup.waits_for_layer = cluster.collective().waits_for_layer();
@@ -129,6 +144,7 @@ RunResult Simulator::RunWith(Pricer* pricer) {
   result.ranks = pricer->network().world();
   result.nodes = pricer->network().nodes();
   result.batch = net_.batch;
+  result.layer_times = LayerTimesOf(job_);
   result.step = mean.parts;
   result.communication = mean.communication;
   result.sent_bytes = mean.sent_bytes;

@@ -15,16 +15,22 @@ struct SimulatedJob {
   JobConfig config;
   ClusterConfig cluster;
   const ProfileConfig* profile = nullptr;  // may be null
-  int ranks = 0;                           // 0 = the cluster's
+  // In place of a profile and of the cluster's rates: the layers' times are estimated for this GPU.
+  const Gpu* gpu = nullptr;
+  int ranks = 0;  // 0 = the cluster's
   uint64_t seed = 1;
   int steps = 8;  // simulated, with different jitter; means are told
   int64_t train_images = 1281167, validation_images = 50000;  // ImageNet's
 };
 
+// "estimate for h200", "profile" or "shared out by FLOPs and bytes".
+std::string LayerTimesOf(const SimulatedJob& job);
+
 // Means over the simulated steps of the final density.
 struct RunResult {
   int ranks = 1, nodes = 1;
-  int batch = 1;  // images per rank and step
+  int batch = 1;            // images per rank and step
+  std::string layer_times;  // where those of the layers are from
   StepParts step;
   double communication = 0;  // seconds per step in which a collective ran
   int64_t sent_bytes = 0;
@@ -66,6 +72,7 @@ class Simulator {
   NetModel net_;
   ComputeTimes times_;
   UpdateTraffic traffic_;
+  double memory_bytes_per_s_ = 0;
   int64_t wire_bytes_ = 4;
 };
 

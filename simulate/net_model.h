@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "core/config.h"
+#include "core/estimate/gpu.h"
 #include "core/pool_layout.h"
 #include "core/shape.h"
 #include "simulate/cluster.pb.h"
@@ -52,5 +53,13 @@ UpdateTraffic TrafficOf(const SolverConfig& solver, ComputeType compute);
 ComputeTimes TimesOf(const NetModel& net, const AcceleratorConfig& device,
                      const ProfileConfig* profile, ComputeType compute,
                      const UpdateTraffic& traffic);
+
+// The times of the job's net on a GPU on paper (solvers/estimate/step_estimate.h), at the shares of
+// its rates that are assumed to be reached. `image`: as ModelOf. Throws UserError if the GPU lacks
+// the compute type.
+ComputeTimes EstimatedTimes(const NetModel& net, const NetSource& source, const Shape& image,
+                            const JobConfig& config, const Gpu& gpu, const UpdateTraffic& traffic);
+// Bytes/s of its memory that updates are assumed to reach.
+double MemoryRateOf(const Gpu& gpu);
 
 }  // namespace gf

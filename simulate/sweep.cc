@@ -137,7 +137,7 @@ std::string SweepCsv(const std::vector<SweepAxis>& axes, const std::vector<Sweep
   for (const SweepAxis& axis : axes) csv << axis.name << ",";
   csv << "ranks_total,step_s,forward_s,backward_s,exposed_s,update_s,data_s,images_per_s,speedup,"
          "efficiency,training_s,sent_bytes,device_link_bytes,switch_link_bytes,nic_bytes,"
-         "uplink_bytes\n";
+         "uplink_bytes,layer_times\n";
   for (const SweepPoint& point : points) {
     const RunResult& run = point.run;
     csv << point.x << ",";
@@ -147,7 +147,7 @@ std::string SweepCsv(const std::vector<SweepAxis>& axes, const std::vector<Sweep
         << run.step.data << "," << run.images_per_s << "," << run.speedup() << ","
         << run.efficiency() << "," << run.training() << "," << run.sent_bytes;
     for (int kind = 0; kind < kLinkKinds - 1; ++kind) csv << "," << run.traffic[kind];
-    csv << "\n";
+    csv << "," << run.layer_times << "\n";
   }
   return csv.str();
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <nlohmann/json.hpp>
 #include <vector>
 
 #include "core/error.h"
@@ -9,7 +10,8 @@
 
 namespace gf {
 
-std::string TraceJson(const StepResult& step, const NodeConfig& node, int ranks) {
+std::string TraceJson(const StepResult& step, const NodeConfig& node, int ranks,
+                      const std::string& layer_times) {
   const Timeline::TimePoint start = Timeline::Clock::now();
   const auto at = [&](double seconds) {
     return start + std::chrono::duration_cast<Timeline::Clock::duration>(
@@ -35,7 +37,9 @@ std::string TraceJson(const StepResult& step, const NodeConfig& node, int ranks)
     }
     texts.push_back(timeline.Json());
   }
-  return MergeTimelines(texts);
+  auto trace = nlohmann::ordered_json::parse(MergeTimelines(texts));
+  trace["otherData"]["layer_times"] = layer_times;
+  return trace.dump();
 }
 
 }  // namespace gf

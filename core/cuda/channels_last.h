@@ -36,6 +36,11 @@ Layout FilterLayout(int64_t outer, int64_t channels, int64_t spatial);
 Layout ImageLayout(const Shape& shape);
 Layout FilterLayout(const Shape& shape);
 
+// The layout in which kernels over images want a tensor: channels last where there is space.
+inline Layout WantedLayout(const Shape& shape) {
+  return shape.rank() > 2 ? ImageLayout(shape) : Layout();
+}
+
 // The layout as a ChannelsLast, null if it is plain. CHECKs that it is no other device's.
 const ChannelsLast* AsChannelsLast(const Layout& layout);
 

@@ -28,11 +28,6 @@ inline ColumnsView ColumnsOf(const Shape& shape) {
   return {shape.count() / shape[1], static_cast<int>(shape[1])};
 }
 
-// The layout in which kernels over images want a tensor: channels last where there is space.
-inline Layout WantedLayout(const Shape& shape) {
-  return shape.rank() > 2 ? ImageLayout(shape) : Layout();
-}
-
 // to = from on the compute stream; nothing to do if both are the same memory.
 inline void CopyOnDevice(const KernelContext& context, const void* from, void* to, size_t bytes) {
   if (from == to) return;

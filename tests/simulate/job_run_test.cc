@@ -73,6 +73,14 @@ TEST(JobRunTest, WithoutRateFlopsTellTheLengthOfAStep) {
   EXPECT_THROW(Simulator simulator(job), UserError);
 }
 
+TEST(JobRunTest, RatesOfBf16AreThoseOfFp16) {
+  const auto step = [](const char* compute) {
+    return Simulator(Job({compute})).Run(1).step.total();
+  };
+  EXPECT_EQ(step("compute_type=FP16"), step("compute_type=BF16"));
+  EXPECT_LT(step("compute_type=FP16"), 0.9 * step("compute_type=FP32"));
+}
+
 TEST(JobRunTest, ProfilesOfOtherNetsAreMistakes) {
   const ProfileConfig profile = ParseProfile(
       "net: \"n\" batch: 8 step_ms: 3 layer { name: \"nowhere\" backward_ms: 1 }", "p");
@@ -128,7 +136,7 @@ TEST(SuggestTest, IsAtLeastAsGoodAsTheConfig) {
 TEST(TraceTest, HasTheLanesOfRealRuns) {
   SimulatedJob job = Job();
   job.ranks = 16;
-  const std::string json = TraceJson(Simulator(job).Trace(), job.cluster.node(), 2);
+  const std::string json = TraceJson(Simulator(job).Trace(), job.cluster.node(), 2, "profile");
   for (const char* word : {"\"rank 1 (node0)\"", "forward", "backward", "bucket transfer",
                            "bucket wait", "update", "fc8.weight", "\"traceEvents\""}) {
     EXPECT_NE(json.find(word), std::string::npos) << word;

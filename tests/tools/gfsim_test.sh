@@ -56,6 +56,36 @@ EOF
 "$gfsim" --config="$out/lenet.prototxt" --cluster=configs/clusters/cloud_10gbe.prototxt --ranks=4 \
   --profile="$out/profile.prototxt" >"$out/lenet.txt" || fail "a measured profile"
 
+# Layers' times may be estimated for a GPU, and are those of gfbench step --cost.
+"$gfbench" --net=$net --batch=8 --compute=FP16 --cost --gpu=h200 --layers --json="$out/cost.json" \
+  >"$out/cost.txt" || fail "gfbench --cost"
+lenet="--config=$out/lenet.prototxt --set compute_type=FP16"
+sed 's/jitter: [0-9.]*/jitter: 0/' configs/clusters/cloud_10gbe.prototxt >"$out/steady.prototxt"
+clouds=--cluster=$out/steady.prototxt
+"$gfsim" $lenet $clouds --ranks=1 --gpu=h200 --timeline="$out/estimate.json" \
+  >"$out/estimate.txt" || fail "--gpu"
+grep -q 'times of layers  *estimate for h200' "$out/estimate.txt" || fail "--gpu is no estimate"
+"$gfsim" $lenet $clouds --gpu=h200 --sweep=ranks=1,2 --csv="$out/estimate.csv" \
+  --svg="$out/estimate.svg" || fail "--gpu --sweep"
+grep -q 'simulated, layers: estimate for h200' "$out/estimate.svg" || fail "the picture's title"
+"$gfsim" $lenet $clouds --ranks=2 --steps=1 --gpu=h200 --suggest >"$out/suggest.txt" ||
+  fail "--gpu --suggest"
+grep -q 'times of layers: estimate for h200' "$out/suggest.txt" || fail "--suggest is no estimate"
+python3 - "$out" <<'PY' || fail "the estimate"
+import csv
+import json
+import sys
+out = sys.argv[1]
+layers = json.load(open(out + "/cost.json"))["layers"]
+row = next(csv.DictReader(open(out + "/estimate.csv")))
+assert row["layer_times"] == "estimate for h200", row
+for way in "forward", "backward":
+    expected = sum(layer[way]["assumed_ms"] for layer in layers) * 1e-3
+    assert abs(float(row[way + "_s"]) / expected - 1) < 1e-6, (way, row, expected)
+other = json.load(open(out + "/estimate.json"))["otherData"]
+assert other["layer_times"] == "estimate for h200", other
+PY
+
 # Measured and simulated steps stand side by side.
 export OMPI_MCA_orte_tmpdir_base=$out OMPI_MCA_btl_vader_backing_directory=$out
 PATH=$PWD/tools/gfbench:$PWD/tools/gfsim:$PATH tools/gfsim/compare_steps --net=$net --ranks=2 \
@@ -76,6 +106,10 @@ refused 'gfsim --config=FILE'
 refused 'config is missing' $cluster
 refused 'cluster is missing' $config
 refused 'bad.prototxt:2:3: node.devices is -1, expected 1 to 1024' $config --cluster="$out/bad.prototxt"
+refused 'unknown --gpu "h300" (known: a100, b200, h100, h200, l40s, t4)' $config $cluster --gpu=h300
+refused 'in place of --profile' $config $cluster --gpu=h200 --profile="$out/profile.prototxt"
+refused 'BF16 cannot be computed here (NVIDIA T4, on paper)' $config $cluster --gpu=t4 \
+  --set compute_type=BF16
 refused 'did you mean --ranks' $config $cluster --rank=3
 refused 'ranks is -1' $config $cluster --ranks=-1
 refused 'steps is 0' $config $cluster --steps=0

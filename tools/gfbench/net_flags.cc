@@ -18,10 +18,12 @@ DEFINE_bool(recompute, false, "recompute batch norms in backward to save memory"
 
 namespace gf {
 
-int ParseNetFamilyFlags(int argc, char** argv, const char* file, const char* usage) {
+int ParseNetFamilyFlags(int argc, char** argv, const char* file, const char* usage,
+                        const std::vector<std::string>& more_files) {
   FlagSpec spec;
   spec.file = file;
   spec.more_files = {kCommonFlagsFile, __FILE__};
+  spec.more_files.insert(spec.more_files.end(), more_files.begin(), more_files.end());
   spec.usage = usage;
   return ParseFlags(argc, argv, spec);
 }

@@ -3,6 +3,8 @@
 #include <gflags/gflags_declare.h>
 
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "core/device.h"
 #include "models/net.h"
@@ -16,8 +18,10 @@ DECLARE_string(profile_out);
 
 namespace gf {
 
-// ParseFlags (tools/flags.h) for a family with the flags of `file`, the common ones and these.
-int ParseNetFamilyFlags(int argc, char** argv, const char* file, const char* usage);
+// ParseFlags (tools/flags.h) for a family with the flags of `file`, of `more_files`, the common
+// ones and these.
+int ParseNetFamilyFlags(int argc, char** argv, const char* file, const char* usage,
+                        const std::vector<std::string>& more_files = {});
 
 // The device that --device names, with --threads.
 std::unique_ptr<Device> DeviceOfFlags();

@@ -11,8 +11,10 @@
 #include "core/config.h"
 #include "core/device.h"
 #include "core/error.h"
+#include "core/estimate/gpu.h"
 #include "core/telemetry.h"
 #include "models/net.h"
+#include "solvers/estimate/step_estimate.h"
 #include "solvers/solver.h"
 #include "tools/gfbench/common_flags.h"
 #include "tools/gfbench/family.h"
@@ -21,11 +23,15 @@
 #include "tools/gfbench/process.h"
 #include "tools/gfbench/product_limit.h"
 #include "tools/gfbench/profile_out.h"
+#include "tools/gfbench/solver_flag.h"
+#include "tools/gfbench/step_cost.h"
 #include "tools/gfbench/synthetic.h"
 
 DEFINE_bool(layers, false, "also print each layer's times");
 DEFINE_bool(limit, false, "also time a product of matrices, the most that arithmetic reaches");
 DEFINE_bool(forward_only, false, "time the evaluation net instead of training steps");
+DEFINE_bool(cost, false, "price the step on the GPU of --gpu instead of running it");
+DEFINE_string(gpu, "", "with --cost: a100, b200, h100, h200, l40s or t4");
 
 namespace gf {
 namespace {
@@ -36,27 +42,47 @@ constexpr char kUsage[] =
     "gfbench [step] --net=FILE [--batch=64] [--compute=FP32|BF16|FP16] [--device=cpu|cuda]\n"
     "               [--threads=N] [--layers] [--limit]\n"
     "               [--steps=10] [--warmup=2] [--input=CxHxW] [--forward_only] [--recompute]\n"
-    "               [--allow_tf32] [--json=FILE] [--profile_out=FILE]\n"
+    "               [--allow_tf32] [--solver=SGD|LARS|LARC|LAMB] [--json=FILE] "
+    "[--profile_out=FILE]\n"
+    "gfbench [step] --net=FILE --cost --gpu=a100|b200|h100|h200|l40s|t4 [--batch=64]\n"
+    "               [--compute=FP32|BF16|FP16] [--layers] [--input=CxHxW] [--forward_only]\n"
+    "               [--recompute] [--allow_tf32] [--solver=SGD|LARS|LARC|LAMB] [--json=FILE]\n"
     "\n"
-    "Times whole training steps (forward, backward, SGD update) of a net on synthetic images and\n"
-    "prints the median. --layers adds each layer's times and --profile_out writes them for gfsim,\n"
+    "Times whole training steps (forward, backward, update by SGD or --solver) of a net on "
+    "synthetic\n"
+    "images and prints the median. --layers adds each layer's times and --profile_out writes them "
+    "for gfsim,\n"
     "from steps of their own in which each layer is waited for. --limit adds the share of what a\n"
     "product of matrices reaches on this device.\n"
     "\n"
-    "  gfbench --net=models/alexnet_owt.prototxt --batch=64 --compute=BF16 --layers\n";
+    "--cost runs nothing and needs no GPU: it compiles the net as for the device cuda and prints, "
+    "by\n"
+    "kind of operation, launches, bytes of memory and FLOPs of a step, with their times on a GPU: "
+    "at\n"
+    "the rates of its data sheet, and at the shares of them that are assumed to be reached (80 % "
+    "of\n"
+    "the memory's, 60 % of the products', 2 us per launch).\n"
+    "\n"
+    "  gfbench --net=models/alexnet_owt.prototxt --batch=64 --compute=BF16 --layers\n"
+    "  gfbench --net=models/resnet50.prototxt --batch=256 --compute=FP16 --cost --gpu=h200\n";
 
 double Now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+SolverConfig SolverSettings() {
+  SolverConfig config;
+  config.set_type(SolverOfFlag("SGD"));
+  config.set_base_lr(0.001f);
+  config.set_weight_decay(5e-4f);
+  return config;
 }
 
 // A net that trains (or evaluates) one and the same batch again and again.
 class Stepper {
  public:
   explicit Stepper(Net* net) : net_(net), batch_(SyntheticBatch(*net)) {
-    SolverConfig config;
-    config.set_base_lr(0.001f);
-    config.set_weight_decay(5e-4f);
-    solver_ = NewSolver("solver", "SGD", config, net->parameters().get());
+    solver_ = NewSolver("--solver", SolverOfFlag("SGD"), SolverSettings(), net->parameters().get());
   }
 
   // Returns the seconds of a step and adds those of its parts.
@@ -196,17 +222,37 @@ void Report(const Net& net, const Measured& step, double first_step, double peak
              {"layers", layers}});
 }
 
+// --cost and what goes with it. Throws UserError.
+void CheckCostFlags() {
+  if (!FLAGS_cost) {
+    if (!FLAGS_gpu.empty()) ThrowUserError("--gpu goes with --cost");
+    return;
+  }
+  if (FLAGS_gpu.empty()) ThrowUserError("--cost needs --gpu, the GPU to price the step on");
+  FindGpu("--gpu", FLAGS_gpu);
+  if (FLAGS_limit || !FLAGS_profile_out.empty()) {
+    ThrowUserError("--cost runs nothing: leave out --limit and --profile_out (gfsim takes --gpu)");
+  }
+}
+
 class StepFamily : public Family {
  public:
   int Run(int argc, char** argv) override {
-    const int parsed = ParseNetFamilyFlags(argc, argv, __FILE__, kUsage);
+    const int parsed = ParseNetFamilyFlags(argc, argv, __FILE__, kUsage, {kSolverFlagFile});
     if (parsed >= 0) return parsed;
+    CheckCostFlags();
     NetOptions options = NetOptionsOfFlags(kUsage);
     CheckCommonFlags();
     if (FLAGS_forward_only && !FLAGS_profile_out.empty()) {
       ThrowUserError("--profile_out is for training steps: leave out --forward_only");
     }
     if (FLAGS_forward_only) options.phase = TEST;
+    if (FLAGS_cost) {
+      const StepEstimate step =
+          EstimateStep(ReadNet(FLAGS_net), options, SolverSettings(), FindGpu("--gpu", FLAGS_gpu));
+      WriteJson(ReportCost(step, FLAGS_compute, SolverOfFlag("SGD"), FLAGS_layers));
+      return 0;
+    }
     const auto device = DeviceOfFlags();
     Net net(ReadNet(FLAGS_net), options, device.get());
     net.InitParameters();

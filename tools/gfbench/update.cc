@@ -24,8 +24,7 @@
 #include "tools/gfbench/common_flags.h"
 #include "tools/gfbench/family.h"
 #include "tools/gfbench/net_flags.h"
-
-DEFINE_string(solver, "LARS", "SGD, LARS, LARC or LAMB");
+#include "tools/gfbench/solver_flag.h"
 
 namespace gf {
 namespace {
@@ -62,8 +61,9 @@ int64_t BytesPerParameter(const std::string& solver, int64_t gradient) {
 class UpdateFamily : public Family {
  public:
   int Run(int argc, char** argv) override {
-    const int parsed = ParseNetFamilyFlags(argc, argv, __FILE__, kUsage);
+    const int parsed = ParseNetFamilyFlags(argc, argv, __FILE__, kUsage, {kSolverFlagFile});
     if (parsed >= 0) return parsed;
+    FLAGS_solver = SolverOfFlag("LARS");
     FLAGS_batch = 1;
     const NetOptions options = NetOptionsOfFlags(kUsage);
     CheckCommonFlags();

@@ -20,6 +20,7 @@
 DEFINE_string(config, "", "the job: a prototxt file, see configs/");
 DEFINE_string(cluster, "", "the cluster: a prototxt file, see configs/clusters/");
 DEFINE_string(profile, "", "times of the network's layers, see configs/profiles/");
+DEFINE_string(gpu, "", "estimate the layers' times: a100, b200, h100, h200, l40s or t4");
 DEFINE_int32(ranks, 0, "devices; 0 = what the cluster file says");
 DEFINE_uint64(seed, 1, "of the jitter");
 DEFINE_int32(steps, 8, "steps to simulate, with jitter of their own");
@@ -44,6 +45,8 @@ constexpr char kUsage[] = R"(gfsim: simulates a training job on a cluster.
   --cluster=FILE        devices and network
   --set PATH=VALUE      override a field of the config; may be repeated
   --profile=FILE        times of the layers; else shared out by FLOPs and bytes
+  --gpu=NAME            an estimate of the layers' times on a100, b200, h100, h200, l40s or t4
+                        (gfbench step --cost) in place of a profile and of the cluster's rates
   --ranks=N             devices (default: the cluster file's)
   --sweep='AXIS AXIS'   vary one or two things: NAME=A,B,C or NAME=A..B (doubling); NAME is ranks,
                         theta (K, M: powers of 1024), density, algorithm, mode or any field of the
@@ -92,7 +95,8 @@ void Sweep(const SimulatedJob& job) {
     WriteFile("csv", FLAGS_csv, csv);
   }
   if (FLAGS_svg.empty()) return;
-  const std::string title = job.config.name() + " on " + job.cluster.name() + ", simulated";
+  const std::string title = job.config.name() + " on " + job.cluster.name() + ", simulated" +
+                            (job.gpu != nullptr ? ", layers: " + LayerTimesOf(job) : "");
   WriteFile("svg", FLAGS_svg, SweepSvg(title, axes, points));
 }
 
@@ -115,6 +119,7 @@ int Main(int argc, char** argv) {
     profile = ReadProfile(FLAGS_profile);
     job.profile = &profile;
   }
+  if (!FLAGS_gpu.empty()) job.gpu = &FindGpu("--gpu", FLAGS_gpu);
   job.ranks = FLAGS_ranks;
   job.seed = FLAGS_seed;
   job.steps = FLAGS_steps;
@@ -135,8 +140,9 @@ int Main(int argc, char** argv) {
   Simulator simulator(job);
   PrintRun(job, simulator.net(), simulator.Run(), stdout);
   if (!FLAGS_timeline.empty()) {
-    WriteFile("timeline", FLAGS_timeline,
-              TraceJson(simulator.Trace(), job.cluster.node(), FLAGS_timeline_ranks));
+    WriteFile(
+        "timeline", FLAGS_timeline,
+        TraceJson(simulator.Trace(), job.cluster.node(), FLAGS_timeline_ranks, LayerTimesOf(job)));
   }
   return 0;
 }

@@ -35,6 +35,7 @@ void PrintRun(const SimulatedJob& job, const NetModel& net, const RunResult& run
       {"cluster", StrCat(job.cluster.name(), ", ", run.ranks, " ranks on ", run.nodes, " nodes")},
       {"network", StrCat(net.name, ", ", WithCommas(net.layout.parameter_count()),
                          " parameters in ", net.layout.entries().size(), " tensors")},
+      {"times of layers", run.layer_times},
       {"exchange", StrCat(CommConfig::Mode_Name(comm.mode()), ", ", comm.algorithm(), ", ",
                           HumanBytes(static_cast<double>(run.sent_bytes)), " per step")},
       {"images per step", WithCommas(int64_t{run.batch} * run.ranks)},
@@ -75,6 +76,7 @@ void PrintSuggestions(const std::vector<Suggestion>& all, size_t count, FILE* ou
                  suggestion.run.images_per_s, 100 * suggestion.run.efficiency(),
                  settings.empty() ? " (the config as it is)" : settings.c_str());
   };
+  if (!all.empty()) std::fprintf(out, "times of layers: %s\n", all[0].run.layer_times.c_str());
   for (const Suggestion& suggestion : all) {
     if (suggestion.settings.empty()) line(suggestion);
   }

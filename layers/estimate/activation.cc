@@ -1,0 +1,47 @@
+// ReLU, Sigmoid and TanH.
+
+#include "layers/estimate/kernel.h"
+#include "layers/relu.h"
+#include "layers/sigmoid.h"
+#include "layers/tanh.h"
+
+namespace gf {
+namespace {
+
+class ActivationEstimate : public EstimateKernel {
+ public:
+  // `from_top`: its gradient depends on the top rather than the bottom.
+  ActivationEstimate(const Layer& layer, const KernelContext& context, bool from_top = true)
+      : EstimateKernel(layer, context), from_top_(from_top) {}
+
+ protected:
+  void Agree(KernelPlan* plan) override {
+    plan->tops[0].layout = plan->bottoms[0].layout;
+    plan->needs_top[0] = plan->backward && from_top_;
+    plan->needs_bottom[0] = plan->backward && !from_top_;
+    plan->in_place = !plan->needs_bottom[0];
+    plan->in_place_backward = true;
+  }
+  void ForwardCost(const KernelArgs& args) override {
+    Move(OperationKind::kEltwise, Bottom() + Top());
+  }
+  void BackwardCost(const KernelArgs& args) override {
+    Move(OperationKind::kEltwise, 2 * Top() + Bottom());
+  }
+
+ private:
+  const bool from_top_;
+};
+
+class ReluEstimate : public ActivationEstimate {
+ public:
+  ReluEstimate(const ReluLayer& layer, const KernelContext& context)
+      : ActivationEstimate(layer, context, layer.negative_slope() >= 0) {}
+};
+
+GF_REGISTER_KERNEL("cuda_estimate/ReLU", ReluLayer, ReluEstimate);
+GF_REGISTER_KERNEL("cuda_estimate/Sigmoid", SigmoidLayer, ActivationEstimate);
+GF_REGISTER_KERNEL("cuda_estimate/TanH", TanhLayer, ActivationEstimate);
+
+}  // namespace
+}  // namespace gf

@@ -1,0 +1,40 @@
+#include "layers/concat.h"
+
+#include "layers/estimate/kernel.h"
+
+namespace gf {
+namespace {
+
+class ConcatEstimate : public EstimateKernel {
+ public:
+  ConcatEstimate(const ConcatLayer& layer, const KernelContext& context)
+      : EstimateKernel(layer, context), layer_(layer) {}
+
+ protected:
+  void Agree(KernelPlan* plan) override {
+    const bool channels = layer_.axis() == 1 && plan->tops[0].shape.rank() > 2;
+    const auto set = [&](TensorDesc* desc) {
+      desc->layout = channels ? ImageLayout(desc->shape) : Layout();
+    };
+    set(&plan->tops[0]);
+    for (TensorDesc& bottom : plan->bottoms) set(&bottom);
+  }
+
+  // A copy of rows per bottom.
+  void ForwardCost(const KernelArgs& args) override {
+    for (size_t i = 0; i < plan().bottoms.size(); ++i) Move(OperationKind::kOther, 2 * Bottom(i));
+  }
+  void BackwardCost(const KernelArgs& args) override {
+    for (size_t i = 0; i < plan().bottoms.size(); ++i) {
+      if (args.bottom_diffs[i] != nullptr) Move(OperationKind::kOther, 2 * Bottom(i));
+    }
+  }
+
+ private:
+  const ConcatLayer& layer_;
+};
+
+GF_REGISTER_KERNEL("cuda_estimate/Concat", ConcatLayer, ConcatEstimate);
+
+}  // namespace
+}  // namespace gf

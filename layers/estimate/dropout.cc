@@ -1,0 +1,39 @@
+#include "layers/dropout.h"
+
+#include "layers/estimate/kernel.h"
+
+namespace gf {
+namespace {
+
+class DropoutEstimate : public EstimateKernel {
+ public:
+  DropoutEstimate(const DropoutLayer& layer, const KernelContext& context)
+      : EstimateKernel(layer, context), layer_(layer) {}
+
+ protected:
+  void Agree(KernelPlan* plan) override {
+    plan->tops[0].layout = plan->bottoms[0].layout;
+    plan->in_place = plan->in_place_backward = true;
+    if (!layer_.identity()) plan->saved_bytes = plan->bottoms[0].storage_count();
+  }
+  void ForwardCost(const KernelArgs& args) override {
+    if (layer_.identity()) {
+      return Copy(OperationKind::kEltwise, args.bottoms[0], args.tops[0], Bottom());
+    }
+    Move(OperationKind::kEltwise, Bottom() + Top() + Saved());
+  }
+  void BackwardCost(const KernelArgs& args) override {
+    if (layer_.identity()) {
+      return Copy(OperationKind::kEltwise, args.top_diffs[0][0], args.bottom_diffs[0], Bottom());
+    }
+    Move(OperationKind::kEltwise, Bottom() + Top() + Saved());
+  }
+
+ private:
+  const DropoutLayer& layer_;
+};
+
+GF_REGISTER_KERNEL("cuda_estimate/Dropout", DropoutLayer, DropoutEstimate);
+
+}  // namespace
+}  // namespace gf

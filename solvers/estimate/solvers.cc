@@ -1,0 +1,121 @@
+// The solvers of solvers/cuda on paper: Note [A step on paper].
+
+#include "core/estimate/estimate_device.h"
+#include "solvers/solver.h"
+#include "solvers/solver_checks.h"
+
+namespace gf {
+namespace {
+
+constexpr int64_t kFloat = sizeof(float);
+
+class SolverEstimate : public Solver {
+ public:
+  void BeginStep(const UpdateScalars& scalars) override { Launch({}, 0); }
+  void Inspect(const std::vector<ElementRange>& ranges) override { Launch(ranges, gradient_); }
+  bool Finite() override {
+    Launch({}, 0);
+    return true;
+  }
+  std::vector<std::pair<std::string, Tensor>> State() const override { return states_; }
+
+ protected:
+  // `states`: FP32 pools.
+  SolverEstimate(const SolverConfig& config, ParameterStore* store,
+                 const std::vector<std::string>& states)
+      : device_(static_cast<EstimateDevice*>(store->device())),
+        gradient_(static_cast<int64_t>(SizeOf(store->gradient().desc.dtype))),
+        compute_(gradient_ == kFloat ? 0 : gradient_) {
+    CheckDecay(config);
+    for (const std::string& name : states) {
+      Tensor state;
+      state.desc = {Shape({store->layout().count()}), DType::kFP32, Layout()};
+      state.owner = device_->Allocate(state.desc.bytes());
+      state.data = state.owner.get();
+      states_.emplace_back(name, std::move(state));
+    }
+  }
+
+  // One launch that moves so many bytes of each element.
+  void Launch(const std::vector<ElementRange>& ranges, int64_t bytes) const {
+    Operation operation;
+    operation.kind = OperationKind::kUpdate;
+    for (const ElementRange& range : ranges) operation.bytes += (range.end - range.begin) * bytes;
+    device_->Add(std::move(operation));
+  }
+  // Bytes of an element of the gradients, and of the weights in the compute type where those are
+  // not the master weights.
+  int64_t gradient() const { return gradient_; }
+  int64_t compute() const { return compute_; }
+
+ private:
+  EstimateDevice* const device_;
+  const int64_t gradient_, compute_;
+  std::vector<std::pair<std::string, Tensor>> states_;
+};
+
+class MomentumEstimate : public SolverEstimate {
+ public:
+  MomentumEstimate(const SolverConfig& config, ParameterStore* store)
+      : SolverEstimate(config, store, {"momentum"}) {
+    CheckMomentum(config);
+  }
+  // Reads weight, velocity and gradient, writes weights and velocity.
+  void Update(const std::vector<ElementRange>& ranges) override {
+    Launch(ranges, 4 * kFloat + gradient() + compute());
+  }
+};
+
+// LARS and LARC.
+class NormEstimate : public MomentumEstimate {
+ public:
+  NormEstimate(const SolverConfig& config, ParameterStore* store)
+      : MomentumEstimate(config, store) {
+    CheckTrust(config);
+  }
+  bool whole_tensors() const override { return true; }
+  void BeginStep(const UpdateScalars& scalars) override {
+    MomentumEstimate::BeginStep(scalars);
+    inspected_ = false;
+  }
+  // Reads weight and gradient for the norms.
+  void Inspect(const std::vector<ElementRange>& ranges) override {
+    inspected_ = true;
+    Launch(ranges, kFloat + gradient());
+  }
+  void Update(const std::vector<ElementRange>& ranges) override {
+    if (!inspected_) {
+      Inspect(ranges);
+      inspected_ = false;
+    }
+    Launch({}, 0);  // the rates of the tensors
+    MomentumEstimate::Update(ranges);
+  }
+
+ private:
+  bool inspected_ = false;
+};
+
+class LambEstimate : public SolverEstimate {
+ public:
+  LambEstimate(const SolverConfig& config, ParameterStore* store)
+      : SolverEstimate(config, store, {"mean", "variance"}) {
+    CheckLamb(config);
+  }
+  bool whole_tensors() const override { return true; }
+  void Update(const std::vector<ElementRange>& ranges) override {
+    // Reads weight, mean, variance and gradient, writes mean and variance.
+    Launch(ranges, 5 * kFloat + gradient());
+    Launch({}, 0);  // the rates of the tensors
+    // Reads weight, mean and variance, writes weights.
+    Launch(ranges, 4 * kFloat + compute());
+  }
+};
+
+GF_REGISTER_SOLVER("cuda_estimate/SGD", MomentumEstimate);
+GF_REGISTER_SOLVER("cuda_estimate/LARS", NormEstimate);
+GF_REGISTER_SOLVER("cuda_estimate/LARC", NormEstimate);
+GF_REGISTER_SOLVER("cuda_estimate/LAMB", LambEstimate);
+
+}  // namespace
+}  // namespace gf

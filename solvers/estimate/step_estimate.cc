@@ -1,0 +1,53 @@
+#include "solvers/estimate/step_estimate.h"
+
+#include "core/estimate/estimate_device.h"
+#include "solvers/solver.h"
+
+namespace gf {
+namespace {
+
+// Conversions and sums of gradients stand in front of the layer that wants them, and count for it;
+// so does the loss on its way to the host in front of the loss's gradient.
+void GiveToLayers(std::vector<Operation>* operations) {
+  const Operation* next = nullptr;
+  for (auto operation = operations->rbegin(); operation != operations->rend(); ++operation) {
+    if (operation->kind == OperationKind::kUpdate) continue;
+    if (!operation->layer.empty()) {
+      next = &*operation;
+    } else if (next != nullptr) {
+      operation->layer = next->layer;
+      operation->backward = next->backward;
+    }
+  }
+}
+
+}  // namespace
+
+StepEstimate EstimateStep(const NetSource& source, const NetOptions& options,
+                          const SolverConfig& solver_config, const Gpu& gpu) {
+  EstimateDevice device(gpu);
+  Net net(source, options, &device);
+  Batch batch;  // without pixels: nobody reads them
+  batch.images.desc = {net.input_shape(), DType::kUINT8, Layout()};
+  batch.labels.assign(net.input_shape()[0], 0);
+  device.Take();  // what it took to build the net
+  net.Forward(batch, 0);
+  if (options.phase == TRAIN) {
+    net.Backward(1, nullptr);
+    ParameterStore* const store = net.parameters().get();
+    const auto solver = NewSolver("solver.type", solver_config.type(), solver_config, store);
+    solver->BeginStep({});
+    solver->Update({{0, store->layout().count()}});
+  }
+  StepEstimate estimate;
+  estimate.net = net.name();
+  estimate.gpu = gpu;
+  estimate.batch = net.input_shape()[0];
+  estimate.parameters = net.parameters()->layout().parameter_count();
+  estimate.memory_bytes = device.PeakBytes();
+  estimate.operations = device.Take();
+  GiveToLayers(&estimate.operations);
+  return estimate;
+}
+
+}  // namespace gf

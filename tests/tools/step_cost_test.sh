@@ -1,0 +1,49 @@
+#!/usr/bin/env bash
+# gfbench step --cost says what steps of two networks cost, as reckoned in step_cost_test.py, fits a
+# terminal, and refuses what it cannot price.
+set -uo pipefail
+gfbench=tools/gfbench/gfbench
+out=${TEST_TMPDIR:-/tmp}
+
+fail() {
+  echo "FAIL: $*" >&2
+  exit 1
+}
+
+for compute in FP16 BF16; do
+  for job in 'resnet50 256' 'alexnet_bn 128'; do
+    read -r net batch <<<"$job"
+    "$gfbench" step --net="models/$net.prototxt" --batch="$batch" --compute=$compute --cost \
+      --gpu=h200 --layers --json="$out/cost.json" >"$out/cost.txt" || fail "--cost of $net"
+    python3 tests/tools/step_cost_test.py "$net" "$batch" "$out/cost.json" || fail "cost of $net"
+    grep -q 'An estimate; nothing ran' "$out/cost.txt" || fail "does not say that it is an estimate"
+    grep -q '^batch norm gradient sums  *[0-9]' "$out/cost.txt" || fail "no kinds of operations"
+    [ "$(wc -L <"$out/cost.txt")" -le 100 ] || fail "lines of more than 100 columns"
+  done
+done
+
+net=--net=models/resnet50.prototxt
+"$gfbench" $net --cost --gpu=t4 --batch=1024 --compute=FP16 >"$out/t4.txt" || fail "a small GPU"
+grep -q 'It does not fit: the GPU has 16.0 GB' "$out/t4.txt" || fail "does not say what is too large"
+"$gfbench" $net --cost --gpu=t4 --batch=8 --solver=LAMB --forward_only >"$out/t4.txt" ||
+  fail "--forward_only"
+grep -q -e 'It does not fit' -e '^update' "$out/t4.txt" && fail "what --forward_only does not do"
+
+refused() { # PATTERN ARGUMENTS...
+  local pattern=$1
+  shift
+  "$gfbench" "$@" >"$out/refused.txt" 2>&1
+  [ $? = 2 ] || fail "not exit code 2: $*"
+  grep -q -- "$pattern" "$out/refused.txt" || fail "no \"$pattern\": $*"
+}
+refused 'unknown --gpu "h300" (known: a100, b200, h100, h200, l40s, t4)' $net --cost --gpu=h300
+refused '--cost needs --gpu' $net --cost
+refused '--gpu goes with --cost' --net=models/lenet.prototxt --steps=1 --gpu=h200
+refused 'BF16 cannot be computed here (NVIDIA T4, on paper)' $net --cost --gpu=t4 --compute=BF16
+refused 'leave out --limit' $net --cost --gpu=h200 --limit
+refused 'leave out --limit' $net --cost --gpu=h200 --profile_out=x
+refused 'known: LAMB, LARC, LARS, SGD' $net --cost --gpu=h200 --solver=ADAM
+refused 'known: LAMB, LARC, LARS, SGD' --net=models/lenet.prototxt --solver=ADAM
+refused '--net is missing' --cost --gpu=h200
+refused 'cannot write /nowhere/x.json' $net --cost --gpu=h200 --json=/nowhere/x.json
+echo PASS

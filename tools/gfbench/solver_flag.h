@@ -1,0 +1,17 @@
+#pragma once
+
+#include <gflags/gflags_declare.h>
+
+#include <string>
+
+DECLARE_string(solver);
+
+namespace gf {
+
+// The source file of --solver, for families that take it.
+extern const char kSolverFlagFile[];
+
+// What --solver says, `otherwise` if it is not given.
+std::string SolverOfFlag(const std::string& otherwise);
+
+}  // namespace gf
