@@ -77,7 +77,7 @@ __device__ unsigned SumOverParts(const float* partial, unsigned parts, unsigned 
 
 template <int kCount, int kSums, typename F, typename Finish>
 __global__ void __launch_bounds__(kThreads, F::kBlocks)
-    SumColumnsKernel(int64_t rows, int columns, F f, Finish finish, float* partial,
+    SumColumnsKernel(RowParts parts, int columns, F f, Finish finish, float* partial,
                      unsigned* arrived) {
   constexpr int kVector = std::min(kCount, 4);
   // FP32 numbers of all threads, later double ones.
@@ -88,7 +88,7 @@ __global__ void __launch_bounds__(kThreads, F::kBlocks)
 
   Floats<kCount> sums[kSums] = {};
   const int own = first + static_cast<int>(threadIdx.x) * kCount;
-  if (own < columns) ForRows<kCount>(f, rows, columns, own, sums);
+  if (own < columns) ForRows<kCount>(f, parts, columns, own, sums);
   const float sum = SumOverThreads<kCount, kSums>(sums, reinterpret_cast<float*>(shared));
   unsigned groups = 1;
   if (gridDim.y > 1) {
@@ -121,8 +121,8 @@ void SumColumns(const ColumnsView& view, const F& f, const Finish& finish,
     const auto kernel = SumColumnsKernel<kCount, kSums, F, Finish>;
     static const int64_t resident = ResidentBlocks(reinterpret_cast<const void*>(kernel));
     const ColumnsGrid g(view, kCount, SumsAcross(kCount), resident, 1);
-    Launch({g.grid, g.block, stream}, kernel, view.rows, view.columns, f, finish,
-           static_cast<float*>(memory.partial), static_cast<unsigned*>(memory.arrived));
+    Launch({g.grid, g.block, stream}, kernel, RowParts(view.rows, g.grid.y), view.columns, f,
+           finish, static_cast<float*>(memory.partial), static_cast<unsigned*>(memory.arrived));
   });
 }
 

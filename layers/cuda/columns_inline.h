@@ -41,16 +41,28 @@ struct ColumnsGrid {
   }
 };
 
+// How the rows are shared out to gridDim.y parts, so that no thread has to divide: each has `each`
+// rows, the first `longer` parts have one more.
+struct RowParts {
+  int64_t each;
+  int longer;
+
+  RowParts(int64_t rows, unsigned parts)
+      : each(rows / parts), longer(static_cast<int>(rows % parts)) {}
+};
+
 // Blocks of this kernel that the current GPU runs at a time.
 int64_t ResidentBlocks(const void* kernel);
 
 // Calls f.Row for the rows of this block's part and this thread.
 template <int kCount, typename F>
-__device__ void ForRows(const F& f, int64_t rows, int columns, int column, Floats<kCount>* sums) {
+__device__ void ForRows(const F& f, const RowParts& parts, int columns, int column,
+                        Floats<kCount>* sums) {
   using Loaded = decltype(f.template Load<kCount>(0));
   const auto values = f.template Begin<kCount>(column);
-  const int64_t begin = rows * blockIdx.y / gridDim.y;
-  const int part = static_cast<int>(rows * (blockIdx.y + 1) / gridDim.y - begin);
+  const int index = static_cast<int>(blockIdx.y);
+  const int64_t begin = index * parts.each + min(index, parts.longer);
+  const int part = static_cast<int>(parts.each) + (index < parts.longer ? 1 : 0);
   const int down = static_cast<int>(blockDim.y), y = static_cast<int>(threadIdx.y);
   const int64_t step = int64_t{down} * columns;
   int64_t at = (begin + y) * columns + column;
@@ -76,9 +88,9 @@ __device__ void ForRows(const F& f, int64_t rows, int columns, int column, Float
 
 template <int kCount, typename F>
 __global__ void __launch_bounds__(kThreads, F::kBlocks)
-    ColumnsKernel(int64_t rows, int columns, F f) {
+    ColumnsKernel(RowParts parts, int columns, F f) {
   const int column = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x) * kCount;
-  if (column < columns) ForRows<kCount>(f, rows, columns, column, nullptr);
+  if (column < columns) ForRows<kCount>(f, parts, columns, column, nullptr);
 }
 
 // Calls run(n), n: columns of T that a thread moves at once, as a type.
@@ -100,7 +112,7 @@ void ForColumns(const ColumnsView& view, const F& f, cudaStream_t stream) {
     const auto kernel = ColumnsKernel<kCount, F>;
     static const int64_t resident = ResidentBlocks(reinterpret_cast<const void*>(kernel));
     const ColumnsGrid g(view, kCount, 32, resident, kWaves);
-    Launch({g.grid, g.block, stream}, kernel, view.rows, view.columns, f);
+    Launch({g.grid, g.block, stream}, kernel, RowParts(view.rows, g.grid.y), view.columns, f);
   });
 }
 
