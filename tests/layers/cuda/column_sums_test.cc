@@ -107,6 +107,12 @@ TEST_P(ColumnSumsTest, LeaveTheCountersAsTheyWere) {
   EXPECT_EQ(Sums(), first);
 }
 
+TEST_P(ColumnSumsTest, TakeOneKernel) {
+  const int64_t before = emulated::GridsRun();
+  Sums();
+  EXPECT_EQ(emulated::GridsRun(), before + 1);
+}
+
 std::vector<Case> Cases() {
   std::vector<Case> cases;
   for (const DType type : {DType::kFP32, DType::kFP16, DType::kBF16}) {
