@@ -72,8 +72,9 @@ void WithType(DType type, const F& f) {
 template <typename T>
 constexpr int kPack = 16 / static_cast<int>(sizeof(T));
 
+// For up to 64 registers: without a number of blocks ptxas spills some to have no more than 32.
 template <int kCount, typename F>
-__global__ void __launch_bounds__(kThreads) ElementwiseKernel(int64_t count, F f) {
+__global__ void __launch_bounds__(kThreads, 4) ElementwiseKernel(int64_t count, F f) {
   const int64_t step = int64_t{gridDim.x} * blockDim.x;
   const int64_t first = int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
   const int64_t packs = count / kCount;

@@ -41,12 +41,21 @@ struct Floats {
 
 // From an address that is a multiple of kCount elements.
 template <int kCount, typename T>
-__device__ inline Floats<kCount> LoadFloats(const T* p) {
-  const Pack<T, kCount> pack = *reinterpret_cast<const Pack<T, kCount>*>(p);
+__device__ inline Pack<T, kCount> LoadPack(const T* p) {
+  return *reinterpret_cast<const Pack<T, kCount>*>(p);
+}
+
+template <typename T, int kCount>
+__device__ inline Floats<kCount> ToFloats(const Pack<T, kCount>& pack) {
   Floats<kCount> x;
 #pragma unroll
   for (int k = 0; k < kCount; ++k) x.v[k] = ToFloat(pack.v[k]);
   return x;
+}
+
+template <int kCount, typename T>
+__device__ inline Floats<kCount> LoadFloats(const T* p) {
+  return ToFloats(LoadPack<kCount>(p));
 }
 
 template <int kCount, typename T>

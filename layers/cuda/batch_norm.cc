@@ -23,6 +23,7 @@ class BatchNormKernel : public RepeatingKernel {
     for (TensorDesc& bottom : plan->bottoms) bottom.layout = WantedLayout(shape);
     plan->tops[0].layout = WantedLayout(shape);
     view_ = ColumnsOf(shape);
+    arrived_ = CudaOf(context_)->Allocate(ColumnCountersBytes(view_, context_.compute));
     backward_ = plan->backward;
     const size_t sums = Aligned(ColumnSumsBytes(view_, context_.compute, 2));
     const size_t row = Aligned(view_.columns * sizeof(float));
@@ -51,7 +52,7 @@ class BatchNormKernel : public RepeatingKernel {
     if (layer_.global_statistics()) {
       RunningStatistics(call, StreamOf(context_));
     } else {
-      BatchStatistics(call, args.scratch, StreamOf(context_));
+      BatchStatistics(call, {args.scratch, arrived_.get()}, StreamOf(context_));
     }
     Normalise(call, StreamOf(context_));
   }
@@ -86,7 +87,7 @@ class BatchNormKernel : public RepeatingKernel {
     call.dx = args.bottom_diffs[0];
     if (layer_.scale()) call.dgamma = args.parameter_diffs[0];
     if (layer_.scale_bias()) call.dbeta = args.parameter_diffs[1];
-    BatchNormGradient(call, args.scratch, StreamOf(context_));
+    BatchNormGradient(call, {args.scratch, arrived_.get()}, StreamOf(context_));
   }
 
  private:
@@ -131,6 +132,7 @@ class BatchNormKernel : public RepeatingKernel {
   const BatchNormLayer& layer_;
   const KernelContext context_;
   ColumnsView view_;
+  std::shared_ptr<void> arrived_;
   bool backward_ = false;
   size_t channels_bytes_ = 0, sums_bytes_ = 0;
 };

@@ -1,5 +1,5 @@
 #include "layers/cuda/batch_norm_kernels.h"
-#include "layers/cuda/columns_inline.h"
+#include "layers/cuda/column_sums_inline.h"
 
 namespace gf {
 namespace {
@@ -13,6 +13,7 @@ __device__ Floats<kCount> Channels(const float* values, int column) {
 // shift: without cancellation.
 template <typename T>
 struct StatisticsSums {
+  static constexpr int kRows = 4, kBlocks = 4;
   const T* x;
 
   template <int kCount>
@@ -20,8 +21,13 @@ struct StatisticsSums {
     return LoadFloats<kCount>(x + column);
   }
   template <int kCount>
-  __device__ void Row(const Floats<kCount>& shift, int64_t at, Floats<kCount>* sums) const {
-    const Floats<kCount> v = LoadFloats<kCount>(x + at);
+  __device__ Pack<T, kCount> Load(int64_t at) const {
+    return LoadPack<kCount>(x + at);
+  }
+  template <int kCount>
+  __device__ void Row(const Floats<kCount>& shift, const Pack<T, kCount>& loaded, int64_t,
+                      Floats<kCount>* sums) const {
+    const Floats<kCount> v = ToFloats(loaded);
 #pragma unroll
     for (int k = 0; k < kCount; ++k) {
       const float d = v.v[k] - shift.v[k];
@@ -66,6 +72,7 @@ __global__ void UseRunning(BatchNormChannels ch, int channels, float eps) {
 
 template <typename T, bool kAdd>
 struct Apply {
+  static constexpr int kRows = kAdd ? 2 : 4, kBlocks = 4;
   const T* x;
   const T* add;
   T* y;
@@ -82,9 +89,21 @@ struct Apply {
     return {Channels<kCount>(scale, column), Channels<kCount>(offset, column)};
   }
   template <int kCount>
-  __device__ void Row(const Values<kCount>& values, int64_t at, Floats<kCount>*) const {
-    Floats<kCount> v = LoadFloats<kCount>(x + at), other;
-    if (kAdd) other = LoadFloats<kCount>(add + at);
+  struct Loaded {
+    Pack<T, kCount> x, add;
+  };
+  template <int kCount>
+  __device__ Loaded<kCount> Load(int64_t at) const {
+    Loaded<kCount> loaded;
+    loaded.x = LoadPack<kCount>(x + at);
+    if constexpr (kAdd) loaded.add = LoadPack<kCount>(add + at);
+    return loaded;
+  }
+  template <int kCount>
+  __device__ void Row(const Values<kCount>& values, const Loaded<kCount>& loaded, int64_t at,
+                      Floats<kCount>*) const {
+    Floats<kCount> v = ToFloats(loaded.x), other;
+    if constexpr (kAdd) other = ToFloats(loaded.add);
 #pragma unroll
     for (int k = 0; k < kCount; ++k) {
       v.v[k] = v.v[k] * values.scale.v[k] + values.offset.v[k];
@@ -95,9 +114,12 @@ struct Apply {
   }
 };
 
-// Sums of dz and dz * (x - mean); stores dz.
-template <typename T, ReluGradientFrom kRelu>
+// Sums of dz and dz * (x - mean); stores dz. kAdd: dy2 is added to dy.
+template <typename T, ReluGradientFrom kRelu, bool kAdd>
 struct GradientSums {
+  static constexpr bool kOutput = kRelu == ReluGradientFrom::kOutput;
+  static constexpr bool kInput = kRelu == ReluGradientFrom::kInput;
+  static constexpr int kRows = 2, kBlocks = kInput && kAdd ? 2 : 3;
   const T* x;
   const T* y;
   const T* dy;
@@ -117,18 +139,32 @@ struct GradientSums {
             Channels<kCount>(mean, column)};
   }
   template <int kCount>
-  __device__ void Row(const Values<kCount>& values, int64_t at, Floats<kCount>* sums) const {
-    const Floats<kCount> vx = LoadFloats<kCount>(x + at);
-    Floats<kCount> g = LoadFloats<kCount>(dy + at), more = {}, vy;
-    if (dy2 != nullptr) more = LoadFloats<kCount>(dy2 + at);
-    if (kRelu == ReluGradientFrom::kOutput) vy = LoadFloats<kCount>(y + at);
+  struct Loaded {
+    Pack<T, kCount> x, y, dy, dy2;
+  };
+  template <int kCount>
+  __device__ Loaded<kCount> Load(int64_t at) const {
+    Loaded<kCount> loaded;
+    loaded.x = LoadPack<kCount>(x + at);
+    loaded.dy = LoadPack<kCount>(dy + at);
+    if constexpr (kAdd) loaded.dy2 = LoadPack<kCount>(dy2 + at);
+    if constexpr (kOutput) loaded.y = LoadPack<kCount>(y + at);
+    return loaded;
+  }
+  template <int kCount>
+  __device__ void Row(const Values<kCount>& values, const Loaded<kCount>& loaded, int64_t at,
+                      Floats<kCount>* sums) const {
+    const Floats<kCount> vx = ToFloats(loaded.x);
+    Floats<kCount> g = ToFloats(loaded.dy), more = {}, vy;
+    if constexpr (kAdd) more = ToFloats(loaded.dy2);
+    if constexpr (kOutput) vy = ToFloats(loaded.y);
 #pragma unroll
     for (int k = 0; k < kCount; ++k) {
-      g.v[k] += more.v[k];
-      if (kRelu == ReluGradientFrom::kInput) {
+      if (kAdd) g.v[k] += more.v[k];
+      if (kInput) {
         g.v[k] = vx.v[k] * values.scale.v[k] + values.offset.v[k] > 0 ? g.v[k] : 0;
       }
-      if (kRelu == ReluGradientFrom::kOutput) g.v[k] = vy.v[k] > 0 ? g.v[k] : 0;
+      if (kOutput) g.v[k] = vy.v[k] > 0 ? g.v[k] : 0;
       sums[0].v[k] += g.v[k];
       sums[1].v[k] += g.v[k] * (vx.v[k] - values.mean.v[k]);
     }
@@ -161,6 +197,7 @@ struct FinishGradients {
 
 template <typename T, bool kRelu>
 struct GradientApply {
+  static constexpr int kRows = 2, kBlocks = kRelu ? 3 : 4;
   const T* x;
   const T* g;
   T* dx;
@@ -177,9 +214,18 @@ struct GradientApply {
             Channels<kCount>(ch.c, column)};
   }
   template <int kCount>
-  __device__ void Row(const Values<kCount>& values, int64_t at, Floats<kCount>*) const {
-    const Floats<kCount> vx = LoadFloats<kCount>(x + at);
-    Floats<kCount> v = LoadFloats<kCount>(g + at);
+  struct Loaded {
+    Pack<T, kCount> x, g;
+  };
+  template <int kCount>
+  __device__ Loaded<kCount> Load(int64_t at) const {
+    return {LoadPack<kCount>(x + at), LoadPack<kCount>(g + at)};
+  }
+  template <int kCount>
+  __device__ void Row(const Values<kCount>& values, const Loaded<kCount>& loaded, int64_t at,
+                      Floats<kCount>*) const {
+    const Floats<kCount> vx = ToFloats(loaded.x);
+    Floats<kCount> v = ToFloats(loaded.g);
 #pragma unroll
     for (int k = 0; k < kCount; ++k) {
       if (kRelu) v.v[k] = vx.v[k] * values.scale.v[k] + values.offset.v[k] > 0 ? v.v[k] : 0;
@@ -189,26 +235,36 @@ struct GradientApply {
   }
 };
 
-template <typename T, ReluGradientFrom kRelu>
-void Gradient(const BatchNormBackward& call, void* scratch, cudaStream_t stream) {
+template <typename T, ReluGradientFrom kRelu, bool kAdd>
+void SumGradients(const BatchNormBackward& call, const ColumnSumsMemory& memory,
+                  cudaStream_t stream) {
   const BatchNormChannels& ch = call.channels;
-  const T* x = static_cast<const T*>(call.x);
-  T* dz = static_cast<T*>(call.dz);
-  const GradientSums<T, kRelu> sums = {x,
-                                       static_cast<const T*>(call.y),
-                                       static_cast<const T*>(call.dy),
-                                       static_cast<const T*>(call.dy2),
-                                       dz,
-                                       ch.scale,
-                                       ch.offset,
-                                       ch.mean};
+  const GradientSums<T, kRelu, kAdd> sums = {static_cast<const T*>(call.x),
+                                             static_cast<const T*>(call.y),
+                                             static_cast<const T*>(call.dy),
+                                             static_cast<const T*>(call.dy2),
+                                             static_cast<T*>(call.dz),
+                                             ch.scale,
+                                             ch.offset,
+                                             ch.mean};
   const FinishGradients<T> finish = {ch, static_cast<double>(call.view.rows),
                                      call.global_statistics, static_cast<T*>(call.dgamma),
                                      static_cast<T*>(call.dbeta)};
-  SumColumns<2, T>(call.view, sums, finish, scratch, stream);
+  SumColumns<2, T>(call.view, sums, finish, memory, stream);
+}
+
+template <typename T, ReluGradientFrom kRelu>
+void Gradient(const BatchNormBackward& call, const ColumnSumsMemory& memory, cudaStream_t stream) {
+  if (call.dy2 != nullptr) {
+    SumGradients<T, kRelu, true>(call, memory, stream);
+  } else {
+    SumGradients<T, kRelu, false>(call, memory, stream);
+  }
   if (call.dx == nullptr) return;
-  const T* g = dz != nullptr ? dz : static_cast<const T*>(call.dy);
-  if (dz == nullptr && kRelu != ReluGradientFrom::kNone) {
+  const BatchNormChannels& ch = call.channels;
+  const T* x = static_cast<const T*>(call.x);
+  const T* g = static_cast<const T*>(call.dz != nullptr ? call.dz : call.dy);
+  if (call.dz == nullptr && kRelu != ReluGradientFrom::kNone) {
     ForColumns<T>(call.view, GradientApply<T, true>{x, g, static_cast<T*>(call.dx), ch}, stream);
   } else {
     ForColumns<T>(call.view, GradientApply<T, false>{x, g, static_cast<T*>(call.dx), ch}, stream);
@@ -217,13 +273,14 @@ void Gradient(const BatchNormBackward& call, void* scratch, cudaStream_t stream)
 
 }  // namespace
 
-void BatchStatistics(const BatchNormForward& call, void* scratch, cudaStream_t stream) {
+void BatchStatistics(const BatchNormForward& call, const ColumnSumsMemory& memory,
+                     cudaStream_t stream) {
   WithType(call.type, [&](auto t) {
     using T = decltype(t);
     const T* x = static_cast<const T*>(call.x);
     const FinishStatistics<T> finish = {call.channels, x, static_cast<double>(call.view.rows),
                                         call.eps, call.fraction};
-    SumColumns<2, T>(call.view, StatisticsSums<T>{x}, finish, scratch, stream);
+    SumColumns<2, T>(call.view, StatisticsSums<T>{x}, finish, memory, stream);
   });
 }
 
@@ -247,16 +304,17 @@ void Normalise(const BatchNormForward& call, cudaStream_t stream) {
   });
 }
 
-void BatchNormGradient(const BatchNormBackward& call, void* scratch, cudaStream_t stream) {
+void BatchNormGradient(const BatchNormBackward& call, const ColumnSumsMemory& memory,
+                       cudaStream_t stream) {
   WithType(call.type, [&](auto t) {
     using T = decltype(t);
     switch (call.relu) {
       case ReluGradientFrom::kNone:
-        return Gradient<T, ReluGradientFrom::kNone>(call, scratch, stream);
+        return Gradient<T, ReluGradientFrom::kNone>(call, memory, stream);
       case ReluGradientFrom::kInput:
-        return Gradient<T, ReluGradientFrom::kInput>(call, scratch, stream);
+        return Gradient<T, ReluGradientFrom::kInput>(call, memory, stream);
       case ReluGradientFrom::kOutput:
-        return Gradient<T, ReluGradientFrom::kOutput>(call, scratch, stream);
+        return Gradient<T, ReluGradientFrom::kOutput>(call, memory, stream);
     }
   });
 }

@@ -36,8 +36,9 @@ struct BatchNormForward {
   void* y = nullptr;
 };
 
-// Sets the statistics of this batch, in one pass over x. `scratch`: ColumnSumsBytes of two sums.
-void BatchStatistics(const BatchNormForward& call, void* scratch, cudaStream_t stream);
+// Sets the statistics of this batch, in one pass over x. `memory`: of two sums.
+void BatchStatistics(const BatchNormForward& call, const ColumnSumsMemory& memory,
+                     cudaStream_t stream);
 // Sets the statistics from the running ones.
 void RunningStatistics(const BatchNormForward& call, cudaStream_t stream);
 // y = scale * x + offset (+ add) (relu)
@@ -62,7 +63,8 @@ struct BatchNormBackward {
   void* dbeta = nullptr;
 };
 
-// Two passes: sums, then dx. `scratch`: ColumnSumsBytes of two sums.
-void BatchNormGradient(const BatchNormBackward& call, void* scratch, cudaStream_t stream);
+// Two passes: sums, then dx. `memory`: of two sums.
+void BatchNormGradient(const BatchNormBackward& call, const ColumnSumsMemory& memory,
+                       cudaStream_t stream);
 
 }  // namespace gf

@@ -1,11 +1,12 @@
 #include "layers/cuda/bias_kernels.h"
-#include "layers/cuda/columns_inline.h"
+#include "layers/cuda/column_sums_inline.h"
 
 namespace gf {
 namespace {
 
 template <typename T>
 struct Add {
+  static constexpr int kRows = 4, kBlocks = 4;
   T* y;
   const T* bias;
   bool relu;
@@ -15,8 +16,13 @@ struct Add {
     return bias != nullptr ? LoadFloats<kCount>(bias + column) : Floats<kCount>{};
   }
   template <int kCount>
-  __device__ void Row(const Floats<kCount>& b, int64_t at, Floats<kCount>*) const {
-    Floats<kCount> v = LoadFloats<kCount>(y + at);
+  __device__ Pack<T, kCount> Load(int64_t at) const {
+    return LoadPack<kCount>(y + at);
+  }
+  template <int kCount>
+  __device__ void Row(const Floats<kCount>& b, const Pack<T, kCount>& loaded, int64_t at,
+                      Floats<kCount>*) const {
+    Floats<kCount> v = ToFloats(loaded);
 #pragma unroll
     for (int k = 0; k < kCount; ++k) {
       v.v[k] += b.v[k];
@@ -26,8 +32,10 @@ struct Add {
   }
 };
 
-template <typename T>
+// kRelu: through the ReLU whose output is y.
+template <typename T, bool kRelu>
 struct Gradient {
+  static constexpr int kRows = kRelu ? 2 : 4, kBlocks = 4;
   T* dy;
   const T* y;
 
@@ -36,14 +44,26 @@ struct Gradient {
     return 0;
   }
   template <int kCount>
-  __device__ void Row(int, int64_t at, Floats<kCount>* sums) const {
-    Floats<kCount> g = LoadFloats<kCount>(dy + at);
-    if (y != nullptr) {
-      const Floats<kCount> v = LoadFloats<kCount>(y + at);
+  struct Loaded {
+    Pack<T, kCount> dy, y;
+  };
+  template <int kCount>
+  __device__ Loaded<kCount> Load(int64_t at) const {
+    Loaded<kCount> loaded;
+    loaded.dy = LoadPack<kCount>(dy + at);
+    if constexpr (kRelu) loaded.y = LoadPack<kCount>(y + at);
+    return loaded;
+  }
+  template <int kCount>
+  __device__ void Row(int, const Loaded<kCount>& loaded, int64_t at, Floats<kCount>* sums) const {
+    Floats<kCount> g = ToFloats(loaded.dy);
+    if constexpr (kRelu) {
+      const Floats<kCount> v = ToFloats(loaded.y);
 #pragma unroll
       for (int k = 0; k < kCount; ++k) g.v[k] = v.v[k] > 0 ? g.v[k] : 0;
       StoreFloats(dy + at, g);
     }
+    if (sums == nullptr) return;
 #pragma unroll
     for (int k = 0; k < kCount; ++k) sums[0].v[k] += g.v[k];
   }
@@ -68,14 +88,18 @@ void AddBias(const ColumnsView& view, DType type, void* y, const void* bias, boo
 }
 
 void BiasGradient(const ColumnsView& view, DType type, void* dy, const void* y, void* dbias,
-                  void* scratch, cudaStream_t stream) {
+                  const ColumnSumsMemory& memory, cudaStream_t stream) {
   WithType(type, [&](auto t) {
     using T = decltype(t);
-    const Gradient<T> gradient = {static_cast<T*>(dy), static_cast<const T*>(y)};
-    if (dbias != nullptr) {
-      SumColumns<1, T>(view, gradient, Finish<T>{static_cast<T*>(dbias)}, scratch, stream);
+    T* const g = static_cast<T*>(dy);
+    const Finish<T> finish = {static_cast<T*>(dbias)};
+    const Gradient<T, true> through_relu = {g, static_cast<const T*>(y)};
+    if (dbias == nullptr) {
+      if (y != nullptr) ForColumns<T>(view, through_relu, stream);
+    } else if (y != nullptr) {
+      SumColumns<1, T>(view, through_relu, finish, memory, stream);
     } else {
-      ForColumns<T>(view, gradient, stream);
+      SumColumns<1, T>(view, Gradient<T, false>{g, nullptr}, finish, memory, stream);
     }
   });
 }

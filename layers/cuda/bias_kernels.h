@@ -12,8 +12,8 @@ void AddBias(const ColumnsView& view, DType type, void* y, const void* bias, boo
              cudaStream_t stream);
 
 // dbias[column] = the sum of dy over the rows, in dy's type. With `y`, where y is not positive dy
-// counts as 0 and becomes it. `dbias` may be null. `scratch`: ColumnSumsBytes of one sum.
+// counts as 0 and becomes it. `dbias` may be null. `memory`: of one sum.
 void BiasGradient(const ColumnsView& view, DType type, void* dy, const void* y, void* dbias,
-                  void* scratch, cudaStream_t stream);
+                  const ColumnSumsMemory& memory, cudaStream_t stream);
 
 }  // namespace gf

@@ -8,131 +8,112 @@ namespace gf {
 // Note [Columns]
 // What batch norm, biases and scales do goes over a matrix of rows x columns with values per
 // column. A block has a tile of columns and a part of the rows; each thread holds the values of
-// kCount neighbouring columns in registers and goes down its rows. Sums over the rows are made in
-// a fixed order that depends on the shape only: per thread, then over the threads of the block,
-// both in FP32, then over the blocks in double by a second kernel.
+// kCount neighboring columns in registers and goes down its rows, F::kRows of them at a time: it
+// loads all of them before it uses the first, so that several loads of 16 bytes are in flight.
+// F has
+//   static constexpr int kRows    rows that a thread loads at once
+//   static constexpr int kBlocks  blocks of a multiprocessor whose registers must fit
+//   Begin<kCount>(column)                  the values of columns [column, column + kCount)
+//   Load<kCount>(at)                       what Row needs of elements [at, at + kCount)
+//   Row<kCount>(values, loaded, at, sums)  computes and stores these elements, adds to the sums
+// The grid is as many blocks as the GPU runs at a time, or a small multiple, where there are
+// enough rows. Sums over the rows (columns_sums_inline.h) are made in a fixed order that depends
+// on the shape and on this number, which is the same on GPUs of one kind.
 
 // How a matrix is shared out.
 struct ColumnsGrid {
-  dim3 block, grid;
+  dim3 block, grid;  // columns x rows
 
-  ColumnsGrid(const ColumnsView& view, int count, int most_blocks) {
+  // `resident`: blocks that the GPU runs at a time. `most_across`: a power of two.
+  ColumnsGrid(const ColumnsView& view, int count, unsigned most_across, int64_t resident,
+              int64_t most_waves) {
     const int64_t packs = view.columns / count;
     unsigned across = 1;
-    while (across < 32 && across < packs) across *= 2;
+    while (across < most_across && across < packs) across *= 2;
     block = dim3(across, kThreads / across);
     const int64_t tiles = (packs + across - 1) / across;
     constexpr int64_t kRowsOfAThread = 8;
-    const int64_t per_block = kRowsOfAThread * block.y;
-    const int64_t parts = std::max<int64_t>(
-        1, std::min<int64_t>(most_blocks / tiles, (view.rows + per_block - 1) / per_block));
+    const int64_t per_part = kRowsOfAThread * block.y;
+    const int64_t most_parts = std::max<int64_t>(1, (view.rows + per_part - 1) / per_part);
+    const int64_t waves = std::max<int64_t>(1, std::min(most_waves, tiles * most_parts / resident));
+    const int64_t parts = std::min(most_parts, std::max<int64_t>(1, waves * resident / tiles));
     grid = dim3(static_cast<unsigned>(tiles), static_cast<unsigned>(parts));
   }
 };
 
-constexpr int kSumBlocks = 512, kApplyBlocks = 4096;
+// How the rows are shared out to gridDim.y parts, so that no thread has to divide: each has `each`
+// rows, the first `longer` parts have one more.
+struct RowParts {
+  int64_t each;
+  int longer;
 
-template <int kCount, int kSums, typename F>
-__global__ void __launch_bounds__(kThreads)
-    ColumnsKernel(int64_t rows, int columns, F f, float* partial) {
+  RowParts(int64_t rows, unsigned parts)
+      : each(rows / parts), longer(static_cast<int>(rows % parts)) {}
+};
+
+// Blocks of this kernel that the current GPU runs at a time.
+int64_t ResidentBlocks(const void* kernel);
+
+// Calls f.Row for the rows of this block's part and this thread.
+template <int kCount, typename F>
+__device__ void ForRows(const F& f, const RowParts& parts, int columns, int column,
+                        Floats<kCount>* sums) {
+  using Loaded = decltype(f.template Load<kCount>(0));
+  const auto values = f.template Begin<kCount>(column);
+  const int index = static_cast<int>(blockIdx.y);
+  const int64_t begin = index * parts.each + min(index, parts.longer);
+  const int part = static_cast<int>(parts.each) + (index < parts.longer ? 1 : 0);
+  const int down = static_cast<int>(blockDim.y), y = static_cast<int>(threadIdx.y);
+  const int64_t step = int64_t{down} * columns;
+  int64_t at = (begin + y) * columns + column;
+  int left = part > y ? (part - y - 1) / down + 1 : 0;  // rows of this thread
+  for (; left >= F::kRows; left -= F::kRows) {
+    Loaded loaded[F::kRows];
+#pragma unroll
+    for (int r = 0; r < F::kRows; ++r) loaded[r] = f.template Load<kCount>(at + r * step);
+#pragma unroll
+    for (int r = 0; r < F::kRows; ++r) f.Row(values, loaded[r], at + r * step, sums);
+    at += F::kRows * step;
+  }
+  Loaded rest[F::kRows] = {};
+#pragma unroll
+  for (int r = 0; r < F::kRows - 1; ++r) {
+    if (r < left) rest[r] = f.template Load<kCount>(at + r * step);
+  }
+#pragma unroll
+  for (int r = 0; r < F::kRows - 1; ++r) {
+    if (r < left) f.Row(values, rest[r], at + r * step, sums);
+  }
+}
+
+template <int kCount, typename F>
+__global__ void __launch_bounds__(kThreads, F::kBlocks)
+    ColumnsKernel(RowParts parts, int columns, F f) {
   const int column = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x) * kCount;
-  Floats<kCount> sums[kSums > 0 ? kSums : 1] = {};
-  if (column < columns) {
-    const auto values = f.template Begin<kCount>(column);
-    const int64_t end = rows * (blockIdx.y + 1) / gridDim.y;
-    for (int64_t row = rows * blockIdx.y / gridDim.y + threadIdx.y; row < end; row += blockDim.y) {
-      f.template Row<kCount>(values, row * columns + column, sums);
-    }
-  }
-  if constexpr (kSums > 0) {
-    __shared__ float shared[kSums * kCount * kThreads];  // [sum, k][y][x]
-    const int across = blockDim.x, down = blockDim.y;
-#pragma unroll
-    for (int s = 0; s < kSums; ++s) {
-#pragma unroll
-      for (int k = 0; k < kCount; ++k) {
-        shared[((s * kCount + k) * down + threadIdx.y) * across + threadIdx.x] = sums[s].v[k];
-      }
-    }
-    __syncthreads();
-    for (int i = threadIdx.y * across + threadIdx.x; i < kSums * kCount * across; i += kThreads) {
-      const int x = i % across, s = i / across / kCount, k = i / across % kCount;
-      const int at = static_cast<int>(blockIdx.x * across + x) * kCount + k;
-      if (at >= columns) continue;
-      float total = 0;
-      for (int y = 0; y < down; ++y) total += shared[((s * kCount + k) * down + y) * across + x];
-      partial[(int64_t{blockIdx.y} * kSums + s) * columns + at] = total;
-    }
+  if (column < columns) ForRows<kCount>(f, parts, columns, column, nullptr);
+}
+
+// Calls run(n), n: columns of T that a thread moves at once, as a type.
+template <typename T, typename Run>
+void WithColumnCount(const ColumnsView& view, const Run& run) {
+  if (view.columns % kPack<T> == 0) {
+    run(std::integral_constant<int, kPack<T>>());
+  } else {
+    run(std::integral_constant<int, 1>());
   }
 }
 
-constexpr int kFinishRows = 8;
-
-template <int kSums, typename F>
-__global__ void FinishColumnsKernel(int columns, int parts, const float* partial, F f) {
-  __shared__ double shared[kSums][kFinishRows][32];
-  const int column = blockIdx.x * 32 + threadIdx.x;
-  double sums[kSums] = {};
-  if (column < columns) {
-    for (int p = threadIdx.y; p < parts; p += kFinishRows) {
-      for (int s = 0; s < kSums; ++s) {
-        sums[s] += partial[(int64_t{p} * kSums + s) * columns + column];
-      }
-    }
-  }
-  for (int s = 0; s < kSums; ++s) shared[s][threadIdx.y][threadIdx.x] = sums[s];
-  __syncthreads();
-  if (threadIdx.y != 0 || column >= columns) return;
-  for (int s = 0; s < kSums; ++s) {
-    for (int y = 1; y < kFinishRows; ++y) sums[s] += shared[s][y][threadIdx.x];
-  }
-  f(column, sums);
-}
-
-// Whether kPack<T> columns can be moved at once.
-template <typename T>
-bool PacksColumns(const ColumnsView& view) {
-  return view.columns % kPack<T> == 0;
-}
-
-// Calls f.Row for every element, kCount columns of a row at once, with what f.Begin returned for
-// its columns.
+// Calls f.Row for every element.
 template <typename T, typename F>
 void ForColumns(const ColumnsView& view, const F& f, cudaStream_t stream) {
-  const auto run = [&](auto count) {
+  WithColumnCount<T>(view, [&](auto count) {
     constexpr int kCount = decltype(count)::value;
-    const ColumnsGrid g(view, kCount, kApplyBlocks);
-    Launch({g.grid, g.block, stream}, ColumnsKernel<kCount, 0, F>, view.rows, view.columns, f,
-           nullptr);
-  };
-  if (PacksColumns<T>(view)) {
-    run(std::integral_constant<int, kPack<T>>());
-  } else {
-    run(std::integral_constant<int, 1>());
-  }
-}
-
-// The same with kSums sums per column to which f.Row adds; then finish(column, sums) per column.
-// `scratch`: ColumnSumsBytes.
-template <int kSums, typename T, typename F, typename Finish>
-void SumColumns(const ColumnsView& view, const F& f, const Finish& finish, void* scratch,
-                cudaStream_t stream) {
-  float* const partial = static_cast<float*>(scratch);
-  int parts = 0;
-  const auto run = [&](auto count) {
-    constexpr int kCount = decltype(count)::value;
-    const ColumnsGrid g(view, kCount, kSumBlocks);
-    parts = static_cast<int>(g.grid.y);
-    Launch({g.grid, g.block, stream}, ColumnsKernel<kCount, kSums, F>, view.rows, view.columns, f,
-           partial);
-  };
-  if (PacksColumns<T>(view)) {
-    run(std::integral_constant<int, kPack<T>>());
-  } else {
-    run(std::integral_constant<int, 1>());
-  }
-  Launch({(view.columns + 31) / 32, dim3(32, kFinishRows), stream},
-         FinishColumnsKernel<kSums, Finish>, view.columns, parts, partial, finish);
+    constexpr int64_t kWaves = 4;  // blocks that end early leave their place to others
+    const auto kernel = ColumnsKernel<kCount, F>;
+    static const int64_t resident = ResidentBlocks(reinterpret_cast<const void*>(kernel));
+    const ColumnsGrid g(view, kCount, 32, resident, kWaves);
+    Launch({g.grid, g.block, stream}, kernel, RowParts(view.rows, g.grid.y), view.columns, f);
+  });
 }
 
 }  // namespace gf

@@ -1,15 +1,54 @@
-#include "layers/cuda/columns_inline.h"
+#include "layers/cuda/column_sums_inline.h"
 
 namespace gf {
+namespace {
+
+int64_t Attribute(cudaDeviceAttr attribute) {
+  int device = 0, value = 0;
+  GF_CUDA(cudaGetDevice(&device));
+  GF_CUDA(cudaDeviceGetAttribute(&value, attribute, device));
+  return value;
+}
+
+// Of any kernel with kThreads threads.
+int64_t MostResidentBlocks() {
+  static const int64_t blocks = Attribute(cudaDevAttrMultiProcessorCount) *
+                                Attribute(cudaDevAttrMaxThreadsPerMultiProcessor) / kThreads;
+  return blocks;
+}
+
+// Calls use(g, columns of a block), g: the largest grid with which SumColumns goes over the view.
+template <typename F>
+void WithLargestGrid(const ColumnsView& view, DType type, const F& use) {
+  WithType(type, [&](auto t) {
+    WithColumnCount<decltype(t)>(view, [&](auto count) {
+      const ColumnsGrid g(view, count, SumsAcross(count), MostResidentBlocks(), 1);
+      use(g.grid, g.block.x * count);
+    });
+  });
+}
+
+}  // namespace
+
+int64_t ResidentBlocks(const void* kernel) {
+  int blocks = 0;
+  GF_CUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, kThreads, 0));
+  return std::max(blocks, 1) * Attribute(cudaDevAttrMultiProcessorCount);
+}
 
 size_t ColumnSumsBytes(const ColumnsView& view, DType type, int sums) {
-  int parts = 0;
-  WithType(type, [&](auto t) {
-    using T = decltype(t);
-    const ColumnsGrid g(view, PacksColumns<T>(view) ? kPack<T> : 1, kSumBlocks);
-    parts = static_cast<int>(g.grid.y);
+  size_t bytes = 0;
+  WithLargestGrid(view, type, [&](const dim3& blocks, unsigned columns) {
+    bytes = sizeof(float) * blocks.x * blocks.y * sums * columns;
   });
-  return sizeof(float) * parts * sums * view.columns;
+  return bytes;
+}
+
+size_t ColumnCountersBytes(const ColumnsView& view, DType type) {
+  size_t bytes = 0;
+  WithLargestGrid(view, type,
+                  [&](const dim3& blocks, unsigned) { bytes = sizeof(unsigned) * blocks.x; });
+  return bytes;
 }
 
 }  // namespace gf

@@ -32,6 +32,7 @@ class ConvolutionKernel : public RepeatingKernel {
     forward_ = find(ConvolutionPass::kForward);
     plan->forward_scratch_bytes = forward_->workspace_bytes();
     if (!plan->backward) return;
+    arrived_ = CudaOf(context_)->Allocate(ColumnCountersBytes(view_, context_.compute));
     filter_ = find(ConvolutionPass::kBackwardFilter);
     plan->backward_scratch_bytes =
         std::max(filter_->workspace_bytes(), ColumnSumsBytes(view_, context_.compute, 1));
@@ -55,8 +56,8 @@ class ConvolutionKernel : public RepeatingKernel {
     void* const dy = args.top_diffs[0][0];
     if (layer_.bias() || layer_.relu_backward()) {
       BiasGradient(view_, context_.compute, dy, layer_.relu_backward() ? args.tops[0] : nullptr,
-                   layer_.bias() ? args.parameter_diffs[1] : nullptr, args.scratch,
-                   StreamOf(context_));
+                   layer_.bias() ? args.parameter_diffs[1] : nullptr,
+                   {args.scratch, arrived_.get()}, StreamOf(context_));
     }
     filter_->Run(const_cast<void*>(args.bottoms[0]), args.parameter_diffs[0], dy, nullptr,
                  args.scratch);
@@ -74,6 +75,7 @@ class ConvolutionKernel : public RepeatingKernel {
   const ConvolutionLayer& layer_;
   const KernelContext context_;
   ColumnsView view_;
+  std::shared_ptr<void> arrived_;
   std::shared_ptr<CudnnConvolution> forward_, filter_, data_;
 };
 

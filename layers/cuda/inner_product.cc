@@ -31,6 +31,7 @@ class InnerProductKernel : public RepeatingKernel {
     }
     plan->forward_scratch_bytes = forward_->workspace_bytes();
     if (!plan->backward) return;
+    arrived_ = CudaOf(context_)->Allocate(ColumnCountersBytes(view_, context_.compute));
     weights_ = Find({layer_.outputs(), layer_.inputs(), layer_.rows(), true, false});
     plan->backward_scratch_bytes =
         std::max(weights_->workspace_bytes(), ColumnSumsBytes(view_, context_.compute, 1));
@@ -57,7 +58,8 @@ class InnerProductKernel : public RepeatingKernel {
     void* const dy = args.top_diffs[0][0];
     if (layer_.bias() || layer_.relu()) {
       BiasGradient(view_, context_.compute, dy, layer_.relu() ? args.tops[0] : nullptr,
-                   layer_.bias() ? args.parameter_diffs[1] : nullptr, args.scratch, stream);
+                   layer_.bias() ? args.parameter_diffs[1] : nullptr,
+                   {args.scratch, arrived_.get()}, stream);
     }
     weights_->Run(dy, args.bottoms[0], nullptr, args.parameter_diffs[0], args.scratch, stream);
     if (args.bottom_diffs[0] == nullptr) return;
@@ -97,6 +99,7 @@ class InnerProductKernel : public RepeatingKernel {
   const InnerProductLayer& layer_;
   const KernelContext context_;
   ColumnsView view_;
+  std::shared_ptr<void> arrived_;
   bool fused_ = false;  // bias and ReLU are in forward_
   std::unique_ptr<Matmul> forward_, weights_, data_;
 };

@@ -18,6 +18,8 @@ namespace {
 
 constexpr unsigned kWarp = 32;
 
+int64_t grids_run = 0;
+
 bool backwards = [] {
   const char* const order = std::getenv("GF_EMULATED_ORDER");
   return order != nullptr && std::string(order) == "backwards";
@@ -190,7 +192,10 @@ void RunGrid(const dim3& grid, const dim3& block, const std::function<void()>& b
                    static_cast<unsigned>(b / grid.x / grid.y)};
     Block::Get().Run(block, body);
   }
+  ++grids_run;
 }
+
+int64_t GridsRun() { return grids_run; }
 
 void SetBackwards(bool value) { backwards = value; }
 

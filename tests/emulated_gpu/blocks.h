@@ -19,6 +19,9 @@ extern Place place;
 // vain.
 void RunGrid(const dim3& grid, const dim3& block, const std::function<void()>& body);
 
+// How many grids have run to their end.
+int64_t GridsRun();
+
 // From now on blocks and threads take their turns from the last to the first, or again from the
 // first on: what lacks a barrier gives another result. At the start: GF_EMULATED_ORDER=backwards.
 void SetBackwards(bool backwards);

@@ -43,6 +43,15 @@ T atomicAdd(T* address, T value) {
   return old;
 }
 
+inline unsigned atomicInc(unsigned* address, unsigned most) {
+  unsigned old = __atomic_load_n(address, __ATOMIC_RELAXED);
+  while (!__atomic_compare_exchange_n(address, &old, old >= most ? 0 : old + 1, true,
+                                      __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+  }
+  return old;
+}
+inline void __threadfence() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
+
 inline unsigned __float_as_uint(float value) {
   unsigned bits = 0;
   std::memcpy(&bits, &value, sizeof(bits));

@@ -21,6 +21,9 @@ using gf::emulated::InMemory;
 using gf::emulated::Mutex;
 using Lock = std::lock_guard<std::recursive_mutex>;
 
+// Few, so that small tensors fill them.
+constexpr int kMultiprocessors = 6, kThreadsOfMultiprocessor = 2048;
+
 // Page-locked memory: bytes by address.
 std::map<char*, size_t>& Pinned() {
   static auto* const pinned = new std::map<char*, size_t>;
@@ -50,11 +53,27 @@ cudaError_t cudaSetDevice(int device) {
   cudaGetDeviceCount(&count);
   return device < count ? cudaSuccess : cudaErrorInvalidDevice;
 }
+cudaError_t cudaGetDevice(int* device) {
+  *device = 0;
+  return cudaSuccess;
+}
+cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int) {
+  switch (attribute) {
+    case cudaDevAttrMultiProcessorCount:
+      *value = kMultiprocessors;
+      return cudaSuccess;
+    case cudaDevAttrMaxThreadsPerMultiProcessor:
+      *value = kThreadsOfMultiprocessor;
+      return cudaSuccess;
+    default:
+      return cudaErrorInvalidValue;
+  }
+}
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int) {
   std::memset(properties, 0, sizeof(*properties));
   std::snprintf(properties->name, sizeof(properties->name), "emulated GPU");
   properties->major = 9;
-  properties->multiProcessorCount = 1;
+  properties->multiProcessorCount = kMultiprocessors;
   properties->totalGlobalMem = gf::emulated::TotalBytes();
   return cudaSuccess;
 }
@@ -72,6 +91,13 @@ cudaError_t cudaDriverGetVersion(int* version) {
 }
 cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, const void*) {
   *attributes = {};
+  return cudaSuccess;
+}
+
+// Half of what the number of threads allows, as for kernels of 64 registers.
+cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, const void*, int threads,
+                                                          size_t) {
+  *blocks = kThreadsOfMultiprocessor / threads / 2;
   return cudaSuccess;
 }
 

@@ -9,14 +9,17 @@ namespace gf {
 namespace {
 
 const Shape kShape = {3, 19, 4, 5};
+// On a GPU many blocks share the rows, and packs of columns are moved at once.
+const Shape kManyRows = {16, 24, 22, 23};
 
 struct Expected {
   Values top, mean, variance;  // the unbiased variance
 };
 
 // Ioffe and Szegedy, algorithm 1, with gamma, beta, the added bottom and the ReLU.
-Expected Reference(const LayerRun& run, double eps, bool scale, bool add, bool relu) {
-  const int64_t channels = kShape[1], plane = kShape.count(2, 4), n = kShape[0];
+Expected Reference(const LayerRun& run, const Shape& shape, double eps, bool scale, bool add,
+                   bool relu) {
+  const int64_t channels = shape[1], plane = shape.count(2, 4), n = shape[0];
   const Values& x = run.bottom_values(0);
   Expected expected;
   expected.top.resize(x.size());
@@ -72,22 +75,23 @@ Values Images(const Values& values, int64_t images, int64_t begin, int64_t end) 
 
 class BatchNormTest : public DeviceTest {
  protected:
-  void Compare(const std::string& fusion, bool scale, bool add, bool relu) {
+  void Compare(const std::string& fusion, bool scale, bool add, bool relu,
+               const Shape& shape = kShape) {
     for (const char* format : {"plain", "blocked", "nhwc"}) {
       RunOptions options = Options();
       options.format = format;
-      std::vector<Shape> bottoms(add ? 2 : 1, kShape);
+      std::vector<Shape> bottoms(add ? 2 : 1, shape);
       LayerRun run(Case("type: 'BatchNorm' batch_norm_param { eps: 1e-3 "
                         "moving_average_fraction: 0.75 } " +
                             fusion,
                         bottoms),
                    options);
       // A mean far from 0, so that cancellation would show.
-      run.SetBottom(0, RandomValues(kShape.count(), 31, 0.5f, 40));
-      run.SetState(0, Values(kShape[1], 2));
-      run.SetState(1, Values(kShape[1], 4));
+      run.SetBottom(0, RandomValues(shape.count(), 31, 0.5f, 40));
+      run.SetState(0, Values(shape[1], 2));
+      run.SetState(1, Values(shape[1], 4));
       run.Forward();
-      const Expected expected = Reference(run, 1e-3, scale, add, relu);
+      const Expected expected = Reference(run, shape, 1e-3, scale, add, relu);
       ExpectNear(run.Top(0), expected.top, 1e-4, format);
       Values mean = expected.mean, variance = expected.variance;
       for (float& value : mean) value = 0.75f * 2 + 0.25f * value;
@@ -107,6 +111,54 @@ TEST_P(BatchNormTest, FusedScaleReluAndSumAreThoseLayers) {
   Compare(scale + "add: true }", true, true, false);
   Compare(scale + "add: true relu: true }", true, true, true);
   Compare("fusion { relu: true }", false, false, true);
+}
+
+TEST_P(BatchNormTest, StatisticsOfManyRowsAreTheirDefinition) {
+  Compare("fusion { scale: true scale_bias: true relu: true }", true, false, true, kManyRows);
+}
+
+// Ioffe and Szegedy, section 3, through the ReLU.
+TEST_P(BatchNormTest, GradientsOfManyRowsAreTheirDefinition) {
+  const int64_t channels = kManyRows[1], plane = kManyRows.count(2, 4);
+  const int64_t rows = kManyRows[0] * plane;
+  RunOptions options = Options();
+  options.format = "nhwc";
+  LayerRun run(Case("type: 'BatchNorm' batch_norm_param { eps: 1e-3 } "
+                    "fusion { scale: true scale_bias: true relu: true }",
+                    {kManyRows}),
+               options);
+  const Values x = RandomValues(kManyRows.count(), 31, 1, 2);
+  const Values dy = RandomValues(kManyRows.count(), 32);
+  run.SetBottom(0, x);
+  run.SetTopDiff(0, dy);
+  run.Forward();
+  const Values y = run.Top(0);
+  run.Backward();
+  Values dgamma(channels), dbeta(channels), dx(x.size());
+  for (int64_t c = 0; c < channels; ++c) {
+    const auto each = [&](const auto& body) {
+      for (int64_t i = 0; i < rows; ++i) body((i / plane * channels + c) * plane + i % plane);
+    };
+    double mean = 0, variance = 0, product = 0, sum = 0;
+    each([&](int64_t at) { mean += x[at] / rows; });
+    each([&](int64_t at) { variance += (x[at] - mean) * (x[at] - mean) / rows; });
+    const double inverse_std = 1 / std::sqrt(variance + 1e-3);
+    const auto dz = [&](int64_t at) { return y[at] > 0 ? dy[at] : 0; };
+    const auto xhat = [&](int64_t at) { return (x[at] - mean) * inverse_std; };
+    each([&](int64_t at) {
+      product += dz(at) * xhat(at);
+      sum += dz(at);
+    });
+    dgamma[c] = static_cast<float>(product);
+    dbeta[c] = static_cast<float>(sum);
+    each([&](int64_t at) {
+      dx[at] = static_cast<float>(run.parameter_values(0)[c] * inverse_std *
+                                  (dz(at) - sum / rows - xhat(at) * product / rows));
+    });
+  }
+  ExpectNear(run.ParameterDiff(0), dgamma, 1e-3, "gamma");
+  ExpectNear(run.ParameterDiff(1), dbeta, 1e-3, "beta");
+  ExpectNear(run.BottomDiff(0), dx, 1e-4, "x");
 }
 
 // Two ranks with half a batch each, in a group, do together what one does with the whole batch.

@@ -1,0 +1,129 @@
+#pragma once
+
+// Sums per column of a matrix, and what is made of them, in one kernel. See Note [Columns].
+
+#include "layers/cuda/columns_inline.h"
+
+namespace gf {
+
+// Note [Last block]
+// A block adds up its part of the rows, writes kSums sums per column of its tile to scratch memory
+// and counts itself in the tile's counter. The block that finds all others counted adds up the
+// parts, in their order, whichever block it is, and finishes the columns. The counter is 0 again
+// then: atomicInc wraps around. Thread 0's fences stand before and after the count; with the
+// barriers around them they order the writes of all threads before the last block's reads.
+
+// Threads of a block side by side, each with `count` columns: rows of 128 bytes in packs of 16.
+// Narrow tiles leave few sums to the last block of each.
+constexpr unsigned SumsAcross(int count) { return count > 1 ? 8 : 32; }
+
+// Whether this block is the last of its tile to call this; if so, it sees what the others wrote.
+__device__ inline bool ArrivesLast(unsigned* arrived) {
+  __shared__ bool last;
+  __syncthreads();
+  if (threadIdx.x == 0 && threadIdx.y == 0) {
+    __threadfence();
+    last = atomicInc(arrived + blockIdx.x, gridDim.y - 1) == gridDim.y - 1;
+    __threadfence();
+  }
+  __syncthreads();
+  return last;
+}
+
+// Sums over a block's threads in FP32, from the first row's thread on: thread i returns the i-th of
+// [kSums][columns of the tile]. `shared`: [blockDim.y][kSums][columns of the tile].
+template <int kCount, int kSums>
+__device__ float SumOverThreads(const Floats<kCount>* sums, float* shared) {
+  const unsigned tile = blockDim.x * kCount, thread = threadIdx.y * blockDim.x + threadIdx.x;
+#pragma unroll
+  for (int s = 0; s < kSums; ++s) {
+    StoreFloats(shared + (threadIdx.y * kSums + s) * tile + threadIdx.x * kCount, sums[s]);
+  }
+  __syncthreads();
+  float total = 0;
+  if (thread < kSums * tile) {
+#pragma unroll 8
+    for (unsigned y = 0; y < blockDim.y; ++y) total += shared[y * kSums * tile + thread];
+  }
+  return total;
+}
+
+// Sums over the parts: four in FP32, these in double. `partial`: [parts][width]. Each thread has
+// kVector neighbors of every groups-th part and writes shared[group][width]. Returns the groups.
+template <int kVector>
+__device__ unsigned SumOverParts(const float* partial, unsigned parts, unsigned width,
+                                 double* shared) {
+  constexpr unsigned kAtOnce = 4;
+  const unsigned thread = threadIdx.y * blockDim.x + threadIdx.x;
+  const unsigned across = width / kVector, groups = kThreads / across;
+  const unsigned group = thread / across, at = thread % across * kVector;
+  double sums[kVector] = {};
+  for (unsigned first = group; first < parts; first += kAtOnce * groups) {
+    Floats<kVector> v[kAtOnce] = {};
+#pragma unroll
+    for (unsigned r = 0; r < kAtOnce; ++r) {
+      const unsigned part = first + r * groups;
+      if (part < parts) v[r] = LoadFloats<kVector>(partial + part * width + at);
+    }
+#pragma unroll
+    for (int k = 0; k < kVector; ++k) {
+      sums[k] += (v[0].v[k] + v[1].v[k]) + (v[2].v[k] + v[3].v[k]);
+    }
+  }
+#pragma unroll
+  for (int k = 0; k < kVector; ++k) shared[group * width + at + k] = sums[k];
+  return groups;
+}
+
+template <int kCount, int kSums, typename F, typename Finish>
+__global__ void __launch_bounds__(kThreads, F::kBlocks)
+    SumColumnsKernel(RowParts parts, int columns, F f, Finish finish, float* partial,
+                     unsigned* arrived) {
+  constexpr int kVector = std::min(kCount, 4);
+  // FP32 numbers of all threads, later double ones.
+  alignas(32) __shared__ double shared[kThreads * std::max(kSums * kCount / 2, kVector)];
+  const unsigned tile = blockDim.x * kCount, thread = threadIdx.y * blockDim.x + threadIdx.x;
+  const unsigned width = kSums * tile;
+  const int first = static_cast<int>(blockIdx.x * tile);
+
+  Floats<kCount> sums[kSums] = {};
+  const int own = first + static_cast<int>(threadIdx.x) * kCount;
+  if (own < columns) ForRows<kCount>(f, parts, columns, own, sums);
+  const float sum = SumOverThreads<kCount, kSums>(sums, reinterpret_cast<float*>(shared));
+  unsigned groups = 1;
+  if (gridDim.y > 1) {
+    partial += int64_t{blockIdx.x} * gridDim.y * width;
+    if (thread < width) partial[blockIdx.y * width + thread] = sum;
+    if (!ArrivesLast(arrived)) return;
+    groups = SumOverParts<kVector>(partial, gridDim.y, width, shared);
+  } else {
+    __syncthreads();
+    if (thread < width) shared[thread] = sum;
+  }
+  __syncthreads();
+  const int column = first + static_cast<int>(thread);
+  if (thread >= tile || column >= columns) return;
+  double totals[kSums] = {};
+  for (unsigned group = 0; group < groups; ++group) {
+#pragma unroll
+    for (int s = 0; s < kSums; ++s) totals[s] += shared[(group * kSums + s) * tile + thread];
+  }
+  finish(column, totals);
+}
+
+// Calls f.Row for every element with kSums sums per column to which it adds; then
+// finish(column, sums) per column. `memory`: for kSums sums.
+template <int kSums, typename T, typename F, typename Finish>
+void SumColumns(const ColumnsView& view, const F& f, const Finish& finish,
+                const ColumnSumsMemory& memory, cudaStream_t stream) {
+  WithColumnCount<T>(view, [&](auto count) {
+    constexpr int kCount = decltype(count)::value;
+    const auto kernel = SumColumnsKernel<kCount, kSums, F, Finish>;
+    static const int64_t resident = ResidentBlocks(reinterpret_cast<const void*>(kernel));
+    const ColumnsGrid g(view, kCount, SumsAcross(kCount), resident, 1);
+    Launch({g.grid, g.block, stream}, kernel, RowParts(view.rows, g.grid.y), view.columns, f,
+           finish, static_cast<float*>(memory.partial), static_cast<unsigned*>(memory.arrived));
+  });
+}
+
+}  // namespace gf
