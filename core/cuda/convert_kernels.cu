@@ -1,5 +1,5 @@
 #include "core/cuda/convert_kernels.h"
-#include "core/cuda/launch_inline.h"
+#include "core/cuda/items_inline.h"
 
 namespace gf {
 namespace {
@@ -17,15 +17,20 @@ struct Cast {
 
 constexpr int kTile = 32, kTileRows = 8;
 
-// A tile at a time through shared memory, so that both sides are read and written in order.
+// A tile at a time through shared memory, so that both sides are read and written in order. Items
+// are tiles, rows of items the matrices.
 template <typename From, typename To>
-__global__ void Transpose(const From* from, To* to, int64_t outer, int64_t rows, int64_t columns) {
+__global__ void Transpose(const From* from, To* to, ItemGroups matrices, FastDivide across,
+                          FastDivide down, int64_t rows, int64_t columns) {
   __shared__ float tile[kTile][kTile + 1];  // without bank conflicts
-  const int64_t across = (columns + kTile - 1) / kTile, down = (rows + kTile - 1) / kTile;
-  const int64_t tiles = outer * across * down;
-  for (int64_t t = blockIdx.x; t < tiles; t += gridDim.x) {
-    const int64_t base = t / (across * down) * rows * columns;
-    const int64_t row = t / across % down * kTile, column = t % across * kTile;
+  const int64_t first = blockIdx.y * matrices.rows_of_group;
+  const auto here = static_cast<uint32_t>(min(matrices.rows_of_group, matrices.rows - first));
+  const uint32_t tiles = here * static_cast<uint32_t>(matrices.items);
+  for (uint32_t t = blockIdx.x; t < tiles; t += gridDim.x) {
+    const FastDivide::Result place = across.Divide(t), matrix = down.Divide(place.quotient);
+    const int64_t base = (first + matrix.quotient) * rows * columns;
+    const int64_t row = int64_t{matrix.remainder} * kTile;
+    const int64_t column = int64_t{place.remainder} * kTile;
     for (int y = threadIdx.y; y < kTile; y += kTileRows) {
       if (row + y < rows && column + threadIdx.x < columns) {
         tile[y][threadIdx.x] = ToFloat(from[base + (row + y) * columns + column + threadIdx.x]);
@@ -67,9 +72,15 @@ void TransposeElements(DType from_type, const void* from, DType to_type, void* t
     WithType(to_type, [&](auto target) {
       using From = decltype(source);
       using To = decltype(target);
-      const int64_t tiles = outer * ((rows + kTile - 1) / kTile) * ((columns + kTile - 1) / kTile);
-      Launch({BlocksFor(tiles * kThreads), dim3(kTile, kTileRows), stream}, Transpose<From, To>,
-             static_cast<const From*>(from), static_cast<To*>(to), outer, rows, columns);
+      const int64_t across = (columns + kTile - 1) / kTile, down = (rows + kTile - 1) / kTile;
+      const ItemGroups matrices = GroupsOf(outer, across * down);
+      if (matrices.rows == 0 || matrices.items == 0) return;
+      const dim3 blocks(BlocksFor(matrices.rows_of_group * matrices.items * kThreads),
+                        static_cast<unsigned>(matrices.count()));
+      Launch({blocks, dim3(kTile, kTileRows), stream}, Transpose<From, To>,
+             static_cast<const From*>(from), static_cast<To*>(to), matrices,
+             FastDivide(static_cast<uint32_t>(across)), FastDivide(static_cast<uint32_t>(down)),
+             rows, columns);
     });
   });
 }

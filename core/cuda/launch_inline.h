@@ -78,9 +78,12 @@ __global__ void __launch_bounds__(kThreads, 4) ElementwiseKernel(int64_t count, 
   const int64_t step = int64_t{gridDim.x} * blockDim.x;
   const int64_t first = int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
   const int64_t packs = count / kCount;
+  // Unrolled it would begin with a division that finds the number of steps.
+#pragma unroll 1
   for (int64_t i = first; i < packs; i += step) f.template Run<kCount>(i * kCount);
   if constexpr (kCount > 1) {
-    for (int64_t i = packs * kCount + first; i < count; i += step) f.template Run<1>(i);
+    const int64_t i = packs * kCount + first;
+    if (i < count) f.template Run<1>(i);
   }
 }
 

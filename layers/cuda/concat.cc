@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "layers/cuda/concat_kernels.h"
 #include "layers/cuda/kernel_context.h"
 
 namespace gf {
@@ -22,40 +23,45 @@ class ConcatKernel : public RepeatingKernel {
     set(&plan->tops[0]);
     const Shape& top = plan->tops[0].shape;
     rows_ = channels ? top.count() / top[1] : top.count(0, layer_.axis());
-    row_ = plan->tops[0].bytes() / rows_;
+    row_bytes_ = plan->tops[0].bytes() / rows_;
     for (TensorDesc& bottom : plan->bottoms) {
       set(&bottom);
-      pieces_.push_back(bottom.bytes() / rows_);
+      piece_bytes_.push_back(bottom.bytes() / rows_);
     }
   }
 
   void Forward(const KernelArgs& args) override {
-    char* top = static_cast<char*>(args.tops[0]);
-    for (size_t i = 0; i < pieces_.size(); top += pieces_[i++]) {
-      Copy(args.bottoms[i], pieces_[i], top, row_, pieces_[i]);
-    }
+    ForPieces(args.bottoms,
+              [&](const RowPieces& pieces) { JoinRows(pieces, args.tops[0], StreamOf(context_)); });
   }
 
   void Backward(const KernelArgs& args) override {
-    const char* dy = static_cast<const char*>(args.top_diffs[0][0]);
-    for (size_t i = 0; i < pieces_.size(); dy += pieces_[i++]) {
-      if (args.bottom_diffs[i] == nullptr) continue;
-      Copy(dy, row_, args.bottom_diffs[i], pieces_[i], pieces_[i]);
-    }
+    ForPieces(args.bottom_diffs, [&](const RowPieces& pieces) {
+      SplitRows(pieces, args.top_diffs[0][0], StreamOf(context_));
+    });
   }
 
  private:
-  // `bytes` of each row; rows lie at distances of `from_row` and `to_row` bytes.
-  void Copy(const void* from, size_t from_row, void* to, size_t to_row, size_t bytes) const {
-    GF_CUDA(cudaMemcpy2DAsync(to, to_row, from, from_row, bytes, rows_, cudaMemcpyDeviceToDevice,
-                              StreamOf(context_)));
+  // Calls f with as many pieces at once as a launch takes.
+  template <typename Pointer, typename F>
+  void ForPieces(const std::vector<Pointer>& bottoms, const F& f) const {
+    int64_t begin = 0;
+    for (size_t i = 0; i < bottoms.size();) {
+      RowPieces pieces;
+      pieces.rows = rows_;
+      pieces.row_bytes = row_bytes_;
+      for (; i < bottoms.size() && pieces.count < RowPieces::kMost; begin += piece_bytes_[i++]) {
+        pieces.pieces[pieces.count++] = {const_cast<void*>(static_cast<const void*>(bottoms[i])),
+                                         begin, piece_bytes_[i]};
+      }
+      f(pieces);
+    }
   }
 
   const ConcatLayer& layer_;
   const KernelContext context_;
-  int64_t rows_ = 0;
-  size_t row_ = 0;
-  std::vector<size_t> pieces_;  // bytes of each bottom in a row
+  int64_t rows_ = 0, row_bytes_ = 0;
+  std::vector<int64_t> piece_bytes_;  // of each bottom in a row
 };
 
 GF_REGISTER_KERNEL("cuda/Concat", ConcatLayer, ConcatKernel);

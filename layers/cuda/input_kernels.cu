@@ -1,75 +1,198 @@
-#include "core/cuda/launch_inline.h"
+#include "core/cuda/items_inline.h"
 #include "layers/cuda/input_kernels.h"
 
 namespace gf {
 namespace {
 
+// Where pixels of the result come from, one after the other in the order of the result.
+class CutPixels {
+ public:
+  // From pixel `place` of images `first`, first + 1, ... of the batch on.
+  __device__ CutPixels(const InputImages& images, const FastDivide& height, const FastDivide& width,
+                       int64_t first, uint32_t place)
+      : images_(images),
+        height_(static_cast<int>(height.divisor())),
+        width_(static_cast<int>(width.divisor())) {
+    const FastDivide::Result row = width.Divide(place), image = height.Divide(row.quotient);
+    column_ = static_cast<int>(row.remainder);
+    row_ = static_cast<int>(image.remainder);
+    image_ = first + image.quotient;
+    cut_ = images_.cuts[image_];
+    BeginRow();
+  }
+
+  // The first channel of the next pixel; null: outside of the image.
+  __device__ const uint8_t* Next(int channels) {
+    if (column_ == width_) {
+      column_ = 0;
+      if (++row_ == height_) {
+        row_ = 0;
+        cut_ = images_.cuts[++image_];
+      }
+      BeginRow();
+    }
+    const int64_t x = cut_.left + (cut_.mirrored != 0 ? width_ - 1 - column_ : column_);
+    ++column_;
+    return line_ == nullptr || x < 0 || x >= images_.width ? nullptr : line_ + x * channels;
+  }
+
+ private:
+  __device__ void BeginRow() {
+    const int64_t y = cut_.top + row_;
+    const bool inside = y >= 0 && y < images_.height;
+    line_ = inside ? images_.of[image_] + y * images_.width * images_.channels : nullptr;
+  }
+
+  const InputImages& images_;
+  const int height_, width_;
+  int column_, row_;
+  int64_t image_;
+  ImageCut cut_;
+  const uint8_t* line_;  // of the source; null: outside of the image
+};
+
 // Whole images: the order of the pixels stays.
-template <typename T>
-struct WholeRun {
+class WholePixels {
+ public:
+  __device__ WholePixels(const InputImages& images, const FastDivide& height,
+                         const FastDivide& width, int64_t first, uint32_t place)
+      : at_(images.x + (first * height.divisor() * width.divisor() + place) * images.channels) {}
+
+  __device__ const uint8_t* Next(int channels) {
+    const uint8_t* const pixel = at_;
+    at_ += channels;
+    return pixel;
+  }
+
+ private:
+  const uint8_t* at_;
+};
+
+// What a thread makes: as many pixels as 16 bytes have elements, so that stores are of 16 bytes
+// with any number of channels, and where a pixel begins is known to the compiler.
+template <typename T, typename Source, int kChannels>
+struct PixelsRun {
+  static constexpr int kPixels = kPack<T>, kCount = kPixels * kChannels;
   InputImages images;
+  FastDivide height, width;  // of the result
   T* y;
 
-  template <int kCount>
-  __device__ void Run(int64_t i) const {
-    const auto in = *reinterpret_cast<const Pack<uint8_t, kCount>*>(images.x + i);
-    int c = static_cast<int>(i % images.channels);
-    Floats<kCount> v;
+  __device__ void Load(int64_t first, uint32_t place, int n, uint8_t (&bytes)[kCount]) const {
+    Source source(images, height, width, first, place);
+    if constexpr (std::is_same_v<Source, WholePixels>) {
+      if (n == kPixels) {
+        const auto* const packs =
+            reinterpret_cast<const Pack<uint8_t, kPixels>*>(source.Next(kChannels));
 #pragma unroll
-    for (int k = 0; k < kCount; ++k) {
-      v.v[k] = (in.v[k] - images.mean[c]) * images.inverse_std[c];
-      c = c + 1 == images.channels ? 0 : c + 1;
+        for (int j = 0; j < kChannels; ++j) {
+          const Pack<uint8_t, kPixels> pack = packs[j];
+#pragma unroll
+          for (int k = 0; k < kPixels; ++k) bytes[j * kPixels + k] = pack.v[k];
+        }
+        return;
+      }
     }
-    StoreFloats(y + i, v);
+#pragma unroll
+    for (int p = 0; p < kPixels; ++p) {
+      const uint8_t* const pixel = p < n ? source.Next(kChannels) : nullptr;
+#pragma unroll
+      for (int c = 0; c < kChannels; ++c) {
+        bytes[p * kChannels + c] = pixel != nullptr ? pixel[c] : 0;
+      }
+    }
+  }
+
+  // Makes the `n` pixels from `place` on of the images that begin with `first`.
+  __device__ void Run(int64_t first, uint32_t place, int n) const {
+    uint8_t bytes[kCount];
+    Load(first, place, n, bytes);
+    float mean[kChannels], factor[kChannels];
+#pragma unroll
+    for (int c = 0; c < kChannels; ++c) {
+      mean[c] = images.mean[c];
+      factor[c] = images.inverse_std[c];
+    }
+    T* const to = y + (first * height.divisor() * width.divisor() + place) * kChannels;
+#pragma unroll
+    for (int j = 0; j < kChannels; ++j) {
+      Floats<kPixels> v;
+#pragma unroll
+      for (int k = 0; k < kPixels; ++k) {
+        const int i = j * kPixels + k;
+        v.v[k] = (bytes[i] - mean[i % kChannels]) * factor[i % kChannels];
+        if (n < kPixels && i < n * kChannels) to[i] = FromFloat<T>(v.v[k]);
+      }
+      if (n == kPixels) StoreFloats(to + j * kPixels, v);
+    }
   }
 };
 
-// A part of each, perhaps mirrored.
-template <typename T>
-struct CutRun {
+// A pixel per thread, of any number of channels.
+template <typename T, typename Source>
+struct PixelsRun<T, Source, 0> {
+  static constexpr int kPixels = 1;
   InputImages images;
+  FastDivide height, width;
   T* y;
 
-  // The first channel of the pixel that comes to a place of the result; null: outside of the image.
-  __device__ const uint8_t* PixelAt(int64_t place) const {
-    const int64_t column = place % images.out_width, rows = place / images.out_width;
-    const int64_t row = rows % images.out_height, n = rows / images.out_height;
-    const ImageCut cut = images.cuts[n];
-    const int64_t x = cut.left + (cut.mirrored != 0 ? images.out_width - 1 - column : column);
-    const int64_t y = cut.top + row;
-    if (x < 0 || x >= images.width || y < 0 || y >= images.height) return nullptr;
-    return images.of[n] + (y * images.width + x) * images.channels;
-  }
-
-  template <int kCount>
-  __device__ void Run(int64_t i) const {
-    int64_t place = i / images.channels;
-    int c = static_cast<int>(i % images.channels);
-    const uint8_t* pixel = PixelAt(place);
-    Floats<kCount> v;
-#pragma unroll
-    for (int k = 0; k < kCount; ++k) {
+  __device__ void Run(int64_t first, uint32_t place, int) const {
+    Source source(images, height, width, first, place);
+    const uint8_t* const pixel = source.Next(images.channels);
+    T* const to = y + (first * height.divisor() * width.divisor() + place) * images.channels;
+    for (int c = 0; c < images.channels; ++c) {
       const float value = pixel != nullptr ? pixel[c] : 0;
-      v.v[k] = (value - images.mean[c]) * images.inverse_std[c];
-      if (++c < images.channels || k + 1 == kCount) continue;
-      c = 0;
-      pixel = PixelAt(++place);
+      to[c] = FromFloat<T>((value - images.mean[c]) * images.inverse_std[c]);
     }
-    StoreFloats(y + i, v);
   }
 };
+
+// Goes over the pixels of a group of images (Note [Indices of 31 bits]), F::kPixels at a time.
+template <typename F>
+__global__ void __launch_bounds__(kThreads) PixelsKernel(ItemGroups groups, F f) {
+  const int64_t first = blockIdx.y * groups.rows_of_group;
+  const int64_t images = min(groups.rows_of_group, groups.rows - first);
+  const uint32_t pixels = static_cast<uint32_t>(images) * static_cast<uint32_t>(groups.items);
+  const uint32_t step = gridDim.x * blockDim.x * F::kPixels;
+  for (uint32_t i = (blockIdx.x * blockDim.x + threadIdx.x) * F::kPixels; i < pixels; i += step) {
+    f.Run(first, i, static_cast<int>(min(pixels - i, uint32_t{F::kPixels})));
+  }
+}
+
+template <typename T, typename Source, int kChannels>
+void RunPixels(const InputImages& images, T* y, cudaStream_t stream) {
+  using Run = PixelsRun<T, Source, kChannels>;
+  const Run run = {images, FastDivide(static_cast<uint32_t>(images.out_height)),
+                   FastDivide(static_cast<uint32_t>(images.out_width)), y};
+  // The first pixel of a group lies at a multiple of 16 bytes, too.
+  const ItemGroups groups = GroupsOf(images.n, images.out_height * images.out_width, Run::kPixels);
+  const int64_t runs = (groups.rows_of_group * groups.items + Run::kPixels - 1) / Run::kPixels;
+  const dim3 blocks(BlocksFor(runs), static_cast<unsigned>(groups.count()));
+  Launch({blocks, kThreads, stream}, PixelsKernel<Run>, groups, run);
+}
+
+template <typename T, typename Source>
+void RunChannels(const InputImages& images, T* y, cudaStream_t stream) {
+  switch (images.channels) {
+    case 1:
+      return RunPixels<T, Source, 1>(images, y, stream);
+    case 3:
+      return RunPixels<T, Source, 3>(images, y, stream);
+    case 4:
+      return RunPixels<T, Source, 4>(images, y, stream);
+    default:
+      return RunPixels<T, Source, 0>(images, y, stream);
+  }
+}
 
 }  // namespace
 
 void NormaliseImages(const InputImages& images, DType type, void* y, cudaStream_t stream) {
-  const int64_t count = images.n * images.out_height * images.out_width * images.channels;
   WithType(type, [&](auto t) {
     using T = decltype(t);
-    T* const to = static_cast<T*>(y);
     if (images.cuts == nullptr) {
-      Elementwise<kPack<T>>(count, WholeRun<T>{images, to}, stream);
+      RunChannels<T, WholePixels>(images, static_cast<T*>(y), stream);
     } else {
-      Elementwise<kPack<T>>(count, CutRun<T>{images, to}, stream);
+      RunChannels<T, CutPixels>(images, static_cast<T*>(y), stream);
     }
   });
 }

@@ -28,6 +28,13 @@ inline ColumnsView ColumnsOf(const Shape& shape) {
   return {shape.count() / shape[1], static_cast<int>(shape[1])};
 }
 
+// Fails where an image of this tensor has 2^31 elements or more: kernels number them in 32 bits.
+inline void CheckImageSize(const Layer& layer, const Shape& shape) {
+  const int64_t elements = shape.count(1, shape.rank());
+  if (elements <= INT32_MAX) return;
+  layer.Fail("an image has ", elements, " elements; on a GPU it may have ", INT32_MAX);
+}
+
 // to = from on the compute stream; nothing to do if both are the same memory.
 inline void CopyOnDevice(const KernelContext& context, const void* from, void* to, size_t bytes) {
   if (from == to) return;

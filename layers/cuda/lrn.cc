@@ -13,6 +13,7 @@ class LrnKernel : public RepeatingKernel {
 
   void Plan(KernelPlan* plan) override {
     const Shape& shape = plan->bottoms[0].shape;
+    if (layer_.within_channel()) CheckImageSize(layer_, shape);
     plan->bottoms[0].layout = plan->tops[0].layout = WantedLayout(shape);
     images_.n = shape[0];
     images_.channels = static_cast<int>(shape[1]);

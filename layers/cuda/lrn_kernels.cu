@@ -1,74 +1,200 @@
-#include "core/cuda/launch_inline.h"
+#include "layers/cuda/image_places_inline.h"
 #include "layers/cuda/lrn_kernels.h"
 
 namespace gf {
 namespace {
 
-// scale^-beta
-__device__ float Power(float scale, float beta) {
-  if (beta == 0.75f) {
-    const float root = sqrtf(scale);
-    return 1 / (root * sqrtf(root));
+struct Powers {
+  float power, over_scale;  // scale^-beta, scale^(-beta - 1)
+};
+
+// beta is 3/4 where kThreeQuarters. 0 of an infinite scale.
+template <bool kThreeQuarters>
+__device__ Powers PowersOf(float scale, float beta) {
+  if (kThreeQuarters) {
+    const float root = rsqrtf(scale);  // scale^(-1/2)
+    const float power = root > 0 ? root * root * rsqrtf(root) : root;
+    return {power, power * root * root};
   }
-  return powf(scale, -beta);
+  const float power = powf(scale, -beta);
+  return {power, power / scale};
 }
 
-// The sum of f(index) over the window around element i.
-template <typename F>
-__device__ float WindowSum(const LrnImages& p, int64_t i, const F& f) {
-  const int reach = p.size / 2, channel = static_cast<int>(i % p.channels);
-  float sum = 0;
-  if (!p.within_channel) {
-    const int end = min(channel + reach, p.channels - 1);
-    for (int c = max(channel - reach, 0); c <= end; ++c) sum += f(i + c - channel);
-    return sum;
-  }
-  const int64_t pixel = i / p.channels;
-  const int x = static_cast<int>(pixel % p.width), y = static_cast<int>(pixel / p.width % p.height);
-  for (int h = max(y - reach, 0); h <= min(y + reach, p.height - 1); ++h) {
-    for (int w = max(x - reach, 0); w <= min(x + reach, p.width - 1); ++w) {
-      sum += f(i + (int64_t{h - y} * p.width + (w - x)) * p.channels);
-    }
-  }
-  return sum;
-}
+// Neighbouring elements: what the windows over them add up, and what only they themselves need.
+template <int kCount>
+struct Elements {
+  Floats<kCount> term, x, gradient;
+};
 
-template <typename T>
+template <typename T, bool kThreeQuarters>
 struct Forward {
+  using Number = T;
+
   LrnImages p;
   const T* x;
   T* y;
   float* scale;
 
+  // term: x^2
   template <int kCount>
-  __device__ void Run(int64_t i) const {
-    const float squares = WindowSum(p, i, [this](int64_t j) {
-      const float v = ToFloat(x[j]);
-      return v * v;
-    });
-    const float s = p.k + p.alpha * squares;
-    if (scale != nullptr) scale[i] = s;
-    y[i] = FromFloat<T>(ToFloat(x[i]) * Power(s, p.beta));
+  __device__ Elements<kCount> Load(int64_t i) const {
+    Elements<kCount> e;
+    e.x = LoadFloats<kCount>(x + i);
+#pragma unroll
+    for (int k = 0; k < kCount; ++k) e.term.v[k] = e.x.v[k] * e.x.v[k];
+    return e;
+  }
+  template <int kCount>
+  __device__ void Store(int64_t i, const Elements<kCount>& e, const Floats<kCount>& sums) const {
+    Floats<kCount> scales, result;
+#pragma unroll
+    for (int k = 0; k < kCount; ++k) {
+      scales.v[k] = p.k + p.alpha * sums.v[k];
+      result.v[k] = e.x.v[k] * PowersOf<kThreeQuarters>(scales.v[k], p.beta).power;
+    }
+    if (scale != nullptr) StoreFloats(scale + i, scales);
+    StoreFloats(y + i, result);
   }
 };
 
-template <typename T>
+template <typename T, bool kThreeQuarters>
 struct Backward {
+  using Number = T;
+
   LrnImages p;
   const T* x;
   const T* dy;
   const float* scale;
   T* dx;
 
+  // term: dy * x * scale^(-beta - 1); gradient: dy * scale^-beta
   template <int kCount>
-  __device__ void Run(int64_t i) const {
-    const float sum = WindowSum(p, i, [this](int64_t j) {
-      return ToFloat(dy[j]) * ToFloat(x[j]) * Power(scale[j], p.beta) / scale[j];
-    });
-    const float own = ToFloat(dy[i]) * Power(scale[i], p.beta);
-    dx[i] = FromFloat<T>(own - 2 * p.alpha * p.beta * ToFloat(x[i]) * sum);
+  __device__ Elements<kCount> Load(int64_t i) const {
+    Elements<kCount> e;
+    e.x = LoadFloats<kCount>(x + i);
+    const Floats<kCount> dys = LoadFloats<kCount>(dy + i), scales = LoadFloats<kCount>(scale + i);
+#pragma unroll
+    for (int k = 0; k < kCount; ++k) {
+      const Powers powers = PowersOf<kThreeQuarters>(scales.v[k], p.beta);
+      e.term.v[k] = dys.v[k] * e.x.v[k] * powers.over_scale;
+      e.gradient.v[k] = dys.v[k] * powers.power;
+    }
+    return e;
+  }
+  template <int kCount>
+  __device__ void Store(int64_t i, const Elements<kCount>& e, const Floats<kCount>& sums) const {
+    Floats<kCount> result;
+#pragma unroll
+    for (int k = 0; k < kCount; ++k) {
+      result.v[k] = e.gradient.v[k] - 2 * p.alpha * p.beta * e.x.v[k] * sums.v[k];
+    }
+    StoreFloats(dx + i, result);
   }
 };
+
+// Windows of 2 * kReach + 1 channels. A thread has kCount channels of a pixel and computes the
+// terms of kReach more on each side; rows of items are pixels.
+template <typename F, int kCount, int kReach>
+struct AcrossChannels {
+  F f;
+  FastDivide packs;  // of a pixel
+
+  __device__ void Run(int64_t first, uint32_t item) const {
+    const FastDivide::Result at = packs.Divide(item);
+    const int64_t i = ((first + at.quotient) * packs.divisor() + at.remainder) * kCount;
+    float terms[kCount + 2 * kReach] = {};  // 0: there is no such channel
+    if (at.remainder > 0) {
+      const auto before = f.template Load<kReach>(i - kReach);
+#pragma unroll
+      for (int k = 0; k < kReach; ++k) terms[k] = before.term.v[k];
+    }
+    const Elements<kCount> own = f.template Load<kCount>(i);
+#pragma unroll
+    for (int k = 0; k < kCount; ++k) terms[kReach + k] = own.term.v[k];
+    if (at.remainder + 1 < packs.divisor()) {
+      const auto after = f.template Load<kReach>(i + kCount);
+#pragma unroll
+      for (int k = 0; k < kReach; ++k) terms[kReach + kCount + k] = after.term.v[k];
+    }
+    Floats<kCount> sums = {};
+#pragma unroll
+    for (int k = 0; k < kCount; ++k) {
+#pragma unroll
+      for (int j = 0; j <= 2 * kReach; ++j) sums.v[k] += terms[k + j];
+    }
+    f.Store(i, own, sums);
+  }
+};
+
+// The same of any reach, a channel per thread.
+template <typename F>
+struct AcrossChannels<F, 1, 0> {
+  F f;
+  FastDivide packs;  // channels of a pixel
+
+  __device__ void Run(int64_t first, uint32_t item) const {
+    const FastDivide::Result at = packs.Divide(item);
+    const int channel = static_cast<int>(at.remainder), reach = f.p.size / 2;
+    const int64_t i = (first + at.quotient) * f.p.channels + channel;
+    Floats<1> sum = {};
+    const int end = min(channel + reach, f.p.channels - 1);
+    for (int c = max(channel - reach, 0); c <= end; ++c) {
+      sum.v[0] += f.template Load<1>(i + c - channel).term.v[0];
+    }
+    f.Store(i, f.template Load<1>(i), sum);
+  }
+};
+
+// Windows of size x size pixels.
+template <typename F, int kCount>
+struct WithinChannel {
+  F f;
+  ImagePlaces<kCount> places;
+
+  __device__ void Run(int64_t first, uint32_t item) const {
+    const Place at = places.At(first, item);
+    const int reach = f.p.size / 2, height = f.p.height, width = f.p.width;
+    const auto element = [&](int y, int x) {
+      return ((at.image * height + y) * width + x) * f.p.channels + at.channel;
+    };
+    Floats<kCount> sums = {};
+    for (int y = max(at.y - reach, 0); y <= min(at.y + reach, height - 1); ++y) {
+      for (int x = max(at.x - reach, 0); x <= min(at.x + reach, width - 1); ++x) {
+        const auto neighbours = f.template Load<kCount>(element(y, x));
+#pragma unroll
+        for (int k = 0; k < kCount; ++k) sums.v[k] += neighbours.term.v[k];
+      }
+    }
+    const int64_t i = element(at.y, at.x);
+    f.Store(i, f.template Load<kCount>(i), sums);
+  }
+};
+
+template <typename F, int kCount, int kReach>
+void RunAcross(const F& f, cudaStream_t stream) {
+  const LrnImages& p = f.p;
+  const AcrossChannels<F, kCount, kReach> run = {
+      f, FastDivide(static_cast<uint32_t>(p.channels / kCount))};
+  ForItems(GroupsOf(p.n * p.height * p.width, p.channels / kCount), run, stream);
+}
+
+template <typename F, int kCount>
+void RunWithin(const F& f, cudaStream_t stream) {
+  const LrnImages& p = f.p;
+  const WithinChannel<F, kCount> run = {f, ImagePlaces<kCount>(p.n, p.height, p.width, p.channels)};
+  ForItems(run.places.groups(), run, stream);
+}
+
+template <typename F>
+void RunLrn(const F& f, cudaStream_t stream) {
+  constexpr int kCount = kPack<typename F::Number>;
+  const bool packs = f.p.channels % kCount == 0;
+  if (f.p.within_channel) {
+    packs ? RunWithin<F, kCount>(f, stream) : RunWithin<F, 1>(f, stream);
+  } else {
+    packs&& f.p.size == 5 ? RunAcross<F, kCount, 2>(f, stream) : RunAcross<F, 1, 0>(f, stream);
+  }
+}
 
 }  // namespace
 
@@ -76,8 +202,12 @@ void Lrn(const LrnImages& images, DType type, const void* x, void* y, float* sca
          cudaStream_t stream) {
   WithType(type, [&](auto t) {
     using T = decltype(t);
-    const Forward<T> f = {images, static_cast<const T*>(x), static_cast<T*>(y), scale};
-    Elementwise<1>(images.count(), f, stream);
+    const auto run = [&](auto three_quarters) {
+      const Forward<T, decltype(three_quarters)::value> f = {images, static_cast<const T*>(x),
+                                                             static_cast<T*>(y), scale};
+      RunLrn(f, stream);
+    };
+    images.beta == 0.75f ? run(std::true_type()) : run(std::false_type());
   });
 }
 
@@ -85,9 +215,12 @@ void LrnGradient(const LrnImages& images, DType type, const void* x, const void*
                  const float* scale, void* dx, cudaStream_t stream) {
   WithType(type, [&](auto t) {
     using T = decltype(t);
-    const Backward<T> f = {images, static_cast<const T*>(x), static_cast<const T*>(dy), scale,
-                           static_cast<T*>(dx)};
-    Elementwise<1>(images.count(), f, stream);
+    const auto run = [&](auto three_quarters) {
+      const Backward<T, decltype(three_quarters)::value> f = {
+          images, static_cast<const T*>(x), static_cast<const T*>(dy), scale, static_cast<T*>(dx)};
+      RunLrn(f, stream);
+    };
+    images.beta == 0.75f ? run(std::true_type()) : run(std::false_type());
   });
 }
 

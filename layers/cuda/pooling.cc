@@ -14,6 +14,8 @@ class PoolingKernel : public RepeatingKernel {
   void Plan(KernelPlan* plan) override {
     const Shape& bottom = plan->bottoms[0].shape;
     const Shape& top = plan->tops[0].shape;
+    CheckImageSize(layer_, bottom);
+    CheckImageSize(layer_, top);
     plan->bottoms[0].layout = WantedLayout(bottom);
     plan->tops[0].layout = WantedLayout(top);
     images_.n = bottom[0];

@@ -1,34 +1,44 @@
 #include "core/cuda/block_sums_inline.h"
-#include "core/cuda/launch_inline.h"
+#include "core/cuda/items_inline.h"
 #include "layers/cuda/scale_kernels.h"
 
 namespace gf {
 namespace {
 
+// Rows of items are the view's outer parts.
 template <typename T>
 struct Forward {
-  ScaleView view;
+  FastDivide channels, inner;
   const T* x;
   const float* gamma;
   const float* beta;
   T* y;
 
-  template <int kCount>
-  __device__ void Run(int64_t i) const {
-    const int64_t c = i / view.inner % view.channels;
+  __device__ void Run(int64_t first, uint32_t item) const {
+    const uint32_t c = channels.Divide(inner.Quotient(item)).remainder;
+    const int64_t i = first * channels.divisor() * inner.divisor() + item;
     y[i] = FromFloat<T>(gamma[c] * ToFloat(x[i]) + (beta != nullptr ? beta[c] : 0.f));
   }
 };
 
-// One block per channel.
+// One block per channel. A thread goes on by blockDim.x elements of the channel: some outer parts,
+// and `step.remainder` inner ones.
 template <typename T>
-__global__ void Sums(ScaleView view, const T* x, const T* dy, T* dgamma, T* dbeta) {
+__global__ void Sums(ScaleView view, FastDivide inner, const T* x, const T* dy, T* dgamma,
+                     T* dbeta) {
+  const FastDivide::Result begin = inner.Divide(threadIdx.x), step = inner.Divide(blockDim.x);
   for (int64_t c = blockIdx.x; c < view.channels; c += gridDim.x) {
     double product = 0, sum = 0;
-    for (int64_t i = threadIdx.x; i < view.outer * view.inner; i += blockDim.x) {
-      const int64_t at = (i / view.inner * view.channels + c) * view.inner + i % view.inner;
+    int64_t outer = begin.quotient, rest = begin.remainder;
+    while (outer < view.outer) {
+      const int64_t at = (outer * view.channels + c) * view.inner + rest;
       product += ToFloat(dy[at]) * ToFloat(x[at]);
       sum += ToFloat(dy[at]);
+      outer += step.quotient;
+      rest += step.remainder;
+      if (rest < view.inner) continue;
+      rest -= view.inner;
+      ++outer;
     }
     product = BlockSum(product);
     sum = BlockSum(sum);
@@ -44,8 +54,14 @@ void ScaleForward(const ScaleView& view, DType type, const void* x, const float*
                   const float* beta, void* y, cudaStream_t stream) {
   WithType(type, [&](auto t) {
     using T = decltype(t);
-    const Forward<T> f = {view, static_cast<const T*>(x), gamma, beta, static_cast<T*>(y)};
-    Elementwise<1>(view.outer * view.channels * view.inner, f, stream);
+    const ItemGroups groups = GroupsOf(view.outer, view.channels * view.inner);
+    const Forward<T> f = {FastDivide(static_cast<uint32_t>(view.channels)),
+                          FastDivide(static_cast<uint32_t>(view.inner)),
+                          static_cast<const T*>(x),
+                          gamma,
+                          beta,
+                          static_cast<T*>(y)};
+    ForItems(groups, f, stream);
   });
 }
 
@@ -54,7 +70,9 @@ void ScaleGradient(const ScaleView& view, DType type, const void* x, const void*
   WithType(type, [&](auto t) {
     using T = decltype(t);
     const int blocks = static_cast<int>(std::min<int64_t>(view.channels, 1 << 16));
-    Launch({blocks, kThreads, stream}, Sums<T>, view, static_cast<const T*>(x),
+    // What is divided is below 2^31: longer parts are as good as such ones.
+    const FastDivide inner(static_cast<uint32_t>(std::min(view.inner, int64_t{1} << 31)));
+    Launch({blocks, kThreads, stream}, Sums<T>, view, inner, static_cast<const T*>(x),
            static_cast<const T*>(dy), static_cast<T*>(dgamma), static_cast<T*>(dbeta));
   });
   if (dx != nullptr) ScaleForward(view, type, dy, gamma, nullptr, dx, stream);

@@ -1,5 +1,5 @@
 #include "core/cuda/block_sums_inline.h"
-#include "core/cuda/launch_inline.h"
+#include "core/cuda/items_inline.h"
 #include "layers/cuda/softmax_kernels.h"
 
 namespace gf {
@@ -12,9 +12,15 @@ unsigned Blocks(const ClassAxis& view) {
   return static_cast<unsigned>(std::min(view.predictions(), kMost));
 }
 
+// Which of the view's outer parts a prediction belongs to. Mostly each is one.
+__device__ int64_t SampleOf(const ClassAxis& view, int64_t prediction) {
+  return view.inner == 1 ? prediction : prediction / view.inner;
+}
+
 // Where a prediction's class 0 lies; its classes follow at distances of view.inner.
 __device__ int64_t StartOf(const ClassAxis& view, int64_t prediction) {
-  return prediction / view.inner * view.classes * view.inner + prediction % view.inner;
+  const int64_t sample = SampleOf(view, prediction);
+  return sample * (view.classes - 1) * view.inner + prediction;
 }
 
 struct RowSums {
@@ -69,9 +75,8 @@ __global__ void Backward(ClassAxis view, const T* y, const T* dy, T* dx) {
   }
 }
 
-__device__ bool Counts(const SoftmaxLoss& call, int64_t prediction) {
-  return prediction / call.view.inner < call.samples &&
-         !(call.has_ignored && call.labels[prediction] == call.ignored);
+__device__ bool Counts(const SoftmaxLoss& call, int64_t sample, int64_t prediction) {
+  return sample < call.samples && !(call.has_ignored && call.labels[prediction] == call.ignored);
 }
 
 // The loss is -sum of target * log(probability), with log(probability) = x - max - log(sum).
@@ -84,7 +89,7 @@ __global__ void LossForward(SoftmaxLoss call, const T* x, float* losses, T* prob
     const RowSums sums = SumsOf(view, x + start);
     if (threadIdx.x == 0) {
       float loss = 0;
-      if (Counts(call, p)) {
+      if (Counts(call, SampleOf(view, p), p)) {
         const float own = ToFloat(x[start + call.labels[p] * view.inner]);
         loss = (1 - call.smoothing) * (sums.max - own);
         if (call.smoothing > 0) loss += call.smoothing * sums.deficit / view.classes;
@@ -109,21 +114,23 @@ __global__ void SumLosses(const float* losses, int64_t count, double normalizer,
   if (threadIdx.x == 0) *loss = static_cast<float>(sum / normalizer);
 }
 
+// Rows of items are the view's outer parts.
 template <typename T>
 struct LossBackward {
   SoftmaxLoss call;
+  FastDivide classes, inner;
   const float* saved;
   float scale;
   T* dx;
 
-  template <int kCount>
-  __device__ void Run(int64_t i) const {
-    const ClassAxis& view = call.view;
-    const int64_t inner = i % view.inner, c = i / view.inner % view.classes;
-    const int64_t prediction = i / view.inner / view.classes * view.inner + inner;
+  __device__ void Run(int64_t first, uint32_t item) const {
+    const FastDivide::Result at = inner.Divide(item), of_class = classes.Divide(at.quotient);
+    const int64_t sample = first + of_class.quotient, c = of_class.remainder;
+    const int64_t prediction = sample * call.view.inner + at.remainder;
+    const int64_t i = first * call.view.classes * call.view.inner + item;
     float gradient = 0;
-    if (Counts(call, prediction)) {
-      const float spread = call.smoothing / view.classes;
+    if (Counts(call, sample, prediction)) {
+      const float spread = call.smoothing / call.view.classes;
       const float target = call.labels[prediction] == c ? 1 - call.smoothing + spread : spread;
       gradient = scale * (saved[i] - target);
     }
@@ -135,7 +142,7 @@ template <typename T>
 __global__ void CountRightKernel(SoftmaxLoss call, const T* scores, int64_t top_k, int* counts) {
   const ClassAxis& view = call.view;
   for (int64_t p = blockIdx.x; p < view.predictions(); p += gridDim.x) {
-    if (!Counts(call, p)) continue;  // the same for all threads of the block
+    if (!Counts(call, SampleOf(view, p), p)) continue;  // the same for all threads of the block
     const T* x = scores + StartOf(view, p);
     const int64_t label = call.labels[p];
     const float own = ToFloat(x[label * view.inner]);
@@ -200,8 +207,15 @@ void SoftmaxLossGradient(const SoftmaxLoss& call, const float* saved, float scal
                          cudaStream_t stream) {
   WithType(call.type, [&](auto t) {
     using T = decltype(t);
-    const LossBackward<T> f = {call, saved, scale, static_cast<T*>(dx)};
-    Elementwise<1>(call.view.predictions() * call.view.classes, f, stream);
+    const ClassAxis& view = call.view;
+    const ItemGroups groups = GroupsOf(view.outer, view.classes * view.inner);
+    const LossBackward<T> f = {call,
+                               FastDivide(static_cast<uint32_t>(view.classes)),
+                               FastDivide(static_cast<uint32_t>(view.inner)),
+                               saved,
+                               scale,
+                               static_cast<T*>(dx)};
+    ForItems(groups, f, stream);
   });
 }
 

@@ -164,6 +164,18 @@ TEST_F(EmulatedGpuTest, EndsWhenAKernelReadsBesideItsMemory) {
       "use-after-poison");
 }
 
+TEST_F(EmulatedGpuTest, EndsWhenAnAddressIsNoMultipleOfWhatIsMoved) {
+  auto* const data = reinterpret_cast<float*>(Ints(kCount));
+  MoveFour(data + 4, stream());
+  device_.compute_stream()->Synchronize();
+  EXPECT_DEATH(
+      {
+        MoveFour(data + 2, stream());
+        device_.compute_stream()->Synchronize();
+      },
+      "");
+}
+
 TEST_F(EmulatedGpuTest, EndsWhenTheHostReadsTheGpusMemory) {
   const volatile int* const data = Ints(kCount);
   EXPECT_DEATH({ [[maybe_unused]] const int value = *data; }, "");

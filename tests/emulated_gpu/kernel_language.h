@@ -58,6 +58,8 @@ inline unsigned __float_as_uint(float value) {
   return bits;
 }
 
+inline float rsqrtf(float x) { return 1 / std::sqrt(x); }
+
 using std::isfinite;
 using std::isnan;
 using std::max;

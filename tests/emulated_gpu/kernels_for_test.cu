@@ -31,6 +31,8 @@ __global__ void WaitInVainKernel() {
   }
 }
 
+__global__ void MoveFourKernel(float* data) { StoreFloats(data, LoadFloats<4>(data)); }
+
 __global__ void NothingKernel() {}
 
 }  // namespace
@@ -45,6 +47,7 @@ void Sum(const float* data, float* sum, cudaStream_t stream) {
   Launch({1, kThreads, stream}, SumKernel, data, sum);
 }
 void WaitInVain(cudaStream_t stream) { Launch({1, kThreads, stream}, WaitInVainKernel); }
+void MoveFour(float* data, cudaStream_t stream) { Launch({1, 1, stream}, MoveFourKernel, data); }
 void Nothing(int threads, cudaStream_t stream) { Launch({1, threads, stream}, NothingKernel); }
 
 }  // namespace gf

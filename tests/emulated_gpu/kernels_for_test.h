@@ -13,6 +13,8 @@ void Number(int* data, int first, cudaStream_t stream);
 void Sum(const float* data, float* sum, cudaStream_t stream);
 // Every second thread of a block waits at a barrier, the others for their neighbours.
 void WaitInVain(cudaStream_t stream);
+// data[0 .. 3] = data[0 .. 3], in one access.
+void MoveFour(float* data, cudaStream_t stream);
 // A block of so many threads.
 void Nothing(int threads, cudaStream_t stream);
 

@@ -176,25 +176,4 @@ cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpy
   return cudaStreamSynchronize(stream);
 }
 
-cudaError_t cudaMemcpy2DAsync(void* to, size_t to_pitch, const void* from, size_t from_pitch,
-                              size_t width, size_t height, cudaMemcpyKind kind,
-                              cudaStream_t stream) {
-  const Lock lock(Mutex());
-  if (kind != cudaMemcpyDeviceToDevice || width > to_pitch || width > from_pitch) {
-    return cudaErrorInvalidValue;
-  }
-  if (height == 0) return cudaSuccess;
-  if (!InMemory(from, (height - 1) * from_pitch + width) ||
-      !InMemory(to, (height - 1) * to_pitch + width)) {
-    return cudaErrorInvalidValue;
-  }
-  Enqueue(stream, &Counts::copies, [=] {
-    for (size_t row = 0; row < height; ++row) {
-      std::memcpy(static_cast<char*>(to) + row * to_pitch,
-                  static_cast<const char*>(from) + row * from_pitch, width);
-    }
-  });
-  return cudaSuccess;
-}
-
 }  // extern "C"

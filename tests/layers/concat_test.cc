@@ -16,6 +16,24 @@ TEST_P(ConcatTest, PutsBottomsOneAfterTheOther) {
             (Values{1, 2, 3, 4, 5, 6}));
 }
 
+TEST_P(ConcatTest, JoinsMoreBottomsThanOneLaunchTakes) {
+  std::vector<Shape> shapes;
+  std::vector<Values> bottoms;
+  Values expected(2 * 40 * 41 / 2);
+  // Bottom i has i + 1 channels; its values say where they come from.
+  for (int i = 0, begin = 0; i < 40; begin += ++i) {
+    shapes.push_back({2, i + 1});
+    bottoms.emplace_back();
+    for (int row = 0; row < 2; ++row) {
+      for (int c = 0; c <= i; ++c) {
+        bottoms.back().push_back(static_cast<float>(1000 * row + 50 * i + c));
+        expected[row * 40 * 41 / 2 + begin + c] = bottoms.back().back();
+      }
+    }
+  }
+  EXPECT_EQ(Top(Case("type: 'Concat'", shapes), bottoms), expected);
+}
+
 TEST_P(ConcatTest, KeepsBlockedLayoutsWhereBlocksAreWhole) {
   RunOptions options = Options();
   options.format = "blocked";

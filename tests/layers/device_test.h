@@ -35,6 +35,18 @@ class DeviceTest : public testing::TestWithParam<std::string> {
     run.Forward();
     return run.Top(0);
   }
+
+  // Images of 2^31 elements are refused by a GPU's kernel, before there is memory for them.
+  void ExpectLargeImagesRefused(const std::string& prototxt) const {
+    if (GetParam() != "cuda") GTEST_SKIP() << "only GPUs have this limit";
+    try {
+      LayerRun run(Case(prototxt, {{1, 8, 16384, 16384}}), Options());
+      FAIL();
+    } catch (const UserError& e) {
+      const std::string message = e.what();
+      EXPECT_NE(message.find("2147483648 elements"), std::string::npos) << message;
+    }
+  }
 };
 
 #define GF_FOR_EVERY_DEVICE(Test) \

@@ -92,6 +92,10 @@ TEST_P(LrnTest, RefusesEvenSizesAndVectors) {
   ExpectSetUpError(Case("type: 'LRN'", {{2, 3}}), "got 2x3");
 }
 
+TEST_P(LrnTest, WindowsOfPixelsRefuseLargeImages) {
+  ExpectLargeImagesRefused("type: 'LRN' lrn_param { norm_region: WITHIN_CHANNEL }");
+}
+
 GF_FOR_EVERY_DEVICE(LrnTest);
 
 }  // namespace

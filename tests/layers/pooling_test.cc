@@ -133,6 +133,10 @@ TEST_P(PoolingTest, RefusesWhatDoesNotFit) {
   ExpectSetUpError(pool("kernel_size: 2", {2, 4}), "four axes");
 }
 
+TEST_P(PoolingTest, RefusesLargeImages) {
+  ExpectLargeImagesRefused("type: 'Pooling' pooling_param { kernel_size: 2 stride: 2 }");
+}
+
 GF_FOR_EVERY_DEVICE(PoolingTest);
 
 }  // namespace

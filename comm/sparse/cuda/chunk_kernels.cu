@@ -1,62 +1,8 @@
 #include "comm/sparse/cuda/chunk_kernels.h"
-#include "core/cuda/launch_inline.h"
+#include "comm/sparse/cuda/chunk_sums_inline.h"
 
 namespace gf {
 namespace {
-
-// Note [The processor's norms on a GPU]
-// One block per chunk, so that sums need no atomic operations. Within a chunk magnitudes are added
-// in the order of Note [Norms with the same bits]: a warp takes a block of kBlock elements, a lane
-// one of its kSums partial sums in FP32, and the partial sums of all warps are added in double by
-// one thread, in their order.
-constexpr int kSums = 32, kWarps = kThreads / kSums;
-constexpr int64_t kBlock = 128 * kSums;
-
-// Calls store(i, value(i)) for i = begin, begin + kStep, ... below `end`, in this order. Values of
-// several elements are loaded before the first is stored, which hides the memory's latency.
-template <int kStep, typename Value, typename Store>
-__device__ void ForElements(int64_t begin, int64_t end, const Value& value, const Store& store) {
-  constexpr int kAhead = 8;
-  int64_t i = begin;
-  for (; i + (kAhead - 1) * kStep < end; i += kAhead * kStep) {
-    float v[kAhead];
-#pragma unroll
-    for (int k = 0; k < kAhead; ++k) v[k] = value(i + k * kStep);
-#pragma unroll
-    for (int k = 0; k < kAhead; ++k) store(i + k * kStep, v[k]);
-  }
-  for (; i < end; i += kStep) store(i, value(i));
-}
-
-// The sum of |value(i)| over i = 0 .. count - 1, to every thread of the block; each value is stored
-// on the way.
-template <typename Value, typename Store>
-__device__ double SumOfMagnitudes(int64_t count, const Value& value, const Store& store) {
-  __shared__ float sums[kWarps][kSums];
-  __shared__ double total;
-  const int warp = threadIdx.x / kSums, lane = threadIdx.x % kSums;
-  if (threadIdx.x == 0) total = 0;
-  for (int64_t round = 0; round < count; round += kWarps * kBlock) {
-    const int64_t begin = round + warp * kBlock;
-    const int64_t end = min(begin + kBlock, count);
-    float sum = 0;
-    ForElements<kSums>(begin + lane, end, value, [&](int64_t i, float v) {
-      store(i, v);
-      sum += fabsf(v);
-    });
-    sums[warp][lane] = sum;
-    __syncthreads();
-    if (threadIdx.x == 0) {
-      double all = total;
-      for (int w = 0; w < kWarps; ++w) {
-        for (int k = 0; k < kSums; ++k) all += static_cast<double>(sums[w][k]);
-      }
-      total = all;
-    }
-    __syncthreads();
-  }
-  return total;
-}
 
 // g + h, and g itself where h is 0: -0 + 0 would be 0.
 __device__ inline float Corrected(float g, float h) { return __float_as_uint(h) == 0 ? g : g + h; }
@@ -67,9 +13,9 @@ struct ChunkPart {
   int64_t place;  // of its first element in `packed`, below 0 if the chunk is not important
 };
 
-__device__ inline ChunkPart PartOf(const ChunkArrays& a, const ChunkSpan& span) {
+__device__ inline ChunkPart PartOf(const ChunkArrays& a, const ChunkSpan& span, int64_t first) {
   ChunkPart part;
-  part.chunk = span.begin / a.chunk_size + blockIdx.x;
+  part.chunk = first + blockIdx.x;
   const int64_t chunk_begin = part.chunk * a.chunk_size;
   part.begin = max(span.begin, chunk_begin);
   part.count = min(span.end, chunk_begin + a.chunk_size) - part.begin;
@@ -78,48 +24,132 @@ __device__ inline ChunkPart PartOf(const ChunkArrays& a, const ChunkSpan& span) 
   return part;
 }
 
+// Elements of which those of the wider type fill 16 bytes.
+template <typename A, typename B>
+constexpr int kPackOfBoth = 16 / static_cast<int>(sizeof(A) > sizeof(B) ? sizeof(A) : sizeof(B));
+
+// Whether the array's packs of kCount elements lie at multiples of their size.
+template <int kCount, typename T>
+__device__ bool Aligned(const T* array) {
+  return reinterpret_cast<uintptr_t>(array) % (kCount * sizeof(T)) == 0;
+}
+
+// packed = g + h, h = 0
 template <typename G, typename P>
-__global__ void __launch_bounds__(kThreads) KeepOrPackKernel(ChunkArrays a, ChunkSpan span) {
-  const ChunkPart part = PartOf(a, span);
+struct PackRun {
+  static constexpr int kAhead = 8;
+  const G* g;
+  float* h;
+  P* packed;
+
+  template <int kCount>
+  __device__ Floats<kCount> Load(int64_t i) const {
+    Floats<kCount> v = LoadFloats<kCount>(g + i);
+    const Floats<kCount> residual = LoadFloats<kCount>(h + i);
+#pragma unroll
+    for (int k = 0; k < kCount; ++k) v.v[k] = Corrected(v.v[k], residual.v[k]);
+    return v;
+  }
+  template <int kCount>
+  __device__ void Store(int64_t i, const Floats<kCount>& v) const {
+    StoreFloats(packed + i, v);
+    StoreFloats(h + i, Floats<kCount>());
+  }
+};
+
+// h = momentum * (g + h)
+template <typename G>
+struct KeepRun {
+  static constexpr int kAhead = 8;
+  const G* g;
+  float* h;
+  float momentum;
+
+  template <int kCount>
+  __device__ Floats<kCount> Load(int64_t i) const {
+    Floats<kCount> v = LoadFloats<kCount>(g + i);
+    const Floats<kCount> residual = LoadFloats<kCount>(h + i);
+#pragma unroll
+    for (int k = 0; k < kCount; ++k) v.v[k] += residual.v[k];
+    return v;
+  }
+  template <int kCount>
+  __device__ void Store(int64_t i, Floats<kCount> v) const {
+#pragma unroll
+    for (int k = 0; k < kCount; ++k) v.v[k] *= momentum;
+    StoreFloats(h + i, v);
+  }
+};
+
+// to = from; `to` may be null.
+template <typename From, typename To>
+struct CopyRun {
+  static constexpr int kAhead = 16;
+  const From* from;
+  To* to;
+
+  template <int kCount>
+  __device__ Floats<kCount> Load(int64_t i) const {
+    return LoadFloats<kCount>(from + i);
+  }
+  template <int kCount>
+  __device__ void Store(int64_t i, const Floats<kCount>& v) const {
+    if (to != nullptr) StoreFloats(to + i, v);
+  }
+};
+
+template <typename G, typename P>
+__global__ void __launch_bounds__(kChunkThreads)
+    KeepOrPackKernel(ChunkArrays a, ChunkSpan span, int64_t first) {
+  const ChunkPart part = PartOf(a, span, first);
   const G* const g = static_cast<const G*>(a.gradients) + part.begin;
   float* const h = a.residual + part.begin;
+  constexpr int kCount = kPack<float>;
+  const bool packs = Aligned<kCount>(g) && Aligned<kCount>(h);
   if (part.place >= 0) {
-    P* const packed = static_cast<P*>(a.packed) + part.place;
-    ForElements<kThreads>(
-        threadIdx.x, part.count, [=](int64_t i) { return Corrected(ToFloat(g[i]), h[i]); },
-        [=](int64_t i, float v) {
-          packed[i] = FromFloat<P>(v);
-          h[i] = 0;
-        });
+    const PackRun<G, P> run = {g, h, static_cast<P*>(a.packed) + part.place};
+    const auto none = [](int, float) {};
+    if (packs && Aligned<kCount>(run.packed)) {
+      ForPacks<kCount>(threadIdx.x * kCount, part.count, kChunkThreads * kCount, run, none);
+    } else {
+      ForPacks<1>(threadIdx.x, part.count, kChunkThreads, run, none);
+    }
     return;
   }
-  const double norm = SumOfMagnitudes(
-      part.count, [=](int64_t i) { return ToFloat(g[i]) + h[i]; },
-      [=, momentum = a.momentum](int64_t i, float v) { h[i] = momentum * v; });
+  const KeepRun<G> run = {g, h, a.momentum};
+  const double norm =
+      packs ? SumOfMagnitudes<kCount>(part.count, run) : SumOfMagnitudes<1>(part.count, run);
   if (threadIdx.x == 0) a.sums[part.chunk] += norm;
   if (isfinite(norm)) return;
-  for (int64_t i = threadIdx.x; i < part.count; i += kThreads) h[i] = 0;
+  for (int64_t i = threadIdx.x; i < part.count; i += kChunkThreads) h[i] = 0;
+}
+
+// Copies the numbers of a part and adds the norm that they have in one rank's share.
+template <int kCount, typename From, typename To>
+__device__ void CopyAndSum(const ChunkArrays& a, const ChunkPart& part,
+                           const CopyRun<From, To>& run) {
+  const double norm = Aligned<kCount>(run.from) && Aligned<kCount>(run.to)
+                          ? SumOfMagnitudes<kCount>(part.count, run)
+                          : SumOfMagnitudes<1>(part.count, run);
+  if (threadIdx.x == 0) a.sums[part.chunk] += norm / a.world;
 }
 
 template <typename G, typename P>
-__global__ void __launch_bounds__(kThreads) UnpackKernel(ChunkArrays a, ChunkSpan span) {
-  const ChunkPart part = PartOf(a, span);
+__global__ void __launch_bounds__(kChunkThreads)
+    UnpackKernel(ChunkArrays a, ChunkSpan span, int64_t first) {
+  const ChunkPart part = PartOf(a, span, first);
   if (part.place < 0) return;
-  G* const g = static_cast<G*>(a.gradients) + part.begin;
-  const P* const packed = static_cast<const P*>(a.packed) + part.place;
-  const double norm = SumOfMagnitudes(
-      part.count, [=](int64_t i) { return ToFloat(packed[i]); },
-      [=](int64_t i, float v) { g[i] = FromFloat<G>(v); });
-  if (threadIdx.x == 0) a.sums[part.chunk] += norm / a.world;
+  const CopyRun<P, G> run = {static_cast<const P*>(a.packed) + part.place,
+                             static_cast<G*>(a.gradients) + part.begin};
+  CopyAndSum<kPackOfBoth<G, P>>(a, part, run);
 }
 
 template <typename G>
-__global__ void __launch_bounds__(kThreads) NormKernel(ChunkArrays a, ChunkSpan span) {
-  const ChunkPart part = PartOf(a, span);
-  const G* const g = static_cast<const G*>(a.gradients) + part.begin;
-  const double norm = SumOfMagnitudes(
-      part.count, [=](int64_t i) { return ToFloat(g[i]); }, [](int64_t, float) {});
-  if (threadIdx.x == 0) a.sums[part.chunk] += norm / a.world;
+__global__ void __launch_bounds__(kChunkThreads)
+    NormKernel(ChunkArrays a, ChunkSpan span, int64_t first) {
+  const ChunkPart part = PartOf(a, span, first);
+  const CopyRun<G, G> run = {static_cast<const G*>(a.gradients) + part.begin, nullptr};
+  CopyAndSum<kPack<G>>(a, part, run);
 }
 
 template <typename G>
@@ -164,9 +194,12 @@ struct RoundRun {
   }
 };
 
-// Blocks for a span that is not empty.
-unsigned ChunksOf(const ChunkArrays& a, const ChunkSpan& span) {
-  return static_cast<unsigned>((span.end - 1) / a.chunk_size - span.begin / a.chunk_size + 1);
+// A block for each chunk of a span.
+void LaunchChunks(void (*kernel)(ChunkArrays, ChunkSpan, int64_t), const ChunkArrays& a,
+                  const ChunkSpan& span, cudaStream_t stream) {
+  if (span.begin >= span.end) return;
+  const int64_t first = span.begin / a.chunk_size, last = (span.end - 1) / a.chunk_size;
+  Launch({last - first + 1, kChunkThreads, stream}, kernel, a, span, first);
 }
 
 // Calls f with a number of the gradients' type and one of the packed type.
@@ -188,25 +221,20 @@ void MergeResidual(const ChunkArrays& a, const ChunkSpan& span, cudaStream_t str
 }
 
 void KeepOrPackChunks(const ChunkArrays& a, const ChunkSpan& span, cudaStream_t stream) {
-  if (span.begin >= span.end) return;
   WithTypes(a, [&](auto g, auto p) {
-    Launch({ChunksOf(a, span), kThreads, stream}, KeepOrPackKernel<decltype(g), decltype(p)>, a,
-           span);
+    LaunchChunks(KeepOrPackKernel<decltype(g), decltype(p)>, a, span, stream);
   });
 }
 
 void UnpackChunks(const ChunkArrays& a, const ChunkSpan& span, cudaStream_t stream) {
-  if (span.begin >= span.end) return;
   WithTypes(a, [&](auto g, auto p) {
-    Launch({ChunksOf(a, span), kThreads, stream}, UnpackKernel<decltype(g), decltype(p)>, a, span);
+    LaunchChunks(UnpackKernel<decltype(g), decltype(p)>, a, span, stream);
   });
 }
 
 void AddChunkNorms(const ChunkArrays& a, const ChunkSpan& span, cudaStream_t stream) {
-  if (span.begin >= span.end) return;
-  WithType(a.gradient_type, [&](auto g) {
-    Launch({ChunksOf(a, span), kThreads, stream}, NormKernel<decltype(g)>, a, span);
-  });
+  WithType(a.gradient_type,
+           [&](auto g) { LaunchChunks(NormKernel<decltype(g)>, a, span, stream); });
 }
 
 void RoundNorms(const double* sums, int64_t chunks, float* norms, cudaStream_t stream) {
