@@ -37,7 +37,7 @@ class BatchNormEstimate : public EstimateKernel {
     if (layer_.global_statistics()) {
       Move(OperationKind::kBatchNormStatistics, 0);
     } else {
-      Move(OperationKind::kBatchNormStatistics, Bottom(), kSumLaunches);
+      Move(OperationKind::kBatchNormStatistics, Bottom());
     }
     Normalise();
   }
@@ -49,7 +49,7 @@ class BatchNormEstimate : public EstimateKernel {
     // of the top as it stands.
     const bool keeps = (layer_.add() && args.bottom_diffs[1] != nullptr) || two || relu_from_top;
     const int tensors = 2 + two + relu_from_top + keeps;  // x, dy, dy2, y, dz
-    Move(OperationKind::kBatchNormSums, tensors * Top(), kSumLaunches);
+    Move(OperationKind::kBatchNormSums, tensors * Top());
     if (args.bottom_diffs[0] == nullptr) return;
     Move(OperationKind::kBatchNormGradient, 3 * Top());  // x, dz, dx
   }
@@ -57,9 +57,6 @@ class BatchNormEstimate : public EstimateKernel {
   void RecomputeCost() override { Normalise(); }
 
  private:
-  // Sums over the pixels, and over the parts of these sums.
-  static constexpr int kSumLaunches = 2;
-
   void Normalise() const {
     Move(OperationKind::kBatchNormApply, Bottom() + Top() + (layer_.add() ? Bottom(1) : 0));
   }

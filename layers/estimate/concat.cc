@@ -20,17 +20,23 @@ class ConcatEstimate : public EstimateKernel {
     for (TensorDesc& bottom : plan->bottoms) set(&bottom);
   }
 
-  // A copy of rows per bottom.
   void ForwardCost(const KernelArgs& args) override {
-    for (size_t i = 0; i < plan().bottoms.size(); ++i) Move(OperationKind::kOther, 2 * Bottom(i));
+    int64_t bytes = 0;
+    for (size_t i = 0; i < plan().bottoms.size(); ++i) bytes += 2 * Bottom(i);
+    Move(OperationKind::kOther, bytes, Launches());
   }
   void BackwardCost(const KernelArgs& args) override {
+    int64_t bytes = 0;
     for (size_t i = 0; i < plan().bottoms.size(); ++i) {
-      if (args.bottom_diffs[i] != nullptr) Move(OperationKind::kOther, 2 * Bottom(i));
+      if (args.bottom_diffs[i] != nullptr) bytes += 2 * Bottom(i);
     }
+    Move(OperationKind::kOther, bytes, Launches());
   }
 
  private:
+  // One takes up to 16 bottoms.
+  int Launches() const { return static_cast<int>((plan().bottoms.size() + 15) / 16); }
+
   const ConcatLayer& layer_;
 };
 

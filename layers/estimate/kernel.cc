@@ -45,8 +45,7 @@ void EstimateKernel::Copy(OperationKind kind, const void* from, const void* to,
 
 void EstimateKernel::BiasGradient(int64_t bytes, bool bias, bool relu) const {
   if (!bias && !relu) return;
-  // Sums take a second launch, over the first one's parts.
-  Move(OperationKind::kBiasGradient, bytes * (relu ? 3 : 1), bias ? 2 : 1);
+  Move(OperationKind::kBiasGradient, bytes * (relu ? 3 : 1));
 }
 
 }  // namespace gf
