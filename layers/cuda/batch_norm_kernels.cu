@@ -119,7 +119,7 @@ template <typename T, ReluGradientFrom kRelu, bool kAdd>
 struct GradientSums {
   static constexpr bool kOutput = kRelu == ReluGradientFrom::kOutput;
   static constexpr bool kInput = kRelu == ReluGradientFrom::kInput;
-  static constexpr int kRows = 2, kBlocks = kInput && kAdd ? 2 : 3;
+  static constexpr int kRows = 2, kBlocks = !kInput && !kOutput ? 4 : kInput && kAdd ? 2 : 3;
   const T* x;
   const T* y;
   const T* dy;
