@@ -132,7 +132,7 @@ class BatchNormKernel : public RepeatingKernel {
   const BatchNormLayer& layer_;
   const KernelContext context_;
   ColumnsView view_;
-  std::shared_ptr<void> arrived_;
+  std::shared_ptr<void> arrived_;  // of ColumnSumsMemory
   bool backward_ = false;
   size_t channels_bytes_ = 0, sums_bytes_ = 0;
 };

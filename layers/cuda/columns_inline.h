@@ -17,7 +17,7 @@ namespace gf {
 //   Load<kCount>(at)                       what Row needs of elements [at, at + kCount)
 //   Row<kCount>(values, loaded, at, sums)  computes and stores these elements, adds to the sums
 // The grid is as many blocks as the GPU runs at a time, or a small multiple, where there are
-// enough rows. Sums over the rows (columns_sums_inline.h) are made in a fixed order that depends
+// enough rows. Sums over the rows (column_sums_inline.h) are made in a fixed order that depends
 // on the shape and on this number, which is the same on GPUs of one kind.
 
 // How a matrix is shared out.

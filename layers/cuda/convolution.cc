@@ -75,7 +75,7 @@ class ConvolutionKernel : public RepeatingKernel {
   const ConvolutionLayer& layer_;
   const KernelContext context_;
   ColumnsView view_;
-  std::shared_ptr<void> arrived_;
+  std::shared_ptr<void> arrived_;  // of ColumnSumsMemory
   std::shared_ptr<CudnnConvolution> forward_, filter_, data_;
 };
 

@@ -99,8 +99,8 @@ class InnerProductKernel : public RepeatingKernel {
   const InnerProductLayer& layer_;
   const KernelContext context_;
   ColumnsView view_;
-  std::shared_ptr<void> arrived_;
-  bool fused_ = false;  // bias and ReLU are in forward_
+  std::shared_ptr<void> arrived_;  // of ColumnSumsMemory
+  bool fused_ = false;             // bias and ReLU are in forward_
   std::unique_ptr<Matmul> forward_, weights_, data_;
 };
 

@@ -101,7 +101,7 @@ class KernelCodeTest(unittest.TestCase):
                            "struct alignas(sizeof(T) * kCount) Pack", "struct Pack")
 
     def test_spilled_registers_are_found(self):
-        self.expect_broken("layers/cuda/batch_norm_kernels.cu", "SumColumnsKernel 8",
+        self.expect_broken("layers/cuda/batch_norm_gradient_kernels.cu", "SumColumnsKernel 8",
                            "bytes of spilled registers", "layers/cuda/column_sums_inline.h",
                            "(kThreads, F::kBlocks)", "(kThreads, 8)")
 

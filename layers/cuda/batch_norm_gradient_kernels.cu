@@ -1,0 +1,181 @@
+#include "layers/cuda/batch_norm_kernels.h"
+#include "layers/cuda/column_sums_inline.h"
+
+namespace gf {
+namespace {
+
+// Sums of dz and dz * (x - mean); stores dz. kAdd: dy2 is added to dy.
+template <typename T, ReluGradientFrom kRelu, bool kAdd>
+struct GradientSums {
+  static constexpr bool kOutput = kRelu == ReluGradientFrom::kOutput;
+  static constexpr bool kInput = kRelu == ReluGradientFrom::kInput;
+  static constexpr int kRows = 2, kBlocks = !kInput && !kOutput ? 4 : kInput && kAdd ? 2 : 3;
+  const T* x;
+  const T* y;
+  const T* dy;
+  const T* dy2;
+  T* dz;
+  const float* scale;
+  const float* offset;
+  const float* mean;
+
+  template <int kCount>
+  struct Values {
+    Floats<kCount> scale, offset, mean;
+  };
+  template <int kCount>
+  __device__ Values<kCount> Begin(int column) const {
+    return {LoadFloats<kCount>(scale + column), LoadFloats<kCount>(offset + column),
+            LoadFloats<kCount>(mean + column)};
+  }
+  template <int kCount>
+  struct Loaded {
+    Pack<T, kCount> x, y, dy, dy2;
+  };
+  template <int kCount>
+  __device__ Loaded<kCount> Load(int64_t at) const {
+    Loaded<kCount> loaded;
+    loaded.x = LoadPack<kCount>(x + at);
+    loaded.dy = LoadPack<kCount>(dy + at);
+    if constexpr (kAdd) loaded.dy2 = LoadPack<kCount>(dy2 + at);
+    if constexpr (kOutput) loaded.y = LoadPack<kCount>(y + at);
+    return loaded;
+  }
+  template <int kCount>
+  __device__ void Row(const Values<kCount>& values, const Loaded<kCount>& loaded, int64_t at,
+                      Floats<kCount>* sums) const {
+    const Floats<kCount> vx = ToFloats(loaded.x);
+    Floats<kCount> g = ToFloats(loaded.dy), more = {}, vy;
+    if constexpr (kAdd) more = ToFloats(loaded.dy2);
+    if constexpr (kOutput) vy = ToFloats(loaded.y);
+#pragma unroll
+    for (int k = 0; k < kCount; ++k) {
+      if (kAdd) g.v[k] += more.v[k];
+      if (kInput) {
+        g.v[k] = vx.v[k] * values.scale.v[k] + values.offset.v[k] > 0 ? g.v[k] : 0;
+      }
+      if (kOutput) g.v[k] = vy.v[k] > 0 ? g.v[k] : 0;
+      sums[0].v[k] += g.v[k];
+      sums[1].v[k] += g.v[k] * (vx.v[k] - values.mean.v[k]);
+    }
+    if (dz != nullptr) StoreFloats(dz + at, g);
+  }
+};
+
+// Gradients of gamma and beta, and dx = a * dz + b * x + c (Ioffe and Szegedy, section 3):
+//   dx = gamma / std * (dz - mean(dz) - xhat * mean(dz * xhat)).
+template <typename T>
+struct FinishGradients {
+  BatchNormChannels ch;
+  double count;
+  bool global_statistics;
+  T* dgamma;
+  T* dbeta;
+
+  __device__ void operator()(int c, const double* sums) const {
+    const double inverse_std = ch.inverse_std[c], product = sums[1] * inverse_std;
+    if (dgamma != nullptr) dgamma[c] = FromFloat<T>(static_cast<float>(product));
+    if (dbeta != nullptr) dbeta[c] = FromFloat<T>(static_cast<float>(sums[0]));
+    const double k = (ch.gamma != nullptr ? ch.gamma[c] : 1.f) * inverse_std;
+    const double slope = global_statistics ? 0 : -k * inverse_std * product / count;
+    ch.a[c] = static_cast<float>(k);
+    ch.b[c] = static_cast<float>(slope);
+    ch.c[c] =
+        global_statistics ? 0.f : static_cast<float>(-slope * ch.mean[c] - k * sums[0] / count);
+  }
+};
+
+template <typename T, bool kRelu>
+struct GradientApply {
+  static constexpr int kRows = 2, kBlocks = kRelu ? 3 : 4;
+  const T* x;
+  const T* g;
+  T* dx;
+  BatchNormChannels ch;
+
+  template <int kCount>
+  struct Values {
+    Floats<kCount> scale, offset, a, b, c;
+  };
+  template <int kCount>
+  __device__ Values<kCount> Begin(int column) const {
+    return {LoadFloats<kCount>(ch.scale + column), LoadFloats<kCount>(ch.offset + column),
+            LoadFloats<kCount>(ch.a + column), LoadFloats<kCount>(ch.b + column),
+            LoadFloats<kCount>(ch.c + column)};
+  }
+  template <int kCount>
+  struct Loaded {
+    Pack<T, kCount> x, g;
+  };
+  template <int kCount>
+  __device__ Loaded<kCount> Load(int64_t at) const {
+    return {LoadPack<kCount>(x + at), LoadPack<kCount>(g + at)};
+  }
+  template <int kCount>
+  __device__ void Row(const Values<kCount>& values, const Loaded<kCount>& loaded, int64_t at,
+                      Floats<kCount>*) const {
+    const Floats<kCount> vx = ToFloats(loaded.x);
+    Floats<kCount> v = ToFloats(loaded.g);
+#pragma unroll
+    for (int k = 0; k < kCount; ++k) {
+      if (kRelu) v.v[k] = vx.v[k] * values.scale.v[k] + values.offset.v[k] > 0 ? v.v[k] : 0;
+      v.v[k] = v.v[k] * values.a.v[k] + (vx.v[k] * values.b.v[k] + values.c.v[k]);
+    }
+    StoreFloats(dx + at, v);
+  }
+};
+
+template <typename T, ReluGradientFrom kRelu, bool kAdd>
+void SumGradients(const BatchNormBackward& call, const ColumnSumsMemory& memory,
+                  cudaStream_t stream) {
+  const BatchNormChannels& ch = call.channels;
+  const GradientSums<T, kRelu, kAdd> sums = {static_cast<const T*>(call.x),
+                                             static_cast<const T*>(call.y),
+                                             static_cast<const T*>(call.dy),
+                                             static_cast<const T*>(call.dy2),
+                                             static_cast<T*>(call.dz),
+                                             ch.scale,
+                                             ch.offset,
+                                             ch.mean};
+  const FinishGradients<T> finish = {ch, static_cast<double>(call.view.rows),
+                                     call.global_statistics, static_cast<T*>(call.dgamma),
+                                     static_cast<T*>(call.dbeta)};
+  SumColumns<2, T>(call.view, sums, finish, memory, stream);
+}
+
+template <typename T, ReluGradientFrom kRelu>
+void Gradient(const BatchNormBackward& call, const ColumnSumsMemory& memory, cudaStream_t stream) {
+  if (call.dy2 != nullptr) {
+    SumGradients<T, kRelu, true>(call, memory, stream);
+  } else {
+    SumGradients<T, kRelu, false>(call, memory, stream);
+  }
+  if (call.dx == nullptr) return;
+  const BatchNormChannels& ch = call.channels;
+  const T* x = static_cast<const T*>(call.x);
+  const T* g = static_cast<const T*>(call.dz != nullptr ? call.dz : call.dy);
+  if (call.dz == nullptr && kRelu != ReluGradientFrom::kNone) {
+    ForColumns<T>(call.view, GradientApply<T, true>{x, g, static_cast<T*>(call.dx), ch}, stream);
+  } else {
+    ForColumns<T>(call.view, GradientApply<T, false>{x, g, static_cast<T*>(call.dx), ch}, stream);
+  }
+}
+
+}  // namespace
+
+void BatchNormGradient(const BatchNormBackward& call, const ColumnSumsMemory& memory,
+                       cudaStream_t stream) {
+  WithType(call.type, [&](auto t) {
+    using T = decltype(t);
+    switch (call.relu) {
+      case ReluGradientFrom::kNone:
+        return Gradient<T, ReluGradientFrom::kNone>(call, memory, stream);
+      case ReluGradientFrom::kInput:
+        return Gradient<T, ReluGradientFrom::kInput>(call, memory, stream);
+      case ReluGradientFrom::kOutput:
+        return Gradient<T, ReluGradientFrom::kOutput>(call, memory, stream);
+    }
+  });
+}
+
+}  // namespace gf
