@@ -27,12 +27,18 @@ void SetBlock(const dim3& grid, const dim3& block, uint64_t number) {
 // Contexts move between threads of the host, so that the address of `place` must not be kept.
 __attribute__((noinline)) void SetThread(unsigned thread) {
   const uint3& size = place.block_dim;
-  place.thread = {thread % size.x, thread / size.x % size.y, thread / size.x / size.y};
+  if (thread < size.x) {  // without divisions
+    place.thread = {thread, 0, 0};
+  } else {
+    place.thread = {thread % size.x, thread / size.x % size.y, thread / size.x / size.y};
+  }
 }
 
 namespace {
 
 constexpr unsigned kWarp = 32;
+
+const bool on_threads = UsesThreads();
 
 bool backwards = [] {
   const char* const order = std::getenv("GF_EMULATED_ORDER");
@@ -192,7 +198,7 @@ class Block {
 }  // namespace
 
 void RunGrid(const dim3& grid, const dim3& block, const std::function<void()>& body) {
-  if (UsesThreads()) return RunGridOnThreads(grid, block, backwards, body);
+  if (on_threads) return RunGridOnThreads(grid, block, backwards, body);
   const uint64_t blocks = uint64_t{grid.x} * grid.y * grid.z;
   for (uint64_t i = 0; i < blocks; ++i) {
     SetBlock(grid, block, backwards ? blocks - 1 - i : i);
@@ -202,11 +208,10 @@ void RunGrid(const dim3& grid, const dim3& block, const std::function<void()>& b
 
 void SetBackwards(bool value) { backwards = value; }
 
-void SyncThreads() { UsesThreads() ? SyncRealThreads() : Block::Get().SyncThreads(); }
+void SyncThreads() { on_threads ? SyncRealThreads() : Block::Get().SyncThreads(); }
 
 uint64_t ExchangeInWarp(uint64_t bits, int lane_mask) {
-  return UsesThreads() ? ExchangeInRealWarp(bits, lane_mask)
-                       : Block::Get().Exchange(bits, lane_mask);
+  return on_threads ? ExchangeInRealWarp(bits, lane_mask) : Block::Get().Exchange(bits, lane_mask);
 }
 
 }  // namespace gf::emulated
