@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdio>
+#include <cstdlib>
 #include <string>
 #include <vector>
 
@@ -10,8 +11,10 @@
 namespace gf {
 
 // Names of the devices to test: "cpu", and "cuda" where there is a GPU; says so if there is none.
+// GF_TEST_ONLY=cuda: that device alone.
 inline std::vector<std::string> TestDevices() {
   static const std::vector<std::string> devices = [] {
+    if (const char* const only = std::getenv("GF_TEST_ONLY")) return std::vector<std::string>{only};
     std::vector<std::string> found = {"cpu"};
     try {
       DeviceRegistry::Get().Create("device", "cuda", 0);

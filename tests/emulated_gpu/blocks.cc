@@ -5,20 +5,41 @@
 #include <ucontext.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstdlib>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "tests/emulated_gpu/threads.h"
+
 namespace gf::emulated {
 
-Place place;
+__thread Place place;
+
+void SetBlock(const dim3& grid, const dim3& block, uint64_t number) {
+  place.block = {static_cast<unsigned>(number % grid.x),
+                 static_cast<unsigned>(number / grid.x % grid.y),
+                 static_cast<unsigned>(number / grid.x / grid.y)};
+  place.block_dim = block;
+  place.grid_dim = grid;
+}
+
+// Contexts move between threads of the host, so that the address of `place` must not be kept.
+__attribute__((noinline)) void SetThread(unsigned thread) {
+  const uint3& size = place.block_dim;
+  if (thread < size.x) {  // without divisions
+    place.thread = {thread, 0, 0};
+  } else {
+    place.thread = {thread % size.x, thread / size.x % size.y, thread / size.x / size.y};
+  }
+}
 
 namespace {
 
 constexpr unsigned kWarp = 32;
 
-int64_t grids_run = 0;
+const bool on_threads = UsesThreads();
 
 bool backwards = [] {
   const char* const order = std::getenv("GF_EMULATED_ORDER");
@@ -102,7 +123,7 @@ class Block {
       Context* const own = current_;
       while (started_ < count_) {
         own->thread = InOrder(started_++);
-        SetPlace(own->thread);
+        SetThread(own->thread);
         (*body_)();
         threads_[own->thread].state = kDone;
       }
@@ -112,14 +133,9 @@ class Block {
     }
   }
 
-  static void SetPlace(unsigned thread) {
-    const dim3& size = place.block_dim;
-    place.thread = {thread % size.x, thread / size.x % size.y, thread / size.x / size.y};
-  }
-
   void Resume(Context* context) {
     current_ = context;
-    SetPlace(context->thread);
+    SetThread(context->thread);
     if (_setjmp(scheduler_) != 0) return;
     if (context->begun) _longjmp(context->registers, 1);
     context->begun = true;
@@ -183,26 +199,26 @@ class Block {
 }  // namespace
 
 void RunGrid(const dim3& grid, const dim3& block, const std::function<void()>& body) {
-  place.grid_dim = grid;
-  place.block_dim = block;
+  if (on_threads) return RunGridOnThreads(grid, block, backwards, body);
   const uint64_t blocks = uint64_t{grid.x} * grid.y * grid.z;
   for (uint64_t i = 0; i < blocks; ++i) {
-    const uint64_t b = backwards ? blocks - 1 - i : i;
-    place.block = {static_cast<unsigned>(b % grid.x), static_cast<unsigned>(b / grid.x % grid.y),
-                   static_cast<unsigned>(b / grid.x / grid.y)};
+    SetBlock(grid, block, backwards ? blocks - 1 - i : i);
     Block::Get().Run(block, body);
   }
-  ++grids_run;
 }
-
-int64_t GridsRun() { return grids_run; }
 
 void SetBackwards(bool value) { backwards = value; }
 
-void SyncThreads() { Block::Get().SyncThreads(); }
+void SyncThreads() { on_threads ? SyncRealThreads() : Block::Get().SyncThreads(); }
+
+// ThreadSanitizer knows no fences, but an atomic number orders what is around its changes.
+void Fence() {
+  static std::atomic<uint32_t> fences{0};
+  fences.fetch_add(1, std::memory_order_seq_cst);
+}
 
 uint64_t ExchangeInWarp(uint64_t bits, int lane_mask) {
-  return Block::Get().Exchange(bits, lane_mask);
+  return on_threads ? ExchangeInRealWarp(bits, lane_mask) : Block::Get().Exchange(bits, lane_mask);
 }
 
 }  // namespace gf::emulated

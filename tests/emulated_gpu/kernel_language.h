@@ -9,13 +9,14 @@
 #include <cmath>
 #include <cstring>
 #include <tuple>
+#include <type_traits>
 
 #include "tests/emulated_gpu/blocks.h"
+#include "tests/emulated_gpu/shared_memory.h"
 #include "tests/emulated_gpu/streams.h"
 
-// One block runs at a time.
 #undef __shared__
-#define __shared__ static
+#define __shared__ GF_SHARED
 #undef __launch_bounds__
 #define __launch_bounds__(...)
 
@@ -38,9 +39,8 @@ T __shfl_xor_sync(unsigned, T value, int lane_mask) {
 
 template <typename T>
 T atomicAdd(T* address, T value) {
-  const T old = *address;
-  *address += value;
-  return old;
+  static_assert(std::is_integral_v<T>, "the order of floating-point sums is fixed");
+  return __atomic_fetch_add(address, value, __ATOMIC_RELAXED);
 }
 
 inline unsigned atomicInc(unsigned* address, unsigned most) {
@@ -50,7 +50,7 @@ inline unsigned atomicInc(unsigned* address, unsigned most) {
   }
   return old;
 }
-inline void __threadfence() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
+inline void __threadfence() { gf::emulated::Fence(); }
 
 inline unsigned __float_as_uint(float value) {
   unsigned bits = 0;

@@ -14,6 +14,7 @@
 #include "core/cuda/cuda_device.h"
 #include "layers/cuda/bias_kernels.h"
 #include "tests/emulated_gpu/blocks.h"
+#include "tests/emulated_gpu/counts.h"
 
 namespace gf {
 namespace {
@@ -108,9 +109,9 @@ TEST_P(ColumnSumsTest, LeaveTheCountersAsTheyWere) {
 }
 
 TEST_P(ColumnSumsTest, TakeOneKernel) {
-  const int64_t before = emulated::GridsRun();
+  const int64_t before = emulated::Now().kernels;
   Sums();
-  EXPECT_EQ(emulated::GridsRun(), before + 1);
+  EXPECT_EQ(emulated::Now().kernels, before + 1);
 }
 
 std::vector<Case> Cases() {
