@@ -38,7 +38,7 @@ struct Forward {
   // term: x^2
   template <int kCount>
   __device__ Elements<kCount> Load(int64_t i) const {
-    Elements<kCount> e;
+    Elements<kCount> e = {};
     e.x = LoadFloats<kCount>(x + i);
 #pragma unroll
     for (int k = 0; k < kCount; ++k) e.term.v[k] = e.x.v[k] * e.x.v[k];
@@ -70,7 +70,7 @@ struct Backward {
   // term: dy * x * scale^(-beta - 1); gradient: dy * scale^-beta
   template <int kCount>
   __device__ Elements<kCount> Load(int64_t i) const {
-    Elements<kCount> e;
+    Elements<kCount> e = {};
     e.x = LoadFloats<kCount>(x + i);
     const Floats<kCount> dys = LoadFloats<kCount>(dy + i), scales = LoadFloats<kCount>(scale + i);
 #pragma unroll
