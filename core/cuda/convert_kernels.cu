@@ -31,10 +31,16 @@ __global__ void Transpose(const From* from, To* to, ItemGroups matrices, FastDiv
     const int64_t base = (first + matrix.quotient) * rows * columns;
     const int64_t row = int64_t{matrix.remainder} * kTile;
     const int64_t column = int64_t{place.remainder} * kTile;
-    for (int y = threadIdx.y; y < kTile; y += kTileRows) {
-      if (row + y < rows && column + threadIdx.x < columns) {
-        tile[y][threadIdx.x] = ToFloat(from[base + (row + y) * columns + column + threadIdx.x]);
-      }
+    From loaded[kTile / kTileRows];  // all before the first is used
+#pragma unroll
+    for (int k = 0; k < kTile / kTileRows; ++k) {
+      const int y = static_cast<int>(threadIdx.y) + k * kTileRows;
+      const bool inside = row + y < rows && column + threadIdx.x < columns;
+      if (inside) loaded[k] = from[base + (row + y) * columns + column + threadIdx.x];
+    }
+#pragma unroll
+    for (int k = 0; k < kTile / kTileRows; ++k) {
+      tile[threadIdx.y + k * kTileRows][threadIdx.x] = ToFloat(loaded[k]);
     }
     __syncthreads();
     for (int y = threadIdx.y; y < kTile; y += kTileRows) {

@@ -6,8 +6,12 @@
 
 namespace gf {
 
+// Blocks of a multiprocessor for which the registers of f's kernel must suffice; 0: ptxas chooses.
 template <typename F>
-__global__ void __launch_bounds__(kThreads) ItemsKernel(ItemGroups groups, F f) {
+constexpr int kBlocksOfItems = 0;
+
+template <typename F>
+__global__ void __launch_bounds__(kThreads, kBlocksOfItems<F>) ItemsKernel(ItemGroups groups, F f) {
   const int64_t first = blockIdx.y * groups.rows_of_group;
   const int64_t rows = min(groups.rows_of_group, groups.rows - first);
   const uint32_t count = static_cast<uint32_t>(rows) * static_cast<uint32_t>(groups.items);

@@ -55,6 +55,10 @@ struct AverageBackward {
 
 }  // namespace
 
+// ptxas would spill a register to have no more than 32.
+template <typename T, int kCount>
+constexpr int kBlocksOfItems<AverageBackward<T, kCount>> = 4;
+
 void AveragePool(const PoolingImages& p, DType type, const void* x, void* y, cudaStream_t stream) {
   WithType(type, [&](auto t) {
     using T = decltype(t);

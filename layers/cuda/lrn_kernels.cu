@@ -198,6 +198,10 @@ void RunLrn(const F& f, cudaStream_t stream) {
 
 }  // namespace
 
+// ptxas would spill some registers to have no more than 64.
+template <typename F, int kCount>
+constexpr int kBlocksOfItems<WithinChannel<F, kCount>> = 3;
+
 void Lrn(const LrnImages& images, DType type, const void* x, void* y, float* scale,
          cudaStream_t stream) {
   WithType(type, [&](auto t) {

@@ -3,8 +3,8 @@ import collections
 import re
 
 TYPES = {"float": "fp32", "__half": "fp16", "__nv_bfloat16": "bf16"}
-COLUMNS = "registers load flight store threads calls".split()
-UPPER = {"registers", "calls"}
+COLUMNS = "registers load flight store threads calls divisions".split()
+UPPER = {"registers", "calls", "divisions"}
 
 # words: of the kernel's name, all of them; types: of which it has one, empty: no matter.
 # limits: {column: number}.
@@ -27,6 +27,7 @@ def read(path):
                 rows = sections.setdefault(section.group(1), [])
             elif line:
                 kernel, types, *limits = re.split(r"  +", line)
+                limits += ["0"] * (len(COLUMNS) - 1 == len(limits))
                 assert len(limits) == len(COLUMNS), line
                 limits = {c: int(v) for c, v in zip(COLUMNS, limits) if v != "-"}
                 rows.append(Row(set(kernel.split()), set(types.split(",")) - {"any"}, limits, line))
@@ -46,7 +47,8 @@ def broken(kernel, row):
     """What this kernel does not keep, in words. `flight` and `calls` are read from SASS alone."""
     found = ["%d bytes of spilled registers or stack" % kernel.spills] if kernel.spills else []
     values = [("", {"registers": kernel.registers, "threads": kernel.threads,
-                    "load": kernel.ptx.load, "store": kernel.ptx.store})]
+                    "load": kernel.ptx.load, "store": kernel.ptx.store,
+                    "divisions": kernel.ptx.divisions})]
     if kernel.sass:
         values.append((" in SASS", kernel.sass._asdict()))
     for where, measured in values:

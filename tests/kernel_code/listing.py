@@ -4,10 +4,11 @@ import re
 
 # label: where branches go to, or None; target: the label of a branch, or None. registers: all that
 # it names; defines: those that a load sets. load, store: bytes of global memory that a thread moves,
-# or 0. call: of a function, such as a division without an instruction of its own.
+# or 0. call: of a function, such as a division without an instruction of its own. divides: an
+# integer of 64 bits, which takes a GPU about 100 instructions.
 Instruction = collections.namedtuple(
-    "Instruction", "label target registers defines load store call",
-    defaults=(None, None, frozenset(), frozenset(), 0, 0, False))
+    "Instruction", "label target registers defines load store call divides",
+    defaults=(None, None, frozenset(), frozenset(), 0, 0, False, False))
 
 PTX_TYPE = re.compile(r"\.[usbf](8|16|32|64|128)\b")
 PTX_REGISTER = re.compile(r"%\w+")
@@ -28,7 +29,8 @@ def ptx_instruction(text):
     return Instruction(
         target=target and target.group(1), registers=frozenset(PTX_REGISTER.findall(text)),
         defines=frozenset(PTX_REGISTER.findall(text.split("[")[0]) if is_load else ()),
-        load=width if is_load else 0, store=0 if is_load else width, call=opcode.startswith("call"))
+        load=width if is_load else 0, store=0 if is_load else width, call=opcode.startswith("call"),
+        divides=bool(re.match(r"(div|rem)\.[su]64", opcode)))
 
 
 def read_ptx(text):

@@ -3,8 +3,8 @@ import collections
 
 # load, store: bytes that the widest instructions on global memory move for a thread. flight: loads
 # of that width under way at a time, in the loop with such loads where they are fewest. calls: of
-# functions in a loop, where they are most.
-Traffic = collections.namedtuple("Traffic", "load flight store calls")
+# functions in a loop, where they are most. divisions: of integers of 64 bits, anywhere, by PTX.
+Traffic = collections.namedtuple("Traffic", "load flight store calls divisions", defaults=(0,))
 
 # Of a multiprocessor (CUDA Programming Guide, "Compute Capabilities"); reserved: bytes of shared
 # memory per block that a kernel does not see.
@@ -62,4 +62,4 @@ def traffic(body):
     if load:
         flight = min(loads_in_flight(loop, load) for loop in loading or [body])
     calls = max((sum(code.call for code in loop) for loop in loops), default=0)
-    return Traffic(load, flight, store, calls)
+    return Traffic(load, flight, store, calls, sum(code.divides for code in body))
