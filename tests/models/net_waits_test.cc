@@ -38,6 +38,25 @@ TEST_P(NetWaitsTest, OnlyForTheLossWhenItIsAskedFor) {
   }
 }
 
+// A batch that is staged travels before the pass that takes it is enqueued.
+TEST_P(NetWaitsTest, AStagedBatchTravelsEarly) {
+  const auto device = DeviceRegistry::Get().Create("device", "cuda", 0);
+  NetOptions options;
+  options.compute = GetParam();
+  Net net(ShippedNet("lenet", 3), options, device.get());
+  net.InitParameters();
+  const Batch batch = RandomBatch(net.input_shape(), 10);
+  const auto copies = [](const auto& work) {
+    const int64_t before = emulated::Now().copies;
+    work();
+    return emulated::Now().copies - before;
+  };
+  for (int step = 0; step < 3; ++step) net.Forward(batch);
+  const int64_t alone = copies([&] { net.Forward(batch); });
+  EXPECT_EQ(copies([&] { net.Stage(batch); }), 1);
+  EXPECT_EQ(copies([&] { net.Forward(batch); }), alone - 1);
+}
+
 // Memory of trials of engines would be missing elsewhere.
 TEST_P(NetWaitsTest, BuildingKeepsNoMemoryBack) {
   const auto device = DeviceRegistry::Get().Create("device", "cuda", 0);
