@@ -284,6 +284,11 @@ const Batch& Loader::Next() {
   return slot.batch;
 }
 
+bool Loader::Ready() const {
+  // `scheduled_` is written by this thread only.
+  return delivered_ < scheduled_ && slots_[delivered_ % slots_.size()]->done.load() == batch_size_;
+}
+
 // Moves the good images to the front; the rest is padding.
 void Loader::Compact(Slot* slot) {
   samples_.clear();

@@ -71,6 +71,9 @@ class Loader {
   // Throws UserError for damaged data, and again if called again.
   const Batch& Next();
 
+  // Whether the next batch is decoded (or damaged), so that Next does not wait.
+  bool Ready() const;
+
   // Continues from this position, at once: nothing is read to get there. Evaluation: 0, or
   // another multiple of world x batch_size.
   void Seek(int64_t position);

@@ -1,5 +1,7 @@
 #include "solvers/step_update.h"
 
+#include <glog/logging.h>
+
 #include <utility>
 
 #include "core/error.h"
@@ -34,6 +36,7 @@ void StepUpdate::Restore() {
 }
 
 void StepUpdate::Finish(double lr, int micro_batches) {
+  CHECK(!open_) << "the step before was not concluded";
   TrainingState* const state = parts_.state;
   UpdateScalars scalars;
   scalars.lr = lr;

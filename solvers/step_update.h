@@ -40,8 +40,9 @@ class StepUpdate {
 
   // At the end of a step's backward pass over `micro_batches` batches per rank.
   void Finish(double lr, int micro_batches);
-  // Brings the loss scale and the state up to the step that was finished last. To be called before
-  // the next step's first gradient. Throws AgreedError if training cannot go on.
+  // Brings the loss scale and the state up to the step that was finished last, if that has not been
+  // done. To be called before the next step's GradientFlow::BeginStep. Throws AgreedError if
+  // training cannot go on.
   void Conclude();
 
   // Calls `save` while residuals are those of unscaled gradients, as checkpoints have them.

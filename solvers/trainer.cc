@@ -82,7 +82,7 @@ class Trainer {
  private:
   void Announce(const JobOptions& job_options);
   void FetchBatch();
-  // Fetches what travels while the device computes.
+  // Fetches what travels while the device computes, if it is there.
   void Prefetch();
   PendingLoss Forward(uint64_t sequence);
   // Enqueues a step and concludes the one before.
@@ -256,6 +256,8 @@ void Trainer::FetchBatch() {
 }
 
 void Trainer::Prefetch() {
+  // Gradients and updates do not wait for data.
+  if (!job_.train.loader->Ready()) return;
   try {
     FetchBatch();
   } catch (const UserError&) {
@@ -306,6 +308,8 @@ void Trainer::Step() {
   state_.position = position;
   state_.epoch = epoch();
   in_flight_ = std::move(step);
+  // What shares the host's memory has done it all.
+  if (job_.device->shares_host_memory()) Conclude();
 }
 
 void Trainer::Conclude() {
@@ -313,6 +317,7 @@ void Trainer::Conclude() {
   const StepInFlight step = *std::exchange(in_flight_, std::nullopt);
   update_->Conclude();
   double loss = 0;
+  step.losses.back().Value();  // then the others have come, too
   for (const PendingLoss& part : step.losses) {
     loss += part.Value() / static_cast<double>(step.losses.size());
   }

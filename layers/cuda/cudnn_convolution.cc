@@ -191,13 +191,12 @@ class Chooser {
     const std::string key = StrCat(device_->context().properties().name, ", cuDNN ",
                                    cudnnGetVersion(), ": ", KeyOf(kept));
     const std::optional<int> known = request_.deterministic ? std::nullopt : Cache()->Find(key);
-    if (known && *known < limits.most_plans) {
+    if (known) {
+      // Up to it; the one on tensor cores comes behind most_plans, if it is the only one.
       CudnnLimits up_to_it = limits;
-      up_to_it.most_plans = *known + 1;
+      up_to_it.most_plans = std::min(*known + 1, limits.most_plans);
       const auto plans = FindPlans(best.graph->operations, up_to_it);
-      if (static_cast<int>(plans.size()) == up_to_it.most_plans) {
-        Try(plans.back(), epilogue.bias, &best);
-      }
+      if (*known < static_cast<int>(plans.size())) Try(plans[*known], epilogue.bias, &best);
       if (best.exists()) return best;
     }
     auto plans = FindPlans(best.graph->operations, limits);

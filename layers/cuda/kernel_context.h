@@ -28,11 +28,16 @@ inline ColumnsView ColumnsOf(const Shape& shape) {
   return {shape.count() / shape[1], static_cast<int>(shape[1])};
 }
 
-// Fails where an image of this tensor has 2^31 elements or more: kernels number them in 32 bits.
+// Fail where what a kernel numbers in 31 bits has more elements: an image of this tensor, or what
+// lies behind a layer's first axis.
 inline void CheckImageSize(const Layer& layer, const Shape& shape) {
   const int64_t elements = shape.count(1, shape.rank());
   if (elements <= INT32_MAX) return;
   layer.Fail("an image has ", elements, " elements; on a GPU it may have ", INT32_MAX);
+}
+inline void CheckRowSize(const Layer& layer, int64_t elements) {
+  if (elements <= INT32_MAX) return;
+  layer.Fail("a sample has ", elements, " elements; on a GPU it may have ", INT32_MAX);
 }
 
 // to = from on the compute stream; nothing to do if both are the same memory.

@@ -19,6 +19,7 @@ class ScaleKernel : public RepeatingKernel {
     view_ = {shape.count(0, layer_.begin()), shape.count(layer_.begin(), layer_.end()),
              shape.count(layer_.end(), shape.rank())};
     if (!bottom.layout.plain()) view_ = {view_.outer * view_.inner, view_.channels, 1};
+    CheckRowSize(layer_, view_.channels * view_.inner);
     plan->tops[0].layout = bottom.layout;
     for (TensorDesc& parameter : plan->parameters) parameter.layout = Layout();
     plan->needs_bottom[0] = plan->backward;

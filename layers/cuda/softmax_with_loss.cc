@@ -17,6 +17,7 @@ class SoftmaxWithLossKernel : public Kernel {
     for (TensorDesc& top : plan->tops) top.layout = Layout();
     backward_ = plan->backward && plan->propagate[0];
     plan->needs_bottom[1] = backward_;
+    CheckRowSize(layer_, layer_.view().classes * layer_.view().inner);
     if (backward_) plan->saved_bytes = plan->bottoms[0].shape.count() * sizeof(float);
     plan->forward_scratch_bytes = layer_.view().predictions() * sizeof(float);
   }

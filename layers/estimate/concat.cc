@@ -1,5 +1,7 @@
 #include "layers/concat.h"
 
+#include <algorithm>
+
 #include "layers/estimate/kernel.h"
 
 namespace gf {
@@ -26,16 +28,21 @@ class ConcatEstimate : public EstimateKernel {
     Move(OperationKind::kOther, bytes, Launches());
   }
   void BackwardCost(const KernelArgs& args) override {
-    int64_t bytes = 0;
-    for (size_t i = 0; i < plan().bottoms.size(); ++i) {
-      if (args.bottom_diffs[i] != nullptr) bytes += 2 * Bottom(i);
+    for (size_t begin = 0; begin < plan().bottoms.size(); begin += kBottomsOfLaunch) {
+      int64_t bytes = 0;
+      for (size_t i = begin; i < std::min(begin + kBottomsOfLaunch, plan().bottoms.size()); ++i) {
+        if (args.bottom_diffs[i] != nullptr) bytes += 2 * Bottom(i);
+      }
+      if (bytes > 0) Move(OperationKind::kOther, bytes);
     }
-    Move(OperationKind::kOther, bytes, Launches());
   }
 
  private:
-  // One takes up to 16 bottoms.
-  int Launches() const { return static_cast<int>((plan().bottoms.size() + 15) / 16); }
+  static constexpr size_t kBottomsOfLaunch = 16;
+
+  int Launches() const {
+    return static_cast<int>((plan().bottoms.size() + kBottomsOfLaunch - 1) / kBottomsOfLaunch);
+  }
 
   const ConcatLayer& layer_;
 };

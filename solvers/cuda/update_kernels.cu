@@ -84,14 +84,14 @@ struct Squares {
   }
 };
 
-// Adds the block's squares to its piece.
-__device__ void AddToPiece(const UpdatePools& pools, int piece, const Squares& squares) {
+// Adds the block's squares to its piece. Thread 0 returns whether they are finite, others true.
+__device__ bool AddToPiece(const UpdatePools& pools, int piece, const Squares& squares) {
   const double first = BlockSum(static_cast<double>(squares.first));
   const double second = BlockSum(static_cast<double>(squares.second));
-  if (threadIdx.x != 0) return;
+  if (threadIdx.x != 0) return true;
   pools.sums[2 * piece] += first;
   pools.sums[2 * piece + 1] += second;
-  if (!isfinite(first) || !isfinite(second)) *pools.bad = 1;
+  return isfinite(first) && isfinite(second);
 }
 
 template <typename T>
@@ -111,7 +111,7 @@ __global__ void __launch_bounds__(kThreads) SquaresKernel(UpdatePools pools, Ran
   const int piece = list.first_piece + blockIdx.x;
   SquaresRun<T> run = {pools, {}};
   ForPiece(pools.pieces[piece], list, run);
-  AddToPiece(pools, piece, run.squares);
+  if (!AddToPiece(pools, piece, run.squares)) *pools.bad = 1;
 }
 
 // One block per entry.

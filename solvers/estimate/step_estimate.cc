@@ -24,7 +24,8 @@ void GiveToLayers(std::vector<Operation>* operations) {
 }  // namespace
 
 StepEstimate EstimateStep(const NetSource& source, const NetOptions& options,
-                          const SolverConfig& solver_config, const Gpu& gpu) {
+                          const SolverConfig& solver_config, const Gpu& gpu,
+                          const std::string& solver_setting) {
   EstimateDevice device(gpu);
   Net net(source, options, &device);
   Batch batch;  // without pixels: nobody reads them
@@ -35,7 +36,7 @@ StepEstimate EstimateStep(const NetSource& source, const NetOptions& options,
   if (options.phase == TRAIN) {
     net.Backward(1, nullptr);
     ParameterStore* const store = net.parameters().get();
-    const auto solver = NewSolver("solver.type", solver_config.type(), solver_config, store);
+    const auto solver = NewSolver(solver_setting, solver_config.type(), solver_config, store);
     solver->BeginStep({});
     solver->Update({{0, store->layout().count()}});
   }

@@ -24,8 +24,10 @@ struct StepEstimate {
 
 // What a training step (in phase TEST a forward pass) asks of the GPU: Note [A step on paper].
 // Gradients are updated in one bucket and not inspected; pixels come as UINT8. Throws UserError for
-// whatever is wrong with the net or the solver, or if the GPU lacks the compute type.
+// whatever is wrong with the net or the solver (`solver_setting` is where its type comes from), or
+// if the GPU lacks the compute type.
 StepEstimate EstimateStep(const NetSource& source, const NetOptions& options,
-                          const SolverConfig& solver, const Gpu& gpu);
+                          const SolverConfig& solver, const Gpu& gpu,
+                          const std::string& solver_setting = "solver.type");
 
 }  // namespace gf

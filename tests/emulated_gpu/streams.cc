@@ -28,6 +28,7 @@ using Lock = std::lock_guard<std::recursive_mutex>;
 struct Mark {
   cudaStream_t stream;
   bool done = false;
+  bool told_to_wait = false;  // by cudaEventQuery
   Clock::time_point when;
 };
 
@@ -247,7 +248,9 @@ cudaError_t cudaEventSynchronize(cudaEvent_t event) {
     const Lock lock(Mutex());
     mark = event->mark;
     if (mark == nullptr) return cudaSuccess;
-    if (!mark->done) Count(&Counts::host_waits);
+    // A query may have done the rest: the caller was told to wait.
+    if (!mark->done || mark->told_to_wait) Count(&Counts::host_waits);
+    mark->told_to_wait = false;
   }
   Until([&] { return mark->done; }, [&] { return DoOne(mark->stream); });
   return cudaSuccess;
@@ -258,7 +261,8 @@ cudaError_t cudaEventQuery(cudaEvent_t event) {
   const Lock lock(Mutex());
   if (event->mark == nullptr || event->mark->done) return cudaSuccess;
   DoOne(event->mark->stream);
-  return event->mark->done ? cudaSuccess : cudaErrorNotReady;
+  event->mark->told_to_wait = true;
+  return cudaErrorNotReady;
 }
 
 cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t begin, cudaEvent_t end) {

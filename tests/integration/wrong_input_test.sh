@@ -81,6 +81,22 @@ mkdir -p folder/a folder/b
 for i in 1 2 3 4 5 6 7 8 9; do printf 'no image' >folder/a/$i.jpg; printf 'no image' >folder/b/$i.png; done
 expect_error 'folder/[ab]/[0-9].(jpg|png)' "${train[@]}" --set train_data.source=folder
 
+# A damaged image stops training in the step that needs it, and not before the last one is saved.
+mkdir damaged
+python3 - <<'PY'
+import tarfile
+path = "data/train-000000.tar"
+images = [m for m in tarfile.open(path) if not m.name.endswith(".cls")]
+data = bytearray(open(path, "rb").read())
+bad = images[44]  # of the fifth batch of ten
+data[bad.offset_data:bad.offset_data + bad.size] = bytes(bad.size)
+open("damaged/train-000000.tar", "wb").write(data)
+PY
+expect_error 'damaged/train-000000.tar' "${train[@]}" --set train_data.shuffle=false --set solver.max_steps=20 \
+  --set train_data.source=damaged/train-000000.tar --set checkpoint.interval_steps=1 \
+  --set checkpoint.dir=before_damage
+[ -d before_damage/step-00000004 ] || fail "no checkpoint of the step before the damaged image"
+
 # Checkpoints.
 "${train[@]}" --set checkpoint.dir=good >good.log 2>&1 || fail "a good run"
 expect_error 'already holds later checkpoints' "${train[@]}" --set checkpoint.dir=good

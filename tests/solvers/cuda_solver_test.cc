@@ -191,6 +191,24 @@ TEST_P(CudaSolverTest, UpdatesOnlyIfFinite) {
   ExpectSame(*expected, *tested);
 }
 
+// What an update computes does not decide whether it is made.
+TEST_P(CudaSolverTest, UpdatesThoughItsOwnSumsOverflow) {
+  if (std::get<0>(GetParam()) != "LAMB") return;  // the one with sums of its own
+  SolverConfig config;
+  const auto solver = NewSolver("solver", "LAMB", config, tested_.get());
+  Random random(1, 5);
+  SetGradients(&random);
+  for (const PoolEntry& entry : tested_->layout().entries()) {
+    tested_->Import(std::vector<float>(entry.shape.count(), 1e30f), entry, tested_->master());
+  }
+  UpdateScalars scalars;
+  scalars.only_if_finite = true;
+  solver->BeginStep(scalars);
+  solver->Inspect({All()});
+  solver->Update({All()});
+  EXPECT_TRUE(solver->Finite());
+}
+
 TEST_P(CudaSolverTest, SeesWhatIsNotFinite) {
   SolverConfig config;
   const auto solver = NewSolver("solver", std::get<0>(GetParam()), config, tested_.get());

@@ -39,32 +39,28 @@ namespace {
 using nlohmann::ordered_json;
 
 constexpr char kUsage[] =
-    "gfbench [step] --net=FILE [--batch=64] [--compute=FP32|BF16|FP16] [--device=cpu|cuda]\n"
-    "               [--threads=N] [--layers] [--limit]\n"
-    "               [--steps=10] [--warmup=2] [--input=CxHxW] [--forward_only] [--recompute]\n"
-    "               [--allow_tf32] [--solver=SGD|LARS|LARC|LAMB] [--json=FILE] "
-    "[--profile_out=FILE]\n"
-    "gfbench [step] --net=FILE --cost --gpu=a100|b200|h100|h200|l40s|t4 [--batch=64]\n"
-    "               [--compute=FP32|BF16|FP16] [--layers] [--input=CxHxW] [--forward_only]\n"
-    "               [--recompute] [--allow_tf32] [--solver=SGD|LARS|LARC|LAMB] [--json=FILE]\n"
-    "\n"
-    "Times whole training steps (forward, backward, update by SGD or --solver) of a net on "
-    "synthetic\n"
-    "images and prints the median. --layers adds each layer's times and --profile_out writes them "
-    "for gfsim,\n"
-    "from steps of their own in which each layer is waited for. --limit adds the share of what a\n"
-    "product of matrices reaches on this device.\n"
-    "\n"
-    "--cost runs nothing and needs no GPU: it compiles the net as for the device cuda and prints, "
-    "by\n"
-    "kind of operation, launches, bytes of memory and FLOPs of a step, with their times on a GPU: "
-    "at\n"
-    "the rates of its data sheet, and at the shares of them that are assumed to be reached (80 % "
-    "of\n"
-    "the memory's, 60 % of the products', 2 us per launch).\n"
-    "\n"
-    "  gfbench --net=models/alexnet_owt.prototxt --batch=64 --compute=BF16 --layers\n"
-    "  gfbench --net=models/resnet50.prototxt --batch=256 --compute=FP16 --cost --gpu=h200\n";
+    R"(gfbench [step] --net=FILE [--batch=64] [--compute=FP32|BF16|FP16] [--device=cpu|cuda]
+               [--threads=N] [--layers] [--limit]
+               [--steps=10] [--warmup=2] [--input=CxHxW] [--forward_only] [--recompute]
+               [--allow_tf32] [--solver=SGD|LARS|LARC|LAMB] [--json=FILE]
+               [--profile_out=FILE]
+gfbench [step] --net=FILE --cost --gpu=a100|b200|h100|h200|l40s|t4 [--batch=64]
+               [--compute=FP32|BF16|FP16] [--layers] [--input=CxHxW] [--forward_only]
+               [--recompute] [--allow_tf32] [--solver=SGD|LARS|LARC|LAMB] [--json=FILE]
+
+Times whole training steps (forward, backward, update by SGD or --solver) of a net on
+synthetic images and prints the median. --layers adds each layer's times and --profile_out
+writes them for gfsim, from steps of their own in which each layer is waited for. --limit adds
+the share of what a product of matrices reaches on this device.
+
+--cost runs nothing and needs no GPU: it compiles the net as for the device cuda and prints, by
+kind of operation, launches, bytes of memory and FLOPs of a step, with their times on a GPU: at
+the rates of its data sheet, and at the shares of them that are assumed to be reached (80 % of
+the memory's, 60 % of the products', 2 us per launch).
+
+  gfbench --net=models/alexnet_owt.prototxt --batch=64 --compute=BF16 --layers
+  gfbench --net=models/resnet50.prototxt --batch=256 --compute=FP16 --cost --gpu=h200
+)";
 
 double Now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
@@ -248,8 +244,8 @@ class StepFamily : public Family {
     }
     if (FLAGS_forward_only) options.phase = TEST;
     if (FLAGS_cost) {
-      const StepEstimate step =
-          EstimateStep(ReadNet(FLAGS_net), options, SolverSettings(), FindGpu("--gpu", FLAGS_gpu));
+      const StepEstimate step = EstimateStep(ReadNet(FLAGS_net), options, SolverSettings(),
+                                             FindGpu("--gpu", FLAGS_gpu), "--solver");
       WriteJson(ReportCost(step, FLAGS_compute, SolverOfFlag("SGD"), FLAGS_layers));
       return 0;
     }
