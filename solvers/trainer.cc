@@ -250,7 +250,6 @@ void Trainer::Announce(const JobOptions& job_options) {
 }
 
 void Trainer::FetchBatch() {
-  const Timeline::Span span(&timeline_, lane::kDataWait, "data");
   batch_ = &job_.train.loader->Next();
   job_.train.net->Stage(*batch_);
 }
@@ -279,7 +278,10 @@ void Trainer::Step() {
   int64_t position = 0;  // behind its batches
   timeline_.SetStep(state_.step + 1);
   for (int i = 0; i < micro_batches; ++i) {
-    if (batch_ == nullptr) FetchBatch();
+    {
+      const Timeline::Span span(&timeline_, lane::kDataWait, "data");
+      if (batch_ == nullptr) FetchBatch();
+    }
     step.data_wait_s += job_.train.loader->waited();
     position = job_.train.loader->position();
     const uint64_t sequence =

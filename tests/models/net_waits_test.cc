@@ -53,8 +53,9 @@ TEST_P(NetWaitsTest, AStagedBatchTravelsEarly) {
   };
   for (int step = 0; step < 3; ++step) net.Forward(batch);
   const int64_t alone = copies([&] { net.Forward(batch); });
-  EXPECT_EQ(copies([&] { net.Stage(batch); }), 1);
-  EXPECT_EQ(copies([&] { net.Forward(batch); }), alone - 1);
+  const int64_t staged = copies([&] { net.Stage(batch); });
+  EXPECT_GT(staged, 0);
+  EXPECT_EQ(copies([&] { net.Forward(batch); }), alone - staged);
 }
 
 // Memory of trials of engines would be missing elsewhere.

@@ -246,7 +246,9 @@ class StepFamily : public Family {
     if (FLAGS_cost) {
       const StepEstimate step = EstimateStep(ReadNet(FLAGS_net), options, SolverSettings(),
                                              FindGpu("--gpu", FLAGS_gpu), "--solver");
-      WriteJson(ReportCost(step, FLAGS_compute, SolverOfFlag("SGD"), FLAGS_layers));
+      const CostSettings settings = {FLAGS_compute, SolverOfFlag("SGD"), options.allow_tf32,
+                                     options.recompute, FLAGS_forward_only};
+      WriteJson(ReportCost(step, settings, FLAGS_layers));
       return 0;
     }
     const auto device = DeviceOfFlags();

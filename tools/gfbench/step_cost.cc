@@ -93,9 +93,9 @@ void PrintAssumptions(const StepEstimate& step) {
   const Gpu& gpu = step.gpu;
   std::printf(
       "\nAn estimate; nothing ran. stated: at the data sheet's rates (%.2f TB/s; products in FP16\n"
-      "%.4g, BF16 %.4g, TF32 %.4g TFLOP/s on tensor cores, else %.4g), launches free: no step is\n"
-      "faster. assumed: %.0f %% of the memory's rate, %.0f %% of the products', %.1f us per "
-      "launch.\n"
+      "%.4g, BF16 %.4g, TF32 %.4g TFLOP/s on tensor cores, else %.4g), launches free: a step\n"
+      "larger than the caches takes longer. assumed: %.0f %% of the memory's rate, %.0f %% of the\n"
+      "products', %.1f us per launch.\n"
       "Both: one launch per product, with bias and ReLU in it, without workspace, on tensor cores\n"
       "where they have the type. The exchange of gradients and the bus to the host are left out.\n",
       gpu.bytes_per_s / kTera, gpu.fp16 / kTera, gpu.bf16 / kTera, gpu.tf32 / kTera,
@@ -107,8 +107,7 @@ void PrintAssumptions(const StepEstimate& step) {
 
 }  // namespace
 
-ordered_json ReportCost(const StepEstimate& step, const std::string& compute,
-                        const std::string& solver, bool layers) {
+ordered_json ReportCost(const StepEstimate& step, const CostSettings& settings, bool layers) {
   const Gpu& gpu = step.gpu;
   std::array<Cost, static_cast<size_t>(OperationKind::kCount)> kinds;
   Cost total;
@@ -117,9 +116,12 @@ ordered_json ReportCost(const StepEstimate& step, const std::string& compute,
     total.Add(operation, gpu);
   }
   const auto batch = static_cast<double>(step.batch);
-  std::printf("%s, batch %lld, %s, %s, on paper: %s\n%s of memory, without the libraries' own\n\n",
-              step.net.c_str(), static_cast<long long>(step.batch), compute.c_str(), solver.c_str(),
-              gpu.title.c_str(), HumanBytes(static_cast<double>(step.memory_bytes)).c_str());
+  std::printf("%s, batch %lld, %s%s%s, %s, on paper: %s\n", step.net.c_str(),
+              static_cast<long long>(step.batch), settings.compute.c_str(),
+              settings.allow_tf32 ? " with TF32" : "", settings.recompute ? ", recompute" : "",
+              settings.forward_only ? "forward only" : settings.solver.c_str(), gpu.title.c_str());
+  std::printf("%s of memory, without the libraries' own\n\n",
+              HumanBytes(static_cast<double>(step.memory_bytes)).c_str());
   std::printf("%-27s %8s %9s %9s %11s %11s  %s\n", "operations", "launches", "GB", "TFLOP",
               "stated ms", "assumed ms", "bound by");
   ordered_json by_kind = ordered_json::array();
@@ -141,8 +143,11 @@ ordered_json ReportCost(const StepEstimate& step, const std::string& compute,
   return {{"estimate", true},
           {"net", step.net},
           {"batch", step.batch},
-          {"compute", compute},
-          {"solver", solver},
+          {"compute", settings.compute},
+          {"allow_tf32", settings.allow_tf32},
+          {"recompute", settings.recompute},
+          {"forward_only", settings.forward_only},
+          {"solver", settings.solver},
           {"parameters", step.parameters},
           {"memory_bytes", step.memory_bytes},
           {"gpu",
