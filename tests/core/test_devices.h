@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <string>
@@ -25,6 +26,11 @@ inline std::vector<std::string> TestDevices() {
     return found;
   }();
   return devices;
+}
+
+inline bool HasTestGpu() {
+  const std::vector<std::string> devices = TestDevices();
+  return std::find(devices.begin(), devices.end(), "cuda") != devices.end();
 }
 
 }  // namespace gf

@@ -20,7 +20,7 @@ namespace {
 class ConvolutionChoiceTest : public testing::Test {
  protected:
   void SetUp() override {
-    if (TestDevices().size() < 2) GTEST_SKIP() << "no GPU";
+    if (!HasTestGpu()) GTEST_SKIP() << "no GPU";
     device_ = std::make_unique<CudaDevice>();
   }
 

@@ -24,7 +24,7 @@ class ItemsOfGroup {
 class KernelTest : public testing::TestWithParam<DType> {
  protected:
   void SetUp() override {
-    if (TestDevices().size() < 2) GTEST_SKIP() << "there is no GPU";
+    if (!HasTestGpu()) GTEST_SKIP() << "there is no GPU";
     device_ = std::make_unique<CudaDevice>();
   }
 
