@@ -12,8 +12,8 @@ namespace gf {
 
 // Note [A step on paper]
 // A net compiled for this device has the passes, layouts, gradient sums and memory plan of the same
-// net on the device "cuda": the kernels of layers/estimate agree to what those of layers/cuda agree
-// to. Its memory is addresses that nothing may touch. To enqueue work is to write it down as an
+// net on the device "cuda": the kernels of layers/estimate make the plans that those of layers/cuda
+// make. Its memory is addresses that nothing may touch. To enqueue work is to write it down as an
 // Operation; so one forward and backward pass and one update, run as on any device, leave behind
 // the list of all that a step asks of the GPU. What is not known without a GPU is assumed: that
 // cuDNN and cuBLAS take one launch per product, add the bias and the ReLU in the same, need no
