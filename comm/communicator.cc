@@ -3,11 +3,6 @@
 #include <glog/logging.h>
 #include <unistd.h>
 
-#include <cstdlib>
-
-#include "comm/mpi.h"
-#include "comm/single.h"
-#include "comm/threaded.h"
 #include "core/error.h"
 
 namespace gf {
@@ -47,16 +42,6 @@ void Communicator::Transfer(int from, int to, float* data, int64_t count,
   collective.from = from;
   collective.to = to;
   Run(collective, label);
-}
-
-std::unique_ptr<Communicator> NewCommunicator(int* argc, char*** argv, double timeout_s) {
-  const char* const ranks = std::getenv("OMPI_COMM_WORLD_SIZE");
-  const bool launched =
-      ranks != nullptr || std::getenv("PMIX_RANK") != nullptr || std::getenv("PMI_SIZE") != nullptr;
-  const bool alone = ranks != nullptr && std::string(ranks) == "1";
-  if (!launched || alone) return NewSingleCommunicator();
-  return NewThreadedCommunicator([=] { return NewMpiCommunicator(argc, argv, timeout_s); },
-                                 timeout_s);
 }
 
 std::string HostName() {

@@ -130,11 +130,6 @@ class Communicator {
   std::vector<std::string> hosts_ = {"?"};
 };
 
-// This process's communicator: MPI with a communication thread if it was started by mpirun (or
-// srun) with more than one rank, otherwise a world of one that never touches MPI. `timeout_s`:
-// the deadline of every collective, seconds.
-std::unique_ptr<Communicator> NewCommunicator(int* argc, char*** argv, double timeout_s);
-
 // Name of this machine.
 std::string HostName();
 

@@ -8,7 +8,7 @@
 #include "comm/collective.h"
 #include "comm/plan.h"
 #include "comm/transport.h"
-#include "comm/wire_kernels.h"
+#include "comm/wire/wire_kernels.h"
 
 namespace gf {
 

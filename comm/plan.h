@@ -57,10 +57,6 @@ class Algorithm {
 
 using AlgorithmRegistry = Registry<Algorithm>;
 
-#define GF_REGISTER_ALGORITHM(name, type)                                                  \
-  static const bool GF_CONCAT(registered_, __LINE__) = ::gf::AlgorithmRegistry::Get().Add( \
-      name, []() -> std::unique_ptr<::gf::Algorithm> { return std::make_unique<type>(); })
-
 // The two halves of a ring allreduce. There are as many parts as ranks, and rank r ends the
 // first (starts the second) with the sum of part r.
 Plan RingReduceScatter(int rank, int world);

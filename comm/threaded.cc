@@ -11,8 +11,8 @@
 #include <deque>
 #include <thread>
 
-#include "comm/flight_recorder.h"
-#include "comm/stopped_ranks.h"
+#include "comm/failure/flight_recorder.h"
+#include "comm/failure/stopped_ranks.h"
 #include "core/error.h"
 
 namespace gf {

@@ -16,9 +16,9 @@ struct ImageCut {
 
 // Note [Images kept on the device]
 // Images can stay in the device's memory, so that each is decoded and sent there once. The loader
-// decides what lies where (data/device_places.h); the kernel that takes a batch in puts those there
-// that have a place and are not there yet. So the batches of a loader that keeps images must be
-// taken in by one device, each of them, in order.
+// decides what lies where (data/loader/device_places.h); the kernel that takes a batch in puts
+// those there that have a place and are not there yet. So the batches of a loader that keeps images
+// must be taken in by one device, each of them, in order.
 struct KeptImages {
   // Device memory, UINT8 in the order N, H, W, C; desc.shape is N, C, H, W, where N is the number
   // of places. No axes: no images are kept.

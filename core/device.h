@@ -99,10 +99,4 @@ class Device {
 
 using DeviceRegistry = Registry<Device, int /* threads, 0 = all */>;
 
-#define GF_REGISTER_DEVICE(name, type)                                                         \
-  static const bool GF_CONCAT(registered_, __LINE__) =                                         \
-      ::gf::DeviceRegistry::Get().Add(name, [](int threads) -> std::unique_ptr<::gf::Device> { \
-        return std::make_unique<type>(threads);                                                \
-      })
-
 }  // namespace gf

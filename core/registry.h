@@ -30,6 +30,14 @@ class Registry {
     return true;
   }
 
+  // Adds a class by its constructor (Args...).
+  template <typename Derived>
+  bool Add(const std::string& name) {
+    return Add(name, [](Args... args) -> std::unique_ptr<Base> {
+      return std::make_unique<Derived>(std::forward<Args>(args)...);
+    });
+  }
+
   bool Has(const std::string& name) const { return factories_.count(name) != 0; }
 
   // A new object. Throws UserError "unknown <what> "<name>" (known: ...)".
@@ -59,7 +67,12 @@ class Registry {
   std::map<std::string, Factory> factories_;
 };
 
+}  // namespace gf
+
 #define GF_CONCAT_INNER(a, b) a##b
 #define GF_CONCAT(a, b) GF_CONCAT_INNER(a, b)
 
-}  // namespace gf
+// Adds a class to a registry when the program starts:
+//   GF_REGISTER(LayerRegistry, "Convolution", ConvolutionLayer);
+#define GF_REGISTER(registry, name, ...) \
+  static const bool GF_CONCAT(registered_, __LINE__) = registry::Get().Add<__VA_ARGS__>(name)

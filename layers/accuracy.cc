@@ -16,7 +16,7 @@ void AccuracyLayer::SetUp(const std::vector<Shape>& bottoms) {
 
 namespace {
 
-GF_REGISTER_LAYER("Accuracy", AccuracyLayer);
+GF_REGISTER(LayerRegistry, "Accuracy", AccuracyLayer);
 
 }  // namespace
 }  // namespace gf

@@ -33,6 +33,6 @@ void BatchNormLayer::SetUp(const std::vector<Shape>& bottoms) {
   states_ = {{"running_mean", channels, 0}, {"running_var", channels, 1}};
 }
 
-GF_REGISTER_LAYER("BatchNorm", BatchNormLayer);
+GF_REGISTER(LayerRegistry, "BatchNorm", BatchNormLayer);
 
 }  // namespace gf

@@ -28,7 +28,7 @@ void ConcatLayer::SetUp(const std::vector<Shape>& bottoms) {
 
 namespace {
 
-GF_REGISTER_LAYER("Concat", ConcatLayer);
+GF_REGISTER(LayerRegistry, "Concat", ConcatLayer);
 
 }  // namespace
 }  // namespace gf

@@ -45,6 +45,6 @@ int64_t ConvolutionLayer::ForwardFlops() const {
   return 2 * tops_[0].count() * parameters_[0].shape.count(1, 4);
 }
 
-GF_REGISTER_LAYER("Convolution", ConvolutionLayer);
+GF_REGISTER(LayerRegistry, "Convolution", ConvolutionLayer);
 
 }  // namespace gf

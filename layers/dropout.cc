@@ -11,7 +11,7 @@ void DropoutLayer::SetUp(const std::vector<Shape>& bottoms) {
 
 namespace {
 
-GF_REGISTER_LAYER("Dropout", DropoutLayer);
+GF_REGISTER(LayerRegistry, "Dropout", DropoutLayer);
 
 }  // namespace
 }  // namespace gf

@@ -29,7 +29,7 @@ void EltwiseLayer::SetUp(const std::vector<Shape>& bottoms) {
 
 namespace {
 
-GF_REGISTER_LAYER("Eltwise", EltwiseLayer);
+GF_REGISTER(LayerRegistry, "Eltwise", EltwiseLayer);
 
 }  // namespace
 }  // namespace gf

@@ -18,7 +18,7 @@ void FlattenLayer::SetUp(const std::vector<Shape>& bottoms) {
 
 namespace {
 
-GF_REGISTER_LAYER("Flatten", FlattenLayer);
+GF_REGISTER(LayerRegistry, "Flatten", FlattenLayer);
 
 }  // namespace
 }  // namespace gf

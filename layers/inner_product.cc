@@ -21,6 +21,6 @@ void InnerProductLayer::SetUp(const std::vector<Shape>& bottoms) {
 
 int64_t InnerProductLayer::ForwardFlops() const { return 2 * rows_ * parameters_[0].shape.count(); }
 
-GF_REGISTER_LAYER("InnerProduct", InnerProductLayer);
+GF_REGISTER(LayerRegistry, "InnerProduct", InnerProductLayer);
 
 }  // namespace gf

@@ -17,6 +17,6 @@ void InputLayer::SetUp(const std::vector<Shape>& bottoms) {
   }
 }
 
-GF_REGISTER_LAYER("Input", InputLayer);
+GF_REGISTER(LayerRegistry, "Input", InputLayer);
 
 }  // namespace gf

@@ -12,8 +12,8 @@ class InternalLayer : public Layer {
   void SetUp(const std::vector<Shape>& bottoms) override { tops_ = {bottoms[0]}; }
 };
 
-GF_REGISTER_LAYER("_Reorder", InternalLayer);
-GF_REGISTER_LAYER("_GradientSum", InternalLayer);
+GF_REGISTER(LayerRegistry, "_Reorder", InternalLayer);
+GF_REGISTER(LayerRegistry, "_GradientSum", InternalLayer);
 
 }  // namespace
 }  // namespace gf

@@ -114,13 +114,13 @@ std::string DescribePasses(const std::string& forward, const std::string& weight
 // Names are "<device>/<layer type>".
 using KernelRegistry = Registry<Kernel, const Layer&, const KernelContext&>;
 
-// For kernels with a constructor (const LayerType&, const KernelContext&).
-#define GF_REGISTER_KERNEL(name, LayerType, KernelType)                                     \
-  static const bool GF_CONCAT(registered_, __LINE__) = ::gf::KernelRegistry::Get().Add(     \
-      name,                                                                                 \
-      [](const ::gf::Layer& layer,                                                          \
-         const ::gf::KernelContext& context) -> std::unique_ptr<::gf::Kernel> {             \
-        return std::make_unique<KernelType>(static_cast<const LayerType&>(layer), context); \
-      })
+// A kernel with a constructor (const LayerType&, const KernelContext&), for the registry:
+//   GF_REGISTER(KernelRegistry, "cpu/ReLU", KernelOf<ReluLayer, ReluKernel>);
+template <typename LayerType, typename KernelType>
+class KernelOf : public KernelType {
+ public:
+  KernelOf(const Layer& layer, const KernelContext& context)
+      : KernelType(static_cast<const LayerType&>(layer), context) {}
+};
 
 }  // namespace gf

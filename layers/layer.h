@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "core/config/net.pb.h"
 #include "core/error.h"
-#include "core/net.pb.h"
 #include "core/registry.h"
 #include "core/tensor.h"
 
@@ -29,7 +29,7 @@ struct StateSpec {
 };
 
 // What a layer is, the same on every device: shape rule, parameters, FLOPs. Its arithmetic is
-// a Kernel. A new layer is a subclass, a GF_REGISTER_LAYER line and a kernel per device.
+// a Kernel. A new layer is a subclass, a GF_REGISTER line and a kernel per device.
 class Layer {
  public:
   // `location` is "file:line:col" of the declaration, for messages.
@@ -92,13 +92,5 @@ class Layer {
 };
 
 using LayerRegistry = Registry<Layer, const LayerParameter&, Phase, std::string>;
-
-#define GF_REGISTER_LAYER(name, type)                                                  \
-  static const bool GF_CONCAT(registered_, __LINE__) = ::gf::LayerRegistry::Get().Add( \
-      name,                                                                            \
-      [](const ::gf::LayerParameter& param, ::gf::Phase phase,                         \
-         std::string location) -> std::unique_ptr<::gf::Layer> {                       \
-        return std::make_unique<type>(param, phase, std::move(location));              \
-      })
 
 }  // namespace gf

@@ -18,7 +18,7 @@ int64_t LrnLayer::ForwardFlops() const {
 
 namespace {
 
-GF_REGISTER_LAYER("LRN", LrnLayer);
+GF_REGISTER(LayerRegistry, "LRN", LrnLayer);
 
 }  // namespace
 }  // namespace gf

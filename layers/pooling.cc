@@ -57,6 +57,6 @@ void PoolingLayer::SetUp(const std::vector<Shape>& bottoms) {
   tops_ = {Shape{bottom[0], bottom[1], size[0], size[1]}};
 }
 
-GF_REGISTER_LAYER("Pooling", PoolingLayer);
+GF_REGISTER(LayerRegistry, "Pooling", PoolingLayer);
 
 }  // namespace gf

@@ -3,7 +3,7 @@
 namespace gf {
 namespace {
 
-GF_REGISTER_LAYER("ReLU", ReluLayer);
+GF_REGISTER(LayerRegistry, "ReLU", ReluLayer);
 
 }  // namespace
 }  // namespace gf

@@ -58,7 +58,7 @@ void ReshapeLayer::SetUp(const std::vector<Shape>& bottoms) {
 
 namespace {
 
-GF_REGISTER_LAYER("Reshape", ReshapeLayer);
+GF_REGISTER(LayerRegistry, "Reshape", ReshapeLayer);
 
 }  // namespace
 }  // namespace gf

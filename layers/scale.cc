@@ -29,7 +29,7 @@ void ScaleLayer::SetUp(const std::vector<Shape>& bottoms) {
 
 namespace {
 
-GF_REGISTER_LAYER("Scale", ScaleLayer);
+GF_REGISTER(LayerRegistry, "Scale", ScaleLayer);
 
 }  // namespace
 }  // namespace gf

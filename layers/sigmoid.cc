@@ -3,7 +3,7 @@
 namespace gf {
 namespace {
 
-GF_REGISTER_LAYER("Sigmoid", SigmoidLayer);
+GF_REGISTER(LayerRegistry, "Sigmoid", SigmoidLayer);
 
 }  // namespace
 }  // namespace gf

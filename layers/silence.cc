@@ -3,7 +3,7 @@
 namespace gf {
 namespace {
 
-GF_REGISTER_LAYER("Silence", SilenceLayer);
+GF_REGISTER(LayerRegistry, "Silence", SilenceLayer);
 
 }  // namespace
 }  // namespace gf

@@ -9,7 +9,7 @@ void SoftmaxLayer::SetUp(const std::vector<Shape>& bottoms) {
 
 namespace {
 
-GF_REGISTER_LAYER("Softmax", SoftmaxLayer);
+GF_REGISTER(LayerRegistry, "Softmax", SoftmaxLayer);
 
 }  // namespace
 }  // namespace gf

@@ -50,7 +50,7 @@ double SoftmaxWithLossLayer::Normalizer(int64_t counted, int64_t samples) const 
 
 namespace {
 
-GF_REGISTER_LAYER("SoftmaxWithLoss", SoftmaxWithLossLayer);
+GF_REGISTER(LayerRegistry, "SoftmaxWithLoss", SoftmaxWithLossLayer);
 
 }  // namespace
 }  // namespace gf

@@ -3,7 +3,7 @@
 namespace gf {
 namespace {
 
-GF_REGISTER_LAYER("Split", SplitLayer);
+GF_REGISTER(LayerRegistry, "Split", SplitLayer);
 
 }  // namespace
 }  // namespace gf

@@ -3,7 +3,7 @@
 namespace gf {
 namespace {
 
-GF_REGISTER_LAYER("TanH", TanhLayer);
+GF_REGISTER(LayerRegistry, "TanH", TanhLayer);
 
 }  // namespace
 }  // namespace gf

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "core/net.pb.h"
+#include "core/config/net.pb.h"
 #include "core/shape.h"
 
 namespace gf {

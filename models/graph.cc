@@ -5,8 +5,8 @@
 #include <map>
 #include <set>
 
+#include "core/config/nearest.h"
 #include "core/error.h"
-#include "core/nearest.h"
 
 namespace gf {
 namespace {

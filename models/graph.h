@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "core/config.h"
+#include "core/config/config.h"
 
 namespace gf {
 

@@ -7,8 +7,8 @@
 #include <cstring>
 #include <utility>
 
+#include "core/config/name_pattern.h"
 #include "core/error.h"
-#include "core/name_pattern.h"
 #include "layers/input.h"
 #include "models/compiled_net.h"
 #include "models/filler.h"

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "core/batch.h"
-#include "core/config.h"
+#include "core/config/config.h"
 #include "core/device.h"
 #include "core/group_sum.h"
 #include "models/parameter_store.h"

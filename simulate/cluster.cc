@@ -3,9 +3,9 @@
 #include <cstdint>
 #include <set>
 
+#include "core/config/checked_proto.h"
+#include "core/config/text_proto.h"
 #include "core/error.h"
-#include "core/text_proto.h"
-#include "simulate/checked_proto.h"
 
 namespace gf {
 namespace {

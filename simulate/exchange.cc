@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "comm/bucket_plan.h"
+#include "comm/flow/bucket_plan.h"
 #include "comm/sparse/chunks.h"
 #include "comm/sparse/selection.h"
 #include "core/error.h"

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "core/config/job.pb.h"
 #include "core/dtype.h"
-#include "core/job.pb.h"
 #include "core/pool_layout.h"
 
 namespace gf {

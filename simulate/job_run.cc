@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "comm/gradient_flow.h"
+#include "comm/flow/gradient_flow.h"
 #include "comm/sparse/selection.h"
 #include "core/error.h"
 #include "simulate/cluster.h"

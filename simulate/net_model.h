@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "core/config.h"
+#include "core/config/config.h"
 #include "core/estimate/gpu.h"
 #include "core/pool_layout.h"
 #include "core/shape.h"

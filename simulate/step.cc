@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "core/random.h"
-#include "core/timeline.h"
+#include "core/telemetry/timeline.h"
 
 namespace gf {
 namespace {

@@ -31,7 +31,7 @@ struct StepParts {
 
 // Something that happens, in seconds from the start of the step.
 struct Span {
-  std::string lane, name;  // see core/timeline.h
+  std::string lane, name;  // see core/telemetry/timeline.h
   double begin = 0, end = 0;
   int64_t bytes = 0;  // of transfers
 };

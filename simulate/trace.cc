@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "core/error.h"
-#include "core/timeline.h"
+#include "core/telemetry/timeline.h"
 
 namespace gf {
 

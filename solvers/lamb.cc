@@ -71,7 +71,7 @@ class Lamb : public PoolSolver {
   TensorSums sums_;  // of squares: weights, directions
 };
 
-GF_REGISTER_SOLVER("cpu/LAMB", Lamb);
+GF_REGISTER(SolverRegistry, "cpu/LAMB", Lamb);
 
 }  // namespace
 }  // namespace gf

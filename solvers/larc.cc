@@ -17,7 +17,7 @@ class Larc : public NormSolver {
   }
 };
 
-GF_REGISTER_SOLVER("cpu/LARC", Larc);
+GF_REGISTER(SolverRegistry, "cpu/LARC", Larc);
 
 }  // namespace
 }  // namespace gf

@@ -17,7 +17,7 @@ class Lars : public NormSolver {
   }
 };
 
-GF_REGISTER_SOLVER("cpu/LARS", Lars);
+GF_REGISTER(SolverRegistry, "cpu/LARS", Lars);
 
 }  // namespace
 }  // namespace gf

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <string>
 
-#include "core/job.pb.h"
+#include "core/config/job.pb.h"
 #include "models/parameter_store.h"
 
 namespace gf {

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "core/job.pb.h"
+#include "core/config/job.pb.h"
 #include "solvers/batch_schedule.h"
 
 namespace gf {

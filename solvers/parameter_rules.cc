@@ -1,7 +1,7 @@
 #include "solvers/parameter_rules.h"
 
+#include "core/config/name_pattern.h"
 #include "core/error.h"
-#include "core/name_pattern.h"
 
 namespace gf {
 

@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "core/job.pb.h"
+#include "core/config/job.pb.h"
 #include "core/pool_layout.h"
 
 namespace gf {

@@ -9,7 +9,7 @@ class Sgd : public MomentumSolver {
   Sgd(const SolverConfig& config, ParameterStore* store) : MomentumSolver(config, store) {}
 };
 
-GF_REGISTER_SOLVER("cpu/SGD", Sgd);
+GF_REGISTER(SolverRegistry, "cpu/SGD", Sgd);
 
 }  // namespace
 }  // namespace gf

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/job.pb.h"
+#include "core/config/job.pb.h"
 #include "core/pool_layout.h"
 #include "core/registry.h"
 #include "models/parameter_store.h"
@@ -70,11 +70,5 @@ using SolverRegistry = Registry<Solver, const SolverConfig&, ParameterStore*>;
 // has none.
 std::unique_ptr<Solver> NewSolver(const std::string& what, const std::string& type,
                                   const SolverConfig& config, ParameterStore* store);
-
-#define GF_REGISTER_SOLVER(name, type)                                                  \
-  static const bool GF_CONCAT(registered_, __LINE__) = ::gf::SolverRegistry::Get().Add( \
-      name,                                                                             \
-      [](const ::gf::SolverConfig& config, ::gf::ParameterStore* store)                 \
-          -> std::unique_ptr<::gf::Solver> { return std::make_unique<type>(config, store); })
 
 }  // namespace gf

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "core/job.pb.h"
+#include "core/config/job.pb.h"
 
 namespace gf {
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "core/job.pb.h"
+#include "core/config/job.pb.h"
 #include "solvers/solver.h"
 #include "solvers/update_factors.h"
 

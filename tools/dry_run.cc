@@ -3,14 +3,14 @@
 #include <memory>
 #include <vector>
 
-#include "comm/gradient_flow.h"
-#include "core/config.h"
+#include "comm/flow/gradient_flow.h"
+#include "core/config/config.h"
 #include "core/device.h"
 #include "core/error.h"
-#include "core/telemetry.h"
-#include "data/loader.h"
+#include "core/telemetry/telemetry.h"
+#include "data/loader/loader.h"
 #include "models/net.h"
-#include "solvers/job.h"
+#include "solvers/train/job.h"
 
 namespace gf {
 namespace {

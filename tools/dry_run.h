@@ -5,7 +5,7 @@
 #include <string>
 
 #include "comm/communicator.h"
-#include "core/job.pb.h"
+#include "core/config/job.pb.h"
 
 namespace gf {
 

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "core/config/nearest.h"
 #include "core/error.h"
-#include "core/nearest.h"
 #include "tools/version.h"
 
 namespace gf {

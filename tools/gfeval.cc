@@ -8,14 +8,14 @@
 #include <string>
 #include <vector>
 
-#include "core/config.h"
+#include "comm/agree.h"
+#include "core/config/config.h"
 #include "core/error.h"
-#include "core/telemetry.h"
-#include "solvers/agree.h"
-#include "solvers/evaluation_report.h"
-#include "solvers/evaluator.h"
-#include "solvers/job.h"
-#include "solvers/start.h"
+#include "core/telemetry/telemetry.h"
+#include "solvers/evaluate/evaluation_report.h"
+#include "solvers/evaluate/evaluator.h"
+#include "solvers/train/job.h"
+#include "solvers/train/start.h"
 #include "tools/flags.h"
 #include "tools/rank_main.h"
 

@@ -4,12 +4,12 @@
 #include <string>
 #include <vector>
 
-#include "core/config.h"
+#include "comm/agree.h"
+#include "core/config/config.h"
 #include "core/error.h"
-#include "core/timeline.h"
-#include "solvers/agree.h"
-#include "solvers/run_folder.h"
-#include "solvers/trainer.h"
+#include "core/telemetry/timeline.h"
+#include "solvers/report/run_folder.h"
+#include "solvers/train/trainer.h"
 #include "tools/dry_run.h"
 #include "tools/flags.h"
 #include "tools/print_schedule.h"

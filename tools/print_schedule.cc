@@ -1,7 +1,7 @@
 #include "tools/print_schedule.h"
 
 #include "comm/sparse/selection.h"
-#include "data/loader.h"
+#include "data/loader/loader.h"
 #include "solvers/batch_schedule.h"
 #include "solvers/lr_policy.h"
 

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <cstdio>
 
-#include "core/job.pb.h"
+#include "core/config/job.pb.h"
 
 namespace gf {
 

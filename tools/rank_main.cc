@@ -9,10 +9,11 @@
 #include <new>
 #include <string>
 
+#include "comm/agree.h"
+#include "comm/launch/launch.h"
 #include "core/error.h"
-#include "solvers/agree.h"
-#include "solvers/run_folder.h"
-#include "solvers/threads.h"
+#include "solvers/report/run_folder.h"
+#include "solvers/train/threads.h"
 
 namespace gf {
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "comm/communicator.h"
-#include "core/job.pb.h"
+#include "core/config/job.pb.h"
 #include "tools/flags.h"
 
 namespace gf {

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Says how a `bazel test` went, from its build events: what failed, what was skipped and why.
+"""Says how a `bazel test` went, from its build events: what was skipped and why, which targets
+took longest, which passed only when they were tried again, and what failed.
 
 The last line is "N passed, N failed, N skipped". What is counted are single tests: those of
 GoogleTest and of Python's unittest by their logs; any other test target counts as one. A test
@@ -14,6 +15,9 @@ import urllib.parse
 PASSED, SKIPPED, FAILED = "passed", "skipped", "failed"
 RANK = {PASSED: 0, SKIPPED: 1, FAILED: 2}
 
+# How many of the slowest targets are named.
+SLOWEST = 10
+
 # What is said of a target that its configuration leaves out.
 NOT_HERE = {"": (SKIPPED, "not for this configuration")}
 
@@ -25,10 +29,13 @@ SCRIPT_SKIP = re.compile(r"^SKIPPED\b:?\s*(.*)$", re.MULTILINE)
 
 
 class Outcome:
-    """The tests of one target: name -> (result, reason)."""
+    """The tests of one target: name -> (result, reason); its seconds, and whether an earlier
+    attempt of the target failed."""
 
-    def __init__(self):
-        self.tests = {}
+    def __init__(self, tests=(), seconds=0, flaky=False):
+        self.tests = dict(tests)
+        self.seconds = seconds
+        self.flaky = flaky
 
     def add(self, name, result, reason=""):
         old = self.tests.get(name)
@@ -74,7 +81,7 @@ def read_log(uri):
 
 def read_events(lines):
     """Build events -> {label: Outcome} of every test target."""
-    tests, logs, status, missing = set(), {}, {}, {}
+    tests, logs, status, seconds, missing = set(), {}, {}, {}, {}
     for line in lines:
         event = json.loads(line)
         if "saved outcomes" in event:
@@ -89,17 +96,26 @@ def read_events(lines):
             elif not event.get("completed", {}).get("success"):
                 missing[label] = (FAILED, "was not built")
         elif "testResult" in key:
-            for output in event.get("testResult", {}).get("testActionOutput", []):
-                if output["name"] == "test.log":
-                    logs.setdefault(key["testResult"]["label"], []).append(output["uri"])
+            result = key["testResult"]
+            # Of several attempts the last one counts.
+            attempts = logs.setdefault(result["label"], {}).setdefault(
+                (result.get("run"), result.get("shard")), {})
+            attempts[result.get("attempt", 1)] = [
+                output["uri"] for output in event.get("testResult", {}).get("testActionOutput", [])
+                if output["name"] == "test.log"]
         elif "testSummary" in key:
-            status[key["testSummary"]["label"]] = event["testSummary"]["overallStatus"]
+            label, summary = key["testSummary"]["label"], event["testSummary"]
+            status[label] = summary["overallStatus"]
+            seconds[label] = int(summary.get("totalRunDurationMillis", 0)) / 1000
     outcomes = {}
     for label in sorted(tests | set(status)):
         if label in status:
-            text = "\n".join(read_log(uri) for uri in logs.get(label, []))
+            text = "\n".join(read_log(uri) for attempts in logs.get(label, {}).values()
+                             for uri in attempts[max(attempts)])
             succeeded = status[label] in ("PASSED", "FLAKY")
             outcomes[label] = outcome_of_log(text, succeeded)
+            outcomes[label].seconds = seconds[label]
+            outcomes[label].flaky = status[label] == "FLAKY"
             if status[label] == "TIMEOUT":
                 outcomes[label].add("", FAILED, "ran out of time")
         else:
@@ -111,17 +127,42 @@ def read_events(lines):
 def save(outcomes, path):
     """In one line, for read_events."""
     with open(path, "w") as file:
-        json.dump({"saved outcomes": {label: outcome.tests for label, outcome in outcomes.items()}},
+        json.dump({"saved outcomes": {label: vars(outcome) for label, outcome in outcomes.items()}},
                   file)
 
 
 def load(event):
     outcomes = {}
-    for label, tests in event["saved outcomes"].items():
-        outcomes[label] = Outcome()
-        for name, (result, reason) in tests.items():
-            outcomes[label].add(name, result, reason)
+    for label, saved in event["saved outcomes"].items():
+        saved["tests"] = {name: tuple(result) for name, result in saved["tests"].items()}
+        outcomes[label] = Outcome(**saved)
     return outcomes
+
+
+def print_details(outcomes):
+    """A line per failed test; one per target and reason of skipped ones."""
+    for label, outcome in outcomes.items():
+        skipped = {}
+        for name, (result, reason) in outcome.tests.items():
+            if result == SKIPPED:
+                skipped.setdefault(reason, []).append(name)
+        for reason, names in skipped.items():
+            what = " " + names[0] if names[0] else ""
+            if len(names) > 1:
+                what += " and %d more" % (len(names) - 1)
+            print("skipped  %s%s%s" % (label, what, ": " + reason if reason else ""))
+    slowest = sorted(outcomes, key=lambda label: -outcomes[label].seconds)[:SLOWEST]
+    for label in slowest:
+        if outcomes[label].seconds >= 1:
+            print("slow     %s: %.0f s" % (label, outcomes[label].seconds))
+    for label, outcome in outcomes.items():
+        if outcome.flaky:
+            print("flaky    %s: failed at first, passed when tried again" % label)
+    for label, outcome in outcomes.items():
+        for name, (result, reason) in outcome.tests.items():
+            if result == FAILED:
+                print("failed   %s%s%s" % (label, " " + name if name else "",
+                                           ": " + reason if reason else ""))
 
 
 def main():
@@ -167,12 +208,7 @@ def main():
         counts[FAILED] += 1
 
     print()
-    for wanted in (SKIPPED, FAILED):
-        for label, outcome in outcomes.items():
-            for name, (result, reason) in outcome.tests.items():
-                if result == wanted:
-                    print("%s  %s%s" % (wanted, label, " " + name if name else "")
-                          + (": " + reason if reason else ""))
+    print_details(outcomes)
     print("%d passed, %d failed, %d skipped" % (counts[PASSED], counts[FAILED], counts[SKIPPED]))
     return 1 if counts[FAILED] else 0
 

@@ -74,7 +74,7 @@ class DoubleTree : public Algorithm {
   }
 };
 
-GF_REGISTER_ALGORITHM("double_tree", DoubleTree);
+GF_REGISTER(AlgorithmRegistry, "double_tree", DoubleTree);
 
 }  // namespace
 }  // namespace gf

@@ -50,7 +50,7 @@ class HalvingDoubling : public Algorithm {
   }
 };
 
-GF_REGISTER_ALGORITHM("halving_doubling", HalvingDoubling);
+GF_REGISTER(AlgorithmRegistry, "halving_doubling", HalvingDoubling);
 
 }  // namespace
 }  // namespace gf

@@ -53,7 +53,7 @@ class Hierarchical : public Algorithm {
   }
 };
 
-GF_REGISTER_ALGORITHM("hierarchical", Hierarchical);
+GF_REGISTER(AlgorithmRegistry, "hierarchical", Hierarchical);
 
 }  // namespace
 }  // namespace gf

@@ -64,7 +64,7 @@ class RecursiveDoubling : public Algorithm {
   }
 };
 
-GF_REGISTER_ALGORITHM("recursive_doubling", RecursiveDoubling);
+GF_REGISTER(AlgorithmRegistry, "recursive_doubling", RecursiveDoubling);
 
 }  // namespace
 }  // namespace gf

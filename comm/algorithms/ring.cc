@@ -75,6 +75,6 @@ Plan RingAllGather(int rank, int world) {
   return plan;
 }
 
-GF_REGISTER_ALGORITHM("ring", RingAlgorithm);
+GF_REGISTER(AlgorithmRegistry, "ring", RingAlgorithm);
 
 }  // namespace gf

@@ -65,7 +65,7 @@ class Torus : public Algorithm {
   }
 };
 
-GF_REGISTER_ALGORITHM("torus", Torus);
+GF_REGISTER(AlgorithmRegistry, "torus", Torus);
 
 }  // namespace
 }  // namespace gf

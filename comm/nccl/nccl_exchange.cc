@@ -11,11 +11,11 @@
 #include <vector>
 
 #include "comm/collective_runner.h"
-#include "comm/device_exchange.h"
+#include "comm/failure/progress_watch.h"
+#include "comm/flow/device_exchange.h"
 #include "comm/nccl/collectives.h"
 #include "comm/nccl/nccl_carrier.h"
 #include "comm/nccl/nccl_comm.h"
-#include "comm/progress_watch.h"
 #include "core/cuda/cuda_device.h"
 #include "core/cuda/error.h"
 #include "core/cuda/gpu_clock.h"

@@ -1,6 +1,6 @@
 #include "comm/sparse/kernels.h"
 
-#include "comm/wire_vector.h"
+#include "comm/wire/wire_vector.h"
 
 namespace gf {
 namespace {

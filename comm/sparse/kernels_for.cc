@@ -1,5 +1,5 @@
 #include "comm/sparse/kernels.h"
-#include "comm/type_pair.h"
+#include "comm/wire/type_pair.h"
 
 namespace gf {
 

@@ -124,7 +124,7 @@ class CpuDevice : public Device {
   CpuStream stream_;
 };
 
-GF_REGISTER_DEVICE("cpu", CpuDevice);
+GF_REGISTER(DeviceRegistry, "cpu", CpuDevice);
 
 }  // namespace
 }  // namespace gf

@@ -60,7 +60,7 @@ class AccuracyKernel : public Kernel {
   DType type_ = DType::kFP32;
 };
 
-GF_REGISTER_KERNEL("cpu/Accuracy", AccuracyLayer, AccuracyKernel);
+GF_REGISTER(KernelRegistry, "cpu/Accuracy", KernelOf<AccuracyLayer, AccuracyKernel>);
 
 }  // namespace
 }  // namespace gf

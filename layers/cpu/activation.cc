@@ -57,8 +57,8 @@ using SigmoidKernel = ActivationKernel<dnnl::algorithm::eltwise_logistic,
 using TanhKernel =
     ActivationKernel<dnnl::algorithm::eltwise_tanh, dnnl::algorithm::eltwise_tanh_use_dst_for_bwd>;
 
-GF_REGISTER_KERNEL("cpu/Sigmoid", SigmoidLayer, SigmoidKernel);
-GF_REGISTER_KERNEL("cpu/TanH", TanhLayer, TanhKernel);
+GF_REGISTER(KernelRegistry, "cpu/Sigmoid", KernelOf<SigmoidLayer, SigmoidKernel>);
+GF_REGISTER(KernelRegistry, "cpu/TanH", KernelOf<TanhLayer, TanhKernel>);
 
 }  // namespace
 }  // namespace gf

@@ -111,7 +111,7 @@ class ConcatKernel : public Kernel {
   std::vector<int64_t> pieces_;  // bytes of each bottom in a row of the top
 };
 
-GF_REGISTER_KERNEL("cpu/Concat", ConcatLayer, ConcatKernel);
+GF_REGISTER(KernelRegistry, "cpu/Concat", KernelOf<ConcatLayer, ConcatKernel>);
 
 }  // namespace
 }  // namespace gf

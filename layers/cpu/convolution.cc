@@ -109,7 +109,7 @@ class ConvolutionKernel : public WeightedKernel {
   const ConvolutionLayer& layer_;
 };
 
-GF_REGISTER_KERNEL("cpu/Convolution", ConvolutionLayer, ConvolutionKernel);
+GF_REGISTER(KernelRegistry, "cpu/Convolution", KernelOf<ConvolutionLayer, ConvolutionKernel>);
 
 }  // namespace
 }  // namespace gf

@@ -53,7 +53,7 @@ class DropoutKernel : public Kernel {
   size_t bytes_ = 0;
 };
 
-GF_REGISTER_KERNEL("cpu/Dropout", DropoutLayer, DropoutKernel);
+GF_REGISTER(KernelRegistry, "cpu/Dropout", KernelOf<DropoutLayer, DropoutKernel>);
 
 }  // namespace
 }  // namespace gf

@@ -73,7 +73,7 @@ class EltwiseKernel : public Kernel {
   bool saved_ = false;
 };
 
-GF_REGISTER_KERNEL("cpu/Eltwise", EltwiseLayer, EltwiseKernel);
+GF_REGISTER(KernelRegistry, "cpu/Eltwise", KernelOf<EltwiseLayer, EltwiseKernel>);
 
 }  // namespace
 }  // namespace gf

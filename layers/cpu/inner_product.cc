@@ -64,7 +64,7 @@ class InnerProductKernel : public Kernel {
   std::unique_ptr<Kernel> kernel_;
 };
 
-GF_REGISTER_KERNEL("cpu/InnerProduct", InnerProductLayer, InnerProductKernel);
+GF_REGISTER(KernelRegistry, "cpu/InnerProduct", KernelOf<InnerProductLayer, InnerProductKernel>);
 
 }  // namespace
 }  // namespace gf

@@ -106,7 +106,7 @@ class InputKernel : public Kernel {
   std::vector<TensorDesc> tops_;
 };
 
-GF_REGISTER_KERNEL("cpu/Input", InputLayer, InputKernel);
+GF_REGISTER(KernelRegistry, "cpu/Input", KernelOf<InputLayer, InputKernel>);
 
 }  // namespace
 }  // namespace gf

@@ -76,8 +76,8 @@ class GradientSumKernel : public Kernel {
   int64_t count_ = 0;
 };
 
-GF_REGISTER_KERNEL("cpu/_Reorder", Layer, ReorderKernel);
-GF_REGISTER_KERNEL("cpu/_GradientSum", Layer, GradientSumKernel);
+GF_REGISTER(KernelRegistry, "cpu/_Reorder", KernelOf<Layer, ReorderKernel>);
+GF_REGISTER(KernelRegistry, "cpu/_GradientSum", KernelOf<Layer, GradientSumKernel>);
 
 }  // namespace
 }  // namespace gf

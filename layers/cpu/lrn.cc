@@ -83,7 +83,7 @@ class LrnKernel : public Kernel {
   std::unique_ptr<Kernel> region_;
 };
 
-GF_REGISTER_KERNEL("cpu/LRN", LrnLayer, LrnKernel);
+GF_REGISTER(KernelRegistry, "cpu/LRN", KernelOf<LrnLayer, LrnKernel>);
 
 }  // namespace
 }  // namespace gf

@@ -43,7 +43,7 @@ class ReluKernel : public Kernel {
   bool from_top_ = true;
 };
 
-GF_REGISTER_KERNEL("cpu/ReLU", ReluLayer, ReluKernel);
+GF_REGISTER(KernelRegistry, "cpu/ReLU", KernelOf<ReluLayer, ReluKernel>);
 
 }  // namespace
 }  // namespace gf

@@ -29,8 +29,8 @@ class ReshapeKernel : public Kernel {
   size_t bytes_ = 0;
 };
 
-GF_REGISTER_KERNEL("cpu/Flatten", FlattenLayer, ReshapeKernel);
-GF_REGISTER_KERNEL("cpu/Reshape", ReshapeLayer, ReshapeKernel);
+GF_REGISTER(KernelRegistry, "cpu/Flatten", KernelOf<FlattenLayer, ReshapeKernel>);
+GF_REGISTER(KernelRegistry, "cpu/Reshape", KernelOf<ReshapeLayer, ReshapeKernel>);
 
 }  // namespace
 }  // namespace gf

@@ -93,7 +93,7 @@ class ScaleKernel : public Kernel {
   ChannelView view_;
 };
 
-GF_REGISTER_KERNEL("cpu/Scale", ScaleLayer, ScaleKernel);
+GF_REGISTER(KernelRegistry, "cpu/Scale", KernelOf<ScaleLayer, ScaleKernel>);
 
 }  // namespace
 }  // namespace gf

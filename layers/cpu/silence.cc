@@ -12,7 +12,7 @@ class SilenceKernel : public Kernel {
   void Forward(const KernelArgs& args) override {}
 };
 
-GF_REGISTER_KERNEL("cpu/Silence", SilenceLayer, SilenceKernel);
+GF_REGISTER(KernelRegistry, "cpu/Silence", KernelOf<SilenceLayer, SilenceKernel>);
 
 }  // namespace
 }  // namespace gf

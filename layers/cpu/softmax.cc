@@ -43,7 +43,7 @@ class SoftmaxKernel : public Kernel {
   const SoftmaxFunctions& functions_;
 };
 
-GF_REGISTER_KERNEL("cpu/Softmax", SoftmaxLayer, SoftmaxKernel);
+GF_REGISTER(KernelRegistry, "cpu/Softmax", KernelOf<SoftmaxLayer, SoftmaxKernel>);
 
 }  // namespace
 }  // namespace gf

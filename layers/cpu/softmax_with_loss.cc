@@ -114,7 +114,8 @@ class SoftmaxWithLossKernel : public Kernel {
   double normalizer_ = 1;
 };
 
-GF_REGISTER_KERNEL("cpu/SoftmaxWithLoss", SoftmaxWithLossLayer, SoftmaxWithLossKernel);
+GF_REGISTER(KernelRegistry, "cpu/SoftmaxWithLoss",
+            KernelOf<SoftmaxWithLossLayer, SoftmaxWithLossKernel>);
 
 }  // namespace
 }  // namespace gf

@@ -49,7 +49,7 @@ class SplitKernel : public Kernel {
   size_t bytes_ = 0;
 };
 
-GF_REGISTER_KERNEL("cpu/Split", SplitLayer, SplitKernel);
+GF_REGISTER(KernelRegistry, "cpu/Split", KernelOf<SplitLayer, SplitKernel>);
 
 }  // namespace
 }  // namespace gf

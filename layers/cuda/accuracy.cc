@@ -45,7 +45,7 @@ class AccuracyKernel : public Kernel {
   size_t counts_bytes_ = 0;
 };
 
-GF_REGISTER_KERNEL("cuda/Accuracy", AccuracyLayer, AccuracyKernel);
+GF_REGISTER(KernelRegistry, "cuda/Accuracy", KernelOf<AccuracyLayer, AccuracyKernel>);
 
 }  // namespace
 }  // namespace gf

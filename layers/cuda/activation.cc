@@ -67,9 +67,10 @@ class ActivationKernel : public RepeatingKernel {
   int64_t count_ = 0;
 };
 
-GF_REGISTER_KERNEL("cuda/ReLU", ReluLayer, ReluKernel);
-GF_REGISTER_KERNEL("cuda/Sigmoid", SigmoidLayer, ActivationKernel<Activation::kSigmoid>);
-GF_REGISTER_KERNEL("cuda/TanH", TanhLayer, ActivationKernel<Activation::kTanh>);
+GF_REGISTER(KernelRegistry, "cuda/ReLU", KernelOf<ReluLayer, ReluKernel>);
+GF_REGISTER(KernelRegistry, "cuda/Sigmoid",
+            KernelOf<SigmoidLayer, ActivationKernel<Activation::kSigmoid>>);
+GF_REGISTER(KernelRegistry, "cuda/TanH", KernelOf<TanhLayer, ActivationKernel<Activation::kTanh>>);
 
 }  // namespace
 }  // namespace gf

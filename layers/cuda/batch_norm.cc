@@ -137,7 +137,7 @@ class BatchNormKernel : public RepeatingKernel {
   size_t channels_bytes_ = 0, sums_bytes_ = 0;
 };
 
-GF_REGISTER_KERNEL("cuda/BatchNorm", BatchNormLayer, BatchNormKernel);
+GF_REGISTER(KernelRegistry, "cuda/BatchNorm", KernelOf<BatchNormLayer, BatchNormKernel>);
 
 }  // namespace
 }  // namespace gf

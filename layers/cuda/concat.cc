@@ -64,7 +64,7 @@ class ConcatKernel : public RepeatingKernel {
   std::vector<int64_t> piece_bytes_;  // of each bottom in a row
 };
 
-GF_REGISTER_KERNEL("cuda/Concat", ConcatLayer, ConcatKernel);
+GF_REGISTER(KernelRegistry, "cuda/Concat", KernelOf<ConcatLayer, ConcatKernel>);
 
 }  // namespace
 }  // namespace gf

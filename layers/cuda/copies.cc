@@ -114,12 +114,12 @@ class GradientSumKernel : public RepeatingKernel {
   int64_t count_ = 0;
 };
 
-GF_REGISTER_KERNEL("cuda/Flatten", FlattenLayer, ReshapeKernel);
-GF_REGISTER_KERNEL("cuda/Reshape", ReshapeLayer, ReshapeKernel);
-GF_REGISTER_KERNEL("cuda/Split", SplitLayer, SplitKernel);
-GF_REGISTER_KERNEL("cuda/Silence", SilenceLayer, SilenceKernel);
-GF_REGISTER_KERNEL("cuda/_Reorder", Layer, ReorderKernel);
-GF_REGISTER_KERNEL("cuda/_GradientSum", Layer, GradientSumKernel);
+GF_REGISTER(KernelRegistry, "cuda/Flatten", KernelOf<FlattenLayer, ReshapeKernel>);
+GF_REGISTER(KernelRegistry, "cuda/Reshape", KernelOf<ReshapeLayer, ReshapeKernel>);
+GF_REGISTER(KernelRegistry, "cuda/Split", KernelOf<SplitLayer, SplitKernel>);
+GF_REGISTER(KernelRegistry, "cuda/Silence", KernelOf<SilenceLayer, SilenceKernel>);
+GF_REGISTER(KernelRegistry, "cuda/_Reorder", KernelOf<Layer, ReorderKernel>);
+GF_REGISTER(KernelRegistry, "cuda/_GradientSum", KernelOf<Layer, GradientSumKernel>);
 
 }  // namespace
 }  // namespace gf

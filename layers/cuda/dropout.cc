@@ -50,7 +50,7 @@ class DropoutKernel : public RepeatingKernel {
   size_t bytes_ = 0;
 };
 
-GF_REGISTER_KERNEL("cuda/Dropout", DropoutLayer, DropoutKernel);
+GF_REGISTER(KernelRegistry, "cuda/Dropout", KernelOf<DropoutLayer, DropoutKernel>);
 
 }  // namespace
 }  // namespace gf

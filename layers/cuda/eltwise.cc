@@ -72,7 +72,7 @@ class EltwiseKernel : public RepeatingKernel {
   bool saved_ = false;
 };
 
-GF_REGISTER_KERNEL("cuda/Eltwise", EltwiseLayer, EltwiseKernel);
+GF_REGISTER(KernelRegistry, "cuda/Eltwise", KernelOf<EltwiseLayer, EltwiseKernel>);
 
 }  // namespace
 }  // namespace gf

@@ -104,7 +104,7 @@ class InnerProductKernel : public RepeatingKernel {
   std::unique_ptr<Matmul> forward_, weights_, data_;
 };
 
-GF_REGISTER_KERNEL("cuda/InnerProduct", InnerProductLayer, InnerProductKernel);
+GF_REGISTER(KernelRegistry, "cuda/InnerProduct", KernelOf<InnerProductLayer, InnerProductKernel>);
 
 }  // namespace
 }  // namespace gf

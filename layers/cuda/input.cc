@@ -254,7 +254,7 @@ class InputKernel : public Kernel {
   const Batch* staged_ = nullptr;  // sent, and not taken yet
 };
 
-GF_REGISTER_KERNEL("cuda/Input", InputLayer, InputKernel);
+GF_REGISTER(KernelRegistry, "cuda/Input", KernelOf<InputLayer, InputKernel>);
 
 }  // namespace
 }  // namespace gf

@@ -46,7 +46,7 @@ class LrnKernel : public RepeatingKernel {
   LrnImages images_;
 };
 
-GF_REGISTER_KERNEL("cuda/LRN", LrnLayer, LrnKernel);
+GF_REGISTER(KernelRegistry, "cuda/LRN", KernelOf<LrnLayer, LrnKernel>);
 
 }  // namespace
 }  // namespace gf

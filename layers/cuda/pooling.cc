@@ -61,7 +61,7 @@ class PoolingKernel : public RepeatingKernel {
   PoolingImages images_;
 };
 
-GF_REGISTER_KERNEL("cuda/Pooling", PoolingLayer, PoolingKernel);
+GF_REGISTER(KernelRegistry, "cuda/Pooling", KernelOf<PoolingLayer, PoolingKernel>);
 
 }  // namespace
 }  // namespace gf

@@ -44,7 +44,7 @@ class ScaleKernel : public RepeatingKernel {
   ScaleView view_;
 };
 
-GF_REGISTER_KERNEL("cuda/Scale", ScaleLayer, ScaleKernel);
+GF_REGISTER(KernelRegistry, "cuda/Scale", KernelOf<ScaleLayer, ScaleKernel>);
 
 }  // namespace
 }  // namespace gf

@@ -31,7 +31,7 @@ class SoftmaxKernel : public RepeatingKernel {
   const KernelContext context_;
 };
 
-GF_REGISTER_KERNEL("cuda/Softmax", SoftmaxLayer, SoftmaxKernel);
+GF_REGISTER(KernelRegistry, "cuda/Softmax", KernelOf<SoftmaxLayer, SoftmaxKernel>);
 
 }  // namespace
 }  // namespace gf

@@ -65,7 +65,8 @@ class SoftmaxWithLossKernel : public Kernel {
   double normalizer_ = 1;
 };
 
-GF_REGISTER_KERNEL("cuda/SoftmaxWithLoss", SoftmaxWithLossLayer, SoftmaxWithLossKernel);
+GF_REGISTER(KernelRegistry, "cuda/SoftmaxWithLoss",
+            KernelOf<SoftmaxWithLossLayer, SoftmaxWithLossKernel>);
 
 }  // namespace
 }  // namespace gf

@@ -39,9 +39,9 @@ class ReluEstimate : public ActivationEstimate {
       : ActivationEstimate(layer, context, layer.negative_slope() >= 0) {}
 };
 
-GF_REGISTER_KERNEL("cuda_estimate/ReLU", ReluLayer, ReluEstimate);
-GF_REGISTER_KERNEL("cuda_estimate/Sigmoid", SigmoidLayer, ActivationEstimate);
-GF_REGISTER_KERNEL("cuda_estimate/TanH", TanhLayer, ActivationEstimate);
+GF_REGISTER(KernelRegistry, "cuda_estimate/ReLU", KernelOf<ReluLayer, ReluEstimate>);
+GF_REGISTER(KernelRegistry, "cuda_estimate/Sigmoid", KernelOf<SigmoidLayer, ActivationEstimate>);
+GF_REGISTER(KernelRegistry, "cuda_estimate/TanH", KernelOf<TanhLayer, ActivationEstimate>);
 
 }  // namespace
 }  // namespace gf

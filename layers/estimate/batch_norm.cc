@@ -64,7 +64,7 @@ class BatchNormEstimate : public EstimateKernel {
   const BatchNormLayer& layer_;
 };
 
-GF_REGISTER_KERNEL("cuda_estimate/BatchNorm", BatchNormLayer, BatchNormEstimate);
+GF_REGISTER(KernelRegistry, "cuda_estimate/BatchNorm", KernelOf<BatchNormLayer, BatchNormEstimate>);
 
 }  // namespace
 }  // namespace gf

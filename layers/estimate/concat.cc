@@ -47,7 +47,7 @@ class ConcatEstimate : public EstimateKernel {
   const ConcatLayer& layer_;
 };
 
-GF_REGISTER_KERNEL("cuda_estimate/Concat", ConcatLayer, ConcatEstimate);
+GF_REGISTER(KernelRegistry, "cuda_estimate/Concat", KernelOf<ConcatLayer, ConcatEstimate>);
 
 }  // namespace
 }  // namespace gf

@@ -42,7 +42,8 @@ class ConvolutionEstimate : public EstimateKernel {
   const ConvolutionLayer& layer_;
 };
 
-GF_REGISTER_KERNEL("cuda_estimate/Convolution", ConvolutionLayer, ConvolutionEstimate);
+GF_REGISTER(KernelRegistry, "cuda_estimate/Convolution",
+            KernelOf<ConvolutionLayer, ConvolutionEstimate>);
 
 }  // namespace
 }  // namespace gf

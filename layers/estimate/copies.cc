@@ -95,12 +95,12 @@ class GradientSumEstimate : public EstimateKernel {
   }
 };
 
-GF_REGISTER_KERNEL("cuda_estimate/Flatten", FlattenLayer, ReshapeEstimate);
-GF_REGISTER_KERNEL("cuda_estimate/Reshape", ReshapeLayer, ReshapeEstimate);
-GF_REGISTER_KERNEL("cuda_estimate/Split", SplitLayer, SplitEstimate);
-GF_REGISTER_KERNEL("cuda_estimate/Silence", SilenceLayer, SilenceEstimate);
-GF_REGISTER_KERNEL("cuda_estimate/_Reorder", Layer, ReorderEstimate);
-GF_REGISTER_KERNEL("cuda_estimate/_GradientSum", Layer, GradientSumEstimate);
+GF_REGISTER(KernelRegistry, "cuda_estimate/Flatten", KernelOf<FlattenLayer, ReshapeEstimate>);
+GF_REGISTER(KernelRegistry, "cuda_estimate/Reshape", KernelOf<ReshapeLayer, ReshapeEstimate>);
+GF_REGISTER(KernelRegistry, "cuda_estimate/Split", KernelOf<SplitLayer, SplitEstimate>);
+GF_REGISTER(KernelRegistry, "cuda_estimate/Silence", KernelOf<SilenceLayer, SilenceEstimate>);
+GF_REGISTER(KernelRegistry, "cuda_estimate/_Reorder", KernelOf<Layer, ReorderEstimate>);
+GF_REGISTER(KernelRegistry, "cuda_estimate/_GradientSum", KernelOf<Layer, GradientSumEstimate>);
 
 }  // namespace
 }  // namespace gf

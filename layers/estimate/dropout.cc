@@ -33,7 +33,7 @@ class DropoutEstimate : public EstimateKernel {
   const DropoutLayer& layer_;
 };
 
-GF_REGISTER_KERNEL("cuda_estimate/Dropout", DropoutLayer, DropoutEstimate);
+GF_REGISTER(KernelRegistry, "cuda_estimate/Dropout", KernelOf<DropoutLayer, DropoutEstimate>);
 
 }  // namespace
 }  // namespace gf

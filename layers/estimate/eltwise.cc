@@ -46,7 +46,7 @@ class EltwiseEstimate : public EstimateKernel {
   const EltwiseLayer& layer_;
 };
 
-GF_REGISTER_KERNEL("cuda_estimate/Eltwise", EltwiseLayer, EltwiseEstimate);
+GF_REGISTER(KernelRegistry, "cuda_estimate/Eltwise", KernelOf<EltwiseLayer, EltwiseEstimate>);
 
 }  // namespace
 }  // namespace gf

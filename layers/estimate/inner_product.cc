@@ -47,7 +47,8 @@ class InnerProductEstimate : public EstimateKernel {
   const InnerProductLayer& layer_;
 };
 
-GF_REGISTER_KERNEL("cuda_estimate/InnerProduct", InnerProductLayer, InnerProductEstimate);
+GF_REGISTER(KernelRegistry, "cuda_estimate/InnerProduct",
+            KernelOf<InnerProductLayer, InnerProductEstimate>);
 
 }  // namespace
 }  // namespace gf

@@ -35,7 +35,7 @@ class InputEstimate : public EstimateKernel {
   const InputLayer& layer_;
 };
 
-GF_REGISTER_KERNEL("cuda_estimate/Input", InputLayer, InputEstimate);
+GF_REGISTER(KernelRegistry, "cuda_estimate/Input", KernelOf<InputLayer, InputEstimate>);
 
 }  // namespace
 }  // namespace gf

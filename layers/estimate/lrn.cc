@@ -27,7 +27,7 @@ class LrnEstimate : public EstimateKernel {
   }
 };
 
-GF_REGISTER_KERNEL("cuda_estimate/LRN", LrnLayer, LrnEstimate);
+GF_REGISTER(KernelRegistry, "cuda_estimate/LRN", KernelOf<LrnLayer, LrnEstimate>);
 
 }  // namespace
 }  // namespace gf

@@ -35,7 +35,7 @@ class PoolingEstimate : public EstimateKernel {
   const PoolingLayer& layer_;
 };
 
-GF_REGISTER_KERNEL("cuda_estimate/Pooling", PoolingLayer, PoolingEstimate);
+GF_REGISTER(KernelRegistry, "cuda_estimate/Pooling", KernelOf<PoolingLayer, PoolingEstimate>);
 
 }  // namespace
 }  // namespace gf

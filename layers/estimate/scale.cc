@@ -33,7 +33,7 @@ class ScaleEstimate : public EstimateKernel {
   const ScaleLayer& layer_;
 };
 
-GF_REGISTER_KERNEL("cuda_estimate/Scale", ScaleLayer, ScaleEstimate);
+GF_REGISTER(KernelRegistry, "cuda_estimate/Scale", KernelOf<ScaleLayer, ScaleEstimate>);
 
 }  // namespace
 }  // namespace gf

@@ -74,9 +74,10 @@ class AccuracyEstimate : public EstimateKernel {
   const AccuracyLayer& layer_;
 };
 
-GF_REGISTER_KERNEL("cuda_estimate/Softmax", SoftmaxLayer, SoftmaxEstimate);
-GF_REGISTER_KERNEL("cuda_estimate/SoftmaxWithLoss", SoftmaxWithLossLayer, SoftmaxWithLossEstimate);
-GF_REGISTER_KERNEL("cuda_estimate/Accuracy", AccuracyLayer, AccuracyEstimate);
+GF_REGISTER(KernelRegistry, "cuda_estimate/Softmax", KernelOf<SoftmaxLayer, SoftmaxEstimate>);
+GF_REGISTER(KernelRegistry, "cuda_estimate/SoftmaxWithLoss",
+            KernelOf<SoftmaxWithLossLayer, SoftmaxWithLossEstimate>);
+GF_REGISTER(KernelRegistry, "cuda_estimate/Accuracy", KernelOf<AccuracyLayer, AccuracyEstimate>);
 
 }  // namespace
 }  // namespace gf

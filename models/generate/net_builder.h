@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "core/net.pb.h"
+#include "core/config/net.pb.h"
 
 namespace gf {
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "core/net.pb.h"
+#include "core/config/net.pb.h"
 
 namespace gf {
 

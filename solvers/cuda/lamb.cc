@@ -31,7 +31,7 @@ class CudaLamb : public CudaSolver {
   Tensor m_, v_;
 };
 
-GF_REGISTER_SOLVER("cuda/LAMB", CudaLamb);
+GF_REGISTER(SolverRegistry, "cuda/LAMB", CudaLamb);
 
 }  // namespace
 }  // namespace gf

@@ -71,9 +71,9 @@ class CudaNormSolver : public CudaMomentum {
   bool inspected_ = false;
 };
 
-GF_REGISTER_SOLVER("cuda/SGD", CudaMomentum);
-GF_REGISTER_SOLVER("cuda/LARS", CudaNormSolver<RateRule::kLars>);
-GF_REGISTER_SOLVER("cuda/LARC", CudaNormSolver<RateRule::kLarc>);
+GF_REGISTER(SolverRegistry, "cuda/SGD", CudaMomentum);
+GF_REGISTER(SolverRegistry, "cuda/LARS", CudaNormSolver<RateRule::kLars>);
+GF_REGISTER(SolverRegistry, "cuda/LARC", CudaNormSolver<RateRule::kLarc>);
 
 }  // namespace
 }  // namespace gf

@@ -112,10 +112,10 @@ class LambEstimate : public SolverEstimate {
   }
 };
 
-GF_REGISTER_SOLVER("cuda_estimate/SGD", MomentumEstimate);
-GF_REGISTER_SOLVER("cuda_estimate/LARS", NormEstimate);
-GF_REGISTER_SOLVER("cuda_estimate/LARC", NormEstimate);
-GF_REGISTER_SOLVER("cuda_estimate/LAMB", LambEstimate);
+GF_REGISTER(SolverRegistry, "cuda_estimate/SGD", MomentumEstimate);
+GF_REGISTER(SolverRegistry, "cuda_estimate/LARS", NormEstimate);
+GF_REGISTER(SolverRegistry, "cuda_estimate/LARC", NormEstimate);
+GF_REGISTER(SolverRegistry, "cuda_estimate/LAMB", LambEstimate);
 
 }  // namespace
 }  // namespace gf

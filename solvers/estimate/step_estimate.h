@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "core/config.h"
+#include "core/config/config.h"
 #include "core/estimate/gpu.h"
 #include "core/estimate/operation.h"
 #include "models/net.h"

@@ -1,7 +1,7 @@
 // Every algorithm over threads, in every world size.
 #include <gtest/gtest.h>
 
-#include "comm/local.h"
+#include "comm/local/communicator.h"
 #include "tests/comm/collective_checks.h"
 
 namespace gf {

@@ -5,7 +5,7 @@
 #include <atomic>
 #include <thread>
 
-#include "comm/local.h"
+#include "comm/local/communicator.h"
 #include "core/error.h"
 
 namespace gf {

@@ -5,7 +5,7 @@
 #include <mutex>
 #include <vector>
 
-#include "comm/local.h"
+#include "comm/local/communicator.h"
 #include "core/error.h"
 
 namespace gf {

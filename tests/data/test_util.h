@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "core/error.h"
-#include "data/image.h"
-#include "data/tar_writer.h"
+#include "data/formats/tar_writer.h"
+#include "data/image/image.h"
 
 namespace gf {
 

@@ -1,7 +1,7 @@
 // Messages of Caffe's databases.
 #include <vector>
 
-#include "data/datum.h"
+#include "data/formats/datum.h"
 #include "tests/fuzz/fuzz.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {

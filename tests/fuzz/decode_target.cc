@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <vector>
 
-#include "data/image.h"
-#include "data/render.h"
+#include "data/image/image.h"
+#include "data/image/render.h"
 #include "tests/fuzz/fuzz.h"
 
 namespace gf {

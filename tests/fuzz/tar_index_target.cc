@@ -5,9 +5,9 @@
 #include <fstream>
 #include <string>
 
-#include "data/record_source.h"
-#include "data/tar_index.h"
-#include "data/tar_writer.h"
+#include "data/formats/record_source.h"
+#include "data/formats/tar_index.h"
+#include "data/formats/tar_writer.h"
 #include "tests/fuzz/fuzz.h"
 
 namespace gf {

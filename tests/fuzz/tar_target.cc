@@ -1,8 +1,8 @@
 // Tars: the walk over their headers, and a source of samples.
 #include <glog/logging.h>
 
-#include "data/record_source.h"
-#include "data/tar_reader.h"
+#include "data/formats/record_source.h"
+#include "data/formats/tar_reader.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/memory_file.h"
 

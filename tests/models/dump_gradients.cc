@@ -9,7 +9,7 @@
 
 #include <cstdio>
 
-#include "solvers/safetensors.h"
+#include "solvers/checkpoint/safetensors.h"
 #include "tests/models/net_for_test.h"
 
 DEFINE_string(net, "", "name of a shipped network");

@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "comm/gradient_flow.h"
+#include "comm/flow/gradient_flow.h"
 #include "comm/single.h"
-#include "tests/comm/mpi_main.h"
+#include "tests/comm/mpi/mpi_main.h"
 #include "tests/models/net_for_test.h"
 
 namespace gf {

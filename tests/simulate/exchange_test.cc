@@ -9,10 +9,10 @@
 #include <utility>
 #include <vector>
 
-#include "comm/gradient_flow.h"
-#include "comm/local.h"
+#include "comm/flow/gradient_flow.h"
+#include "comm/local/communicator.h"
 #include "comm/sparse/selection.h"
-#include "core/config.h"
+#include "core/config/config.h"
 #include "simulate/net_model.h"
 
 namespace gf {

@@ -6,8 +6,8 @@
 #include <limits>
 #include <string>
 
-#include "comm/gradient_flow.h"
-#include "comm/local.h"
+#include "comm/flow/gradient_flow.h"
+#include "comm/local/communicator.h"
 #include "core/error.h"
 #include "solvers/solver.h"
 #include "tests/solvers/store_for_test.h"

@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "core/config.h"
+#include "core/config/config.h"
 #include "core/error.h"
 
 namespace gf {

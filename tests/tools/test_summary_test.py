@@ -71,7 +71,8 @@ class SummaryTest(unittest.TestCase):
                 file.writelines(json.dumps(event) + "\n" for event in events)
             run = subprocess.run([sys.executable, "tools/test_summary.py", path, *arguments],
                                  stdout=subprocess.PIPE, text=True)
-        return run.returncode, run.stdout.splitlines()[-1]
+        self.lines = run.stdout.splitlines()
+        return run.returncode, self.lines[-1]
 
     def configured(self, label):
         return {"id": {"targetConfigured": {"label": label}}, "configured": {"testSize": "SMALL"}}
@@ -123,6 +124,37 @@ class SummaryTest(unittest.TestCase):
                            check=True)
             with open(path) as file:
                 self.assertEqual(self.run_on([json.load(file)]), expected)
+
+    def test_skipped_tests_are_told_together(self):
+        with tempfile.TemporaryDirectory() as folder:
+            log = os.path.join(folder, "test.log")
+            with open(log, "w") as file:
+                for name in "abc":
+                    file.write("x.cc:1: Skipped\nno GPU\n[  SKIPPED ] Gpu.%s (0 ms)\n" % name)
+            events = [self.result("//a:t", 1, log), self.summary("//a:t", "PASSED", 2500)]
+            self.assertEqual(self.run_on(events), (0, "0 passed, 0 failed, 3 skipped"))
+        self.assertIn("skipped  //a:t Gpu.a and 2 more: no GPU", self.lines)
+        self.assertIn("slow     //a:t: 2 s", self.lines)
+
+    def test_a_second_attempt_is_told_and_counts(self):
+        with tempfile.TemporaryDirectory() as folder:
+            logs = [os.path.join(folder, name) for name in ("attempt_1.log", "test.log")]
+            for log, word in zip(logs, ("  FAILED  ", "       OK ")):
+                with open(log, "w") as file:
+                    file.write("[%s] A.B (1 ms)\n" % word)
+            events = [self.result("//a:t", 1, logs[0]), self.result("//a:t", 2, logs[1]),
+                      self.summary("//a:t", "FLAKY", 10)]
+            self.assertEqual(self.run_on(events), (0, "1 passed, 0 failed, 0 skipped"))
+        self.assertIn("flaky    //a:t: failed at first, passed when tried again", self.lines)
+
+    def result(self, label, attempt, log):
+        return {"id": {"testResult": {"label": label, "run": 1, "shard": 1, "attempt": attempt}},
+                "testResult": {"testActionOutput": [{"name": "test.log", "uri": "file://" + log}]}}
+
+    def summary(self, label, status, milliseconds):
+        return {"id": {"testSummary": {"label": label}},
+                "testSummary": {"overallStatus": status,
+                                "totalRunDurationMillis": str(milliseconds)}}
 
     def test_a_broken_build_is_a_failure(self):
         self.assertEqual(self.run_on([], "--bazel_exit_code=1"),

@@ -14,10 +14,10 @@
 #include <vector>
 
 #include "comm/collective_runner.h"
-#include "comm/tuner.h"
+#include "comm/flow/tuner.h"
 #include "core/error.h"
 #include "core/median.h"
-#include "core/telemetry.h"
+#include "core/telemetry/telemetry.h"
 #include "tools/flags.h"
 #include "tools/gfbench/common_flags.h"
 #include "tools/gfbench/family.h"
@@ -238,7 +238,7 @@ class AllReduceFamily : public Family {
   }
 };
 
-GF_REGISTER_FAMILY("allreduce", AllReduceFamily);
+GF_REGISTER(FamilyRegistry, "allreduce", AllReduceFamily);
 
 }  // namespace
 }  // namespace gf

@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "core/error.h"
-#include "core/telemetry.h"
-#include "data/loader.h"
+#include "core/telemetry/telemetry.h"
+#include "data/loader/loader.h"
 #include "tools/flags.h"
 #include "tools/gfbench/common_flags.h"
 #include "tools/gfbench/family.h"
@@ -159,7 +159,7 @@ class DataFamily : public Family {
   }
 };
 
-GF_REGISTER_FAMILY("data", DataFamily);
+GF_REGISTER(FamilyRegistry, "data", DataFamily);
 
 }  // namespace
 }  // namespace gf

@@ -18,8 +18,4 @@ class Family {
 
 using FamilyRegistry = Registry<Family>;
 
-#define GF_REGISTER_FAMILY(name, type)                                                         \
-  static const bool GF_CONCAT(registered_family_, __LINE__) = ::gf::FamilyRegistry::Get().Add( \
-      name, [] { return std::unique_ptr<::gf::Family>(new type); })
-
 }  // namespace gf

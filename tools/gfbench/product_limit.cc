@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <chrono>
 
-#include "core/config.h"
+#include "core/config/config.h"
 #include "core/error.h"
 #include "models/net.h"
 #include "tools/gfbench/synthetic.h"

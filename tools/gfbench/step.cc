@@ -8,11 +8,11 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "core/config.h"
+#include "core/config/config.h"
 #include "core/device.h"
 #include "core/error.h"
 #include "core/estimate/gpu.h"
-#include "core/telemetry.h"
+#include "core/telemetry/telemetry.h"
 #include "models/net.h"
 #include "solvers/estimate/step_estimate.h"
 #include "solvers/solver.h"
@@ -279,7 +279,7 @@ class StepFamily : public Family {
   }
 };
 
-GF_REGISTER_FAMILY("step", StepFamily);
+GF_REGISTER(FamilyRegistry, "step", StepFamily);
 
 }  // namespace
 }  // namespace gf

@@ -8,7 +8,7 @@
 
 #include "core/error.h"
 #include "core/estimate/price.h"
-#include "core/telemetry.h"
+#include "core/telemetry/telemetry.h"
 
 namespace gf {
 namespace {

@@ -11,12 +11,12 @@
 #include <string>
 #include <vector>
 
-#include "comm/gradient_flow.h"
-#include "core/config.h"
+#include "comm/flow/gradient_flow.h"
+#include "core/config/config.h"
 #include "core/device.h"
 #include "core/error.h"
 #include "core/median.h"
-#include "core/telemetry.h"
+#include "core/telemetry/telemetry.h"
 #include "models/net.h"
 #include "solvers/solver.h"
 #include "tools/gfbench/common_flags.h"
@@ -190,7 +190,7 @@ class TrainFamily : public Family {
   }
 };
 
-GF_REGISTER_FAMILY("train", TrainFamily);
+GF_REGISTER(FamilyRegistry, "train", TrainFamily);
 
 }  // namespace
 }  // namespace gf

@@ -12,13 +12,13 @@
 #include <string>
 #include <vector>
 
-#include "core/config.h"
+#include "core/config/config.h"
 #include "core/device.h"
 #include "core/error.h"
 #include "core/median.h"
 #include "core/parallel.h"
 #include "core/random.h"
-#include "core/telemetry.h"
+#include "core/telemetry/telemetry.h"
 #include "models/net.h"
 #include "solvers/solver.h"
 #include "tools/gfbench/common_flags.h"
@@ -157,7 +157,7 @@ class UpdateFamily : public Family {
   }
 };
 
-GF_REGISTER_FAMILY("update", UpdateFamily);
+GF_REGISTER(FamilyRegistry, "update", UpdateFamily);
 
 }  // namespace
 }  // namespace gf

@@ -22,8 +22,4 @@ class Command {
 
 using CommandRegistry = Registry<Command>;
 
-#define GF_REGISTER_COMMAND(name, type)                                                          \
-  static const bool GF_CONCAT(registered_command_, __LINE__) = ::gf::CommandRegistry::Get().Add( \
-      name, [] { return std::unique_ptr<::gf::Command>(new type); })
-
 }  // namespace gf

@@ -8,7 +8,7 @@
 #include <cstdio>
 
 #include "core/error.h"
-#include "core/telemetry.h"
+#include "core/telemetry/telemetry.h"
 
 DEFINE_string(from_format, "auto", "format to read: auto, tar, folder, idx or lmdb");
 DEFINE_string(out, "", "the folder to make");

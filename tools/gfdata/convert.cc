@@ -1,4 +1,4 @@
-#include "data/convert.h"
+#include "data/prepare/convert.h"
 
 #include <gflags/gflags.h>
 
@@ -52,7 +52,7 @@ class ConvertCommand : public Command {
   }
 };
 
-GF_REGISTER_COMMAND("convert", ConvertCommand);
+GF_REGISTER(CommandRegistry, "convert", ConvertCommand);
 
 }  // namespace
 }  // namespace gf

@@ -1,4 +1,4 @@
-#include "data/draw.h"
+#include "data/prepare/draw.h"
 
 #include <gflags/gflags.h>
 
@@ -39,7 +39,7 @@ class DrawCommand : public Command {
   }
 };
 
-GF_REGISTER_COMMAND("draw", DrawCommand);
+GF_REGISTER(CommandRegistry, "draw", DrawCommand);
 
 }  // namespace
 }  // namespace gf

@@ -1,11 +1,11 @@
-#include "data/imagenet.h"
+#include "data/prepare/imagenet.h"
 
 #include <gflags/gflags.h>
 
 #include <cstdio>
 
 #include "core/error.h"
-#include "core/telemetry.h"
+#include "core/telemetry/telemetry.h"
 #include "tools/gfdata/command.h"
 #include "tools/gfdata/common_flags.h"
 
@@ -72,7 +72,7 @@ class ImageNetCommand : public Command {
   }
 };
 
-GF_REGISTER_COMMAND("imagenet", ImageNetCommand);
+GF_REGISTER(CommandRegistry, "imagenet", ImageNetCommand);
 
 }  // namespace
 }  // namespace gf

@@ -1,8 +1,8 @@
 #include <cstdio>
 
-#include "core/telemetry.h"
-#include "data/file.h"
-#include "data/tar_walk.h"
+#include "core/file.h"
+#include "core/telemetry/telemetry.h"
+#include "data/formats/tar_walk.h"
 #include "tools/gfdata/command.h"
 #include "tools/gfdata/common_flags.h"
 
@@ -31,7 +31,7 @@ class IndexCommand : public Command {
   }
 };
 
-GF_REGISTER_COMMAND("index", IndexCommand);
+GF_REGISTER(CommandRegistry, "index", IndexCommand);
 
 }  // namespace
 }  // namespace gf

@@ -1,4 +1,4 @@
-#include "data/info.h"
+#include "data/prepare/info.h"
 
 #include <cstdio>
 
@@ -24,7 +24,7 @@ class InfoCommand : public Command {
   }
 };
 
-GF_REGISTER_COMMAND("info", InfoCommand);
+GF_REGISTER(CommandRegistry, "info", InfoCommand);
 
 }  // namespace
 }  // namespace gf

@@ -1,7 +1,7 @@
 #include <cstdio>
 
-#include "core/telemetry.h"
-#include "data/verify.h"
+#include "core/telemetry/telemetry.h"
+#include "data/prepare/verify.h"
 #include "tools/gfdata/command.h"
 #include "tools/gfdata/common_flags.h"
 
@@ -45,7 +45,7 @@ class StatsCommand : public Command {
   }
 };
 
-GF_REGISTER_COMMAND("stats", StatsCommand);
+GF_REGISTER(CommandRegistry, "stats", StatsCommand);
 
 }  // namespace
 }  // namespace gf

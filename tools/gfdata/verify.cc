@@ -1,8 +1,8 @@
-#include "data/verify.h"
+#include "data/prepare/verify.h"
 
 #include <cstdio>
 
-#include "core/telemetry.h"
+#include "core/telemetry/telemetry.h"
 #include "tools/gfdata/command.h"
 #include "tools/gfdata/common_flags.h"
 
@@ -40,7 +40,7 @@ class VerifyCommand : public Command {
   }
 };
 
-GF_REGISTER_COMMAND("verify", VerifyCommand);
+GF_REGISTER(CommandRegistry, "verify", VerifyCommand);
 
 }  // namespace
 }  // namespace gf

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "core/config.h"
+#include "core/config/config.h"
 #include "core/error.h"
 #include "simulate/cluster.h"
 #include "simulate/job_run.h"

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "core/error.h"
-#include "core/telemetry.h"
+#include "core/telemetry/telemetry.h"
 
 namespace gf {
 namespace {

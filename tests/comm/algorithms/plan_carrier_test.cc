@@ -8,7 +8,7 @@
 #include <thread>
 #include <vector>
 
-#include "comm/local_transport.h"
+#include "comm/local/transport.h"
 #include "core/error.h"
 #include "tests/comm/algorithms/placements.h"
 

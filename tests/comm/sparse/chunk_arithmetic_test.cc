@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "tests/comm/number_formats.h"
+#include "tests/comm/wire/number_formats.h"
 #include "tests/core/test_devices.h"
 
 namespace gf {

@@ -5,7 +5,7 @@
 
 #include "comm/sparse/kernels.h"
 #include "comm/sparse/selection.h"
-#include "tests/comm/number_formats.h"
+#include "tests/comm/wire/number_formats.h"
 
 namespace gf {
 namespace {

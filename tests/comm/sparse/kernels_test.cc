@@ -6,8 +6,8 @@
 #include <cstring>
 #include <limits>
 
-#include "tests/comm/isa_test.h"
-#include "tests/comm/number_formats.h"
+#include "tests/comm/wire/isa_test.h"
+#include "tests/comm/wire/number_formats.h"
 
 namespace gf {
 namespace {

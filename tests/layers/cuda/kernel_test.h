@@ -8,7 +8,7 @@
 
 #include "core/cuda/cuda_device.h"
 #include "core/cuda/item_groups.h"
-#include "tests/comm/number_formats.h"
+#include "tests/comm/wire/number_formats.h"
 #include "tests/core/test_devices.h"
 
 namespace gf {

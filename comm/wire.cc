@@ -1,8 +1,0 @@
-#include "comm/type_pair.h"
-#include "comm/wire_kernels.h"
-
-namespace gf {
-
-const WireFunctions& WireFor(DType own, DType wire) { return ForTypes(Wires(), own, wire); }
-
-}  // namespace gf

@@ -1,0 +1,46 @@
+#pragma once
+
+#include <google/protobuf/message.h>
+
+#include <string>
+#include <vector>
+
+#include "core/config/job.pb.h"
+#include "core/config/net.pb.h"
+#include "core/dtype.h"
+
+namespace gf {
+
+// Reads a prototxt file into `message`. Throws UserError "file:line:col: what", with the
+// nearest field or enum name for a misspelt one and advice for Caffe's old `layers { }`.
+void ReadTextProto(const std::string& file, google::protobuf::Message* message);
+
+// The same for a text; `name` stands for the file in messages.
+void ParseTextProto(const std::string& text, const std::string& name,
+                    google::protobuf::Message* message);
+
+// Applies "a.b.c=value" to the field c of the sub-message b of a. A repeated field takes
+// values separated by commas (and replaces what was there), "a[1].b=value" one element; of
+// repeated messages the number after the last one adds an element.
+// Throws UserError that names the part of the path that is wrong.
+void SetField(const std::string& assignment, google::protobuf::Message* message);
+
+// A job's config: the file, then the overrides, then relative paths in `net`, the data
+// sources and the checkpoint folder resolved: net and data against the config's folder,
+// outputs against the working folder. Checks ranges (UserError with the field's path).
+JobConfig ReadJobConfig(const std::string& file, const std::vector<std::string>& overrides);
+
+// The number type of a job's `compute_type`.
+DType ToDType(ComputeType type);
+
+// A network: reads the file and remembers where each layer was declared.
+struct NetSource {
+  NetParameter param;
+  std::string file;
+  // "file:line:col" of each entry of param.layer(), in order.
+  std::vector<std::string> layer_locations;
+};
+NetSource ReadNet(const std::string& file);
+NetSource ParseNet(const std::string& text, const std::string& name);
+
+}  // namespace gf

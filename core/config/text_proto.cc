@@ -1,0 +1,102 @@
+#include "core/config/text_proto.h"
+
+#include <google/protobuf/io/tokenizer.h>
+#include <sys/stat.h>
+
+#include <cctype>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <memory>
+
+#include "core/config/config.h"
+#include "core/config/text_proto_advice.h"
+#include "core/error.h"
+
+namespace gf {
+namespace {
+
+constexpr size_t kLargestFile = size_t{64} << 20;
+// Our messages nest five deep.
+constexpr int kDeepestNesting = 64;
+
+class FirstError : public google::protobuf::io::ErrorCollector {
+ public:
+  void AddError(int line, google::protobuf::io::ColumnNumber column,
+                const std::string& message) override {
+    if (!message_.empty()) return;
+    line_ = line;
+    column_ = column;
+    message_ = message;
+  }
+
+  int line() const { return line_; }
+  int column() const { return column_; }
+  const std::string& message() const { return message_; }
+
+ private:
+  int line_ = 0, column_ = 0;
+  std::string message_;
+};
+
+void CheckIsText(const std::string& text, const std::string& file) {
+  bool blank = true;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const unsigned char c = static_cast<unsigned char>(text[i]);
+    if ((c < 0x20 && !std::isspace(c)) || c == 0x7f) {
+      char code[8];
+      std::snprintf(code, sizeof(code), "0x%02x", c);
+      ThrowUserError(file, ": not a text file (byte ", code, " at offset ", i,
+                     "): a prototxt file is expected");
+    }
+    blank = blank && std::isspace(c);
+  }
+  if (blank) ThrowUserError(file, ": the file is empty");
+}
+
+}  // namespace
+
+std::string ReadTextFile(const std::string& file) {
+  struct stat status;
+  if (file.empty()) ThrowUserError("the name of a prototxt file is empty");
+  if (stat(file.c_str(), &status) != 0) ThrowUserError(file, ": ", std::strerror(errno));
+  if (S_ISDIR(status.st_mode)) ThrowUserError(file, ": is a directory, not a prototxt file");
+  const std::unique_ptr<FILE, int (*)(FILE*)> in(std::fopen(file.c_str(), "rb"), std::fclose);
+  if (!in) ThrowUserError(file, ": cannot be opened: ", std::strerror(errno));
+  std::string text;
+  char block[1 << 16];
+  for (size_t n; (n = std::fread(block, 1, sizeof(block), in.get())) > 0;) {
+    if (text.size() + n > kLargestFile) {
+      ThrowUserError(file, ": larger than 64 MiB, which no prototxt file is");
+    }
+    text.append(block, n);
+  }
+  if (std::ferror(in.get())) ThrowUserError(file, ": cannot be read: ", std::strerror(errno));
+  CheckIsText(text, file);
+  return text;
+}
+
+void ParseTextProto(const std::string& text, const std::string& name,
+                    google::protobuf::Message* message,
+                    google::protobuf::TextFormat::ParseInfoTree* locations) {
+  FirstError error;
+  google::protobuf::TextFormat::Parser parser;
+  parser.RecordErrorsTo(&error);
+  parser.SetRecursionLimit(kDeepestNesting);
+  if (locations != nullptr) parser.WriteLocationsTo(locations);
+  if (parser.ParseFromString(text, message) && error.message().empty()) return;
+  TextError where = {error.line(), error.column(), error.message()};
+  Explain(text, message->GetDescriptor(), &where);
+  ThrowUserError(name, ":", where.line + 1, ":", where.column + 1, ": ", where.message);
+}
+
+void ParseTextProto(const std::string& text, const std::string& name,
+                    google::protobuf::Message* message) {
+  ParseTextProto(text, name, message, nullptr);
+}
+
+void ReadTextProto(const std::string& file, google::protobuf::Message* message) {
+  ParseTextProto(ReadTextFile(file), file, message);
+}
+
+}  // namespace gf

@@ -1,0 +1,270 @@
+#include "core/config/text_proto_advice.h"
+
+#include <algorithm>
+#include <cctype>
+#include <set>
+#include <vector>
+
+#include "core/config/job.pb.h"
+#include "core/config/nearest.h"
+#include "core/config/net.pb.h"
+#include "core/error.h"
+
+namespace gf {
+namespace {
+
+using google::protobuf::Descriptor;
+using google::protobuf::FieldDescriptor;
+
+constexpr char kOldFormat[] =
+    "this is Caffe's old V1 format: upgrade it with Caffe's upgrade_net_proto_text tool, or "
+    "write layer { type: \"Convolution\" ... }";
+
+bool IsWord(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
+
+size_t OffsetOf(const std::string& text, int line, int column) {
+  size_t at = 0;
+  for (; line > 0 && at < text.size(); ++at) line -= text[at] == '\n';
+  for (int c = 0; c < column && at < text.size() && text[at] != '\n'; ++at) {
+    c += text[at] == '\t' ? 8 - c % 8 : 1;
+  }
+  return at;
+}
+
+void MoveTo(const std::string& text, size_t offset, TextError* error) {
+  error->line = error->column = 0;
+  for (size_t i = 0; i < offset; ++i) {
+    if (text[i] == '\n') {
+      ++error->line;
+      error->column = 0;
+    } else {
+      error->column += text[i] == '\t' ? 8 - error->column % 8 : 1;
+    }
+  }
+}
+
+// Moves the position back to the last occurrence of a word.
+void MoveToWord(const std::string& text, const std::string& word, TextError* error) {
+  size_t at = OffsetOf(text, error->line, error->column);
+  while ((at = text.rfind(word, at)) != std::string::npos) {
+    const bool starts = at == 0 || !IsWord(text[at - 1]);
+    const size_t end = at + word.size();
+    if (starts && (end == text.size() || !IsWord(text[end]))) return MoveTo(text, at, error);
+    if (at-- == 0) return;
+  }
+}
+
+// Where in the tree of messages a position of the text lies.
+struct Context {
+  struct Block {
+    std::string field;
+    int line;  // from 1
+  };
+  std::vector<Block> open;
+  // The last field named before the position.
+  std::string field;
+};
+
+Context ContextAt(const std::string& text, size_t end) {
+  Context context;
+  std::string word;
+  int line = 1;
+  for (size_t i = 0; i < end;) {
+    const char c = text[i];
+    if (IsWord(c)) {
+      const size_t start = i;
+      while (i < end && IsWord(text[i])) ++i;
+      word = text.substr(start, i - start);
+      continue;
+    }
+    if (c == '#') {
+      while (i < end && text[i] != '\n') ++i;
+      continue;
+    }
+    if (c == '"' || c == '\'') {
+      for (++i; i < end && text[i] != c && text[i] != '\n'; ++i) i += text[i] == '\\';
+    } else if (c == ':') {
+      context.field = word;
+      word.clear();
+    } else if (c == '{' || c == '<') {
+      if (!word.empty()) context.field = word;
+      context.open.push_back({context.field, line});
+      word.clear();
+    } else if ((c == '}' || c == '>') && !context.open.empty()) {
+      context.open.pop_back();
+    }
+    if (i < end && text[i] == '\n') ++line;
+    ++i;
+  }
+  return context;
+}
+
+// The type of the message that is open at a position, null if it cannot be told.
+const Descriptor* TypeAt(const Context& context, const Descriptor* type) {
+  for (const Context::Block& block : context.open) {
+    const FieldDescriptor* field = type->FindFieldByName(block.field);
+    type = field == nullptr ? nullptr : field->message_type();
+    if (type == nullptr) return nullptr;
+  }
+  return type;
+}
+
+std::vector<std::string> FieldNames(const Descriptor* type) {
+  std::vector<std::string> names;
+  for (int i = 0; i < type->field_count(); ++i) names.push_back(type->field(i)->name());
+  return names;
+}
+
+// "pooling_param { }, convolution_param { }": the sub-messages that have such a field.
+std::string BlocksWith(const Descriptor* type, const std::string& name) {
+  std::vector<std::string> blocks;
+  for (int i = 0; i < type->field_count(); ++i) {
+    const Descriptor* inner = type->field(i)->message_type();
+    if (inner != nullptr && inner->FindFieldByName(name) != nullptr) {
+      blocks.push_back(type->field(i)->name() + " { }");
+    }
+  }
+  return blocks.size() > 4 ? "" : Join(blocks);
+}
+
+bool IsUnsupportedCaffeLayer(const std::string& field) {
+  static const std::set<std::string>* const kFields =
+      new std::set<std::string>{"argmax_param",        "bias_param",
+                                "clip_param",          "contrastive_loss_param",
+                                "crop_param",          "detection_output_param",
+                                "dummy_data_param",    "elu_param",
+                                "embed_param",         "exp_param",
+                                "hdf5_data_param",     "hdf5_output_param",
+                                "hinge_loss_param",    "infogain_loss_param",
+                                "log_param",           "memory_data_param",
+                                "multibox_loss_param", "mvn_param",
+                                "norm_param",          "parameter_param",
+                                "permute_param",       "power_param",
+                                "prelu_param",         "prior_box_param",
+                                "python_param",        "recurrent_param",
+                                "reduction_param",     "slice_param",
+                                "spp_param",           "swish_param",
+                                "threshold_param",     "tile_param",
+                                "window_data_param"};
+  return kFields->count(field) != 0;
+}
+
+bool IsCaffeSolverField(const std::string& field) {
+  static const std::set<std::string>* const kFields =
+      new std::set<std::string>{"average_loss",
+                                "clip_gradients",
+                                "display",
+                                "max_iter",
+                                "net_param",
+                                "random_seed",
+                                "regularization_type",
+                                "snapshot",
+                                "snapshot_prefix",
+                                "solver_mode",
+                                "solver_type",
+                                "stepsize",
+                                "stepvalue",
+                                "test_initialization",
+                                "test_interval",
+                                "test_iter",
+                                "test_net",
+                                "train_net"};
+  return kFields->count(field) != 0;
+}
+
+std::string UnknownField(const Descriptor* root, const Descriptor* type, const std::string& name) {
+  const std::string what = StrCat(type->name(), " has no field \"", name, "\"");
+  if (type == NetParameter::descriptor()) {
+    if (name == "layers") return kOldFormat;
+    if (JobConfig::descriptor()->FindFieldByName(name) != nullptr) {
+      return what + ": this looks like a job config (--config), a network is expected";
+    }
+  }
+  if (type == JobConfig::descriptor()) {
+    if (NetParameter::descriptor()->FindFieldByName(name) != nullptr || name == "layers") {
+      return what +
+             ": this looks like a network, a job config is expected (which names the network: "
+             "net: \"FILE\")";
+    }
+    if (IsCaffeSolverField(name)) {
+      return what +
+             ": this looks like a Caffe solver file; a job config says solver { base_lr: 0.1 "
+             "max_steps: 1000 } and train_data { source: \"...\" }, see configs/";
+    }
+  }
+  if (type == LayerParameter::descriptor() && IsUnsupportedCaffeLayer(name)) {
+    return what + ": this layer type is not supported";
+  }
+  const std::string blocks = BlocksWith(type, name);
+  if (!blocks.empty()) return what + "; did you mean it inside " + blocks + "?";
+  return what + Suggestion(name, FieldNames(type));
+}
+
+// The n-th text between double quotes.
+std::string Quoted(const std::string& text, int n) {
+  size_t begin = 0, end = std::string::npos;
+  for (int i = 0; i <= n; ++i) {
+    begin = text.find('"', end == std::string::npos ? 0 : end + 1);
+    if (begin == std::string::npos) return "";
+    end = text.find('"', begin + 1);
+    if (end == std::string::npos) return "";
+  }
+  return text.substr(begin + 1, end - begin - 1);
+}
+
+bool StartsWith(const std::string& text, const std::string& start) {
+  return text.compare(0, start.size(), start) == 0;
+}
+
+// "CONVOLUTION", "SOFTMAX_LOSS": how the V1 format names layer types.
+bool IsOldTypeName(const std::string& word) {
+  return word.size() > 1 && std::all_of(word.begin(), word.end(), [](char c) {
+           return std::isupper(static_cast<unsigned char>(c)) || c == '_' || std::isdigit(c);
+         });
+}
+
+}  // namespace
+
+void Explain(const std::string& text, const Descriptor* root, TextError* error) {
+  const std::string message = error->message;
+  if (message.find("has no field named") != std::string::npos) {
+    const Descriptor* type = root->file()->pool()->FindMessageTypeByName(Quoted(message, 0));
+    const std::string name = Quoted(message, 1);
+    if (type == nullptr || name.empty()) return;
+    MoveToWord(text, name, error);
+    error->message = UnknownField(root, type, name);
+    return;
+  }
+  const Context context = ContextAt(text, OffsetOf(text, error->line, error->column));
+  const size_t got_at = message.find(", got: ");
+  const std::string got = got_at == std::string::npos ? "" : message.substr(got_at + 7);
+  if (got_at != std::string::npos && got.empty() && !context.open.empty()) {
+    error->message = StrCat("the file ends inside ", context.open.back().field, " { } of line ",
+                            context.open.back().line, ": a } is missing");
+    return;
+  }
+  const Descriptor* type = TypeAt(context, root);
+  const FieldDescriptor* field = type == nullptr ? nullptr : type->FindFieldByName(context.field);
+  if (field == nullptr) return;
+  if (field->enum_type() != nullptr &&
+      (StartsWith(message, "Unknown enumeration value") || StartsWith(message, "Expected int"))) {
+    std::string value = StartsWith(message, "Unknown") ? Quoted(message, 0) : got;
+    MoveToWord(text, value, error);
+    value.erase(std::remove(value.begin(), value.end(), '"'), value.end());
+    std::vector<std::string> values;
+    for (int i = 0; i < field->enum_type()->value_count(); ++i) {
+      values.push_back(field->enum_type()->value(i)->name());
+    }
+    const std::string nearest = Nearest(value, values);
+    error->message = StrCat(field->name(), " cannot be \"", value, "\"",
+                            nearest.empty() ? "" : "; did you mean " + nearest + "?", " (one of ",
+                            Join(values), ")");
+  } else if (type == LayerParameter::descriptor() && field->name() == "type" &&
+             IsOldTypeName(got)) {
+    error->message = StrCat("type: ", got, ": ", kOldFormat);
+  } else {
+    error->message = StrCat(field->name(), ": ", message);
+  }
+}
+
+}  // namespace gf

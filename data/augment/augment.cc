@@ -1,0 +1,208 @@
+#include "data/augment/augment.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/error.h"
+
+namespace gf {
+namespace {
+
+constexpr int kMaxExtent = 65500;
+// Windows of a random shape that are tried before the largest possible one is taken.
+constexpr int kTries = 10;
+
+void CheckExtent(const char* field, int value) {
+  if (value < 0 || value > kMaxExtent) {
+    ThrowUserError(field, ": ", value, ", expected 0 to ", kMaxExtent);
+  }
+}
+
+void CheckAtLeast0(const char* field, float value) {
+  if (!(value >= 0)) ThrowUserError(field, ": ", value, ", expected 0 or more");
+}
+
+void CheckResizedCrop(const DataConfig& config) {
+  const bool ordered = config.min_area() > 0 && config.min_area() <= config.max_area() &&
+                       config.max_area() <= 1 && config.min_aspect() > 0 &&
+                       config.min_aspect() <= config.max_aspect() && config.max_aspect() <= 100;
+  if (!ordered) {
+    ThrowUserError("random_resized_crop with min_area: ", config.min_area(),
+                   " max_area: ", config.max_area(), " min_aspect: ", config.min_aspect(),
+                   " max_aspect: ", config.max_aspect(),
+                   "; expected 0 < min_area <= max_area <= 1 and 0 < min_aspect <= max_aspect");
+  }
+  if (config.random_crop()) {
+    ThrowUserError("random_resized_crop: true with random_crop: true; expected one of the two");
+  }
+  if (config.pad() > 0) {
+    ThrowUserError("random_resized_crop: true with pad: ", config.pad(), "; expected pad: 0");
+  }
+}
+
+// Half of a number, exact halves to the even neighbour, as torchvision centres its crops.
+int CentreOf(int free) { return free / 2 + (free % 2 != 0 && free / 2 % 2 != 0 ? 1 : 0); }
+
+// The part of an axis of `extent` resized pixels that a window covers, and how many zeros come
+// before it. `in` is the image's own extent.
+Axis CutAxis(int in, int extent, int begin, int length, int* before) {
+  const int from = std::max(begin, 0), to = std::min(begin + length, extent);
+  *before = from - begin;
+  const double scale = static_cast<double>(in) / extent;
+  return {std::max(to - from, 0), from * scale, scale, 0, in};
+}
+
+// An axis of which only the window is seen.
+Axis WindowAxis(int begin, int length, int outputs) {
+  return {outputs, static_cast<double>(begin), static_cast<double>(length) / outputs, begin,
+          begin + length};
+}
+
+}  // namespace
+
+Augment::Augment(const DataConfig& config, bool random) : config_(config), random_(random) {
+  CheckExtent("resize_shorter", config.resize_shorter());
+  CheckExtent("resize_height", config.resize_height());
+  CheckExtent("resize_width", config.resize_width());
+  CheckExtent("pad", config.pad());
+  CheckExtent("crop_size", config.crop_size());
+  CheckAtLeast0("brightness", config.brightness());
+  CheckAtLeast0("contrast", config.contrast());
+  CheckAtLeast0("saturation", config.saturation());
+  CheckAtLeast0("lighting", config.lighting());
+  if ((config.resize_height() > 0) != (config.resize_width() > 0)) {
+    ThrowUserError("resize_height: ", config.resize_height(),
+                   " with resize_width: ", config.resize_width(),
+                   "; expected both or none (or resize_shorter)");
+  }
+  if (config.resize_shorter() > 0 && config.resize_height() > 0) {
+    ThrowUserError("resize_shorter: ", config.resize_shorter(),
+                   " with resize_height: ", config.resize_height(),
+                   "; expected one of the two ways to resize");
+  }
+  if (config.random_resized_crop()) CheckResizedCrop(config);
+  const bool colours = config.brightness() > 0 || config.contrast() > 0 ||
+                       config.saturation() > 0 || config.lighting() > 0;
+  if (colours && config.channels() != 3) {
+    ThrowUserError("channels: ", config.channels(),
+                   " with brightness, contrast, saturation or lighting; expected channels: 3");
+  }
+  for (const bool cuts : {config.random_crop(), config.random_resized_crop()}) {
+    if (cuts && config.crop_size() == 0) {
+      ThrowUserError(config.random_crop() ? "random_crop" : "random_resized_crop",
+                     ": true without crop_size; set crop_size to the window's size");
+    }
+  }
+}
+
+ImageSize Augment::ResizedSize(ImageSize in) const {
+  if (config_.resize_height() > 0) return {config_.resize_height(), config_.resize_width()};
+  const int64_t to = config_.resize_shorter();
+  if (to == 0) return in;
+  const int64_t shorter = std::min(in.height, in.width), longer = std::max(in.height, in.width);
+  const int64_t other = longer * to / shorter;
+  if (other * to > kMaxPixels) {
+    ThrowUserError("an image of ", in.ToString(), " would have ", other * to,
+                   " pixels with resize_shorter: ", to, "; at most ", kMaxPixels, " are possible");
+  }
+  const int kept = static_cast<int>(to), rounded = static_cast<int>(other);
+  return in.height <= in.width ? ImageSize{kept, rounded} : ImageSize{rounded, kept};
+}
+
+ImageSize Augment::OutputSize(ImageSize in) const {
+  const ImageSize resized = ResizedSize(in);
+  const int pad = config_.pad(), crop = config_.crop_size();
+  const ImageSize padded = {resized.height + 2 * pad, resized.width + 2 * pad};
+  if (crop == 0) {
+    if (padded.pixels() > kMaxPixels) {
+      ThrowUserError("pad: ", pad, " makes an image of ", padded.ToString(), ", expected at most ",
+                     kMaxPixels, " pixels");
+    }
+    return padded;
+  }
+  const bool enlarges = random_ && config_.random_resized_crop();
+  if (!enlarges && (crop > padded.height || crop > padded.width)) {
+    ThrowUserError("crop_size: ", crop, " is larger than the image, ", padded.ToString(),
+                   "; lower it, or set resize_shorter to at least ", crop);
+  }
+  return {crop, crop};
+}
+
+Recipe Augment::Draw(ImageSize in, Random random) const {
+  Recipe recipe;
+  recipe.resized = ResizedSize(in);
+  recipe.out = OutputSize(in);
+  recipe.mirrored = random_ && config_.mirror() && (random.Next() & 1) != 0;
+  if (random_ && config_.random_resized_crop()) {
+    DrawResizedCrop(recipe.resized, &random, &recipe);
+  } else {
+    const int pad = config_.pad();
+    const int free_y = recipe.resized.height + 2 * pad - recipe.out.height;
+    const int free_x = recipe.resized.width + 2 * pad - recipe.out.width;
+    recipe.window = {CentreOf(free_y) - pad, CentreOf(free_x) - pad, recipe.out.height,
+                     recipe.out.width};
+    if (random_ && config_.random_crop()) {
+      recipe.window.top = static_cast<int>(random.Below(free_y + 1)) - pad;
+      recipe.window.left = static_cast<int>(random.Below(free_x + 1)) - pad;
+    }
+  }
+  if (random_) recipe.colours = DrawColourChange(config_, &random);
+  return recipe;
+}
+
+Recipe Augment::Whole(ImageSize in) const {
+  Recipe recipe;
+  recipe.resized = recipe.out = ResizedSize(in);
+  recipe.window = {0, 0, recipe.out.height, recipe.out.width};
+  return recipe;
+}
+
+void Augment::DrawResizedCrop(ImageSize in, Random* random, Recipe* recipe) const {
+  const double low = std::log(config_.min_aspect()), high = std::log(config_.max_aspect());
+  for (int i = 0; i < kTries; ++i) {
+    const double share =
+        config_.min_area() + (config_.max_area() - config_.min_area()) * random->Uniform();
+    const double area = share * static_cast<double>(in.pixels());
+    const double aspect = std::exp(low + (high - low) * random->Uniform());
+    const auto width = static_cast<int64_t>(std::lround(std::sqrt(area * aspect)));
+    const auto height = static_cast<int64_t>(std::lround(std::sqrt(area / aspect)));
+    if (width < 1 || width > in.width || height < 1 || height > in.height) continue;
+    const auto top = static_cast<int>(random->Below(in.height - height + 1));
+    const auto left = static_cast<int>(random->Below(in.width - width + 1));
+    recipe->window = {top, left, static_cast<int>(height), static_cast<int>(width)};
+    return;
+  }
+  // The largest window of an allowed shape, from the centre.
+  const double aspect = static_cast<double>(in.width) / in.height;
+  const double allowed = std::clamp<double>(aspect, config_.min_aspect(), config_.max_aspect());
+  ImageSize size = in;
+  if (allowed < aspect) size.width = static_cast<int>(std::lround(in.height * allowed));
+  if (allowed > aspect) size.height = static_cast<int>(std::lround(in.width / allowed));
+  size = {std::clamp(size.height, 1, in.height), std::clamp(size.width, 1, in.width)};
+  recipe->window = {(in.height - size.height) / 2, (in.width - size.width) / 2, size.height,
+                    size.width};
+}
+
+bool CutsTwice(const Recipe& recipe, ImageSize in) {
+  const bool rescales =
+      recipe.window.height != recipe.out.height || recipe.window.width != recipe.out.width;
+  return rescales && recipe.resized != in;
+}
+
+View ViewOf(const Recipe& recipe, ImageSize in, DataConfig::Filter filter) {
+  View view;
+  view.size = recipe.out;
+  view.mirrored = recipe.mirrored;
+  view.filter = filter;
+  const ImageWindow& window = recipe.window;
+  if (window.height != recipe.out.height || window.width != recipe.out.width) {
+    view.y = WindowAxis(window.top, window.height, recipe.out.height);
+    view.x = WindowAxis(window.left, window.width, recipe.out.width);
+    return view;
+  }
+  view.y = CutAxis(in.height, recipe.resized.height, window.top, window.height, &view.top);
+  view.x = CutAxis(in.width, recipe.resized.width, window.left, window.width, &view.left);
+  return view;
+}
+
+}  // namespace gf

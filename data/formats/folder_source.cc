@@ -1,0 +1,127 @@
+// One folder per class; classes are numbered in byte order of the folders' names.
+
+#include <glog/logging.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+
+#include "core/error.h"
+#include "core/file.h"
+#include "data/formats/record_source.h"
+
+namespace gf {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool IsImageName(const std::string& name) {
+  return HasEnding(name, ".jpg") || HasEnding(name, ".jpeg") || HasEnding(name, ".png");
+}
+
+// Names of the visible folders in a folder, in byte order.
+std::vector<std::string> ListFolders(const std::string& path) {
+  std::vector<std::string> names;
+  std::error_code error;
+  for (fs::directory_iterator it(path, error), end; !error && it != end; it.increment(error)) {
+    const std::string name = it->path().filename().string();
+    if (name[0] != '.' && IsFolder(it->path().string())) names.push_back(name);
+  }
+  if (error) ThrowUserError(path, ": cannot be listed: ", error.message());
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+class FolderSource : public RecordSource {
+ public:
+  static bool Recognizes(const std::string& path) {
+    return IsFolder(path) && !ListFolders(path).empty();
+  }
+
+  explicit FolderSource(const SourceOptions& options) : path_(options.path) {
+    if (!IsFolder(path_)) ThrowUserError(path_, ": no such folder");
+    names_ = ListFolders(path_);
+    if (names_.empty()) {
+      ThrowUserError(path_, ": holds no folders, expected one folder of images per class");
+    }
+    for (size_t label = 0; label < names_.size(); ++label) AddClass(label);
+    text_offsets_.push_back(text_.size());
+    if (labels_.empty()) {
+      ThrowUserError(path_, ": 0 images (.jpg, .jpeg or .png) in its ", names_.size(),
+                     " class folders");
+    }
+  }
+
+  int64_t size() const override { return static_cast<int64_t>(labels_.size()); }
+  int64_t Label(int64_t i) const override { return labels_[i]; }
+  std::string Key(int64_t i) const override {
+    const std::string path = names_[labels_[i]] + "/" + Name(i);
+    return path.substr(0, path.rfind('.'));
+  }
+  std::string Where(int64_t i) const override { return Printable(Path(i)); }
+  int64_t classes() const override { return static_cast<int64_t>(names_.size()); }
+  std::vector<std::string> ClassNames() const override { return names_; }
+  std::string Describe() const override {
+    return StrCat("FOLDER, ", size(), " images, ", classes(), " classes");
+  }
+
+  void Read(int64_t i, Record* record) const override {
+    try {
+      const InputFile file(Path(i));
+      if (file.size() > kMaxEncodedBytes) {
+        throw SampleError(
+            StrCat("the file has ", file.size(), " bytes, expected at most ", kMaxEncodedBytes));
+      }
+      record->data = record->buffer.Reserve(file.size());
+      record->size = file.ReadAt(0, record->buffer.Reserve(file.size()), file.size());
+    } catch (const SampleError&) {
+      throw;
+    } catch (const UserError& error) {
+      throw SampleError(error.what());
+    }
+    record->raw = false;
+    record->label = labels_[i];
+  }
+
+ private:
+  // The file's path within its class folder.
+  std::string Name(int64_t i) const {
+    return text_.substr(text_offsets_[i], text_offsets_[i + 1] - text_offsets_[i]);
+  }
+  std::string Path(int64_t i) const { return path_ + "/" + names_[labels_[i]] + "/" + Name(i); }
+
+  // Images in the folder and in folders below it.
+  void AddClass(size_t label) {
+    const std::string folder = path_ + "/" + names_[label];
+    std::vector<std::string> images;
+    std::error_code error;
+    for (fs::recursive_directory_iterator it(folder, error), end; !error && it != end;
+         it.increment(error)) {
+      const std::string path = it->path().string();
+      if (it->path().filename().string()[0] != '.' && IsImageName(path) && IsFile(path)) {
+        images.push_back(path.substr(folder.size() + 1));
+      }
+    }
+    if (error) ThrowUserError(folder, ": cannot be listed: ", error.message());
+    if (images.empty()) LOG(WARNING) << folder << ": a class without images";
+    std::sort(images.begin(), images.end());
+    for (const std::string& image : images) {
+      labels_.push_back(static_cast<int32_t>(label));
+      text_offsets_.push_back(text_.size());
+      text_ += image;
+    }
+  }
+
+  std::string path_;
+  std::vector<std::string> names_;
+  std::vector<int32_t> labels_;
+  // All names in one text: a million strings would cost far more.
+  std::string text_;
+  std::vector<uint64_t> text_offsets_;
+};
+
+GF_REGISTER(SourceFormatRegistry, "FOLDER", SourceFormatOf<FolderSource>);
+
+}  // namespace
+}  // namespace gf

@@ -1,0 +1,45 @@
+#include "data/formats/record_source.h"
+
+#include <sstream>
+
+#include "core/file.h"
+
+namespace gf {
+
+std::string DetectFormat(const std::string& path) {
+  if (!IsFolder(path)) ExpandFiles(path, "");
+  const SourceFormatRegistry& formats = SourceFormatRegistry::Get();
+  for (const std::string& name : formats.Keys()) {
+    if (formats.Create("data format", name)->Recognizes(path)) return name;
+  }
+  ThrowUserError(path, ": holds none of the formats that are read (", formats.Names(),
+                 "): expected .tar shards, a folder with one folder of images per class, an "
+                 "idx3 file of images, or a Caffe LMDB (data.mdb)");
+}
+
+std::unique_ptr<RecordSource> OpenSource(const std::string& format, const SourceOptions& options) {
+  if (options.path.empty()) {
+    ThrowUserError("source: no data set is given; expected a folder, a file or a glob");
+  }
+  const std::string name = format == "AUTO" ? DetectFormat(options.path) : format;
+  auto source = SourceFormatRegistry::Get().Create("data format", name)->Open(options);
+  if (source->size() == 0) {
+    ThrowUserError(options.path, ": 0 images (format ", name, ", ", source->skipped(),
+                   " samples left out as damaged); expected at least 1");
+  }
+  return source;
+}
+
+std::vector<std::string> ReadClassNames(const std::string& folder) {
+  const std::string path = folder + "/classes.txt";
+  std::vector<std::string> names;
+  if (!IsFile(path)) return names;
+  std::istringstream lines(ReadSmallFile(path, 16 << 20));
+  for (std::string line; std::getline(lines, line);) {
+    if (!line.empty() && line.back() == '\r') line.pop_back();
+    if (!line.empty()) names.push_back(Printable(line));
+  }
+  return names;
+}
+
+}  // namespace gf

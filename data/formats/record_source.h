@@ -1,0 +1,99 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/registry.h"
+#include "data/image/byte_buffer.h"
+#include "data/image/image.h"
+
+namespace gf {
+
+// One sample as it is stored.
+struct Record {
+  // An encoded image, or (raw) pixels of raw_size and raw_channels. Valid as long as the
+  // record is not read into again and the source lives.
+  const uint8_t* data = nullptr;
+  size_t size = 0;
+  bool raw = false;
+  ImageSize raw_size;
+  int raw_channels = 0;
+  int64_t label = 0;
+  // Memory for sources that must read.
+  ByteBuffer buffer;
+};
+
+struct SourceOptions {
+  // A folder, a file or a glob.
+  std::string path;
+  // Damaged shards and images without label (or the reverse) are left out, counted and
+  // logged; otherwise they are errors.
+  bool skip_damaged = false;
+};
+
+// A data set that can be read at random. Its order is the same for every process that
+// opens the same files. All functions are safe to call from several threads.
+class RecordSource {
+ public:
+  virtual ~RecordSource() = default;
+
+  // Number of samples, at least 1.
+  virtual int64_t size() const = 0;
+  // Reads sample i. Throws SampleError (without the place) if it cannot be read.
+  virtual void Read(int64_t i, Record* record) const = 0;
+  // A hint that sample i will be read soon; returns at once.
+  virtual void WillRead(int64_t i) const {}
+  // From the index, without reading the sample.
+  virtual int64_t Label(int64_t i) const = 0;
+  // A name for sample i that is unique in the source, without ending.
+  virtual std::string Key(int64_t i) const = 0;
+  // Where sample i lies, for messages: "shard.tar:key:offset".
+  virtual std::string Where(int64_t i) const = 0;
+
+  // Labels are below this.
+  virtual int64_t classes() const = 0;
+  // classes() names, or none.
+  virtual std::vector<std::string> ClassNames() const = 0;
+  // Samples left out because of damage when the source was opened.
+  virtual int64_t skipped() const { return 0; }
+  // One line: "TAR, 4 shards, 1,000 images, 10 classes".
+  virtual std::string Describe() const = 0;
+};
+
+// A format of data sets: recognizes them and opens them.
+class SourceFormat {
+ public:
+  virtual ~SourceFormat() = default;
+  // Whether `path` (folder, file or glob) looks like this format.
+  virtual bool Recognizes(const std::string& path) const = 0;
+  virtual std::unique_ptr<RecordSource> Open(const SourceOptions& options) const = 0;
+};
+
+// Formats by the names of DataConfig.Format.
+using SourceFormatRegistry = Registry<SourceFormat>;
+
+// The format of a class with a constructor (const SourceOptions&) and a static
+// bool Recognizes(const std::string& path), for the registry:
+//   GF_REGISTER(SourceFormatRegistry, "TAR", SourceFormatOf<TarSource>);
+template <typename Source>
+class SourceFormatOf : public SourceFormat {
+ public:
+  bool Recognizes(const std::string& path) const override { return Source::Recognizes(path); }
+  std::unique_ptr<RecordSource> Open(const SourceOptions& options) const override {
+    return std::make_unique<Source>(options);
+  }
+};
+
+// Opens a source. format "AUTO" is told from what lies there. Throws UserError: nothing
+// there, format not recognised, damaged, no images.
+std::unique_ptr<RecordSource> OpenSource(const std::string& format, const SourceOptions& options);
+
+// The format that "AUTO" stands for.
+std::string DetectFormat(const std::string& path);
+
+// One class name per line from "classes.txt" in this folder; none if there is no such file.
+std::vector<std::string> ReadClassNames(const std::string& folder);
+
+}  // namespace gf

@@ -1,0 +1,47 @@
+#include "data/formats/record_writer.h"
+
+#include <cctype>
+#include <cstring>
+
+#include "core/error.h"
+#include "core/file.h"
+
+namespace gf {
+
+EncodedImage EncodeRecord(const Record& record, int quality) {
+  EncodedImage image = {record.data, record.size, nullptr, {}};
+  if (!record.raw) {
+    // A GIF goes by the name under which readers of shards look for images.
+    const bool png = std::strcmp(ProbeImage(record.data, record.size).format, "PNG") == 0;
+    image.ending = png ? ".png" : ".jpg";
+    return image;
+  }
+  image.ending = quality > 0 ? ".jpg" : ".png";
+  image.owned = quality > 0 ? EncodeJpeg(record.data, record.raw_size, record.raw_channels, quality)
+                            : EncodePng(record.data, record.raw_size, record.raw_channels);
+  image.data = image.owned.data();
+  image.size = image.owned.size();
+  return image;
+}
+
+std::string FileNames::Make(const std::string& key) {
+  constexpr size_t kMaxBytes = 80;
+  std::string name = key.substr(key.size() > kMaxBytes ? key.size() - kMaxBytes : 0);
+  for (char& c : name) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte < 0x80 && !std::isalnum(byte) && c != '-') c = '_';
+  }
+  const int64_t uses = used_[name]++;
+  if (uses == 0) return name;
+  // The new name may itself be a key.
+  return Make(StrCat(name, "_", uses + 1));
+}
+
+void WriteClassNames(const std::string& folder, const std::vector<std::string>& names) {
+  if (names.empty()) return;
+  OutputFile file(folder + "/classes.txt");
+  for (const std::string& name : names) file.Write((name + "\n").data(), name.size() + 1);
+  file.Close();
+}
+
+}  // namespace gf

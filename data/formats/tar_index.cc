@@ -1,0 +1,239 @@
+#include "data/formats/tar_index.h"
+
+#include <strings.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstring>
+
+#include "core/error.h"
+#include "data/image/image.h"
+
+namespace gf {
+namespace {
+
+constexpr int64_t kMaxIndexBytes = int64_t{1} << 32;
+constexpr size_t kMaxLabelBytes = 32;
+constexpr int64_t kHeader = 512;
+
+bool Equals(std::string_view text, const char* ending) {
+  return text.size() == std::strlen(ending) && strncasecmp(text.data(), ending, text.size()) == 0;
+}
+
+// Takes the first word of `line`; empty at its end.
+std::string_view Word(std::string_view* line) {
+  const size_t begin = std::min(line->find_first_not_of(' '), line->size());
+  const size_t end = std::min(line->find(' ', begin), line->size());
+  const std::string_view word = line->substr(begin, end - begin);
+  line->remove_prefix(end);
+  return word;
+}
+
+std::string_view Line(std::string_view* text) {
+  const size_t end = std::min(text->find('\n'), text->size());
+  std::string_view line = text->substr(0, end);
+  text->remove_prefix(std::min(end + 1, text->size()));
+  if (!line.empty() && line.back() == '\r') line.remove_suffix(1);
+  return line;
+}
+
+// Whether the word is a number 0, 1, ...
+bool Number(std::string_view word, int64_t* value) {
+  const auto result = std::from_chars(word.data(), word.data() + word.size(), *value);
+  return result.ec == std::errc() && result.ptr == word.data() + word.size() && *value >= 0;
+}
+
+// A sample's line. Throws UserError saying what is wrong.
+class SampleLine {
+ public:
+  SampleLine(std::string_view line, const InputFile& shard) {
+    while (!line.empty()) {
+      const std::string_view ending = Word(&line);
+      if (ending.empty()) break;
+      const std::string_view offset = Word(&line), bytes = Word(&line), name = Word(&line);
+      AddFile(offset, bytes, name, shard);
+    }
+    if (!image_ || !label_) ThrowUserError("a sample without an image or without a label");
+  }
+
+  const TarSample& sample() const { return sample_; }
+  std::string_view image_name() const { return image_name_; }
+  int64_t label_offset() const { return label_offset_; }
+  int64_t label_bytes() const { return label_bytes_; }
+
+ private:
+  void AddFile(std::string_view offset_word, std::string_view bytes_word, std::string_view name,
+               const InputFile& shard) {
+    int64_t offset = 0, bytes = 0;
+    if (name.empty() || !Number(offset_word, &offset) || !Number(bytes_word, &bytes)) {
+      ThrowUserError("expected \"<ending> <offset> <size> <name>\" for each file of a sample");
+    }
+    if (offset < kHeader || offset > shard.size() || bytes > shard.size() - offset) {
+      ThrowUserError("a file at ", offset, " with ", bytes, " bytes in a shard of ", shard.size());
+    }
+    std::string_view key;
+    TarRole role = TarRole::kOther;
+    if (!SplitTarName(name, &key, &role) || role == TarRole::kOther) return;
+    bool& seen = role == TarRole::kImage ? image_ : label_;
+    if (seen || ((image_ || label_) && key != sample_.key)) {
+      ThrowUserError("a sample with two images or labels");
+    }
+    seen = true;
+    sample_.key = key;
+    if (role == TarRole::kLabel) {
+      label_offset_ = offset;
+      label_bytes_ = bytes;
+    } else {
+      sample_.offset = offset;
+      sample_.bytes = bytes;
+      image_name_ = name;
+    }
+  }
+
+  TarSample sample_;
+  std::string_view image_name_;
+  bool image_ = false, label_ = false;
+  int64_t label_offset_ = 0, label_bytes_ = 0;
+};
+
+// The line "labels ..." gives all labels; without it they are read from the shard.
+bool ParseLabels(std::string_view line, const InputFile& shard, TarIndex* index) {
+  if (Word(&line) != "labels") return false;
+  int64_t bytes = 0;
+  if (!Number(Word(&line), &bytes) || bytes != shard.size()) {
+    ThrowUserError("it was made for a shard of ", bytes, " bytes and this one has ", shard.size());
+  }
+  for (TarSample& sample : index->samples) {
+    if (!Number(Word(&line), &sample.label) || sample.label >= INT32_MAX) {
+      ThrowUserError("the labels are damaged");
+    }
+  }
+  return true;
+}
+
+void ReadLabel(const SampleLine& line, const InputFile& shard, TarSample* sample) {
+  char text[kMaxLabelBytes];
+  const size_t bytes = std::min<int64_t>(line.label_bytes(), kMaxLabelBytes);
+  const size_t got = shard.ReadAt(line.label_offset(), text, bytes);
+  const auto label = ParseLabel({text, got});
+  if (!label || line.label_bytes() > static_cast<int64_t>(kMaxLabelBytes)) {
+    ThrowUserError("the label of \"", Printable(std::string(sample->key)), "\" is none");
+  }
+  sample->label = *label;
+}
+
+// Whether the shard has a file of this name (or the end of it) there.
+void CheckHeader(const SampleLine& line, const InputFile& shard) {
+  char header[kHeader];
+  std::string_view name = line.image_name();
+  const bool read = shard.ReadAt(line.sample().offset - kHeader, header, kHeader) == kHeader;
+  // Long names are split or stand elsewhere: then only that this is a header can be seen.
+  const bool right = read && std::memcmp(header + 257, "ustar", 5) == 0 &&
+                     (name.size() > 100 || name == std::string_view(header, strnlen(header, 100)));
+  if (!right) {
+    ThrowUserError("the shard has no \"", Printable(std::string(name)), "\" at ",
+                   line.sample().offset);
+  }
+}
+
+TarIndex Parse(const InputFile& shard, const std::string& path) {
+  TarIndex index;
+  index.text = ReadSmallFile(path, kMaxIndexBytes);
+  std::string_view text = index.text;
+  std::string_view first = Line(&text);
+  int64_t count = 0;
+  if (Word(&first) != "v1.2" || !Number(Word(&first), &count)) {
+    ThrowUserError("expected a first line \"v1.2 <samples>\"");
+  }
+  // Each line has more than ten bytes.
+  if (count > static_cast<int64_t>(index.text.size() / 10)) {
+    ThrowUserError("fewer than the ", count, " samples that it announces");
+  }
+  index.samples.reserve(count);
+  const std::string_view lines = text;
+  for (int64_t i = 0; i < count; ++i) {
+    const SampleLine line(Line(&text), shard);
+    if (line.sample().bytes > kMaxEncodedBytes) ThrowUserError("an image of absurd size");
+    if (i == 0 || i + 1 == count) CheckHeader(line, shard);
+    index.samples.push_back(line.sample());
+  }
+  if (!ParseLabels(Line(&text), shard, &index)) {
+    text = lines;
+    for (TarSample& sample : index.samples) {
+      ReadLabel(SampleLine(Line(&text), shard), shard, &sample);
+    }
+  }
+  std::sort(index.samples.begin(), index.samples.end(),
+            [](const TarSample& a, const TarSample& b) { return a.offset < b.offset; });
+  return index;
+}
+
+}  // namespace
+
+std::string TarIndexPath(const std::string& shard) {
+  const size_t slash = shard.rfind('/');
+  const size_t dot = shard.rfind('.');
+  const bool has_ending = dot != std::string::npos && (slash == std::string::npos || dot > slash);
+  return shard.substr(0, has_ending ? dot : shard.size()) + ".idx";
+}
+
+std::optional<TarIndex> ReadTarIndex(const InputFile& shard, std::string* why) {
+  why->clear();
+  const std::string path = TarIndexPath(shard.path());
+  if (path == shard.path() || !IsFile(path)) return std::nullopt;
+  try {
+    return Parse(shard, path);
+  } catch (const UserError& error) {
+    *why = StrCat(path, ": ", error.what());
+    return std::nullopt;
+  }
+}
+
+void TarIndexWriter::AddFile(const std::string& name, int64_t offset, int64_t bytes) {
+  if (in_sample_) lines_ += ' ';
+  const size_t dot = name.find('.', name.rfind('/') + 1);
+  lines_ += StrCat(name.substr(dot + 1), " ", offset, " ", bytes, " ", name);
+  in_sample_ = true;
+}
+
+void TarIndexWriter::EndSample(int64_t label) {
+  lines_ += '\n';
+  labels_ += StrCat(" ", label);
+  in_sample_ = false;
+  ++samples_;
+}
+
+void TarIndexWriter::Write(const std::string& path, int64_t shard_bytes) {
+  OutputFile file(path);
+  const auto write = [&](const std::string& text) { file.Write(text.data(), text.size()); };
+  write(StrCat("v1.2 ", samples_, "\n"));
+  write(lines_);
+  write(StrCat("labels ", shard_bytes, labels_, "\n"));
+  file.Close();
+}
+
+std::optional<int64_t> ParseLabel(std::string_view text) {
+  const char* const kBlanks = " \t\r\n\v\f";
+  const size_t begin = std::min(text.find_first_not_of(kBlanks), text.size());
+  const size_t end = text.find_last_not_of(kBlanks) + 1;
+  if (begin >= end) return std::nullopt;
+  text = text.substr(begin, end - begin);
+  if (text[0] == '+') text.remove_prefix(1);
+  int64_t value = 0;
+  if (!Number(text, &value) || value >= INT32_MAX) return std::nullopt;
+  return value;
+}
+
+bool SplitTarName(std::string_view name, std::string_view* key, TarRole* role) {
+  const size_t slash = name.rfind('/');
+  const size_t base = slash == std::string_view::npos ? 0 : slash + 1;
+  const size_t dot = name.find('.', base);
+  if (dot == std::string_view::npos || dot == base) return false;
+  *key = name.substr(0, dot);
+  const std::string_view ending = name.substr(dot + 1);
+  const bool image = Equals(ending, "jpg") || Equals(ending, "jpeg") || Equals(ending, "png");
+  *role = image ? TarRole::kImage : Equals(ending, "cls") ? TarRole::kLabel : TarRole::kOther;
+  return true;
+}
+
+}  // namespace gf

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "core/file.h"
+#include "data/formats/tar_reader.h"
+
+namespace gf {
+
+// An image of a shard and its label.
+struct TarPair {
+  std::string key;
+  TarMember image, label;
+  int64_t value = 0;  // of the label
+};
+
+// Walks a shard whose index is not known: calls `pair` for each sample when both its files have
+// been seen. Damage is a UserError "path:offset: what", or, with `left_out`, passed over and told
+// to it. Returns how many files were neither image nor label.
+int64_t WalkTarSamples(const InputFile& file, const std::function<void(const TarPair&)>& pair,
+                       const std::function<void(const std::string&)>& left_out);
+
+// Writes the index file beside a shard (TarIndexPath), in the order of the images in it; it
+// appears when it is complete. Throws UserError naming what is wrong in the shard. Returns the
+// number of samples.
+int64_t WriteTarIndex(const std::string& shard);
+
+}  // namespace gf

@@ -1,0 +1,143 @@
+#include <glog/logging.h>
+
+#include <cstring>
+
+#include "data/image/byte_buffer.h"
+#include "data/image/cache_lines.h"
+#include "data/image/codec.h"
+#include "data/image/pixel_kernels.h"
+
+namespace gf {
+namespace {
+
+struct Magic {
+  size_t offset;
+  std::string bytes;
+  const char* name;
+};
+
+// What people's data sets hold besides these formats; only to say what it is.
+const char* NameOfOther(const uint8_t* data, size_t size) {
+  static const std::vector<Magic> kOthers = {
+      {0, "BM", "a BMP"},
+      {8, "WEBP", "a WebP"},
+      {0, std::string("II*\0", 4), "a TIFF"},
+      {0, std::string("MM\0*", 4), "a TIFF"},
+      {4, "ftyp", "an AVIF, HEIC or MP4"},
+      {0, "\x1f\x8b", "gzip data"},
+      {0, "PK\x03\x04", "a zip archive"},
+      {0, "<!DOCTYPE", "an HTML page"},
+      {0, "<html", "an HTML page"},
+  };
+  for (const Magic& magic : kOthers) {
+    if (size >= magic.offset + magic.bytes.size() &&
+        std::memcmp(data + magic.offset, magic.bytes.data(), magic.bytes.size()) == 0) {
+      return magic.name;
+    }
+  }
+  return nullptr;
+}
+
+// Receives all rows at a place of the caller's choice.
+class WholeImage : public RowSink {
+ public:
+  WholeImage(int channels, const PlaceImage& place) : channels_(channels), place_(place) {}
+
+  DecodeRequest Begin(ImageSize size, bool) override {
+    size_ = size;
+    to_ = place_(size);
+    return {1, {0, 0, size.height, size.width}, channels_};
+  }
+  void Row(const uint8_t* row) override {
+    const size_t bytes = size_t(size_.width) * channels_;
+    std::memcpy(to_, row, bytes);
+    to_ += bytes;
+  }
+  ImageSize size() const { return size_; }
+
+ private:
+  const int channels_;
+  const PlaceImage& place_;
+  ImageSize size_;
+  uint8_t* to_ = nullptr;
+};
+
+const Codec& FindCodec(const uint8_t* data, size_t size) {
+  for (const Codec* codec : {&JpegCodec(), &PngCodec(), &GifCodec()}) {
+    if (size >= codec->magic.size() &&
+        std::memcmp(data, codec->magic.data(), codec->magic.size()) == 0) {
+      return *codec;
+    }
+  }
+  if (size == 0) throw SampleError("the image is empty (0 bytes)");
+  if (const char* name = NameOfOther(data, size)) {
+    throw SampleError(StrCat("this is ", name, "; JPEG, PNG and GIF are read"));
+  }
+  throw SampleError("neither a JPEG nor a PNG nor a GIF");
+}
+
+}  // namespace
+
+ImageInfo ProbeImage(const uint8_t* data, size_t size) {
+  return FindCodec(data, size).probe(data, size);
+}
+
+void DecodeRows(const uint8_t* data, size_t size, RowSink* sink) {
+  FindCodec(data, size).decode(data, size, sink);
+}
+
+ImageSize DecodeImage(const uint8_t* data, size_t size, int channels, const PlaceImage& place) {
+  WholeImage sink(channels, place);
+  DecodeRows(data, size, &sink);
+  return sink.size();
+}
+
+void SendRows(const uint8_t* pixels, ImageSize size, int channels, RowSink* sink) {
+  const DecodeRequest request = sink->Begin(size, /*scalable=*/false);
+  const ImageWindow& window = request.window;
+  CHECK_EQ(request.denominator, 1);
+  const int64_t stride = int64_t{size.width} * channels;
+  const uint8_t* row = pixels + window.top * stride + int64_t{window.left} * channels;
+  // Rows of a window are too short for the processor to see where the next one begins.
+  constexpr int kAhead = 2;
+  const int64_t row_bytes = int64_t{window.width} * channels;
+  thread_local ByteBuffer buffer;
+  for (int y = 0; y < window.height; ++y, row += stride) {
+    if (y + kAhead < window.height) PrefetchToRead(row + kAhead * stride, row_bytes);
+    if (request.pixel_bytes == channels) {
+      sink->Row(row);
+    } else {
+      uint8_t* converted = buffer.Reserve(int64_t{window.width} * request.pixel_bytes);
+      ConvertChannels(row, channels, window.width, request.pixel_bytes, converted);
+      sink->Row(converted);
+    }
+  }
+}
+
+void CheckImageSize(const char* format, int64_t height, int64_t width) {
+  if (height < 1 || width < 1 || height > kMaxPixels || width > kMaxPixels ||
+      height * width > kMaxPixels) {
+    throw SampleError(StrCat(format, ": ", height, "x", width,
+                             " (height x width) pixels, expected 1 to ", kMaxPixels));
+  }
+}
+
+void ConvertChannels(const uint8_t* from, int from_bytes, int64_t pixels, int to_bytes,
+                     uint8_t* to) {
+  if (from_bytes == to_bytes) {
+    std::memcpy(to, from, pixels * to_bytes);
+  } else if (to_bytes == 1) {
+    for (int64_t i = 0; i < pixels; ++i) {
+      // 0.299, 0.587, 0.114 in units of 1/65536, rounded.
+      const uint32_t sum =
+          19595u * from[3 * i] + 38470u * from[3 * i + 1] + 7471u * from[3 * i + 2];
+      to[i] = static_cast<uint8_t>((sum + 32768u) >> 16);
+    }
+  } else if (from_bytes == 1) {
+    for (int64_t i = 0; i < pixels; ++i) std::memset(to + i * to_bytes, from[i], to_bytes);
+  } else {
+    PixelTable().expand(from, pixels, to);
+  }
+}
+
+}  // namespace gf

@@ -1,0 +1,223 @@
+#include <algorithm>
+#include <csetjmp>
+#include <cstdio>
+
+#include "data/image/byte_buffer.h"
+#include "data/image/cache_lines.h"
+#include "data/image/codec.h"
+
+// In this order, and after cstdio.
+// clang-format off
+#include <jpeglib.h>
+#include <jerror.h>
+// clang-format on
+
+namespace gf {
+namespace {
+
+// A progressive file may refine the whole image in each scan: more is an attack on our time.
+constexpr int kMaxScans = 200;
+// Rows read in one go: they stay in the nearest cache.
+constexpr int kRows = 8;
+
+// Note [Rows that stay in the cache]
+// Where a row of pixels begins at a multiple of a vector's size, libjpeg-turbo stores it past the
+// cache, so that whoever resizes or copies it next waits for memory. So rows begin 8 bytes behind
+// a multiple of a cache line. Returns the first such place at or after p.
+uint8_t* BehindLine(uint8_t* p) {
+  const size_t over = reinterpret_cast<uintptr_t>(p) % kCacheLine;
+  return p + (over <= 8 ? 8 - over : kCacheLine + 8 - over);
+}
+
+// Whether a warning of the library means that the end of the file is missing. With the others
+// (bytes between segments, an odd marker, wrong codes, a segment that ends early) readers of
+// images everywhere go on, and data sets count on it.
+bool MeansTruncation(int code) { return code == JWRN_JPEG_EOF; }
+
+// The library's decompressor; one per thread, used for one image after another.
+class Decompressor {
+ public:
+  Decompressor() {
+    info_.err = jpeg_std_error(&errors_);
+    errors_.error_exit = [](j_common_ptr info) { Self(info)->Fail(); };
+    errors_.emit_message = [](j_common_ptr info, int level) {
+      if (level < 0 && MeansTruncation(info->err->msg_code)) Self(info)->Fail();
+    };
+    errors_.output_message = [](j_common_ptr) {};
+    info_.client_data = this;
+    Guarded([&] { jpeg_create_decompress(&info_); });
+    progress_.progress_monitor = [](j_common_ptr info) {
+      Decompressor* self = Self(info);
+      if (self->info_.input_scan_number > kMaxScans) self->Fail("too many progressive scans");
+    };
+    info_.progress = &progress_;
+  }
+
+  ~Decompressor() { jpeg_destroy_decompress(&info_); }
+
+  void ReadHeader(const uint8_t* data, size_t size) {
+    Guarded([&] {
+      jpeg_abort_decompress(&info_);
+      jpeg_mem_src(&info_, data, size);
+      jpeg_read_header(&info_, TRUE);
+    });
+    CheckImageSize("JPEG", info_.image_height, info_.image_width);
+  }
+
+  ImageSize size() const {
+    return {static_cast<int>(info_.image_height), static_cast<int>(info_.image_width)};
+  }
+  bool inks() const {
+    return info_.jpeg_color_space == JCS_CMYK || info_.jpeg_color_space == JCS_YCCK;
+  }
+  const char* oddity() const {
+    if (inks()) return "CMYK";
+    if (info_.jpeg_color_space == JCS_RGB) return "stored as RGB";
+    if (info_.arith_code) return "arithmetic coding";
+    if (!HasEndMark()) return "no end mark";
+    if (info_.progressive_mode) return "progressive";
+    return "";
+  }
+  int channels() const { return info_.jpeg_color_space == JCS_GRAYSCALE ? 1 : 3; }
+
+  // After ReadHeader.
+  void Decode(RowSink* sink) {
+    const DecodeRequest request = sink->Begin(size(), /*scalable=*/true);
+    const ImageWindow& window = request.window;
+    // Only where the file has its end may the rows below the window be left unread.
+    const bool ends = HasEndMark();
+    const bool from_inks = inks();
+    info_.out_color_space = from_inks                  ? JCS_CMYK
+                            : request.pixel_bytes == 1 ? JCS_GRAYSCALE
+                            : request.pixel_bytes == 3 ? JCS_RGB
+                                                       : JCS_EXT_RGBX;
+    info_.scale_num = 1;
+    info_.scale_denom = request.denominator;
+    JDIMENSION left = 0;
+    Guarded([&] {
+      jpeg_start_decompress(&info_);
+      left = CropColumns(window);
+      if (window.top > 0) jpeg_skip_scanlines(&info_, window.top);
+    });
+    const size_t pixel = info_.output_components;
+    // See Note [Rows that stay in the cache].
+    const size_t stride = (info_.output_width * pixel + kCacheLine - 1) / kCacheLine * kCacheLine;
+    uint8_t* const rows = BehindLine(rows_.Reserve(stride * kRows + kCacheLine));
+    const JDIMENSION end = window.top + window.height;
+    while (info_.output_scanline < end) {
+      const JDIMENSION first = info_.output_scanline;
+      Guarded([&] { ReadRows(rows, stride, end - first); });
+      for (JDIMENSION y = first; y < info_.output_scanline; ++y) {
+        const uint8_t* row = rows + (y - first) * stride + (window.left - left) * pixel;
+        sink->Row(from_inks ? FromInks(row, window.width, request.pixel_bytes) : row);
+      }
+    }
+    Guarded([&] {
+      while (!ends && info_.output_scanline < info_.output_height) ReadRows(rows, stride, kRows);
+      jpeg_abort_decompress(&info_);
+    });
+  }
+
+ private:
+  static Decompressor* Self(j_common_ptr info) {
+    return static_cast<Decompressor*>(info->client_data);
+  }
+
+  // Leaves the library for the Guarded call in progress.
+  [[noreturn]] void Fail(const char* what = nullptr) {
+    if (what) {
+      std::snprintf(message_, sizeof(message_), "%s", what);
+    } else {
+      errors_.format_message(reinterpret_cast<j_common_ptr>(&info_), message_);
+    }
+    std::longjmp(environment_, 1);
+  }
+
+  // Runs calls of the library; objects with destructors must not live in `calls`.
+  template <typename Calls>
+  void Guarded(const Calls& calls) {
+    if (setjmp(environment_) == 0) {
+      calls();
+    } else {
+      jpeg_abort_decompress(&info_);
+      throw SampleError(StrCat("JPEG: ", message_));
+    }
+  }
+
+  // Whether the image data, which begin behind the header, are followed by an end mark.
+  bool HasEndMark() const {
+    const uint8_t* begin = info_.src->next_input_byte;
+    for (size_t i = info_.src->bytes_in_buffer; i >= 2; --i) {
+      if (begin[i - 1] == JPEG_EOI && begin[i - 2] == 0xff) return true;
+    }
+    return false;
+  }
+
+  // Limits decoding to the window's columns; returns which is the first that will come.
+  JDIMENSION CropColumns(const ImageWindow& window) {
+    // Colours are interpolated from neighbours; the library takes the borders of what it is
+    // asked for as borders of the image.
+    constexpr int kMargin = 4;
+    const int whole = static_cast<int>(info_.output_width);
+    const int begin = std::max(0, window.left - kMargin);
+    const int end = std::min(whole, window.left + window.width + kMargin);
+    JDIMENSION left = begin, width = end - begin;
+    if (width < info_.output_width) jpeg_crop_scanline(&info_, &left, &width);
+    return left;
+  }
+
+  // Reads at most `count` further rows.
+  void ReadRows(uint8_t* to, size_t stride, JDIMENSION count) {
+    JSAMPROW rows[kRows];
+    for (int i = 0; i < kRows; ++i) rows[i] = to + i * stride;
+    jpeg_read_scanlines(&info_, rows, std::min<JDIMENSION>(count, kRows));
+  }
+
+  const uint8_t* FromInks(const uint8_t* inks, int width, int pixel_bytes) {
+    uint8_t* const rgb = row_.Reserve(size_t(width) * 7);
+    // Adobe's programs store inks inverted: 255 = no ink.
+    const int flip = info_.saw_Adobe_marker ? 0 : 255;
+    for (int x = 0; x < width; ++x) {
+      const int paper = inks[4 * x + 3] ^ flip;
+      for (int c = 0; c < 3; ++c) {
+        rgb[3 * x + c] = static_cast<uint8_t>(((inks[4 * x + c] ^ flip) * paper + 127) / 255);
+      }
+    }
+    uint8_t* const converted = rgb + size_t(width) * 3;
+    ConvertChannels(rgb, 3, width, pixel_bytes, converted);
+    return converted;
+  }
+
+  jpeg_decompress_struct info_ = {};
+  jpeg_error_mgr errors_ = {};
+  jpeg_progress_mgr progress_ = {};
+  std::jmp_buf environment_;
+  char message_[JMSG_LENGTH_MAX];
+  ByteBuffer rows_, row_;
+};
+
+Decompressor& ThreadDecompressor() {
+  thread_local Decompressor decompressor;
+  return decompressor;
+}
+
+ImageInfo Probe(const uint8_t* data, size_t size) {
+  Decompressor& decompressor = ThreadDecompressor();
+  decompressor.ReadHeader(data, size);
+  return {"JPEG", decompressor.size(), decompressor.channels(), decompressor.oddity()};
+}
+
+void Decode(const uint8_t* data, size_t size, RowSink* sink) {
+  Decompressor& decompressor = ThreadDecompressor();
+  decompressor.ReadHeader(data, size);
+  decompressor.Decode(sink);
+}
+
+}  // namespace
+
+const Codec& JpegCodec() {
+  static const Codec* codec = new Codec{"JPEG", "\xff\xd8", Probe, Decode};
+  return *codec;
+}
+
+}  // namespace gf

@@ -1,0 +1,312 @@
+#include "data/loader/loader.h"
+
+#include <glog/logging.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+#include <new>
+
+#include "core/error.h"
+#include "data/loader/loader_checks.h"
+#include "data/loader/workers.h"
+
+namespace gf {
+namespace {
+
+// Damaged samples in a row that training tolerates.
+constexpr int64_t kMaxDamagedRun = 1000;
+
+const DataConfig& Checked(const DataConfig& config, const LoaderOptions& options) {
+  CheckLoaderConfig(config, options.mode == LoaderOptions::kTrain);
+  return config;
+}
+
+int CountWorkers(const DataConfig& config, const LoaderOptions& options) {
+  if (config.workers() > 0) return config.workers();
+  if (options.workers > 0) return std::min(options.workers, kMaxWorkers);
+  return AvailableProcessors();
+}
+
+}  // namespace
+
+Loader::Loader(const DataConfig& config, const LoaderOptions& options)
+    : config_(Checked(config, options)),
+      options_(options),
+      reader_(config, options.seed, options.mode == LoaderOptions::kTrain, options.classes),
+      workers_(CountWorkers(config, options)),
+      batch_size_(config.batch_size()),
+      part_(EvaluationPart(reader_.source().size(), options.rank, options.world)),
+      ahead_(NewSampler()) {
+  CHECK(options.rank >= 0 && options.rank < options.world);
+  if (reader_.image_bytes() > kMaxElements / batch_size_) {
+    ThrowUserError("batch_size: ", batch_size_, " images of ", reader_.image_bytes(),
+                   " bytes do not fit into memory");
+  }
+  if (reader_.whole()) {
+    const ImageSize size = reader_.read_size();
+    CHECK(options.device != nullptr);
+    kept_ = AllocatePlaces(options.device, {reader_.channels(), size.height, size.width},
+                           config.device_cache_mib(), reader_.source().size());
+  }
+  const int channels = reader_.channels();
+  const auto per_channel = [&](const auto& values, float otherwise, int c) {
+    return values.empty() ? otherwise : values.Get(values.size() == 1 ? 0 : c);
+  };
+  // One more than are decoded ahead: the one that the caller holds.
+  for (int i = 0; i < config.prefetch() + 1; ++i) {
+    auto slot = std::make_unique<Slot>();
+    AllocateImages(slot.get());
+    slot->batch.labels.resize(batch_size_);
+    slot->good.resize(batch_size_);
+    if (reader_.whole()) {
+      slot->samples.resize(batch_size_);
+      slot->batch.cuts.resize(batch_size_);
+      slot->batch.kept.images = kept_;
+      slot->batch.kept.places.resize(batch_size_);
+      slot->batch.kept.there.resize(batch_size_);
+    }
+    for (int c = 0; c < channels; ++c) {
+      slot->batch.mean.push_back(per_channel(config.mean(), 0, c));
+      slot->batch.inverse_std.push_back(1 / per_channel(config.std(), 1, c));
+    }
+    slots_.push_back(std::move(slot));
+  }
+  Start();
+}
+
+Loader::~Loader() { Stop(); }
+
+Sampler Loader::NewSampler() const {
+  Shares shares;
+  if (options_.mode == LoaderOptions::kTrain) {
+    shares = {options_.world, batch_size_, config_.exchange()};
+    if (shares.exchange < 1 && shares.world > size()) {
+      ThrowUserError("exchange: ", size(), " images cannot be shared among ", shares.world,
+                     " ranks; leave it out");
+    }
+  }
+  return Sampler(size(), options_.seed, config_.shuffle(), config_.shuffle_window(), shares);
+}
+
+Shape Loader::image_shape() const {
+  return {reader_.channels(), reader_.image_size().height, reader_.image_size().width};
+}
+
+int64_t Loader::batches() const { return EvaluationBatches(size(), options_.world, batch_size_); }
+
+void Loader::AllocateImages(Slot* slot) const {
+  const Shape shape = {batch_size_, reader_.channels(), reader_.read_size().height,
+                       reader_.read_size().width};
+  constexpr size_t kAlignment = 64;
+  const size_t bytes = (shape.count() + kAlignment - 1) / kAlignment * kAlignment;
+  std::shared_ptr<void> memory(std::aligned_alloc(kAlignment, bytes), std::free);
+  if (!memory) throw std::bad_alloc();
+  slot->batch.images = {{shape, DType::kUINT8, {}}, memory.get(), memory};
+}
+
+int64_t Loader::device_places() const { return reader_.whole() ? kept_.desc.shape[0] : 0; }
+
+void Loader::Start() {
+  const int64_t stride = batch_size_ * options_.world;
+  start_position_ = position_;
+  if (options_.mode == LoaderOptions::kEvaluate) {
+    CHECK_EQ(position_ % stride, 0) << "evaluation cannot start within a batch";
+  }
+  stopping_ = false;
+  delivered_ = 0;
+  scheduled_ = 0;
+  if (reader_.whole()) places_ = std::make_unique<DevicePlaces>(kept_);
+  ScheduleAhead();
+  pool_ = std::make_unique<ThreadPool>(workers_);
+  for (int i = 0; i < workers_; ++i) pool_->Add([this] { Work(); });
+}
+
+void Loader::Stop() {
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    stopping_ = true;
+  }
+  scheduled_changed_.notify_all();
+  pool_.reset();
+}
+
+void Loader::Seek(int64_t position) {
+  CHECK_GE(position, 0);
+  Stop();
+  position_ = position;
+  Start();
+}
+
+// Gives every slot that is free to the next batch. The slot of the batch handed out last is:
+// this is called when the caller wants another.
+void Loader::ScheduleAhead() {
+  const int64_t end = delivered_ + static_cast<int64_t>(slots_.size());
+  while (scheduled_ < end && Schedule(scheduled_)) {
+  }
+}
+
+// False if batch `number` lies behind the pass of evaluation.
+bool Loader::Schedule(int64_t number) {
+  const int64_t first = start_position_ + number * batch_size_ * options_.world;
+  Slot& slot = *slots_[number % slots_.size()];
+  if (options_.mode == LoaderOptions::kEvaluate) {
+    const int64_t in_pass = first / (batch_size_ * options_.world);
+    if (in_pass >= batches()) return false;
+    slot.position = part_.begin + in_pass * batch_size_;
+    slot.batch.epoch = 0;
+  } else {
+    slot.position = first + options_.rank * batch_size_;
+    slot.batch.epoch = slot.position / size();
+  }
+  if (places_) places_->BeginBatch();
+  for (int64_t i = 0; i < batch_size_; ++i) {
+    const int64_t position = slot.position + i;
+    if (options_.mode == LoaderOptions::kTrain) {
+      const SampleUse use = ahead_.At(position);
+      if (config_.exchange() < 1 && options_.world > 1 && use.epoch != pass_) {
+        pass_ = use.epoch;
+        // Those of the pass before again: some were still in the making then.
+        for (const int64_t pass : {pass_ - 1, pass_}) {
+          ahead_.ForLost(options_.rank, pass, [&](int64_t sample) {
+            reader_.Drop(sample);
+            if (places_) places_->Drop(sample);
+          });
+        }
+      }
+      if (places_) {
+        slot.samples[i] = use.index;
+        places_->Schedule(use.index, i, &slot.batch.kept);
+      }
+      if (!places_ || !slot.batch.kept.there[i]) reader_.WillRead(use.index);
+    } else if (position < part_.end) {
+      reader_.WillRead(position);
+    }
+  }
+  slot.batch.position = slot.position;
+  slot.batch.padding = 0;
+  slot.error = nullptr;
+  // The caller may have kept a copy of the batch that lay here.
+  if (slot.batch.images.owner.use_count() > 1) AllocateImages(&slot);
+  // Another thread may just have let go of one: counting up and down waits for its reads.
+  std::shared_ptr<void>(slot.batch.images.owner).reset();
+  slot.done.store(0);
+  slot.next.store(0);
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    scheduled_ = number + 1;
+  }
+  scheduled_changed_.notify_all();
+  return true;
+}
+
+void Loader::Work() {
+  SampleScratch scratch;
+  Sampler sampler = NewSampler();
+  for (int64_t number = 0;; ++number) {
+    {
+      std::unique_lock<std::mutex> lock(mutex_);
+      scheduled_changed_.wait(lock, [&] { return stopping_ || scheduled_ > number; });
+    }
+    Slot& slot = *slots_[number % slots_.size()];
+    while (!stopping_) {
+      const int64_t image = slot.next.fetch_add(1);
+      if (image >= batch_size_) break;
+      Fill(&slot, image, &sampler, &scratch);
+      if (slot.done.fetch_add(1) + 1 == batch_size_) {
+        std::lock_guard<std::mutex> lock(mutex_);
+        batch_done_.notify_one();
+      }
+    }
+    if (stopping_) return;
+  }
+}
+
+void Loader::Fill(Slot* slot, int64_t image, Sampler* sampler, SampleScratch* scratch) {
+  try {
+    bool good = false;
+    if (options_.mode == LoaderOptions::kTrain) {
+      good = FillTraining(slot, image, sampler, scratch);
+    } else if (slot->position + image < part_.end) {
+      good = reader_.Read({0, slot->position + image},
+                          slot->batch.images.as<uint8_t>() + image * reader_.image_bytes(),
+                          &slot->batch.labels[image], scratch);
+    }
+    slot->good[image] = good;
+  } catch (...) {
+    std::lock_guard<std::mutex> lock(slot->error_mutex);
+    // The first image's error, whichever worker was faster.
+    if (!slot->error || image < slot->error_image) {
+      slot->error = std::current_exception();
+      slot->error_image = image;
+    }
+  }
+}
+
+// A damaged sample is replaced by the next good one of the sequence; false then.
+bool Loader::FillTraining(Slot* slot, int64_t image, Sampler* sampler, SampleScratch* scratch) {
+  Batch& batch = slot->batch;
+  const int64_t tries = std::min(size(), kMaxDamagedRun);
+  for (int64_t i = 0; i < tries; ++i) {
+    if (stopping_) return false;
+    const SampleUse use = sampler->At(slot->position + image + i);
+    if (i == 0 && places_ && batch.kept.there[image]) {
+      batch.labels[image] = Label(use.index);
+    } else if (!reader_.Read(use, batch.images.as<uint8_t>() + image * image_bytes(),
+                             &batch.labels[image], scratch)) {
+      continue;
+    }
+    if (reader_.whole()) batch.cuts[image] = reader_.CutOf(use);
+    return i == 0;
+  }
+  ThrowUserError(config_.source(), ": ", tries,
+                 " samples in a row are damaged; the log names them");
+}
+
+const Batch& Loader::Next() {
+  if (options_.mode == LoaderOptions::kEvaluate) {
+    CHECK_LT(position_ / (batch_size_ * options_.world), batches()) << "the pass is over";
+  }
+  ScheduleAhead();
+  Slot& slot = *slots_[delivered_ % slots_.size()];
+  const auto start = std::chrono::steady_clock::now();
+  {
+    std::unique_lock<std::mutex> lock(mutex_);
+    batch_done_.wait(lock, [&] { return slot.done.load() == batch_size_; });
+  }
+  waited_ = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  if (slot.error) std::rethrow_exception(slot.error);
+  if (options_.mode == LoaderOptions::kEvaluate) Compact(&slot);
+  if (places_) places_->Deliver(slot.samples, slot.good, &slot.batch.kept);
+  ++delivered_;
+  position_ += batch_size_ * options_.world;
+  return slot.batch;
+}
+
+bool Loader::Ready() const {
+  // `scheduled_` is written by this thread only.
+  return delivered_ < scheduled_ && slots_[delivered_ % slots_.size()]->done.load() == batch_size_;
+}
+
+// Moves the good images to the front; the rest is padding.
+void Loader::Compact(Slot* slot) {
+  samples_.clear();
+  const int64_t bytes = reader_.image_bytes();
+  auto* images = slot->batch.images.as<uint8_t>();
+  int64_t kept = 0;
+  for (int64_t i = 0; i < batch_size_; ++i) {
+    if (!slot->good[i]) continue;
+    samples_.push_back(slot->position + i);
+    if (kept != i) {
+      std::memcpy(images + kept * bytes, images + i * bytes, bytes);
+      slot->batch.labels[kept] = slot->batch.labels[i];
+    }
+    ++kept;
+  }
+  std::memset(images + kept * bytes, 0, (batch_size_ - kept) * bytes);
+  std::fill(slot->batch.labels.begin() + kept, slot->batch.labels.end(), 0);
+  slot->batch.padding = batch_size_ - kept;
+}
+
+}  // namespace gf

@@ -1,0 +1,89 @@
+#include <array>
+#include <atomic>
+#include <cstdlib>
+#include <cstring>
+#include <mutex>
+#include <new>
+#include <unordered_map>
+
+#include "data/loader/pixel_cache.h"
+
+namespace gf {
+namespace {
+
+class MemoryCache : public PixelCache {
+ public:
+  MemoryCache(int channels, int64_t bytes) : channels_(channels), most_(bytes) {}
+
+  std::shared_ptr<const uint8_t> Find(int64_t i, ImageSize* size) const override {
+    const Part& part = PartOf(i);
+    std::lock_guard<std::mutex> lock(part.mutex);
+    const auto found = part.images.find(i);
+    if (found == part.images.end()) return nullptr;
+    *size = found->second.size;
+    return found->second.pixels;
+  }
+
+  void Keep(int64_t i, const uint8_t* pixels, ImageSize size) override {
+    const int64_t bytes = Bytes(size);
+    if (bytes_.fetch_add(bytes) + bytes > most_) {
+      bytes_ -= bytes;
+      return;
+    }
+    const size_t room = (bytes + kAlignment - 1) / kAlignment * kAlignment;
+    const std::shared_ptr<uint8_t> copy(static_cast<uint8_t*>(std::aligned_alloc(kAlignment, room)),
+                                        std::free);
+    if (!copy) throw std::bad_alloc();
+    std::memcpy(copy.get(), pixels, bytes);
+    Part& part = PartOf(i);
+    std::lock_guard<std::mutex> lock(part.mutex);
+    if (part.images.emplace(i, Image{copy, size}).second) {
+      ++images_;
+    } else {
+      bytes_ -= bytes;
+    }
+  }
+
+  void Drop(int64_t i) override {
+    Part& part = PartOf(i);
+    std::lock_guard<std::mutex> lock(part.mutex);
+    const auto found = part.images.find(i);
+    if (found == part.images.end()) return;
+    bytes_ -= Bytes(found->second.size);
+    --images_;
+    part.images.erase(found);
+  }
+
+  int64_t images() const override { return images_; }
+  int64_t bytes() const override { return bytes_; }
+
+ private:
+  static constexpr size_t kAlignment = 64;
+  static constexpr int kParts = 64;  // so that threads seldom wait for each other
+
+  struct Image {
+    std::shared_ptr<const uint8_t> pixels;
+    ImageSize size;
+  };
+  struct Part {
+    mutable std::mutex mutex;
+    std::unordered_map<int64_t, Image> images;
+  };
+
+  int64_t Bytes(ImageSize size) const { return static_cast<int64_t>(size.pixels()) * channels_; }
+  Part& PartOf(int64_t i) { return parts_[i % kParts]; }
+  const Part& PartOf(int64_t i) const { return parts_[i % kParts]; }
+
+  const int channels_;
+  const int64_t most_;
+  std::array<Part, kParts> parts_;
+  std::atomic<int64_t> images_{0}, bytes_{0};
+};
+
+}  // namespace
+
+std::unique_ptr<PixelCache> NewMemoryCache(int channels, int64_t bytes) {
+  return std::make_unique<MemoryCache>(channels, bytes);
+}
+
+}  // namespace gf

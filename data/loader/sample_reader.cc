@@ -1,0 +1,244 @@
+#include "data/loader/sample_reader.h"
+
+#include <glog/logging.h>
+#include <xxhash.h>
+
+#include <cstring>
+#include <optional>
+
+#include "core/error.h"
+#include "core/random.h"
+
+namespace gf {
+namespace {
+
+// What stands in the place of a damaged image.
+constexpr int kGray = 128;
+
+}  // namespace
+
+// Turns the rows of one image into the sample.
+class SampleReader::Sink : public RowSink {
+ public:
+  Sink(const SampleReader& reader, const Random& random, uint8_t* out, SampleScratch* scratch)
+      : reader_(reader), random_(random), out_(out), scratch_(scratch) {}
+
+  DecodeRequest Begin(ImageSize size, bool scalable) override {
+    reader_.CheckSize(size);
+    const Augment& augment = reader_.augment_;
+    recipe_ = reader_.RecipeOf(size, random_);
+    // Also where an image is kept only if it is there: results must not depend on that.
+    twice_ = CutsTwice(recipe_, size) || reader_.cache_;
+    View view = twice_ ? WholeView(size, recipe_.resized, augment.filter())
+                       : ViewOf(recipe_, size, augment.filter());
+    view.exact = augment.Exact();
+    int denominator = 1;
+    if (scalable && !view.exact) {
+      denominator = view.LargestReduction();
+      view = view.Reduced(denominator);
+    }
+    resized_ = twice_ ? scratch_->resized.Reserve(view.size.pixels() * reader_.channels_) : nullptr;
+    DecodeRequest request =
+        scratch_->renderer.Start(view, reader_.channels_, twice_ ? resized_ : out_);
+    request.denominator = denominator;
+    return request;
+  }
+
+  void Row(const uint8_t* row) override { scratch_->renderer.Add(row); }
+
+  // After the last row.
+  void Finish(int64_t index) {
+    if (!twice_) {
+      if (!recipe_.colours.Nothing()) recipe_.colours.Apply(out_, recipe_.out.pixels());
+      return;
+    }
+    if (reader_.cache_) reader_.cache_->Keep(index, resized_, recipe_.resized);
+    reader_.Finish(recipe_, resized_, out_, scratch_);
+  }
+
+ private:
+  const SampleReader& reader_;
+  const Random random_;
+  uint8_t* const out_;
+  SampleScratch* const scratch_;
+  Recipe recipe_;
+  bool twice_ = false;
+  uint8_t* resized_ = nullptr;
+};
+
+SampleReader::SampleReader(const DataConfig& config, uint64_t seed, bool random, int64_t classes)
+    : channels_(config.channels()),
+      seed_(seed),
+      on_error_(config.on_error()),
+      augment_(config, random),
+      whole_(random && config.device_cache_mib() > 0) {
+  if (channels_ != 1 && channels_ != 3) {
+    ThrowUserError("channels: ", channels_, ", expected 1 (grayscale) or 3 (RGB)");
+  }
+  source_ = OpenSource(DataConfig::Format_Name(config.format()),
+                       {config.source(), on_error_ != DataConfig::FAIL});
+  if (classes > 0) CheckLabels(classes);
+  FindImageSize();
+  if (config.cache_mib() != 0) cache_ = OpenCache(config);
+}
+
+std::unique_ptr<PixelCache> SampleReader::OpenCache(const DataConfig& config) const {
+  constexpr int64_t kMiB = 1 << 20, kMost = int64_t{1} << 24;
+  if (config.cache_mib() < 0 || config.cache_mib() > kMost) {
+    ThrowUserError("cache_mib: ", config.cache_mib(), ", expected 0 to ", kMost);
+  }
+  const int64_t bytes = config.cache_mib() * kMiB;
+  if (config.cache_file().empty()) return NewMemoryCache(channels_, bytes);
+  // What the images depend on: the samples, and how they are decoded and resized.
+  std::string text = StrCat(channels_, " ", config.resize_shorter(), " ", config.resize_height(),
+                            " ", config.resize_width(), " ", config.filter(), " ",
+                            augment_.Exact() ? "exact" : "quick", " ", source_->Describe());
+  uint64_t identity = XXH3_64bits(text.data(), text.size());
+  for (int64_t i = 0; i < source_->size(); ++i) {
+    text = source_->Key(i);
+    identity = XXH3_64bits_withSeed(text.data(), text.size(), identity);
+  }
+  return OpenCacheFile(source_->size(), channels_, bytes, config.cache_file(), identity);
+}
+
+void SampleReader::CheckLabels(int64_t classes) const {
+  for (int64_t i = 0; i < source_->size(); ++i) {
+    if (source_->Label(i) >= classes) {
+      ThrowUserError(source_->Where(i), ": label ", source_->Label(i), ", expected 0 to ",
+                     classes - 1, " because the net tells ", classes, " classes apart");
+    }
+  }
+}
+
+void SampleReader::FindImageSize() {
+  Record record;
+  for (int64_t i = 0; i < source_->size(); ++i) {
+    std::optional<ImageSize> found;
+    try {
+      source_->Read(i, &record);
+      found = record.raw ? record.raw_size : ProbeImage(record.data, record.size).size;
+    } catch (const SampleError& error) {
+      Damaged(i, error.what());
+    }
+    if (!found) continue;
+    try {
+      image_size_ = augment_.OutputSize(*found);
+      read_size_ = whole_ ? augment_.ResizedSize(*found) : image_size_;
+      return;
+    } catch (const UserError& error) {
+      ThrowUserError(source_->Where(i), ": ", error.what());
+    }
+  }
+  ThrowUserError("all ", source_->size(), " images are damaged; the log names them");
+}
+
+void SampleReader::CheckSize(ImageSize in) const {
+  const ImageSize size = augment_.OutputSize(in);
+  if (size != image_size_) {
+    ThrowUserError("an image of ", size.ToString(), ", but the first one has ",
+                   image_size_.ToString(),
+                   "; set crop_size, or resize_height and resize_width, to make them equal");
+  }
+  const ImageSize resized = augment_.ResizedSize(in);
+  if (whole_ && resized != read_size_) {
+    ThrowUserError(
+        "an image of ", resized.ToString(), " before it is cropped, but the first one has ",
+        read_size_.ToString(),
+        "; with device_cache_mib they must be equal: set resize_height and resize_width");
+  }
+}
+
+bool SampleReader::Read(SampleUse use, uint8_t* out, int64_t* label, SampleScratch* scratch) const {
+  const bool known = on_error_ != DataConfig::FAIL && IsKnownDamaged(use.index);
+  if (!known) {
+    try {
+      Produce(use, out, label, scratch);
+      return true;
+    } catch (const SampleError& error) {
+      Damaged(use.index, error.what());
+    } catch (const UserError& error) {
+      ThrowUserError(source_->Where(use.index), ": ", error.what());
+    }
+  }
+  if (on_error_ == DataConfig::SKIP) return false;
+  *label = source_->Label(use.index);
+  std::memset(out, kGray, image_bytes());
+  return true;
+}
+
+Random SampleReader::RandomOf(SampleUse use) const {
+  return Random(seed_, StreamId(RandomUse::kAugment, use.epoch, use.index));
+}
+
+Recipe SampleReader::RecipeOf(ImageSize size, const Random& random) const {
+  return whole_ ? augment_.Whole(size) : augment_.Draw(size, random);
+}
+
+ImageCut SampleReader::CutOf(SampleUse use) const {
+  const Recipe recipe = augment_.Draw(read_size_, RandomOf(use));
+  return {recipe.window.top, recipe.window.left, recipe.mirrored ? 1 : 0};
+}
+
+void SampleReader::Produce(SampleUse use, uint8_t* out, int64_t* label,
+                           SampleScratch* scratch) const {
+  const Random random = RandomOf(use);
+  *label = source_->Label(use.index);
+  if (cache_ && ReadCached(random, use.index, out, scratch)) return;
+  Record& record = scratch->record;
+  source_->Read(use.index, &record);
+  Sink sink(*this, random, out, scratch);
+  if (record.raw) {
+    SendRows(record.data, record.raw_size, record.raw_channels, &sink);
+  } else {
+    DecodeRows(record.data, record.size, &sink);
+  }
+  sink.Finish(use.index);
+}
+
+bool SampleReader::ReadCached(const Random& random, int64_t index, uint8_t* out,
+                              SampleScratch* scratch) const {
+  ImageSize size;
+  const std::shared_ptr<const uint8_t> pixels = cache_->Find(index, &size);
+  if (!pixels) return false;
+  CheckSize(size);
+  Finish(RecipeOf(size, random), pixels.get(), out, scratch);
+  return true;
+}
+
+void SampleReader::Finish(const Recipe& recipe, const uint8_t* resized, uint8_t* out,
+                          SampleScratch* scratch) const {
+  RenderPixels(resized, recipe.resized, channels_,
+               ViewOf(recipe, recipe.resized, augment_.filter()), &scratch->renderer, out);
+  if (!recipe.colours.Nothing()) recipe.colours.Apply(out, recipe.out.pixels());
+}
+
+void SampleReader::WillRead(int64_t index) const {
+  ImageSize size;
+  if (cache_ && cache_->Find(index, &size)) return;
+  source_->WillRead(index);
+}
+
+void SampleReader::Drop(int64_t index) const {
+  if (cache_) cache_->Drop(index);
+}
+
+void SampleReader::Damaged(int64_t index, const std::string& what) const {
+  const std::string message = StrCat(source_->Where(index), ": ", what);
+  if (on_error_ == DataConfig::FAIL) {
+    ThrowUserError(message, "; remove the sample, or set on_error: SKIP to leave such out");
+  }
+  std::lock_guard<std::mutex> lock(mutex_);
+  if (damaged_.insert(index).second) LOG(WARNING) << "left out: " << message;
+}
+
+bool SampleReader::IsKnownDamaged(int64_t index) const {
+  std::lock_guard<std::mutex> lock(mutex_);
+  return damaged_.count(index) != 0;
+}
+
+int64_t SampleReader::skipped() const {
+  std::lock_guard<std::mutex> lock(mutex_);
+  return source_->skipped() + static_cast<int64_t>(damaged_.size());
+}
+
+}  // namespace gf

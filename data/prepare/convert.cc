@@ -1,0 +1,89 @@
+#include "data/prepare/convert.h"
+
+#include <glog/logging.h>
+
+#include "core/error.h"
+#include "data/formats/output_folder.h"
+#include "data/formats/record_source.h"
+#include "data/formats/record_writer.h"
+#include "data/prepare/shrink.h"
+
+namespace gf {
+namespace {
+
+std::string BaseName(std::string path) {
+  while (path.size() > 1 && path.back() == '/') path.pop_back();
+  return path.substr(path.rfind('/') + 1);
+}
+
+// `smaller` holds the pixels that `record` points to afterwards.
+void MakeSmaller(const ConvertOptions& options, Renderer* renderer, Record* record,
+                 EncodedImage* smaller) {
+  constexpr int kQuality = 92;
+  if (record->raw)
+    ThrowUserError("resize: ", options.resize, " is for encoded images, not raw ones");
+  *smaller =
+      Shrink(*record, options.resize, options.quality > 0 ? options.quality : kQuality, renderer);
+  record->data = smaller->data;
+  record->size = smaller->size;
+}
+
+}  // namespace
+
+ConvertResult ConvertDataSet(const ConvertOptions& options) {
+  if (options.quality < 0 || options.quality > 100) {
+    ThrowUserError("quality: ", options.quality, ", expected 1 to 100, or 0 for PNG");
+  }
+  if (options.shards < 0) ThrowUserError("shards: ", options.shards, ", expected 0 or more");
+  if (options.resize < 0 || options.resize > 65'500) {
+    ThrowUserError("resize: ", options.resize, ", expected 0 to 65500");
+  }
+  const auto source = OpenSource(options.from_format, {options.from, options.skip_damaged});
+  OutputFolder folder(options.to, options.force);
+
+  WriterOptions writer_options;
+  writer_options.folder = folder.temporary();
+  writer_options.name = BaseName(options.to);
+  if (writer_options.name.find_first_not_of('.') == std::string::npos) writer_options.name = "data";
+  writer_options.count = source->size();
+  writer_options.classes = source->classes();
+  writer_options.class_names = source->ClassNames();
+  writer_options.shards = options.shards;
+  writer_options.quality = options.quality;
+  writer_options.grayscale = options.grayscale;
+  const auto writer = WriterRegistry::Get().Create("data format", options.format, writer_options);
+
+  ConvertResult result;
+  result.skipped = source->skipped();
+  Record record;
+  Renderer renderer;
+  EncodedImage smaller;
+  for (int64_t i = 0; i < source->size(); ++i) {
+    try {
+      source->Read(i, &record);
+      if (options.resize > 0) {
+        MakeSmaller(options, &renderer, &record, &smaller);
+      } else if (!record.raw && options.quality > 0) {
+        ThrowUserError("quality: ", options.quality,
+                       " is for raw (idx) images and --resize; encoded ones keep their bytes");
+      }
+      writer->Add(record, source->Key(i));
+      ++result.written;
+    } catch (const SampleError& error) {
+      const std::string message = StrCat(source->Where(i), ": ", error.what());
+      if (!options.skip_damaged) {
+        ThrowUserError(message, "; --skip_damaged leaves such samples out");
+      }
+      LOG(WARNING) << "left out: " << message;
+      ++result.skipped;
+    } catch (const UserError& error) {
+      ThrowUserError(source->Where(i), ": ", error.what());
+    }
+  }
+  if (result.written == 0) ThrowUserError(options.from, ": no good image is left to write");
+  writer->Finish();
+  result.old = folder.Finish();
+  return result;
+}
+
+}  // namespace gf

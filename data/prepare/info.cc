@@ -1,0 +1,65 @@
+#include "data/prepare/info.h"
+
+#include <algorithm>
+#include <iomanip>
+#include <sstream>
+
+#include "data/formats/record_source.h"
+
+namespace gf {
+
+DataSetInfo InspectDataSet(const std::string& path, const std::string& format) {
+  constexpr size_t kExamples = 5;
+  const auto source = OpenSource(format, {path, /*skip_damaged=*/true});
+  DataSetInfo info;
+  info.description = source->Describe();
+  info.images = source->size();
+  info.counts.resize(source->classes());
+  info.class_names = source->ClassNames();
+  info.damaged = source->skipped();
+  bool first = true;
+  Record record;
+  for (int64_t i = 0; i < source->size(); ++i) {
+    ++info.counts[source->Label(i)];
+    try {
+      source->Read(i, &record);
+      info.bytes += record.size;
+      const ImageInfo image = record.raw ? ImageInfo{"", record.raw_size, record.raw_channels, ""}
+                                         : ProbeImage(record.data, record.size);
+      const int height = image.size.height, width = image.size.width;
+      info.min_height = first ? height : std::min(info.min_height, height);
+      info.min_width = first ? width : std::min(info.min_width, width);
+      info.max_height = std::max(info.max_height, height);
+      info.max_width = std::max(info.max_width, width);
+      info.grayscale += image.channels == 1;
+      first = false;
+    } catch (const SampleError& error) {
+      ++info.damaged;
+      if (info.damaged_examples.size() < kExamples) {
+        info.damaged_examples.push_back(StrCat(source->Where(i), ": ", error.what()));
+      }
+    }
+  }
+  return info;
+}
+
+std::string FormatInfo(const DataSetInfo& info) {
+  std::ostringstream out;
+  out << "format     " << info.description << "\n";
+  out << "images     " << info.images << " (" << info.grayscale << " grayscale)\n";
+  out << "bytes      " << info.bytes << " (" << info.bytes / std::max<int64_t>(info.images, 1)
+      << " per image)\n";
+  out << "height     " << info.min_height << " to " << info.max_height << "\n";
+  out << "width      " << info.min_width << " to " << info.max_width << "\n";
+  out << "damaged    " << info.damaged << "\n";
+  for (const std::string& example : info.damaged_examples) out << "  " << example << "\n";
+  out << "classes    " << info.counts.size() << "\n";
+  for (size_t i = 0; i < info.counts.size(); ++i) {
+    out << std::setw(7) << i << std::setw(10) << info.counts[i];
+    if (i < info.class_names.size()) out << "  " << info.class_names[i];
+    out << "\n";
+  }
+  return out.str();
+}
+
+}  // namespace gf

@@ -1,0 +1,172 @@
+#include "data/prepare/verify.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <mutex>
+
+#include "core/error.h"
+#include "data/loader/workers.h"
+
+namespace gf {
+namespace {
+
+constexpr int64_t kPiece = 64;  // samples that a worker takes at a time
+
+struct Pixels {
+  ImageSize size;
+  std::vector<uint8_t> rgb;
+};
+
+// Decodes an image to RGB. Throws SampleError.
+ImageInfo DecodeToRgb(const Record& record, Pixels* pixels) {
+  const auto place = [&](ImageSize size) {
+    pixels->rgb.resize(size.pixels() * 3);
+    return pixels->rgb.data();
+  };
+  if (record.raw) {
+    pixels->size = record.raw_size;
+    ConvertChannels(record.data, record.raw_channels, record.raw_size.pixels(), 3,
+                    place(record.raw_size));
+    return {"", record.raw_size, record.raw_channels, ""};
+  }
+  const ImageInfo info = ProbeImage(record.data, record.size);
+  pixels->size = DecodeImage(record.data, record.size, 3, place);
+  return info;
+}
+
+// What is unusual about an image, or "".
+std::string OddityOf(const ImageInfo& info) {
+  if (std::strcmp(info.format, "GIF") == 0 || std::strcmp(info.format, "PNG") == 0) {
+    return info.format;
+  }
+  if (*info.oddity != 0) return info.oddity;
+  return info.channels == 1 ? "grayscale" : "";
+}
+
+// Calls body(first, last) for pieces of the samples, from several threads.
+void ForPieces(int64_t size, int workers, const SampleProgress& progress,
+               const std::function<void(int64_t, int64_t, std::mutex*)>& body) {
+  std::mutex mutex;
+  int64_t done = 0;
+  RunWorkers(workers, (size + kPiece - 1) / kPiece, [&](int64_t piece) {
+    const int64_t first = piece * kPiece, last = std::min(size, first + kPiece);
+    body(first, last, &mutex);
+    std::lock_guard<std::mutex> lock(mutex);
+    done += last - first;
+    progress(done, size);
+  });
+}
+
+}  // namespace
+
+Verification VerifyDataSet(const std::string& path, const std::string& format, int workers,
+                           const SampleProgress& progress) {
+  const auto source = OpenSource(format, {path, /*skip_damaged=*/true});
+  Verification result;
+  result.description = source->Describe();
+  result.images = source->size();
+  result.left_out = source->skipped();
+  std::map<int64_t, std::string> damaged;
+  ForPieces(source->size(), workers, progress, [&](int64_t i, int64_t last, std::mutex* mutex) {
+    Record record;
+    Pixels pixels;
+    for (; i < last; ++i) {
+      std::string error, oddity;
+      try {
+        source->Read(i, &record);
+        oddity = OddityOf(DecodeToRgb(record, &pixels));
+      } catch (const SampleError& e) {
+        error = StrCat(source->Where(i), ": ", e.what());
+      }
+      if (error.empty() && oddity.empty()) continue;
+      std::lock_guard<std::mutex> lock(*mutex);
+      if (!error.empty()) {
+        damaged[i] = error;
+      } else {
+        ++result.oddities[oddity];
+      }
+    }
+  });
+  // PNGs are odd among other images only.
+  const auto pngs = result.oddities.find("PNG");
+  const int64_t decoded = result.images - static_cast<int64_t>(damaged.size());
+  if (pngs != result.oddities.end() && pngs->second == decoded) result.oddities.erase(pngs);
+  for (auto& entry : damaged) result.damaged.push_back(std::move(entry.second));
+  return result;
+}
+
+DataSetStatistics MeasureDataSet(const std::string& path, const std::string& format, int workers,
+                                 const SampleProgress& progress) {
+  const auto source = OpenSource(format, {path, /*skip_damaged=*/true});
+  DataSetStatistics result;
+  result.description = source->Describe();
+  result.damaged = source->skipped();
+  for (const int limit : {32, 64, 128, 192, 256, 320, 384, 512, 768, 1024, 2048, 0}) {
+    result.shorter_sides.push_back({limit, 0});
+  }
+  // Per image, so that the sums do not depend on the order in which workers come.
+  struct Sums {
+    double mean[3], square[3];
+    int64_t bytes;
+    ImageSize size;
+  };
+  std::vector<Sums> sums(source->size());
+  ForPieces(source->size(), workers, progress, [&](int64_t i, int64_t last, std::mutex*) {
+    Record record;
+    Pixels pixels;
+    for (; i < last; ++i) {
+      try {
+        source->Read(i, &record);
+        DecodeToRgb(record, &pixels);
+      } catch (const SampleError&) {
+        continue;
+      }
+      Sums& sum = sums[i];
+      sum.size = pixels.size;
+      sum.bytes = static_cast<int64_t>(record.size);
+      const int64_t count = pixels.size.pixels();
+      for (int c = 0; c < 3; ++c) {
+        uint64_t total = 0, squares = 0;
+        for (int64_t p = 0; p < count; ++p) {
+          const uint32_t value = pixels.rgb[3 * p + c];
+          total += value;
+          squares += value * value;
+        }
+        sum.mean[c] = static_cast<double>(total) / static_cast<double>(count);
+        sum.square[c] = static_cast<double>(squares) / static_cast<double>(count);
+      }
+    }
+  });
+  double square[3] = {0, 0, 0};
+  for (const Sums& sum : sums) {
+    if (sum.size.height == 0) {
+      ++result.damaged;
+      continue;
+    }
+    ++result.images;
+    result.mean_bytes += static_cast<double>(sum.bytes);
+    result.mean_pixels += static_cast<double>(sum.size.pixels());
+    for (int c = 0; c < 3; ++c) {
+      result.mean[c] += sum.mean[c];
+      square[c] += sum.square[c];
+    }
+    const int shorter = std::min(sum.size.height, sum.size.width);
+    for (DataSetStatistics::Bucket& bucket : result.shorter_sides) {
+      if (bucket.limit != 0 && shorter >= bucket.limit) continue;
+      ++bucket.images;
+      break;
+    }
+  }
+  const double images = std::max<double>(1, static_cast<double>(result.images));
+  result.mean_bytes /= images;
+  result.mean_pixels /= images;
+  for (int c = 0; c < 3; ++c) {
+    result.mean[c] /= images;
+    const double variance = square[c] / images - result.mean[c] * result.mean[c];
+    result.std[c] = std::sqrt(std::max(0.0, variance));
+  }
+  return result;
+}
+
+}  // namespace gf

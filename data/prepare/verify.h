@@ -1,0 +1,52 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "data/formats/record_source.h"
+#include "data/image/image.h"
+
+namespace gf {
+
+// How many samples are done of how many. Called from any thread, one call at a time.
+using SampleProgress = std::function<void(int64_t done, int64_t all)>;
+
+// What decoding every image of a data set shows.
+struct Verification {
+  std::string description;
+  int64_t images = 0;
+  // Left out when the data set was opened: damaged shards, images without label.
+  int64_t left_out = 0;
+  // Images that cannot be decoded, as "shard:key:offset: what", in order.
+  std::vector<std::string> damaged;
+  // How many images have what oddity; they are decoded all the same.
+  std::map<std::string, int64_t> oddities;
+};
+
+// workers: 0 = one per processor. Throws UserError if the data set cannot be opened.
+Verification VerifyDataSet(const std::string& path, const std::string& format, int workers,
+                           const SampleProgress& progress);
+
+// Figures over all pixels of a data set, every image counting alike.
+struct DataSetStatistics {
+  std::string description;
+  int64_t images = 0, damaged = 0;
+  double mean[3] = {0, 0, 0}, std[3] = {0, 0, 0};  // of R, G, B, 0..255
+  double mean_bytes = 0, mean_pixels = 0;
+  // How many images have a shorter side of less than so many pixels, and not less than the one
+  // before; the last has no limit.
+  struct Bucket {
+    int limit = 0;
+    int64_t images = 0;
+  };
+  std::vector<Bucket> shorter_sides;
+};
+
+// Damaged images are left out and counted.
+DataSetStatistics MeasureDataSet(const std::string& path, const std::string& format, int workers,
+                                 const SampleProgress& progress);
+
+}  // namespace gf

@@ -1,0 +1,85 @@
+#include "layers/convolution.h"
+
+#include <algorithm>
+
+#include "layers/cuda/bias_kernels.h"
+#include "layers/cuda/cudnn/cudnn_convolution.h"
+#include "layers/cuda/kernel_context.h"
+
+namespace gf {
+namespace {
+
+class ConvolutionKernel : public RepeatingKernel {
+ public:
+  ConvolutionKernel(const ConvolutionLayer& layer, const KernelContext& context)
+      : layer_(layer), context_(context) {}
+
+  void Plan(KernelPlan* plan) override {
+    plan->bottoms[0].layout = WantedLayout(plan->bottoms[0].shape);
+    plan->tops[0].layout = WantedLayout(plan->tops[0].shape);
+    const Layout filters = FilterLayout(plan->parameters[0].shape);
+    CHECK(!plan->parameters_fixed || plan->parameters[0].layout == filters)
+        << layer_.name() << ": " << plan->parameters[0].layout.Name();
+    plan->parameters[0].layout = filters;
+    const ConvolutionShape shape = ShapeOf(layer_, plan->bottoms[0].shape, plan->tops[0].shape);
+    view_ = ColumnsOf(plan->tops[0].shape);
+    const auto find = [&](ConvolutionPass pass) {
+      ConvolutionRequest request = {pass, shape, context_.compute, {}, context_.deterministic};
+      request.allow_tf32 = context_.allow_tf32 && context_.compute == DType::kFP32;
+      if (pass == ConvolutionPass::kForward) request.epilogue = {layer_.bias(), layer_.relu()};
+      return FindConvolution(request, CudaOf(context_));
+    };
+    forward_ = find(ConvolutionPass::kForward);
+    plan->forward_scratch_bytes = forward_->workspace_bytes();
+    if (!plan->backward) return;
+    arrived_ = CudaOf(context_)->Allocate(ColumnCountersBytes(view_, context_.compute));
+    filter_ = find(ConvolutionPass::kBackwardFilter);
+    plan->backward_scratch_bytes =
+        std::max(filter_->workspace_bytes(), ColumnSumsBytes(view_, context_.compute, 1));
+    if (plan->propagate[0]) {
+      data_ = find(ConvolutionPass::kBackwardData);
+      plan->backward_scratch_bytes =
+          std::max(plan->backward_scratch_bytes, data_->workspace_bytes());
+    }
+    plan->needs_bottom[0] = true;
+    plan->needs_top[0] = layer_.relu_backward();
+  }
+
+  void Forward(const KernelArgs& args) override {
+    forward_->Run(const_cast<void*>(args.bottoms[0]), const_cast<void*>(args.parameters[0]),
+                  args.tops[0], layer_.bias() ? const_cast<void*>(args.parameters[1]) : nullptr,
+                  args.scratch);
+  }
+
+  // The parameters' gradients first: they can travel while the rest is computed.
+  void Backward(const KernelArgs& args) override {
+    void* const dy = args.top_diffs[0][0];
+    if (layer_.bias() || layer_.relu_backward()) {
+      BiasGradient(view_, context_.compute, dy, layer_.relu_backward() ? args.tops[0] : nullptr,
+                   layer_.bias() ? args.parameter_diffs[1] : nullptr,
+                   {args.scratch, arrived_.get()}, StreamOf(context_));
+    }
+    filter_->Run(const_cast<void*>(args.bottoms[0]), args.parameter_diffs[0], dy, nullptr,
+                 args.scratch);
+    if (args.bottom_diffs[0] == nullptr) return;
+    data_->Run(args.bottom_diffs[0], const_cast<void*>(args.parameters[0]), dy, nullptr,
+               args.scratch);
+  }
+
+  std::string Describe() const override {
+    const auto describe = [](const auto& pass) { return pass ? pass->Describe() : ""; };
+    return DescribePasses(describe(forward_), describe(filter_), describe(data_));
+  }
+
+ private:
+  const ConvolutionLayer& layer_;
+  const KernelContext context_;
+  ColumnsView view_;
+  std::shared_ptr<void> arrived_;  // of ColumnSumsMemory
+  std::shared_ptr<CudnnConvolution> forward_, filter_, data_;
+};
+
+GF_REGISTER(KernelRegistry, "cuda/Convolution", KernelOf<ConvolutionLayer, ConvolutionKernel>);
+
+}  // namespace
+}  // namespace gf

@@ -1,0 +1,242 @@
+#include "layers/cuda/cudnn/cudnn_convolution.h"
+
+#include <cudnn.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/cuda/error.h"
+#include "core/error.h"
+#include "layers/cuda/bias_kernels.h"
+#include "layers/cuda/cudnn/convolution_trial.h"
+#include "layers/cuda/cudnn/graph.h"
+#include "layers/cuda/cudnn/plan_cache.h"
+#include "layers/cuda/direct_convolution_kernels.h"
+
+namespace gf {
+namespace {
+
+cudaStream_t StreamOf(CudaDevice* device) { return device->context().compute_stream()->get(); }
+
+// A plan for a graph, which it needs.
+struct EnginePlan {
+  std::shared_ptr<ConvolutionGraph> graph;
+  std::shared_ptr<CudnnPlan> plan;
+  float milliseconds = ConvolutionTrial::kCannot;
+
+  bool exists() const { return plan != nullptr; }
+};
+
+bool Execute(const CudnnPlan& plan, void* x, void* w, void* y, void* bias, void* workspace) {
+  if (bias == nullptr) {
+    return ExecutePlan(plan, {kImagesId, kFiltersId, kResultsId}, {x, w, y}, workspace);
+  }
+  return ExecutePlan(plan, {kImagesId, kFiltersId, kResultsId, kBiasId}, {x, w, y, bias},
+                     workspace);
+}
+
+class ByEngine : public CudnnConvolution {
+ public:
+  explicit ByEngine(EnginePlan plan) : plan_(std::move(plan)) {}
+
+  size_t workspace_bytes() const override { return plan_.plan->workspace_bytes; }
+  std::string Describe() const override {
+    return plan_.plan->tensor_cores ? "cuDNN on tensor cores" : "cuDNN";
+  }
+
+  void Run(void* x, void* w, void* y, void* bias, void* workspace) const override {
+    if (Execute(*plan_.plan, x, w, y, bias, workspace)) return;
+    FailCall("cuDNN", "cudnnBackendExecute", __FILE__, __LINE__, "a plan that was tried fails", "");
+  }
+
+ private:
+  const EnginePlan plan_;
+};
+
+class ByDefinition : public CudnnConvolution {
+ public:
+  ByDefinition(const ConvolutionRequest& request, cudaStream_t stream)
+      : pass_(request.pass), shape_(request.shape), type_(request.type), stream_(stream) {}
+
+  size_t workspace_bytes() const override { return 0; }
+  std::string Describe() const override { return "by definition"; }
+
+  void Run(void* x, void* w, void* y, void*, void*) const override {
+    switch (pass_) {
+      case ConvolutionPass::kForward:
+        return DirectForward(shape_, type_, x, w, y, stream_);
+      case ConvolutionPass::kBackwardData:
+        return DirectBackwardData(shape_, type_, x, w, y, stream_);
+      case ConvolutionPass::kBackwardFilter:
+        return DirectBackwardFilter(shape_, type_, x, w, y, stream_);
+    }
+  }
+
+ private:
+  const ConvolutionPass pass_;
+  const ConvolutionShape shape_;
+  const DType type_;
+  const cudaStream_t stream_;
+};
+
+// The epilogue as a kernel of its own.
+void ApplyEpilogue(const ConvolutionRequest& request, void* y, void* bias, cudaStream_t stream) {
+  const ConvolutionShape& s = request.shape;
+  const ColumnsView view = {s.y_count() / s.outputs, static_cast<int>(s.outputs)};
+  AddBias(view, request.type, y, request.epilogue.bias ? bias : nullptr, request.epilogue.relu,
+          stream);
+}
+
+class WithEpilogue : public CudnnConvolution {
+ public:
+  WithEpilogue(std::shared_ptr<CudnnConvolution> convolution, const ConvolutionRequest& request,
+               cudaStream_t stream)
+      : convolution_(std::move(convolution)), request_(request), stream_(stream) {}
+
+  size_t workspace_bytes() const override { return convolution_->workspace_bytes(); }
+  std::string Describe() const override { return convolution_->Describe() + " and an epilogue"; }
+
+  void Run(void* x, void* w, void* y, void* bias, void* workspace) const override {
+    convolution_->Run(x, w, y, nullptr, workspace);
+    ApplyEpilogue(request_, y, bias, stream_);
+  }
+
+ private:
+  const std::shared_ptr<CudnnConvolution> convolution_;
+  const ConvolutionRequest request_;
+  const cudaStream_t stream_;
+};
+
+std::string KeyOf(const ConvolutionRequest& r) {
+  const ConvolutionShape& s = r.shape;
+  std::string key = StrCat(static_cast<int>(r.pass), " ", r.allow_tf32 ? "TF32" : Name(r.type), " ",
+                           r.epilogue.bias, r.epilogue.relu, " ", s.n, " ", s.channels, " ",
+                           s.outputs, " ", s.groups);
+  for (int i = 0; i < 2; ++i) {
+    key += StrCat(" ", s.in[i], " ", s.out[i], " ", s.kernel[i], " ", s.stride[i], " ", s.pad[i],
+                  " ", s.dilation[i]);
+  }
+  return key;
+}
+
+PlanCache* Cache() {
+  static auto* const cache = new PlanCache(PlanCache::DefaultPath());
+  return cache;
+}
+
+// Makes the choice for one request.
+class Chooser {
+ public:
+  Chooser(const ConvolutionRequest& request, CudaDevice* device)
+      : request_(request), device_(device), trial_(request.shape, request.type, device) {}
+
+  std::shared_ptr<CudnnConvolution> Choose() {
+    const EnginePlan plain = FindPlan({});
+    const bool two = !request_.epilogue.nothing();
+    if (two) {
+      EnginePlan fused = FindPlan(request_.epilogue);
+      if (fused.exists() && Better(fused, plain)) {
+        return std::make_shared<ByEngine>(std::move(fused));
+      }
+    }
+    std::shared_ptr<CudnnConvolution> convolution;
+    if (plain.exists()) {
+      convolution = std::make_shared<ByEngine>(plain);
+    } else {
+      convolution = std::make_shared<ByDefinition>(request_, StreamOf(device_));
+    }
+    if (!two) return convolution;
+    return std::make_shared<WithEpilogue>(convolution, request_, StreamOf(device_));
+  }
+
+ private:
+  // Whether a plan with the epilogue beats one without it and a kernel after it. By cuDNN's word:
+  // unless it gives up tensor cores.
+  bool Better(const EnginePlan& fused, const EnginePlan& plain) {
+    if (!request_.deterministic) return fused.milliseconds < SplitTime(plain);
+    return fused.plan->tensor_cores || !plain.exists() || !plain.plan->tensor_cores;
+  }
+
+  // Of the plan and the epilogue after it.
+  float SplitTime(const EnginePlan& plain) {
+    return plain.milliseconds + trial_.Milliseconds([this] {
+      ApplyEpilogue(request_, trial_.y(), trial_.bias(), StreamOf(device_));
+      return true;
+    });
+  }
+
+  float TimeOf(const CudnnPlan& plan, bool bias) {
+    // Aligned as in a net's arena, no better.
+    const std::shared_ptr<void> memory =
+        device_->Allocate(plan.workspace_bytes + kCudnnWorkspaceAlignment);
+    void* const workspace = static_cast<char*>(memory.get()) + kCudnnWorkspaceAlignment;
+    return trial_.Milliseconds([&] {
+      return Execute(plan, trial_.x(), trial_.w(), trial_.y(), bias ? trial_.bias() : nullptr,
+                     workspace);
+    });
+  }
+
+  // The fastest plan; deterministic: the first that works, on tensor cores if one does.
+  EnginePlan FindPlan(const ConvolutionEpilogue& epilogue) {
+    EnginePlan best;
+    best.graph = NewConvolutionGraph(request_.pass, request_.shape, request_.type, epilogue);
+    if (best.graph == nullptr) return best;
+    const CudnnLimits limits = ConvolutionLimits(request_.type, request_.allow_tf32);
+    ConvolutionRequest kept = request_;
+    kept.epilogue = epilogue;
+    const std::string key = StrCat(device_->context().properties().name, ", cuDNN ",
+                                   cudnnGetVersion(), ": ", KeyOf(kept));
+    const std::optional<int> known = request_.deterministic ? std::nullopt : Cache()->Find(key);
+    if (known) {
+      // Up to it; the one on tensor cores comes behind most_plans, if it is the only one.
+      CudnnLimits up_to_it = limits;
+      up_to_it.most_plans = std::min(*known + 1, limits.most_plans);
+      const auto plans = FindPlans(best.graph->operations, up_to_it);
+      if (*known < static_cast<int>(plans.size())) Try(plans[*known], epilogue.bias, &best);
+      if (best.exists()) return best;
+    }
+    auto plans = FindPlans(best.graph->operations, limits);
+    if (request_.deterministic) {
+      std::stable_partition(plans.begin(), plans.end(),
+                            [](const auto& plan) { return plan->tensor_cores; });
+    }
+    int choice = -1, index = 0;
+    for (const auto& plan : plans) {
+      if (Try(plan, epilogue.bias, &best)) choice = index;
+      if (request_.deterministic && best.exists()) return best;
+      ++index;
+    }
+    if (choice >= 0) Cache()->Put(key, choice);
+    return best;
+  }
+
+  // Whether it works and is the best so far.
+  bool Try(const std::shared_ptr<CudnnPlan>& plan, bool bias, EnginePlan* best) {
+    const float time = TimeOf(*plan, bias);
+    if (time >= best->milliseconds) return false;
+    best->plan = plan;
+    best->milliseconds = time;
+    return true;
+  }
+
+  const ConvolutionRequest request_;
+  CudaDevice* const device_;
+  ConvolutionTrial trial_;
+};
+
+}  // namespace
+
+std::shared_ptr<CudnnConvolution> FindConvolution(const ConvolutionRequest& request,
+                                                  CudaDevice* device) {
+  static auto* const chosen = new std::map<std::string, std::shared_ptr<CudnnConvolution>>;
+  const std::string key = StrCat(request.deterministic, " ", KeyOf(request));
+  std::shared_ptr<CudnnConvolution>& entry = (*chosen)[key];
+  if (entry == nullptr) entry = Chooser(request, device).Choose();
+  return entry;
+}
+
+}  // namespace gf

@@ -1,0 +1,192 @@
+#include "solvers/checkpoint/checkpoint_folder.h"
+
+#include <fcntl.h>
+#include <glog/logging.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstdio>
+#include <thread>
+
+#include "core/error.h"
+#include "core/telemetry/telemetry.h"
+#include "solvers/checkpoint/file_io.h"
+
+namespace gf {
+namespace {
+
+constexpr char kPrefix[] = "step-";
+constexpr char kTemporary[] = ".tmp-";
+constexpr char kTrash[] = ".trash-";
+
+std::string NameOf(int64_t step) {
+  char name[32];
+  std::snprintf(name, sizeof(name), "%s%08lld", kPrefix, static_cast<long long>(step));
+  return name;
+}
+
+// The step of a checkpoint's name, -1 for any other name.
+int64_t StepOf(const std::string& name) {
+  constexpr size_t kLength = sizeof(kPrefix) - 1;
+  if (name.compare(0, kLength, kPrefix) != 0) return -1;
+  const std::string digits = name.substr(kLength);
+  if (digits.size() < 8 || digits.size() > 18 ||
+      digits.find_first_not_of("0123456789") != std::string::npos) {
+    return -1;
+  }
+  return std::stoll(digits);
+}
+
+bool StartsWith(const std::string& text, const std::string& start) {
+  return text.compare(0, start.size(), start) == 0;
+}
+
+bool Exists(const std::string& path) { return access(path.c_str(), F_OK) == 0; }
+
+// Claims the folder as long as the descriptor is open; -1 where the file system has no locks.
+int Lock(const std::string& folder, double patience_s) {
+  const std::string path = folder + "/.lock";
+  const int fd = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+  if (fd < 0) {
+    ThrowUserError("checkpoint.dir: cannot write to ", folder, ": ", ExplainErrno(errno));
+  }
+  const auto give_up = std::chrono::steady_clock::now() + std::chrono::duration<double>(patience_s);
+  while (flock(fd, LOCK_EX | LOCK_NB) != 0) {
+    if (errno != EWOULDBLOCK && errno != EINTR) {
+      close(fd);
+      return -1;
+    }
+    if (std::chrono::steady_clock::now() > give_up) {
+      close(fd);
+      ThrowUserError("checkpoint.dir: another run is using ", folder,
+                     ": wait until it has ended, or choose another folder");
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  }
+  return fd;
+}
+
+}  // namespace
+
+CheckpointFolder::CheckpointFolder(const std::string& path, int keep) : path_(path), keep_(keep) {}
+
+CheckpointFolder::~CheckpointFolder() {
+  if (lock_ >= 0) close(lock_);
+}
+
+void CheckpointFolder::Prepare(uint64_t checkpoint_bytes) {
+  MakeFolders(path_);
+  lock_ = Lock(path_, patience_s_);
+  for (const std::string& name : ListFolder(path_)) {
+    if (StartsWith(name, kTemporary) || StartsWith(name, kTrash)) RemoveFolder(path_ + "/" + name);
+  }
+  const std::string probe = path_ + "/" + kTemporary + "probe";
+  try {
+    SyncedFile file(probe);
+    const char block[4096] = {};
+    file.Write(block, sizeof(block));
+    file.Finish();
+  } catch (const UserError& e) {
+    RemoveFolder(probe);
+    ThrowUserError("checkpoint.dir: a trial file could not be written: ", e.what());
+  }
+  RemoveFolder(probe);
+  const uint64_t free = FreeBytes(path_);
+  if (free < checkpoint_bytes) {
+    ThrowUserError("checkpoint.dir: ", path_, " has ", HumanBytes(free),
+                   " of free space, but a checkpoint of this net takes ",
+                   HumanBytes(checkpoint_bytes), ": free some space, or choose another folder");
+  }
+  if (keep_ > 0 && free / (keep_ + 1) < checkpoint_bytes) {
+    LOG(WARNING) << "checkpoint.dir: " << path_ << " has " << HumanBytes(free)
+                 << " of free space; keeping " << keep_ << " checkpoints of "
+                 << HumanBytes(checkpoint_bytes) << " may fill it (checkpoint.keep)";
+  }
+}
+
+void CheckpointFolder::Stage(int64_t step,
+                             const std::function<void(const std::string& folder)>& body) {
+  const std::string temporary = StrCat(path_, "/", kTemporary, NameOf(step), "-", getpid());
+  try {
+    MakeFolders(temporary);
+    body(temporary);
+  } catch (const UserError& e) {
+    try {
+      RemoveFolder(temporary);
+    } catch (const UserError&) {
+      // The first error says what is wrong.
+    }
+    ThrowUserError("checkpoint of step ", step, " failed: ", e.what(),
+                   "; older checkpoints are untouched, continue with --resume");
+  }
+}
+
+std::string CheckpointFolder::Write(const TrainingState& state, const ParameterStore& store,
+                                    const Solver& solver, const ExtraFiles& extra) {
+  const std::string name = NameOf(state.step), target = path_ + "/" + name;
+  Stage(state.step, [&](const std::string& temporary) {
+    WriteCheckpointFiles(temporary, state, store, solver, extra);
+    SyncFolder(temporary);
+    // A damaged checkpoint of this step that resuming passed over.
+    if (Exists(target)) Discard(name);
+    Rename(temporary, target);
+    SyncFolder(path_);
+  });
+  Prune(state.step);
+  return target;
+}
+
+// Renames first, so that a half-removed checkpoint never looks like one.
+void CheckpointFolder::Discard(const std::string& name) {
+  const std::string trash = StrCat(path_, "/", kTrash, name);
+  RemoveFolder(trash);
+  Rename(path_ + "/" + name, trash);
+  RemoveFolder(trash);
+}
+
+void CheckpointFolder::Prune(int64_t newest_step) {
+  if (keep_ <= 0) return;
+  std::vector<FoundCheckpoint> older;
+  for (const FoundCheckpoint& found : ListCheckpoints(path_)) {
+    if (found.step < newest_step) older.push_back(found);
+  }
+  for (size_t i = 0; i + keep_ - 1 < older.size(); ++i) {
+    try {
+      Discard(NameOf(older[i].step));
+    } catch (const UserError& e) {
+      LOG(WARNING) << "an old checkpoint could not be removed: " << e.what();
+    }
+  }
+}
+
+std::vector<FoundCheckpoint> ListCheckpoints(const std::string& folder) {
+  std::vector<FoundCheckpoint> found;
+  if (!Exists(folder)) return found;
+  for (const std::string& name : ListFolder(folder)) {
+    const int64_t step = StepOf(name);
+    if (step >= 0) found.push_back({folder + "/" + name, step});
+  }
+  std::sort(found.begin(), found.end(),
+            [](const FoundCheckpoint& a, const FoundCheckpoint& b) { return a.step < b.step; });
+  return found;
+}
+
+std::string LatestValidCheckpoint(const std::string& folder,
+                                  const std::function<void(const std::string&)>& warn) {
+  const std::vector<FoundCheckpoint> found = ListCheckpoints(folder);
+  for (auto it = found.rbegin(); it != found.rend(); ++it) {
+    try {
+      VerifyCheckpoint(it->path);
+      return it->path;
+    } catch (const UserError& e) {
+      warn(StrCat("checkpoint ", it->path, " is passed over: ", e.what()));
+    }
+  }
+  return "";
+}
+
+}  // namespace gf

@@ -1,0 +1,116 @@
+#include "solvers/checkpoint/pool_file.h"
+
+#include <set>
+
+#include "core/error.h"
+
+namespace gf {
+namespace {
+
+constexpr char kTracked[] = ".num_batches_tracked";
+constexpr char kMean[] = ".running_mean";
+
+bool EndsWith(const std::string& text, const std::string& end) {
+  return text.size() >= end.size() && text.compare(text.size() - end.size(), end.size(), end) == 0;
+}
+
+}  // namespace
+
+std::string SomeNames(const std::vector<std::string>& names) {
+  constexpr size_t kShown = 4;
+  std::string text;
+  for (size_t i = 0; i < names.size() && i < kShown; ++i) text += (i ? ", " : "") + names[i];
+  if (names.size() > kShown) text += StrCat(", and ", names.size() - kShown, " more");
+  return text;
+}
+
+void CheckPoolFile(const SafetensorsReader& file, const std::vector<PoolTensor>& tensors) {
+  std::vector<std::string> missing, unexpected, different;
+  std::set<std::string> known;
+  for (const PoolTensor& tensor : tensors) {
+    known.insert(tensor.name);
+    const SafetensorsEntry* entry = file.Find(tensor.name);
+    if (entry == nullptr) {
+      missing.push_back(tensor.name);
+    } else if (entry->shape != tensor.entry->shape) {
+      different.push_back(StrCat(tensor.name, " (file ", entry->shape.ToString(), ", net ",
+                                 tensor.entry->shape.ToString(), ")"));
+    }
+  }
+  for (const SafetensorsEntry& entry : file.entries()) {
+    if (known.count(entry.name) == 0 && !EndsWith(entry.name, kTracked)) {
+      unexpected.push_back(entry.name);
+    }
+  }
+  if (missing.empty() && unexpected.empty() && different.empty()) return;
+  std::string what;
+  const auto add = [&](const std::vector<std::string>& names, const char* kind) {
+    if (names.empty()) return;
+    what += StrCat(what.empty() ? "" : "; ", names.size(), " ", kind, ": ", SomeNames(names));
+  };
+  add(different, "of another shape");
+  add(missing, "missing in the file");
+  add(unexpected, "that the net does not have");
+  ThrowUserError(file.path(), ": these parameters do not fit the net: ", what,
+                 ". Use the net that wrote the file, or a file of this net");
+}
+
+std::vector<PoolTensor> WeightTensors(const ParameterStore& store) {
+  std::vector<PoolTensor> tensors;
+  for (const PoolEntry& entry : store.layout().entries()) {
+    tensors.push_back({entry.name, &entry, store.master()});
+  }
+  for (const PoolEntry& entry : store.state_layout().entries()) {
+    tensors.push_back({entry.name, &entry, store.states()});
+  }
+  return tensors;
+}
+
+std::vector<PoolTensor> OptimizerTensors(const ParameterStore& store, const Solver& solver) {
+  std::vector<PoolTensor> tensors;
+  for (const auto& state : solver.State()) {
+    for (const PoolEntry& entry : store.layout().entries()) {
+      tensors.push_back({state.first + "/" + entry.name, &entry, state.second});
+    }
+  }
+  return tensors;
+}
+
+FileDigest WritePoolFile(const std::string& path, const ParameterStore& store,
+                         const std::vector<PoolTensor>& tensors, int64_t steps) {
+  std::vector<SafetensorsEntry> entries;
+  size_t tracked = 0;
+  for (const PoolTensor& tensor : tensors) {
+    entries.push_back({tensor.name, "F32", tensor.entry->shape});
+  }
+  for (const PoolTensor& tensor : tensors) {
+    if (steps < 0 || !EndsWith(tensor.name, kMean)) continue;
+    const std::string layer = tensor.name.substr(0, tensor.name.size() - (sizeof(kMean) - 1));
+    entries.push_back({layer + kTracked, "I64", Shape()});
+    ++tracked;
+  }
+  SafetensorsWriter file(path, std::move(entries), {{"format", "pt"}});
+  for (const PoolTensor& tensor : tensors) {
+    const std::vector<float> values = store.Export(tensor.pool, *tensor.entry);
+    file.Write(values.data(), values.size() * sizeof(float));
+  }
+  for (size_t i = 0; i < tracked; ++i) file.Write(&steps, sizeof(steps));
+  return file.Finish();
+}
+
+void ReadPoolFile(const std::string& path, const std::vector<PoolTensor>& tensors,
+                  ParameterStore* store) {
+  const SafetensorsReader file(path);
+  CheckPoolFile(file, tensors);
+  for (const PoolTensor& tensor : tensors) {
+    store->Import(file.ReadFloats(*file.Find(tensor.name)), *tensor.entry, tensor.pool);
+  }
+}
+
+void LoadWeights(const std::string& path, ParameterStore* store) {
+  ReadPoolFile(path, WeightTensors(*store), store);
+  store->SyncCompute();
+  store->BumpVersion();
+}
+
+}  // namespace gf

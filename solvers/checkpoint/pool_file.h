@@ -1,0 +1,44 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "models/parameter_store.h"
+#include "solvers/checkpoint/file_io.h"
+#include "solvers/checkpoint/safetensors.h"
+#include "solvers/solver.h"
+
+namespace gf {
+
+// A tensor of a pool under the name that it has in files. `entry` points into the store.
+struct PoolTensor {
+  std::string name;
+  const PoolEntry* entry = nullptr;
+  Tensor pool;
+};
+
+// What a weights file holds: master weights and states, "conv1.weight", "bn1.running_mean".
+std::vector<PoolTensor> WeightTensors(const ParameterStore& store);
+// What an optimizer file holds: the solver's pools, "momentum/conv1.weight".
+std::vector<PoolTensor> OptimizerTensors(const ParameterStore& store, const Solver& solver);
+
+// Writes tensors as safetensors, FP32 in plain order. With steps >= 0 each batch norm also
+// gets "<layer>.num_batches_tracked", so that torchvision's strict loading is content.
+FileDigest WritePoolFile(const std::string& path, const ParameterStore& store,
+                         const std::vector<PoolTensor>& tensors, int64_t steps);
+
+// Reads them back. Everything is checked before the first pool changes; throws UserError that
+// names the parameters that are missing, unexpected or of another shape.
+void ReadPoolFile(const std::string& path, const std::vector<PoolTensor>& tensors,
+                  ParameterStore* store);
+
+// Throws UserError that names the parameters that are missing, unexpected or of another shape.
+void CheckPoolFile(const SafetensorsReader& file, const std::vector<PoolTensor>& tensors);
+
+// The first few names, and how many there are more: for messages.
+std::string SomeNames(const std::vector<std::string>& names);
+
+// Starts a net from a safetensors file: reads it, writes the compute pool, renews the version.
+void LoadWeights(const std::string& path, ParameterStore* store);
+
+}  // namespace gf

@@ -1,0 +1,273 @@
+#include "solvers/checkpoint/residuals.h"
+
+#include <glog/logging.h>
+
+#include <algorithm>
+#include <cstring>
+#include <exception>
+#include <memory>
+#include <numeric>
+#include <vector>
+
+#include "comm/agree.h"
+#include "core/error.h"
+#include "core/host_copy.h"
+#include "solvers/checkpoint/pool_exchange.h"
+#include "solvers/checkpoint/pool_file.h"
+#include "solvers/checkpoint/safetensors.h"
+
+namespace gf {
+namespace {
+
+constexpr char kChunks[] = "important_chunks", kChunkSize[] = "chunk_size", kPool[] = "pool";
+
+bool HasResidual(const GradientFlow& flow) { return flow.residual().data != nullptr; }
+
+std::vector<PoolTensor> ResidualTensors(const ParameterStore& store, const Tensor& residual) {
+  std::vector<PoolTensor> tensors;
+  for (const PoolEntry& entry : store.layout().entries()) {
+    tensors.push_back({"residual/" + entry.name, &entry, residual});
+  }
+  return tensors;
+}
+
+FileDigest WriteChunks(const std::string& path, const std::vector<int64_t>& chunks,
+                       const SparseConfig& config, const ParameterStore& store) {
+  SafetensorsWriter file(
+      path, {{kChunks, "I64", Shape({static_cast<int64_t>(chunks.size())})}},
+      {{kChunkSize, StrCat(config.chunk_size())}, {kPool, StrCat(store.layout().count())}});
+  file.Write(chunks.data(), chunks.size() * sizeof(int64_t));
+  return file.Finish();
+}
+
+// The staged files of a checkpoint, written on rank 0 and by nobody else. An error is kept until
+// all ranks can learn of it, and nothing is written after it.
+class ResidualWriter {
+ public:
+  ResidualWriter(CheckpointFolder* folder, int64_t step) : folder_(folder), step_(step) {}
+
+  template <typename Body>
+  void Do(const Body& body) {
+    if (error_) return;
+    try {
+      folder_->Stage(step_, body);
+    } catch (const UserError&) {
+      error_ = std::current_exception();
+    }
+  }
+  void Rethrow() const {
+    if (error_) std::rethrow_exception(error_);
+  }
+
+  void Open(const std::string& name, const std::vector<PoolTensor>& tensors) {
+    std::vector<SafetensorsEntry> entries;
+    for (const PoolTensor& tensor : tensors) {
+      entries.push_back({tensor.name, "F32", tensor.entry->shape});
+    }
+    Do([&](const std::string& path) {
+      file_ = std::make_unique<SafetensorsWriter>(path + "/" + name, std::move(entries),
+                                                  std::map<std::string, std::string>());
+    });
+  }
+  void Write(const std::vector<float>& values) {
+    Do([&](const std::string&) { file_->Write(values.data(), values.size() * sizeof(float)); });
+  }
+  FileDigest Finish() {
+    FileDigest digest;
+    Do([&](const std::string&) { digest = file_->Finish(); });
+    file_.reset();
+    return digest;
+  }
+
+ private:
+  CheckpointFolder* const folder_;
+  const int64_t step_;
+  std::unique_ptr<SafetensorsWriter> file_;
+  std::exception_ptr error_;
+};
+
+// Stages the files of the Note and returns them on rank 0.
+ExtraFiles StageResiduals(CheckpointFolder* folder, int64_t step, const ParameterStore& store,
+                          const GradientFlow& flow, const SparseConfig& config,
+                          Communicator* comm) {
+  ResidualWriter writer(folder, step);
+  ExtraFiles files;
+  const std::vector<PoolTensor> tensors = ResidualTensors(store, flow.residual());
+  const bool writes = comm->rank() == 0;
+  for (int rank = 0; rank < comm->size(); ++rank) {
+    const std::string label = StrCat("the residuals of rank ", rank, ", step ", step);
+    if (writes) writer.Open(ResidualFile(rank), tensors);
+    for (const PoolTensor& tensor : tensors) {
+      std::vector<float> values;
+      const int64_t count = tensor.entry->shape.count();
+      if (comm->rank() == rank) {
+        values = store.Export(tensor.pool, *tensor.entry);
+      } else if (writes) {
+        values.resize(count);
+      }
+      if (rank != 0) comm->Transfer(rank, 0, values.data(), count, label);
+      if (writes) writer.Write(values);
+    }
+    // Nobody waits longer than for one rank's without a sign of life.
+    RunOnRankZero(comm, label, [&] {
+      files.emplace_back(ResidualFile(rank), writer.Finish());
+      writer.Rethrow();
+    });
+  }
+  RunOnRankZero(comm, StrCat("the chunks of step ", step), [&] {
+    writer.Do([&](const std::string& path) {
+      files.emplace_back(kChunksFile, WriteChunks(path + "/" + kChunksFile, flow.important_chunks(),
+                                                  config, store));
+    });
+    writer.Rethrow();
+  });
+  return files;
+}
+
+// The sum of `ranks` residuals, divided by `world`, into a pool.
+void ReadShare(const std::string& folder, int ranks, int world, const Tensor& residual,
+               ParameterStore* store) {
+  const std::vector<PoolTensor> tensors = ResidualTensors(*store, residual);
+  std::vector<std::unique_ptr<SafetensorsReader>> files;
+  for (int rank = 0; rank < ranks; ++rank) {
+    files.push_back(std::make_unique<SafetensorsReader>(folder + "/" + ResidualFile(rank)));
+    CheckPoolFile(*files.back(), tensors);
+  }
+  for (const PoolTensor& tensor : tensors) {
+    std::vector<double> sum(tensor.entry->shape.count());
+    for (const auto& file : files) {
+      const std::vector<float> values = file->ReadFloats(*file->Find(tensor.name));
+      for (size_t i = 0; i < sum.size(); ++i) sum[i] += values[i];
+    }
+    std::vector<float> share(sum.size());
+    for (size_t i = 0; i < sum.size(); ++i) share[i] = static_cast<float>(sum[i] / world);
+    store->Import(share, *tensor.entry, residual);
+  }
+}
+
+int64_t ReadNumber(const SafetensorsReader& file, const char* key) {
+  constexpr size_t kMostDigits = 18;
+  const auto it = file.metadata().find(key);
+  if (it == file.metadata().end() || it->second.empty() || it->second.size() > kMostDigits ||
+      it->second.find_first_not_of("0123456789") != std::string::npos) {
+    ThrowUserError(file.path(), ": \"", key, "\" is missing in its metadata, or is no number");
+  }
+  return std::stoll(it->second);
+}
+
+// The important chunks of the next step; all of them if the file's are cut differently.
+std::vector<int64_t> ReadChunks(const std::string& path, const SparseConfig& config, int64_t pool,
+                                const std::function<void(const std::string&)>& note) {
+  const SafetensorsReader file(path);
+  const SafetensorsEntry* const entry = file.Find(kChunks);
+  if (entry == nullptr || entry->dtype != "I64" || entry->shape.rank() != 1) {
+    ThrowUserError(path, ": lacks a vector \"", kChunks, "\" of I64");
+  }
+  const ChunkGrid grid(pool, config.chunk_size());
+  const int64_t size = ReadNumber(file, kChunkSize), count = ReadNumber(file, kPool);
+  if (size != grid.chunk_size() || count != pool) {
+    note(StrCat("the checkpoint's chunks do not fit (", size, " of ", count, " gradients, now ",
+                grid.chunk_size(), " of ", pool,
+                "): the first step communicates all; nothing is lost"));
+    return ChunkSet::All(grid).ids();
+  }
+  const std::vector<char> bytes = file.ReadBytes(*entry);
+  std::vector<int64_t> chunks(entry->count());
+  if (!chunks.empty()) std::memcpy(chunks.data(), bytes.data(), bytes.size());
+  int64_t next = 0;
+  for (int64_t chunk : chunks) {
+    if (chunk < next || chunk >= grid.chunks()) {
+      ThrowUserError(path, ": chunk ", chunk, " is out of place, expected ascending numbers from ",
+                     next, " to ", grid.chunks() - 1, ": resume from another checkpoint");
+    }
+    next = chunk + 1;
+  }
+  return chunks;
+}
+
+bool IsZero(Device* device, const Tensor& pool) {
+  const HostCopy copy(device, pool);
+  const float* const values = copy.tensor().as<float>();
+  return std::all_of(values, values + pool.desc.storage_count(), [](float v) { return v == 0; });
+}
+
+}  // namespace
+
+std::string SaveCheckpoint(CheckpointFolder* folder, const TrainingState& state,
+                           const ParameterStore& store, const Solver& solver,
+                           const GradientFlow& flow, const SparseConfig& config,
+                           Communicator* comm) {
+  TrainingState full = state;
+  full.residual_ranks = HasResidual(flow) ? comm->size() : 0;
+  ExtraFiles extra;
+  if (full.residual_ranks > 0) {
+    extra = StageResiduals(folder, state.step, store, flow, config, comm);
+  }
+  std::string path;
+  RunOnRankZero(comm, StrCat("checkpoint of step ", state.step),
+                [&] { path = folder->Write(full, store, solver, extra); });
+  return path;
+}
+
+void LoadResiduals(const std::string& folder, int saved_ranks, const SparseConfig& config,
+                   ParameterStore* store, GradientFlow* flow, Communicator* comm,
+                   const std::function<void(const std::string&)>& note) {
+  const auto say = [&](const std::string& text) {
+    if (comm->rank() == 0) note(text);
+  };
+  if (!HasResidual(*flow)) {
+    if (saved_ranks > 0) {
+      say("the checkpoint's residuals (gradients that SPARSE had not sent) are lost in this mode");
+    }
+    return;
+  }
+  if (saved_ranks == 0) {
+    return say(
+        "the checkpoint has no residuals: SPARSE starts with none, and its first step "
+        "communicates all chunks");
+  }
+  const Tensor residual = flow->residual();
+  const std::string label = "residuals of the start";
+  if (saved_ranks == comm->size()) {
+    // Rank 0's pool is the buffer for the others; its own comes last.
+    for (int rank = saved_ranks - 1; rank >= 0; --rank) {
+      RunOnRankZero(comm, label, [&] {
+        ReadPoolFile(folder + "/" + ResidualFile(rank), ResidualTensors(*store, residual), store);
+      });
+      if (rank > 0) SendPool(store->device(), residual, rank, label, comm);
+    }
+  } else {
+    say(StrCat("the residuals of ", saved_ranks, saved_ranks == 1 ? " rank" : " ranks",
+               " are summed and divided evenly among ", comm->size()));
+    RunOnRankZero(comm, label,
+                  [&] { ReadShare(folder, saved_ranks, comm->size(), residual, store); });
+    BroadcastPool(store->device(), residual, label, comm);
+  }
+
+  const int64_t pool = store->layout().count();
+  std::vector<int64_t> chunks;
+  RunOnRankZero(comm, label,
+                [&] { chunks = ReadChunks(folder + "/" + kChunksFile, config, pool, note); });
+  std::string bytes(reinterpret_cast<const char*>(chunks.data()), chunks.size() * sizeof(int64_t));
+  comm->Broadcast(&bytes, 0, label);
+  chunks.resize(bytes.size() / sizeof(int64_t));
+  if (!chunks.empty()) std::memcpy(chunks.data(), bytes.data(), bytes.size());
+  // A step with all chunks and nothing to add is what a new flow does; adding zeros would turn
+  // -0 into 0.
+  const bool all =
+      static_cast<int64_t>(chunks.size()) == ChunkGrid(pool, config.chunk_size()).chunks();
+  if (!all || !IsZero(store->device(), residual)) flow->Restore(chunks);
+}
+
+uint64_t ResidualBytes(const GradientFlow& flow, const ParameterStore& store, int world) {
+  if (!HasResidual(flow)) return 0;
+  uint64_t header = 4096, values = 0;
+  for (const PoolEntry& entry : store.layout().entries()) {
+    header += 160 + entry.name.size();
+    values += entry.shape.count();
+  }
+  return world * (header + values * sizeof(float)) + header +
+         flow.important_chunks().size() * sizeof(int64_t);
+}
+
+}  // namespace gf

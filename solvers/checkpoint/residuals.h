@@ -1,0 +1,49 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "comm/communicator.h"
+#include "comm/flow/gradient_flow.h"
+#include "core/config/job.pb.h"
+#include "models/parameter_store.h"
+#include "solvers/checkpoint/checkpoint_folder.h"
+#include "solvers/solver.h"
+
+namespace gf {
+
+// Note [Residuals in checkpoints]
+// SPARSE keeps on every rank the gradients that it has not sent (GradientFlow::residual). They
+// depend on the rank's images, so every rank's are saved: residual-<rank>.safetensors holds
+// "residual/conv1.weight", ... in plain order, FP32. chunks.safetensors holds the numbers of the
+// chunks that are important in the next step ("important_chunks", I64), and in its metadata the
+// chunk size and the elements of a pool, without which these numbers mean nothing. Only rank 0
+// touches the disk; the others' residuals travel one rank and one tensor at a time.
+//
+// Resuming continues with the same bits if world, mode and settings are the same. Otherwise:
+//   another world           the ranks' residuals are summed and every rank gets an equal share, so
+//                           that no gradient is lost
+//   another chunk size      the residuals remain; the first step communicates all chunks
+//   no residuals (LAZY)     SPARSE starts with none; the first step communicates all chunks
+//   a mode without them     the residuals are lost
+
+// Writes a checkpoint from all ranks' state; called by all of them between two steps. Returns its
+// folder on rank 0, "" elsewhere. Throws UserError on all ranks like CheckpointFolder::Write.
+// `folder` is used on rank 0 only.
+std::string SaveCheckpoint(CheckpointFolder* folder, const TrainingState& state,
+                           const ParameterStore& store, const Solver& solver,
+                           const GradientFlow& flow, const SparseConfig& config,
+                           Communicator* comm);
+
+// Gives a new flow what the checkpoint in `folder` (known to rank 0) holds for it, see the Note;
+// called by all ranks. `saved_ranks`: the checkpoint's residual_ranks. `note` gets remarks for
+// people on rank 0. Throws UserError on all ranks for files that do not fit the net.
+void LoadResiduals(const std::string& folder, int saved_ranks, const SparseConfig& config,
+                   ParameterStore* store, GradientFlow* flow, Communicator* comm,
+                   const std::function<void(const std::string&)>& note);
+
+// Bytes that residuals add to a checkpoint at most, nearly; `flow` is new.
+uint64_t ResidualBytes(const GradientFlow& flow, const ParameterStore& store, int world);
+
+}  // namespace gf

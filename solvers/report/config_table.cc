@@ -1,0 +1,53 @@
+#include "solvers/report/config_table.h"
+
+#include <google/protobuf/descriptor.h>
+#include <google/protobuf/text_format.h>
+
+namespace gf {
+namespace {
+
+using google::protobuf::FieldDescriptor;
+using google::protobuf::Message;
+using Rows = std::vector<std::pair<std::string, std::string>>;
+
+std::string Value(const Message& message, const FieldDescriptor* field, int index) {
+  if (index < 0 && field->cpp_type() == FieldDescriptor::CPPTYPE_STRING) {
+    return message.GetReflection()->GetString(message, field);
+  }
+  std::string text;
+  google::protobuf::TextFormat::PrintFieldValueToString(message, field, index, &text);
+  return text;
+}
+
+void Flatten(const Message& message, const std::string& prefix, Rows* rows) {
+  const auto* reflection = message.GetReflection();
+  const auto* descriptor = message.GetDescriptor();
+  for (int i = 0; i < descriptor->field_count(); ++i) {
+    const FieldDescriptor* field = descriptor->field(i);
+    const std::string name = prefix + field->name();
+    if (field->is_repeated()) {
+      std::string values;
+      for (int k = 0; k < reflection->FieldSize(message, field); ++k) {
+        values += (k ? "," : "") + Value(message, field, k);
+      }
+      if (!values.empty()) rows->emplace_back(name, values);
+    } else if (field->cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE) {
+      // An absent data set has no settings; other absent messages have their defaults.
+      const bool present = reflection->HasField(message, field);
+      const bool is_data = field->message_type()->name() == "DataConfig";
+      if (present || !is_data) Flatten(reflection->GetMessage(message, field), name + ".", rows);
+    } else if (reflection->HasField(message, field) || field->has_default_value()) {
+      rows->emplace_back(name, Value(message, field, -1));
+    }
+  }
+}
+
+}  // namespace
+
+Rows ConfigTable(const Message& config) {
+  Rows rows;
+  Flatten(config, "", &rows);
+  return rows;
+}
+
+}  // namespace gf

@@ -1,0 +1,107 @@
+#include "solvers/train/job.h"
+
+#include "core/error.h"
+
+namespace gf {
+
+namespace {
+
+const char* NameOf(Phase phase) { return phase == TRAIN ? "train_data" : "validation_data"; }
+
+std::unique_ptr<Loader> NewLoader(const DataConfig& data, Phase phase,
+                                  const LoaderOptions& options) {
+  try {
+    return std::make_unique<Loader>(data, options);
+  } catch (const UserError& error) {
+    ThrowUserError(NameOf(phase), ": ", error.what());
+  }
+}
+
+// A data set that is not as large as the config says.
+void CheckSize(const DataConfig& data, Phase phase, int64_t size) {
+  if (data.images() <= 0 || data.images() == size) return;
+  ThrowUserError(NameOf(phase), ".images: there are ", size, " images at ", data.source(),
+                 ", expected ", data.images(),
+                 ": a part of them may be missing; set it to 0 to go on with those that are there");
+}
+
+}  // namespace
+
+NetOptions NetOptionsOf(const JobConfig& config, Phase phase) {
+  NetOptions net;
+  net.phase = phase;
+  net.seed = config.seed();
+  net.compute = ToDType(config.compute_type());
+  net.recompute = config.recompute();
+  net.record = config.cuda_graphs();
+  net.allow_tf32 = config.allow_tf32();
+  if (phase == TEST) return net;
+  if (config.solver().has_label_smoothing())
+    net.label_smoothing = config.solver().label_smoothing();
+  for (const InitConfig& init : config.init()) {
+    net.init.emplace_back(init.pattern(), init.filler());
+  }
+  return net;
+}
+
+JobOptions MakeJobOptions(const JobConfig& config, bool deterministic, int threads,
+                          const Communicator& comm) {
+  JobOptions options;
+  options.net = NetOptionsOf(config, TRAIN);
+  options.net.deterministic = deterministic;
+  options.rank = comm.rank();
+  options.world = comm.size();
+  options.threads = threads;
+  return options;
+}
+
+DataAndNet BuildDataAndNet(const DataConfig& data, const NetSource& source, Phase phase,
+                           const JobOptions& options, std::shared_ptr<ParameterStore> parameters,
+                           Device* device) {
+  LoaderOptions loader;
+  loader.mode = phase == TRAIN ? LoaderOptions::kTrain : LoaderOptions::kEvaluate;
+  loader.seed = options.net.seed;
+  loader.rank = options.rank;
+  loader.world = options.world;
+  loader.workers = options.threads;
+  loader.device = device;
+  DataAndNet result;
+  result.loader = NewLoader(data, phase, loader);
+  CheckSize(data, phase, result.loader->size());
+
+  NetOptions net = options.net;
+  net.phase = phase;
+  net.batch_size = data.batch_size();
+  net.image_shape = result.loader->image_shape();
+  net.parameters = std::move(parameters);
+  if (phase == TEST) net.label_smoothing.reset();
+  result.net = std::make_unique<Net>(source, net, device);
+  if (result.net->classes() == 0) {
+    ThrowUserError(source.file, ": the net has no SoftmaxWithLoss or Softmax in phase ",
+                   Phase_Name(phase), ": there is nothing to ",
+                   phase == TRAIN ? "train" : "evaluate");
+  }
+  if (result.loader->classes() > result.net->classes()) {
+    // With the number of classes the loader checks each label and names the sample.
+    loader.classes = result.net->classes();
+    result.loader.reset();
+    result.loader = NewLoader(data, phase, loader);
+  }
+  return result;
+}
+
+void BuildJob(const JobConfig& config, const JobOptions& options, Job* job) {
+  Device* const device = job->device.get();
+  job->source = ReadNet(config.net());
+  job->train = BuildDataAndNet(config.train_data(), job->source, TRAIN, options, nullptr, device);
+  job->store = job->train.net->parameters().get();
+  if (config.has_validation_data()) {
+    job->validation = BuildDataAndNet(config.validation_data(), job->source, TEST, options,
+                                      job->train.net->parameters(), device);
+  }
+  job->solver = NewSolver("solver.type", config.solver().type(), config.solver(), job->store);
+  job->solver->set_record(config.cuda_graphs());
+  job->train.net->InitParameters();
+}
+
+}  // namespace gf

@@ -1,0 +1,43 @@
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "comm/communicator.h"
+#include "comm/flow/gradient_flow.h"
+#include "core/config/job.pb.h"
+#include "solvers/checkpoint/checkpoint.h"
+#include "solvers/train/job.h"
+
+namespace gf {
+
+// Where the first weights come from; at most one of the two is set.
+struct StartOptions {
+  // "latest" = the last valid checkpoint of checkpoint.dir, or a checkpoint's folder.
+  std::string resume;
+  // A safetensors file or a Caffe model.
+  std::string weights;
+  bool bgr = false;  // the Caffe model was trained on BGR images
+  int threads = 1;   // compute threads of this rank
+};
+
+// Checks that all ranks have the same config and program before anything large is built.
+// Throws UserError on all ranks.
+void CheckSameConfig(const JobConfig& config, Communicator* comm);
+
+// The same for the net: parameters, their places in the pools, and the bits of the weights.
+void CheckSameNet(const Job& job, Communicator* comm);
+
+// Fills the pools of all ranks, and `flow` (which is new), from what rank 0 reads, and returns
+// where training stands. `note` gets remarks for people (on rank 0). Throws UserError on all ranks.
+TrainingState LoadStart(const JobConfig& config, const StartOptions& options, const Job& job,
+                        GradientFlow* flow, Communicator* comm,
+                        const std::function<void(const std::string&)>& note);
+
+// Fills the parameters and states of an evaluation net on all ranks from `path`, a checkpoint's
+// folder or a weights file (of a Caffe model trained on BGR images: `bgr`); "" = the last valid
+// checkpoint of checkpoint.dir. Returns what was read. Throws UserError on all ranks.
+std::string LoadEvaluationWeights(const JobConfig& config, const std::string& path, bool bgr,
+                                  ParameterStore* store, Communicator* comm);
+
+}  // namespace gf

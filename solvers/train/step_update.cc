@@ -1,0 +1,107 @@
+#include "solvers/train/step_update.h"
+
+#include <glog/logging.h>
+
+#include <utility>
+
+#include "comm/agree.h"
+#include "core/error.h"
+
+namespace gf {
+
+StepUpdate::StepUpdate(const JobConfig& config, int world, const Parts& parts)
+    : parts_(parts), world_(world), scaler_(config.solver().loss_scale()) {
+  const bool sparse = config.comm().mode() == CommConfig::SPARSE;
+  const bool whole = parts.solver->whole_tensors();
+  if (config.comm().sharded_update() && scaler_.active()) {
+    ThrowUserError(
+        "comm.sharded_update: an update cannot be skipped with it; set it to false, or "
+        "solver.loss_scale.policy to NONE");
+  }
+  if (config.comm().sharded_update() && whole) {
+    ThrowUserError("comm.sharded_update: solver.type ", config.solver().type(),
+                   " needs whole tensors; set comm.sharded_update to false, or solver.type to SGD");
+  }
+  wait_ = scaler_.active() || (whole && sparse);  // chunks cut tensors
+  const DType wire = WireTypeOf(config.comm(), parts.store->gradient().desc.dtype);
+  if (scaler_.active() && wire == DType::kFP16) {
+    while (share_ < world) share_ *= 2;
+  }
+}
+
+void StepUpdate::Restore() {
+  const TrainingState& state = *parts_.state;
+  if (state.step > 0) scaler_.Restore(state.loss_scale, state.clean_steps);
+  parts_.flow->Rescale(static_cast<float>(loss_factor()));
+}
+
+void StepUpdate::Finish(double lr, int micro_batches) {
+  CHECK(!open_) << "the step before was not concluded";
+  TrainingState* const state = parts_.state;
+  UpdateScalars scalars;
+  scalars.lr = lr;
+  scalars.last_lr = state->last_lr;
+  scalars.gradient_scale = 1 / (loss_factor() * world_ * micro_batches);
+  scalars.update = state->updates + 1;
+  scalars.only_if_finite = scaler_.active();
+  Solver* const solver = parts_.solver;
+  const auto update = [&](const std::vector<ElementRange>& ranges) {
+    const Timeline::Span span(parts_.timeline, lane::kUpdate, "update");
+    solver->Update(ranges);
+  };
+  std::vector<ElementRange> waiting;
+  solver->BeginStep(scalars);
+  parts_.flow->Finish([&](const std::vector<ElementRange>& ranges) {
+    if (scaler_.active()) solver->Inspect(ranges);
+    if (wait_) {
+      waiting.insert(waiting.end(), ranges.begin(), ranges.end());
+    } else {
+      update(ranges);
+    }
+  });
+  if (scaler_.active()) solver->ReadFinite();
+  if (wait_ && !parts_.flow->overflowed()) update(waiting);
+  open_ = true;
+  lr_ = lr;
+}
+
+void StepUpdate::Conclude() {
+  if (!std::exchange(open_, false)) return;
+  TrainingState* const state = parts_.state;
+  const bool finite = !scaler_.active() || parts_.solver->Finite();
+  if (!finite || parts_.flow->overflowed()) {
+    Skip();
+  } else {
+    state->last_lr = lr_;
+    ++state->updates;
+    ChangeScale(&LossScaler::Taken);
+  }
+  state->loss_scale = scaler_.scale();
+  state->clean_steps = scaler_.clean_steps();
+}
+
+void StepUpdate::Skip() {
+  const std::string layer = LayerWithBadGradient(*parts_.store);
+  const std::string where =
+      layer.empty() ? " in chunks that were not exchanged" : ", first in layer \"" + layer + "\"";
+  const std::string what = StrCat("step ", parts_.state->step, ": gradients are not finite", where);
+  const double scale = scaler_.scale();
+  ChangeScale(&LossScaler::Skipped);
+  if (!scaler_.active() || scaler_.exhausted()) {
+    const int64_t earlier = scaler_.bad_steps() - 1;
+    throw AgreedError(
+        StrCat(what, earlier > 0 ? StrCat(", as in the ", earlier, " steps before") : "",
+               ", loss scale ", scale,
+               ": training has diverged. Lower solver.base_lr or lengthen the warm-up; --resume "
+               "continues from the last checkpoint"));
+  }
+  parts_.note(StrCat(what, "; skipped, loss scale ", scaler_.scale()));
+}
+
+void StepUpdate::ChangeScale(void (LossScaler::*change)()) {
+  const double before = loss_factor();
+  (scaler_.*change)();
+  parts_.flow->Rescale(static_cast<float>(loss_factor() / before));
+}
+
+}  // namespace gf

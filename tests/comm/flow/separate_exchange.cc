@@ -1,0 +1,114 @@
+#include "tests/comm/flow/separate_exchange.h"
+
+#include <glog/logging.h>
+
+#include <chrono>
+#include <cstring>
+#include <deque>
+#include <memory>
+#include <utility>
+
+#include "comm/flow/device_exchange.h"
+#include "core/error.h"
+#include "tests/comm/separate_device.h"
+
+namespace gf {
+namespace {
+
+thread_local std::string fail_label;
+
+class SeparateExchange : public DeviceExchange {
+ public:
+  explicit SeparateExchange(Communicator* comm) : comm_(comm) {}
+
+  std::string Describe() const override { return "by the device"; }
+
+  int64_t Start(const DeviceCollective& c) override {
+    const std::string plan = c.algorithm.empty() ? "" : ", " + c.algorithm;
+    ExchangeLog()->push_back(StrCat("start ", c.label, " (", NameOf(c.kind), plan, ")"));
+    const Tensor host = SeparateDevice::HostView(c.tensor);
+    const size_t element = SizeOf(host.desc.dtype);
+    Flight flight;
+    flight.collective = c;
+    flight.memory = host.as<char>() + c.range.begin * element;
+    flight.values.assign(flight.memory, flight.memory + (c.range.end - c.range.begin) * element);
+    std::memset(flight.memory, 0xff, flight.values.size());
+    flights_.push_back(std::move(flight));
+    return next_++;
+  }
+
+  void Await(int64_t number) override {
+    CHECK_EQ(number, next_ - static_cast<int64_t>(flights_.size()));
+    Flight flight = std::move(flights_.front());
+    flights_.pop_front();
+    const DeviceCollective& c = flight.collective;
+    ExchangeLog()->push_back("await " + c.label);
+    if (!fail_label.empty() && c.label.rfind(fail_label, 0) == 0) {
+      throw CommError("the exchange failed in " + c.label);
+    }
+    const int64_t count = c.range.end - c.range.begin;
+    std::vector<char> sums = flight.values;
+    const std::string algorithm = c.algorithm.empty() ? "ring" : c.algorithm;
+    comm_->Run({c.kind, sums.data(), count, c.tensor.desc.dtype, c.wire, algorithm}, c.label);
+    int64_t begin = 0, end = count;
+    if (c.kind == Collective::kReduceScatter) {  // the rest stays as it was
+      begin = PartBegin(count, comm_->rank(), comm_->size());
+      end = PartBegin(count, comm_->rank() + 1, comm_->size());
+    }
+    const int64_t element = static_cast<int64_t>(SizeOf(c.tensor.desc.dtype));
+    std::memcpy(flight.memory, flight.values.data(), flight.values.size());
+    std::memcpy(flight.memory + begin * element, sums.data() + begin * element,
+                (end - begin) * element);
+    ++awaited_;
+  }
+
+  void Settle() override {
+    CHECK(flights_.empty());
+    passed_ = awaited_;
+  }
+
+  // A call late, or after Settle. The n-th collective began at second n, took 1/4 s, and was waited
+  // for half a second from its end on.
+  std::vector<ExchangeSpan> TakeSpans() override {
+    const int64_t end = std::exchange(passed_, awaited_);
+    std::vector<ExchangeSpan> spans;
+    for (; taken_ < end; ++taken_) {
+      const auto after = [&](int milliseconds) {
+        return ExchangeSpan::TimePoint() + std::chrono::seconds(taken_) +
+               std::chrono::milliseconds(milliseconds);
+      };
+      spans.push_back({after(0), after(250), after(250), after(750)});
+    }
+    return spans;
+  }
+
+ private:
+  struct Flight {
+    DeviceCollective collective;
+    char* memory = nullptr;
+    std::vector<char> values;
+  };
+
+  Communicator* const comm_;
+  std::deque<Flight> flights_;
+  int64_t next_ = 0;
+  int64_t awaited_ = 0;
+  // Collectives that TakeSpans finds passed, and those whose spans were taken.
+  int64_t passed_ = 0, taken_ = 0;
+};
+
+const bool registered = DeviceExchangeRegistry::Get().Add(
+    "separate", [](Device*, Communicator* comm) -> std::unique_ptr<DeviceExchange> {
+      return std::make_unique<SeparateExchange>(comm);
+    });
+
+}  // namespace
+
+std::vector<std::string>* ExchangeLog() {
+  thread_local std::vector<std::string> log;
+  return &log;
+}
+
+void FailExchangeOf(const std::string& label) { fail_label = label; }
+
+}  // namespace gf

@@ -1,0 +1,102 @@
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <vector>
+
+#include "core/random.h"
+#include "tests/comm/flow/gradient_flow_checks.h"
+
+namespace gf {
+
+// Fills the pool and runs a step.
+inline void RandomStep(TestFlow* f, int step, int rank) {
+  f->flow->BeginStep(step);
+  const auto& entries = f->layout.entries();
+  for (size_t e = 0; e < entries.size(); ++e) {
+    for (int64_t i = 0; i < entries[e].count; ++i) {
+      const auto words = Philox(static_cast<uint64_t>(step), static_cast<uint64_t>(rank),
+                                static_cast<uint64_t>(entries[e].offset + i));
+      f->Set(entries[e].offset + i, static_cast<float>(2 * ToUniform(words[0]) - 1));
+    }
+    f->flow->GradientsReady({static_cast<int>(e)});
+  }
+  f->flow->Finish([](const std::vector<ElementRange>&) {});
+}
+
+// SPARSE on a device against that of the processor, in every type that can travel.
+inline void CheckSparseOn(Device* device, Communicator* comm) {
+  for (DType dtype : {DType::kFP32, DType::kBF16}) {
+    for (CommConfig::WireType wire : {CommConfig::FP32, CommConfig::BF16}) {
+      GradientFlowOptions options = FlowOptions(CommConfig::SPARSE);
+      options.config.set_wire_type(wire);
+      options.config.mutable_sparse()->set_density(0.2);
+      options.config.mutable_sparse()->set_warmup_fraction(0.3);
+      options.total_steps = 10;
+      options.momentum = 0.9f;
+      TestFlow expected(OddLayout(), options, dtype, comm);
+      TestFlow tested(OddLayout(), On(device, options), dtype, comm);
+      for (int step = 0; step < 10; ++step) {
+        RandomStep(&expected, step, comm->rank());
+        RandomStep(&tested, step, comm->rank());
+        ASSERT_EQ(tested.flow->important_chunks(), expected.flow->important_chunks());
+        ASSERT_EQ(std::memcmp(tested.host.data, expected.host.data, tested.host.desc.bytes()), 0)
+            << "step " << step;
+        EXPECT_EQ(tested.flow->stats().wire_bytes, expected.flow->stats().wire_bytes);
+        if (step != 5) continue;
+        expected.flow->Rescale(0.5f);
+        tested.flow->Rescale(0.5f);
+      }
+      const Tensor residual = SeparateDevice::HostView(tested.flow->residual());
+      EXPECT_EQ(std::memcmp(residual.data, expected.flow->residual().data, residual.desc.bytes()),
+                0);
+    }
+  }
+}
+
+// Weights and momentum of w -= lr * (m = 0.9 m + sum), each kept up in the ranges that are handed
+// over, after five steps.
+inline std::vector<float> TrainOn(Device* device, bool sharded, Communicator* comm) {
+  GradientFlowOptions options = On(device, FlowOptions(CommConfig::LAZY));
+  options.config.set_sharded_update(sharded);
+  const PoolLayout layout = OddLayout();
+  const auto pool = [&] {
+    Tensor tensor;
+    tensor.desc = {Shape{layout.count()}, DType::kFP32, Layout()};
+    tensor.owner = device->Allocate(tensor.desc.bytes());
+    tensor.data = tensor.owner.get();
+    return tensor;
+  };
+  const auto host = [&](const Tensor& tensor) {
+    const bool shared = device->shares_host_memory();
+    return shared ? tensor.as<float>() : SeparateDevice::HostView(tensor).as<float>();
+  };
+  options.master = pool();
+  const Tensor momentum = pool();
+  float* const w = host(options.master);
+  float* const m = host(momentum);
+  TestFlow f(layout, options, DType::kFP32, comm);
+  for (int step = 0; step < 5; ++step) {
+    f.flow->BeginStep(step);
+    for (const PoolEntry& entry : layout.entries()) {
+      for (int64_t i = entry.offset; i < entry.offset + entry.count; ++i) {
+        f.Set(i, 1.f / static_cast<float>(1 + (i + step) % 97 + 13 * comm->rank()));
+      }
+    }
+    f.flow->Finish([&](const std::vector<ElementRange>& ranges) {
+      for (const ElementRange& range : ranges) {
+        for (int64_t i = range.begin; i < range.end; ++i) {
+          m[i] = 0.9f * m[i] + f.Get(i);
+          w[i] -= 0.1f * m[i];
+        }
+      }
+    });
+  }
+  f.flow->Complete(momentum);
+  std::vector<float> result(w, w + layout.count());
+  result.insert(result.end(), m, m + layout.count());
+  return result;
+}
+
+}  // namespace gf

@@ -1,0 +1,187 @@
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <string>
+
+#include "core/config/config.h"
+#include "core/error.h"
+
+namespace gf {
+namespace {
+
+// The message of the UserError that reading this network gives.
+std::string NetError(const std::string& text) {
+  try {
+    ParseNet(text, "net.prototxt");
+  } catch (const UserError& e) {
+    return e.what();
+  }
+  return "no error";
+}
+
+std::string JobError(const std::string& text) {
+  try {
+    JobConfig config;
+    ParseTextProto(text, "job.prototxt", &config);
+  } catch (const UserError& e) {
+    return e.what();
+  }
+  return "no error";
+}
+
+std::string FileError(const std::string& file) {
+  try {
+    ReadNet(file);
+  } catch (const UserError& e) {
+    return e.what();
+  }
+  return "no error";
+}
+
+std::string Write(const std::string& name, const std::string& contents) {
+  const std::string path = testing::TempDir() + "/" + name;
+  std::ofstream(path, std::ios::binary) << contents;
+  return path;
+}
+
+TEST(TextProtoTest, AMisspeltFieldIsPointedAtAndTheNearestNamed) {
+  EXPECT_EQ(NetError("layer {\n  name: \"c\"\n  convolution_param {\n    num_ouput: 3\n  }\n}"),
+            "net.prototxt:4:5: ConvolutionParameter has no field \"num_ouput\"; did you mean "
+            "\"num_output\"?");
+}
+
+TEST(TextProtoTest, TheColumnCountsTabsToMultiplesOfEight) {
+  EXPECT_EQ(NetError("layer {\n\tnmae: \"c\"\n}").find("net.prototxt:2:9: "), 0u);
+}
+
+TEST(TextProtoTest, AFieldLikeNoOtherGetsTheListOfFields) {
+  const std::string error = NetError("layer { dropout_param { zzzzzz: 1 } }");
+  EXPECT_EQ(error,
+            "net.prototxt:1:25: DropoutParameter has no field \"zzzzzz\" (known: dropout_ratio)");
+}
+
+TEST(TextProtoTest, AFieldInTheWrongBlockIsSentToTheRightOne) {
+  EXPECT_EQ(JobError("base_lr: 0.1"),
+            "job.prototxt:1:1: JobConfig has no field \"base_lr\"; did you mean it inside "
+            "solver { }?");
+  EXPECT_EQ(NetError("layer { dropout_ratio: 0.5 }"),
+            "net.prototxt:1:9: LayerParameter has no field \"dropout_ratio\"; did you mean it "
+            "inside dropout_param { }?");
+}
+
+TEST(TextProtoTest, AWrongEnumValueGetsTheAllowedOnes) {
+  EXPECT_EQ(NetError("layer {\n pooling_param {\n  # which\n  pool: MEAN\n stride: 2 } }"),
+            "net.prototxt:4:9: pool cannot be \"MEAN\" (one of MAX, AVE, STOCHASTIC)");
+  EXPECT_EQ(JobError("solver { lr_policy: multistep }"),
+            "job.prototxt:1:21: lr_policy cannot be \"multistep\"; did you mean MULTISTEP? (one "
+            "of FIXED, STEP, MULTISTEP, POLY, COSINE, EXP, INV)");
+}
+
+TEST(TextProtoTest, ACaffeStyleQuotedEnumGetsTheAllowedOnes) {
+  EXPECT_EQ(JobError("solver { lr_policy: \"step\" }"),
+            "job.prototxt:1:21: lr_policy cannot be \"step\"; did you mean STEP? (one of FIXED, "
+            "STEP, MULTISTEP, POLY, COSINE, EXP, INV)");
+}
+
+TEST(TextProtoTest, TheOldLayersFormatIsRefusedWithAdvice) {
+  const std::string error = NetError("name: \"old\"\nlayers {\n  type: CONVOLUTION\n}");
+  EXPECT_EQ(error.find("net.prototxt:2:1: this is Caffe's old V1 format"), 0u) << error;
+  EXPECT_NE(error.find("upgrade_net_proto_text"), std::string::npos) << error;
+}
+
+TEST(TextProtoTest, AnOldTypeNameIsRefusedWithAdvice) {
+  const std::string error = NetError("layer {\n  name: \"c\" type: SOFTMAX_LOSS\n}");
+  EXPECT_EQ(error.find("net.prototxt:2:19: type: SOFTMAX_LOSS: this is Caffe's old V1 format"), 0u)
+      << error;
+}
+
+TEST(TextProtoTest, AParameterOfAMissingLayerTypeSaysSo) {
+  EXPECT_EQ(NetError("layer { prelu_param { } }"),
+            "net.prototxt:1:9: LayerParameter has no field \"prelu_param\": this layer type is "
+            "not supported");
+}
+
+TEST(TextProtoTest, OneKindOfFileGivenForAnotherIsRecognised) {
+  EXPECT_NE(JobError("net: \"a\"\ntest_iter: 100").find("Caffe solver file"), std::string::npos);
+  EXPECT_NE(JobError("layer { name: \"a\" }").find("looks like a network"), std::string::npos);
+  EXPECT_NE(NetError("train_data { }").find("looks like a job config"), std::string::npos);
+}
+
+TEST(TextProtoTest, AMissingBraceNamesTheBlockThatIsOpen) {
+  EXPECT_EQ(NetError("layer {\n  name: \"a\"\n  lrn_param {\n    alpha: 1\n"),
+            "net.prototxt:5:1: the file ends inside lrn_param { } of line 3: a } is missing");
+}
+
+TEST(TextProtoTest, AWrongValueNamesItsField) {
+  EXPECT_EQ(NetError("layer { convolution_param { num_output: many } }")
+                .find("net.prototxt:1:41: num_output: "),
+            0u);
+  EXPECT_EQ(NetError("layer { convolution_param { num_output: -1 } }")
+                .find("net.prototxt:1:41: num_output: "),
+            0u);
+  EXPECT_EQ(JobError("solver { iter_size: 99999999999 }").find("job.prototxt:1:21: iter_size: "),
+            0u);
+}
+
+TEST(TextProtoTest, OnlyTheFirstErrorIsReported) {
+  const std::string error = JobError("sed: 1\nsolvr { }\n");
+  EXPECT_EQ(error.find("job.prototxt:1:1:"), 0u);
+  EXPECT_EQ(error.find('\n'), std::string::npos);
+}
+
+TEST(TextProtoTest, DeepNestingEndsInAnErrorNotInACrash) {
+  std::string text;
+  for (int i = 0; i < 1000000; ++i) text += "layer{";
+  EXPECT_NE(NetError(text), "no error");
+  EXPECT_NE(NetError(std::string(1000000, '{')), "no error");
+  EXPECT_NE(NetError("layer: " + std::string(1000000, '[')), "no error");
+}
+
+TEST(TextProtoTest, LayersRememberWhereTheyWereDeclared) {
+  const NetSource net = ParseNet(
+      "name: \"n\"\nlayer { name: \"a\" }\n\n  layer {\n name: \"b\" }\n", "dir/net.prototxt");
+  EXPECT_EQ(net.file, "dir/net.prototxt");
+  ASSERT_EQ(net.param.layer_size(), 2);
+  EXPECT_EQ(net.layer_locations,
+            (std::vector<std::string>{"dir/net.prototxt:2:1", "dir/net.prototxt:4:3"}));
+}
+
+TEST(TextProtoTest, CaffeFilesWithCommentsCommasAndCarriageReturnsAreRead) {
+  const NetSource net = ParseNet(
+      "# a net\r\nlayer {\r\n  name: 'a', type: \"ReLU\";\r\n bottom: \"x\"\r\n}\r\n", "n");
+  ASSERT_EQ(net.param.layer_size(), 1);
+  EXPECT_EQ(net.param.layer(0).type(), "ReLU");
+}
+
+TEST(ReadTextProtoTest, FilesThatCannotBeReadAreNamed) {
+  EXPECT_EQ(FileError("/nowhere/net.prototxt"), "/nowhere/net.prototxt: No such file or directory");
+  EXPECT_EQ(FileError(testing::TempDir()).find(testing::TempDir() + ": is a directory"), 0u);
+  const std::string empty = Write("empty.prototxt", " \n\t\n");
+  EXPECT_EQ(FileError(empty), empty + ": the file is empty");
+  EXPECT_NE(FileError("").find("empty"), std::string::npos);
+}
+
+TEST(ReadTextProtoTest, AnUnreadableFileIsNamed) {
+  if (geteuid() == 0) GTEST_SKIP() << "root can read every file";
+  const std::string path = Write("secret.prototxt", "name: \"a\"");
+  ASSERT_EQ(chmod(path.c_str(), 0), 0);
+  EXPECT_EQ(FileError(path), path + ": cannot be opened: Permission denied");
+}
+
+TEST(ReadTextProtoTest, BinaryFilesAreRefused) {
+  const std::string path = Write("net.caffemodel", std::string("\n\x04name\0\x01", 8));
+  EXPECT_EQ(FileError(path).find(path + ": not a text file (byte 0x04 at offset 1)"), 0u)
+      << FileError(path);
+}
+
+TEST(ReadTextProtoTest, HugeFilesAreRefused) {
+  const std::string path = Write("huge.prototxt", "name: \"a\"\n");
+  ASSERT_EQ(truncate(path.c_str(), (int64_t{64} << 20) + 1), 0);
+  EXPECT_NE(FileError(path).find("larger than 64 MiB"), std::string::npos);
+  unlink(path.c_str());
+}
+
+}  // namespace
+}  // namespace gf

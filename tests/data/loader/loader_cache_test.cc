@@ -1,0 +1,124 @@
+// Caches of decoded images, and shares of the data that they serve.
+#include <algorithm>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "data/loader/loader.h"
+#include "tests/data/loader/loader_util.h"
+
+namespace gf {
+namespace {
+
+TEST(LoaderCache, TheCacheChangesNothingWhereverItIsAndHoweverSmall) {
+  TempFolder folder;
+  WritePictures(folder / "a.tar", 30);
+  for (const bool resized : {false, true}) {
+    DataConfig config = Config(folder / "a.tar", 8);
+    config.set_resize_shorter(32);
+    config.set_crop_size(24);
+    config.set_mirror(true);
+    config.set_random_resized_crop(resized);
+    config.set_random_crop(!resized);
+    config.set_brightness(0.2f);
+    std::vector<std::vector<uint8_t>> expected;
+    const auto run = [&](const std::string& what) {
+      Loader loader(config, {});
+      for (int i = 0; i < 12; ++i) {
+        const auto bytes = Bytes(loader.Next());
+        if (what == "first") expected.push_back(bytes);
+        ASSERT_EQ(bytes, expected[i]) << what << " " << i;
+      }
+      EXPECT_GT(loader.cached_images(), 0);
+      EXPECT_EQ(loader.cached_images(), 30);
+    };
+    config.set_cache_mib(1);
+    run("first");
+    config.set_cache_file(folder / StrCat("cache", resized));
+    run("file");
+    // All of it is there now: the data set itself is not read any more.
+    const std::string tar = ReadFile(folder / "a.tar");
+    {
+      Loader loader(config, {});
+      std::string zeros = tar;
+      for (size_t i = 512; i + 512 < zeros.size(); ++i) {
+        if (zeros.compare(i, 3, "\xff\xd8\xff") == 0) zeros[i] = 0;
+      }
+      WriteFile(folder / "a.tar", zeros);
+      for (int i = 0; i < 12; ++i) EXPECT_EQ(Bytes(loader.Next()), expected[i]);
+      WriteFile(folder / "a.tar", tar);
+    }
+    config.set_crop_size(23);
+    Loader(config, {}).Next();
+    config.set_resize_shorter(33);
+    EXPECT_NE(ErrorOf([&] { Loader(config, {}); }).find("other settings"), std::string::npos);
+    config.set_cache_mib(2);
+    EXPECT_NE(ErrorOf([&] { Loader(config, {}); }).find("cache_mib"), std::string::npos);
+  }
+}
+
+TEST(LoaderCache, RanksShareACacheFile) {
+  TempFolder folder;
+  WritePictures(folder / "a.tar", 40);
+  DataConfig config = Config(folder / "a.tar", 5);
+  config.set_resize_height(16);
+  config.set_resize_width(16);
+  config.set_cache_mib(1);
+  config.set_cache_file(folder / "cache");
+  Loader first(config, Ranked(LoaderOptions::kTrain, 0, 2));
+  Loader second(config, Ranked(LoaderOptions::kTrain, 1, 2));
+  for (int i = 0; i < 4; ++i) {
+    first.Next();
+    second.Next();
+  }
+  // Decoded ahead, too.
+  EXPECT_EQ(first.cached_images(), second.cached_images());
+  EXPECT_GE(first.cached_images(), 40);
+}
+
+TEST(LoaderCache, ACacheOfAShareServesARankWhoseShareMovesOn) {
+  TempFolder folder;
+  WritePictures(folder / "a.tar", 80);
+  DataConfig config = CropConfig(folder / "a.tar", 5, 100, 90);
+  config.set_exchange(0.25);
+  config.set_prefetch(1);
+  const LoaderOptions options = Ranked(LoaderOptions::kTrain, 2, 4);
+  Loader plain(config, options);
+  config.set_cache_mib(1);  // 34 images of 30 kB; a share has 20
+  Loader cached(config, options);
+  std::set<int64_t> labels;
+  for (int pass = 0; pass < 12; ++pass) {
+    for (int i = 0; i < 4; ++i) {
+      const Batch& batch = cached.Next();
+      // Decoding at full size for the cache and straight into the crop differ by a level or two.
+      const auto a = Bytes(plain.Next()), b = Bytes(batch);
+      for (size_t k = 0; k < a.size(); ++k) ASSERT_NEAR(a[k], b[k], 2);
+      labels.insert(batch.labels.begin(), batch.labels.end());
+    }
+    // The next share, as far as it was this one's or is decoded ahead; and what was decoded once
+    // more when it had left. Without an end to that the cache would be full after some passes.
+    EXPECT_GE(cached.cached_images(), 15);
+    EXPECT_LE(cached.cached_images(), 30);
+    // All of the share is new four passes later, and all is seen in the end.
+    EXPECT_EQ(static_cast<int>(labels.size()), std::min(80, 20 + 5 * pass)) << pass;
+  }
+  EXPECT_EQ(cached.position(), 12 * 80);
+}
+
+TEST(LoaderCache, WrongSharesAreRefused) {
+  TempFolder folder;
+  WriteShard(folder / "a.tar", 0, 3, 2);
+  DataConfig config = Config(folder / "a.tar", 2);
+  config.set_exchange(1.5);
+  EXPECT_EQ(ErrorOf([&] { Loader(config, {}); }), "exchange: 1.5, expected 0 to 1");
+  config.set_exchange(0.5);
+  EXPECT_NE(ErrorOf([&] {
+              Loader(config, Ranked(LoaderOptions::kTrain, 0, 4));
+            }).find("3 images cannot be shared among 4 ranks"),
+            std::string::npos);
+  config.set_shuffle_window(2);
+  EXPECT_NE(ErrorOf([&] { Loader(config, {}); }).find("shuffle_window"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace gf

@@ -1,0 +1,130 @@
+#include "data/prepare/convert.h"
+
+#include <map>
+
+#include "data/formats/record_source.h"
+#include "data/prepare/info.h"
+#include "tests/data/test_util.h"
+
+namespace gf {
+namespace {
+
+ConvertOptions To(const std::string& from, const std::string& to, const std::string& format) {
+  ConvertOptions options;
+  options.from = from;
+  options.to = to;
+  options.format = format;
+  return options;
+}
+
+// Bytes of each image file -> label.
+std::map<std::string, int64_t> Contents(const std::string& path) {
+  const auto source = OpenSource("AUTO", {path, false});
+  std::map<std::string, int64_t> contents;
+  Record record;
+  for (int64_t i = 0; i < source->size(); ++i) {
+    source->Read(i, &record);
+    contents[std::string(record.data, record.data + record.size)] = record.label;
+  }
+  return contents;
+}
+
+TEST(Convert, TarToFolderToTarKeepsBytesLabelsAndClasses) {
+  TempFolder folder;
+  std::filesystem::create_directories(folder / "in");
+  WriteShard(folder / "in/a.tar", 0, 23, 12);
+  WriteFile(folder / "in/classes.txt", "z\ny\nx\nw\nv\nu\nt\ns\nr\nq\np\no\nn/n\n");
+  ConvertDataSet(To(folder / "in", folder / "mid", "FOLDER"));
+  ConvertOptions back = To(folder / "mid", folder / "out", "TAR");
+  back.shards = 4;
+  EXPECT_EQ(ConvertDataSet(back).written, 23);
+  EXPECT_EQ(Contents(folder / "mid"), Contents(folder / "in"));
+  EXPECT_EQ(Contents(folder / "out"), Contents(folder / "in"));
+  const DataSetInfo info = InspectDataSet(folder / "out", "AUTO");
+  EXPECT_EQ(info.counts.size(), 13u) << "a class without images keeps its number";
+  EXPECT_EQ(info.class_names[0], "00_z");
+  EXPECT_TRUE(std::filesystem::exists(folder / "out/out-000003.tar"));
+  EXPECT_FALSE(std::filesystem::exists(folder / "out/out-000004.tar"));
+}
+
+TEST(Convert, IdxThroughTarKeepsPixels) {
+  TempFolder folder;
+  const std::string pixels = "0123456789ab";
+  WriteFile(folder / "images-idx3",
+            std::string("\0\0\x08\x03\0\0\0\x02\0\0\0\x02\0\0\0\x03", 16) + pixels);
+  WriteFile(folder / "labels-idx1", std::string("\0\0\x08\x01\0\0\0\x02\x05\x01", 10));
+  ConvertDataSet(To(folder / "images-idx3", folder / "tar", "TAR"));
+  ConvertDataSet(To(folder / "tar", folder / "idx", "IDX"));
+  EXPECT_EQ(ReadFile(folder / "idx/images-idx3-ubyte"), ReadFile(folder / "images-idx3"));
+  EXPECT_EQ(ReadFile(folder / "idx/labels-idx1-ubyte"), ReadFile(folder / "labels-idx1"));
+}
+
+TEST(Convert, IdxRefusesColourAndSeveralSizesByName) {
+  TempFolder folder;
+  WriteShard(folder / "a.tar", 0, 2, 2, {4, 4});
+  WriteShard(folder / "b.tar", 2, 2, 2, {5, 5});
+  ConvertOptions options = To(folder / "*.tar", folder / "idx", "IDX");
+  EXPECT_NE(ErrorOf([&] { ConvertDataSet(options); }).find("a.tar:s0:"), std::string::npos);
+  options.grayscale = true;
+  const std::string message = ErrorOf([&] { ConvertDataSet(options); });
+  EXPECT_NE(message.find("b.tar:s2:"), std::string::npos) << message;
+  EXPECT_FALSE(std::filesystem::exists(folder / "idx"));
+}
+
+TEST(Convert, NeverOverwritesAndLeavesNothingBehindWhenItFails) {
+  TempFolder folder;
+  WriteShard(folder / "a.tar", 0, 2, 2);
+  WriteFile(folder / "out/precious", "x");
+  ConvertOptions options = To(folder / "a.tar", folder / "out", "FOLDER");
+  EXPECT_NE(ErrorOf([&] { ConvertDataSet(options); }).find("--force"), std::string::npos);
+  options.force = true;
+  EXPECT_EQ(ConvertDataSet(options).old, folder / "out.old");
+  EXPECT_EQ(ReadFile(folder / "out.old/precious"), "x");
+  EXPECT_EQ(Contents(folder / "out").size(), 2u);
+
+  TarWriter tar(folder / "bad.tar");
+  tar.Add("a.jpg", "junk", 4);
+  tar.Add("a.cls", "0", 1);
+  tar.Close();
+  EXPECT_NE(ErrorOf([&] {
+              ConvertDataSet(To(folder / "bad.tar", folder / "new", "FOLDER"));
+            }).find("bad.tar:a:512"),
+            std::string::npos);
+  int left = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(folder.path())) {
+    left += entry.path().string().find("new") != std::string::npos;
+  }
+  EXPECT_EQ(left, 0);
+}
+
+TEST(Convert, KeysThatMakeTheSameNameStayApart) {
+  TempFolder folder;
+  for (const char* name : {"c/a.png", "c/a_2.png", "c/a.jpg", "c/a b.png", "c/a+b.png"}) {
+    WriteFile(folder / StrCat("in/", name),
+              FlatPng({2, 2}, name[3] * 7 + std::string(name).size()));
+  }
+  EXPECT_EQ(ConvertDataSet(To(folder / "in", folder / "out", "TAR")).written, 5);
+  EXPECT_EQ(OpenSource("AUTO", {folder / "out", false})->size(), 5);
+}
+
+TEST(Info, CountsClassesSizesAndDamage) {
+  TempFolder folder;
+  WriteShard(folder / "a.tar", 0, 3, 2, {4, 6});
+  WriteShard(folder / "b.tar", 3, 2, 2, {5, 5});
+  TarWriter tar(folder / "c.tar");
+  tar.Add("x.jpg", "GIF89a", 6);
+  tar.Add("x.cls", "1", 1);
+  tar.Close();
+  const DataSetInfo info = InspectDataSet(folder.path(), "AUTO");
+  EXPECT_EQ(info.images, 6);
+  EXPECT_EQ(info.counts, (std::vector<int64_t>{3, 3}));
+  EXPECT_EQ(info.min_height, 4);
+  EXPECT_EQ(info.max_height, 5);
+  EXPECT_EQ(info.min_width, 5);
+  EXPECT_EQ(info.max_width, 6);
+  EXPECT_EQ(info.damaged, 1);
+  EXPECT_NE(FormatInfo(info).find("c.tar:x:512: GIF: "), std::string::npos);
+}
+
+}  // namespace
+}  // namespace gf

@@ -1,0 +1,301 @@
+// Weights in Caffe's own files.
+
+#include "solvers/checkpoint/caffemodel.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <functional>
+
+#include "solvers/checkpoint/weights_file.h"
+#include "tests/models/layers_for_test.h"
+
+namespace gf {
+namespace {
+
+constexpr float kFactor = 4;  // of the batch norm's sums
+
+std::string NetText() {
+  return kInputs + Conv("conv", "x", 6) + Simple("BatchNorm", "norm", "conv") +
+         Simple("Scale", "scale", "norm", "scale_param { bias_term: true }") +
+         Simple("ReLU", "relu", "scale") + Inner("fc", "relu", 5) + Loss("loss", "fc");
+}
+
+class CaffeModelTest : public testing::Test {
+ protected:
+  CaffeModelTest() : net_(NewNet(NetText(), TestOptions(TEST))), truth_(RandomNet()) {
+    path_ = testing::TempDir() + "/" +
+            testing::UnitTest::GetInstance()->current_test_info()->name() + ".caffemodel";
+    for (const auto& entry : States(*truth_)) values_[entry.first] = entry.second;
+    for (const auto& entry : Parameters(*truth_)) values_[entry.first] = entry.second;
+    model_ = ParseNet(NetText(), "test").param;
+    for (LayerParameter& layer : *model_.mutable_layer()) {
+      if (layer.name() == "conv") {
+        AddBlob(&layer, {6, 3, 3, 3}, values_.at("conv.weight"));
+        AddBlob(&layer, {6}, values_.at("conv.bias"));
+      } else if (layer.name() == "norm") {
+        AddBlob(&layer, {6}, Times(kFactor, values_.at("norm.running_mean")));
+        AddBlob(&layer, {6}, Times(kFactor, values_.at("norm.running_var")));
+        AddBlob(&layer, {1}, {kFactor});
+      } else if (layer.name() == "scale") {
+        AddBlob(&layer, {6}, values_.at("norm.weight"));
+        AddBlob(&layer, {6}, values_.at("norm.bias"));
+      } else if (layer.name() == "fc") {
+        AddBlob(&layer, {5, 384}, values_.at("fc.weight"));
+        AddBlob(&layer, {5}, values_.at("fc.bias"));
+      }
+    }
+  }
+
+  static std::unique_ptr<Net> RandomNet() {
+    auto net = NewNet(NetText(), TestOptions(TEST));
+    SetRandom({}, net->parameters().get());
+    return net;
+  }
+
+  static std::vector<float> Times(float factor, std::vector<float> values) {
+    for (float& value : values) value *= factor;
+    return values;
+  }
+
+  static void AddBlob(LayerParameter* layer, const std::vector<int64_t>& shape,
+                      const std::vector<float>& values) {
+    BlobProto* blob = layer->add_blobs();
+    for (int64_t d : shape) blob->mutable_shape()->add_dim(d);
+    for (float value : values) blob->add_data(value);
+  }
+
+  LayerParameter* Layer(const std::string& name) {
+    for (LayerParameter& layer : *model_.mutable_layer()) {
+      if (layer.name() == name) return &layer;
+    }
+    return nullptr;
+  }
+
+  void WriteBytes(const std::string& bytes) const {
+    std::ofstream(path_, std::ios::binary) << bytes;
+  }
+
+  CaffeModelReport Load(const CaffeModelOptions& options = {}) {
+    WriteBytes(model_.SerializeAsString());
+    return LoadCaffeModel(path_, options, net_->parameters().get());
+  }
+
+  // What loading says; the net must be as before.
+  std::string LoadError(const CaffeModelOptions& options = {}) {
+    WriteBytes(model_.SerializeAsString());
+    return ErrorOfFile(options);
+  }
+
+  std::string ErrorOfFile(const CaffeModelOptions& options = {}) {
+    const Values before = Parameters(*net_), states = States(*net_);
+    const std::string error =
+        ErrorOf([&] { LoadCaffeModel(path_, options, net_->parameters().get()); });
+    EXPECT_EQ(Parameters(*net_), before);
+    EXPECT_EQ(States(*net_), states);
+    EXPECT_TRUE(Has(error, path_)) << error;
+    return error;
+  }
+
+  void ExpectLoaded() {
+    EXPECT_EQ(Parameters(*net_), Parameters(*truth_));
+    EXPECT_EQ(States(*net_), States(*truth_));
+  }
+
+  std::string path_;
+  std::unique_ptr<Net> net_, truth_;
+  Values values_;
+  NetParameter model_;
+};
+
+TEST_F(CaffeModelTest, GivesTheNetTheFilesWeightsAndStatistics) {
+  const uint64_t version = net_->parameters()->version();
+  const CaffeModelReport report = Load();
+  EXPECT_TRUE(report.missing.empty());
+  EXPECT_TRUE(report.unused.empty());
+  EXPECT_TRUE(report.reads_color_images);
+  EXPECT_GT(net_->parameters()->version(), version);
+  ExpectLoaded();
+  const Batch batch = RandomBatch(net_->input_shape(), 5);
+  net_->Forward(batch);
+  truth_->Forward(batch);
+  EXPECT_EQ(net_->Logits(), truth_->Logits());
+}
+
+TEST_F(CaffeModelTest, AFactorOfZeroMeansStatisticsOfZero) {
+  Layer("norm")->mutable_blobs(2)->set_data(0, 0);
+  Load();
+  EXPECT_EQ(Norm({*States(*net_).find("norm.running_mean")}), 0);
+  EXPECT_EQ(Norm({*States(*net_).find("norm.running_var")}), 0);
+}
+
+TEST_F(CaffeModelTest, ReadsTheFourNumbersOfOldBlobs) {
+  const auto old = [](BlobProto* blob, int n, int c, int h, int w) {
+    blob->clear_shape();
+    blob->set_num(n);
+    blob->set_channels(c);
+    blob->set_height(h);
+    blob->set_width(w);
+  };
+  old(Layer("conv")->mutable_blobs(0), 6, 3, 3, 3);
+  old(Layer("conv")->mutable_blobs(1), 1, 1, 1, 6);
+  old(Layer("fc")->mutable_blobs(0), 1, 1, 5, 384);
+  Load();
+  ExpectLoaded();
+}
+
+TEST_F(CaffeModelTest, ReadsDoubles) {
+  BlobProto* blob = Layer("fc")->mutable_blobs(0);
+  for (float value : blob->data()) blob->add_double_data(value);
+  blob->clear_data();
+  Load();
+  ExpectLoaded();
+}
+
+TEST_F(CaffeModelTest, TheScaleOfABatchNormIsThatWhichReadsItsResultInPlace) {
+  // As Caffe's users write it: everything in place, under the names of the blobs.
+  Layer("norm")->set_top(0, "conv");
+  Layer("scale")->set_bottom(0, "conv");
+  Layer("scale")->set_top(0, "conv");
+  Load();
+  ExpectLoaded();
+}
+
+TEST_F(CaffeModelTest, BgrExchangesTheChannelsThatReadTheImages) {
+  Load({true, /*bgr=*/true});
+  const auto got = Parameters(*net_);
+  const std::vector<float>& rgb = values_.at("conv.weight");
+  for (int i = 0; i < 6 * 27; ++i) {
+    const int channel = i / 9 % 3;
+    EXPECT_EQ(got.at("conv.weight")[i], rgb[i + 9 * (2 - 2 * channel)]) << i;
+  }
+  EXPECT_EQ(got.at("fc.weight"), values_.at("fc.weight"));
+  Layer("conv")->set_bottom(0, "elsewhere");
+  EXPECT_TRUE(Has(LoadError({true, true}), "--bgr: no convolution of"));
+}
+
+TEST_F(CaffeModelTest, LayersThatTheNetLacksAreLeftOut) {
+  *model_.add_layer() = *Layer("fc");
+  model_.mutable_layer(model_.layer_size() - 1)->set_name("aux/fc");
+  EXPECT_EQ(Load().unused, std::vector<std::string>{"aux/fc"});
+  ExpectLoaded();
+}
+
+TEST_F(CaffeModelTest, WhatTheFileLacksIsAnErrorOrStays) {
+  Layer("fc")->set_name("fc8");
+  EXPECT_TRUE(
+      Has(LoadError(), "these parameters of the net are not in the file: fc.weight, fc.bias"));
+  RandomParameters other;
+  other.seed = 99;
+  SetRandom(other, net_->parameters().get());
+  const std::vector<float> before = Parameters(*net_).at("fc.weight");
+  const CaffeModelReport report = Load({/*complete=*/false});
+  EXPECT_EQ(report.missing, (std::vector<std::string>{"fc.weight", "fc.bias"}));
+  EXPECT_EQ(Parameters(*net_).at("fc.weight"), before);
+  EXPECT_EQ(Parameters(*net_).at("conv.weight"), values_.at("conv.weight"));
+}
+
+TEST_F(CaffeModelTest, AFileOfAnotherNetAltogetherIsRefused) {
+  for (LayerParameter& layer : *model_.mutable_layer()) layer.set_name("my_" + layer.name());
+  const std::string error = LoadError({/*complete=*/false});
+  EXPECT_TRUE(Has(error, "none of its layers is in the net; the file has my_conv")) << error;
+}
+
+TEST_F(CaffeModelTest, ShapesThatDifferAreNamed) {
+  BlobShape* shape = Layer("fc")->mutable_blobs(0)->mutable_shape();
+  shape->set_dim(0, 384);
+  shape->set_dim(1, 5);
+  EXPECT_TRUE(Has(LoadError(),
+                  "layer \"fc\" (InnerProduct): fc.weight: has the shape 384x5 in the file, "
+                  "expected 5x384 in the net"));
+}
+
+TEST_F(CaffeModelTest, AWrongNumberOfBlobsIsNamed) {
+  Layer("conv")->mutable_blobs()->RemoveLast();
+  EXPECT_TRUE(Has(LoadError(),
+                  "layer \"conv\" (Convolution): has 1 blobs, expected 2: conv.weight, conv.bias"));
+  AddBlob(Layer("conv"), {6}, values_.at("conv.bias"));
+  Layer("norm")->mutable_blobs()->RemoveLast();
+  EXPECT_TRUE(Has(LoadError(), "layer \"norm\" (BatchNorm): has 2 blobs, expected 3"));
+}
+
+TEST_F(CaffeModelTest, BlobsThatContradictThemselvesAreRefused) {
+  Layer("conv")->mutable_blobs(0)->mutable_data()->RemoveLast();
+  EXPECT_TRUE(Has(LoadError(), "has 161 values, but its shape 6x3x3x3 takes 162"));
+  BlobShape* shape = Layer("conv")->mutable_blobs(0)->mutable_shape();
+  for (int64_t d : {int64_t{-6}, int64_t{0}, INT64_MAX}) {
+    shape->set_dim(0, d);
+    EXPECT_TRUE(Has(LoadError(), "impossible shape")) << d;
+  }
+}
+
+TEST_F(CaffeModelTest, ALayerThatStandsTwiceIsRefused) {
+  *model_.add_layer() = *Layer("fc");
+  EXPECT_TRUE(Has(LoadError(), "fc.weight: is in the file twice"));
+}
+
+TEST_F(CaffeModelTest, TransposedWeightsAreRefused) {
+  Layer("fc")->mutable_inner_product_param()->set_transpose(true);
+  EXPECT_TRUE(Has(LoadError(), "has transposed weights"));
+}
+
+TEST_F(CaffeModelTest, AFileThatIsCutOffAnywhereIsRefused) {
+  const std::string bytes = model_.SerializeAsString();
+  const Values before = Parameters(*net_);
+  for (size_t size = 0; size < bytes.size(); size += 1 + size / 40) {
+    WriteBytes(bytes.substr(0, size));
+    EXPECT_NE(ErrorOf([&] { LoadCaffeModel(path_, {}, net_->parameters().get()); }), "(no error)")
+        << size;
+  }
+  EXPECT_EQ(Parameters(*net_), before);
+  WriteBytes(bytes.substr(0, bytes.size() / 2));
+  EXPECT_TRUE(Has(ErrorOfFile(), "Perhaps an incomplete download or copy?"));
+}
+
+TEST_F(CaffeModelTest, DamagedBytesDoNoHarm) {
+  const std::string bytes = model_.SerializeAsString();
+  for (size_t i = 0; i < bytes.size(); i += 1 + i / 20) {
+    std::string damaged = bytes;
+    damaged[i] = static_cast<char>(damaged[i] ^ 0xa5);
+    WriteBytes(damaged);
+    // Most damage shows; some only changes a weight.
+    ErrorOf([&] { LoadCaffeModel(path_, {}, net_->parameters().get()); });
+  }
+}
+
+TEST_F(CaffeModelTest, OtherFormatsAreRefusedWithAdvice) {
+  WriteBytes("layer { name: \"conv\" }");
+  EXPECT_TRUE(Has(ErrorOfFile(), "not a valid Caffe model (binary NetParameter)"));
+  WriteBytes("\n\004test");  // a name and nothing else
+  EXPECT_TRUE(Has(ErrorOfFile(), "it has no layers"));
+  WriteBytes("\n\004test\022\003abc");  // field 2, "layers"
+  EXPECT_TRUE(Has(ErrorOfFile(), "upgrade_net_proto_binary"));
+  WriteBytes("\x89HDF\r\n\x1a\n and more");
+  EXPECT_TRUE(Has(ErrorOfFile(), "HDF5"));
+  std::filesystem::remove(path_);
+  EXPECT_TRUE(Has(ErrorOfFile(), "cannot open"));
+}
+
+TEST_F(CaffeModelTest, WeightsFilesAreToldApartByTheirNames) {
+  EXPECT_TRUE(IsCaffeModel("a/b.caffemodel"));
+  EXPECT_TRUE(IsCaffeModel("a/b.caffemodel.h5"));
+  EXPECT_FALSE(IsCaffeModel("a.caffemodel/b.safetensors"));
+  EXPECT_FALSE(IsCaffeModel("b.caffemodel.safetensors"));
+  Layer("fc")->set_name("fc8");
+  WriteBytes(model_.SerializeAsString());
+  std::string notes;
+  LoadWeightsFile(path_, {/*complete=*/false}, net_->parameters().get(),
+                  [&](const std::string& text) { notes += text + "\n"; });
+  EXPECT_TRUE(Has(notes, "so as initialised: fc.weight, fc.bias")) << notes;
+  EXPECT_TRUE(Has(notes, "that the net does not have: fc8")) << notes;
+  EXPECT_TRUE(Has(notes, "add --bgr")) << notes;
+  EXPECT_TRUE(Has(
+      ErrorOf([&] {
+        LoadWeightsFile("x.safetensors", {true, /*bgr=*/true}, net_->parameters().get(), nullptr);
+      }),
+      "--bgr goes with a file x.caffemodel"));
+}
+
+}  // namespace
+}  // namespace gf

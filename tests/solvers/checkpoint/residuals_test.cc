@@ -1,0 +1,361 @@
+#include "solvers/checkpoint/residuals.h"
+
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+
+#include <cmath>
+#include <csignal>
+#include <cstring>
+#include <filesystem>
+#include <mutex>
+#include <set>
+
+#include "comm/local/communicator.h"
+#include "core/error.h"
+#include "solvers/checkpoint/safetensors.h"
+#include "tests/comm/separate_device.h"
+#include "tests/solvers/store_for_test.h"
+
+namespace gf {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int64_t kChunkSize = 100;
+const std::vector<int64_t> kImportant = {0, 2, 3, 8};
+
+std::string Root() { return ::testing::TempDir() + "/residuals_test"; }
+std::string Folder() { return Root() + "/step-00000007"; }
+
+// Nothing but a name, for a device without solvers.
+class NoSolver : public Solver {
+ public:
+  void BeginStep(const UpdateScalars&) override {}
+  void Inspect(const std::vector<ElementRange>&) override {}
+  bool Finite() override { return true; }
+  void Update(const std::vector<ElementRange>&) override {}
+  std::vector<std::pair<std::string, Tensor>> State() const override { return {}; }
+};
+
+const bool no_solver_registered = SolverRegistry::Get().Add(
+    "separate/SGD", [](const SolverConfig&, ParameterStore*) -> std::unique_ptr<Solver> {
+      return std::make_unique<NoSolver>();
+    });
+
+// What a rank has.
+struct Rank {
+  explicit Rank(Communicator* comm, const std::string& mode = "SPARSE",
+                int64_t chunk_size = kChunkSize, int64_t classes = 10,
+                Device* device = TestDevice())
+      : comm(comm), store(TestStore(DType::kFP32, classes, device)) {
+    solver = NewSolver("solver", "SGD", SolverConfig(), store.get());
+    CommConfig::Mode value = CommConfig::LAZY;
+    EXPECT_TRUE(CommConfig::Mode_Parse(mode, &value));
+    options.config.set_mode(value);
+    options.config.set_algorithm("native");
+    options.config.mutable_sparse()->set_chunk_size(chunk_size);
+    options.device = device;
+    flow = NewGradientFlow(store->layout(), store->gradient(), comm, options);
+  }
+
+  // Different values on every rank, whose sums are exact.
+  float Value(int rank, size_t i) const {
+    return static_cast<float>((i * 7 + rank * 13) % 97) - 48;
+  }
+
+  void Fill() {
+    const Tensor residual = flow->residual();
+    size_t i = 0;
+    for (const PoolEntry& entry : store->layout().entries()) {
+      std::vector<float> values(entry.shape.count());
+      for (float& value : values) value = Value(comm->rank(), i++);
+      store->Import(values, entry, residual);
+    }
+    flow->Restore(kImportant);
+  }
+
+  std::vector<float> Residual() const { return Values(*store, flow->residual(), store->layout()); }
+
+  // The largest file that can be written stands for a full disk.
+  std::string Save(rlim_t largest_file = RLIM_INFINITY) {
+    TrainingState state;
+    state.step = 7;
+    state.solver = "SGD";
+    state.world = comm->size();
+    CheckpointFolder folder(Root(), 1);
+    if (comm->rank() == 0) {
+      folder.Prepare(1000);
+      rlimit limit = {};
+      getrlimit(RLIMIT_FSIZE, &limit);
+      limit.rlim_cur = largest_file;
+      setrlimit(RLIMIT_FSIZE, &limit);
+    }
+    return SaveCheckpoint(&folder, state, *store, *solver, *flow, options.config.sparse(), comm);
+  }
+
+  // Returns the notes (of rank 0).
+  std::string Load(int saved_ranks) {
+    std::string notes;
+    LoadResiduals(comm->rank() == 0 ? Folder() : "", saved_ranks, options.config.sparse(),
+                  store.get(), flow.get(), comm,
+                  [&](const std::string& text) { notes += text + "\n"; });
+    return notes;
+  }
+
+  Communicator* comm;
+  std::unique_ptr<ParameterStore> store;
+  std::unique_ptr<Solver> solver;
+  GradientFlowOptions options;
+  std::unique_ptr<GradientFlow> flow;
+};
+
+class ResidualsTest : public ::testing::Test {
+ protected:
+  ResidualsTest() { fs::remove_all(Root()); }
+
+  static void Save(int world) {
+    RunLocal(world, 60, [](Communicator* comm) {
+      Rank rank(comm);
+      rank.Fill();
+      EXPECT_EQ(rank.Save(), comm->rank() == 0 ? Folder() : "");
+    });
+    EXPECT_EQ(VerifyCheckpoint(Folder()).residual_ranks, world);
+  }
+
+  static std::string LoadError(int saved_ranks, int world, int64_t classes = 10) {
+    try {
+      RunLocal(world, 60, [&](Communicator* comm) {
+        Rank(comm, "SPARSE", kChunkSize, classes).Load(saved_ranks);
+      });
+    } catch (const UserError& e) {
+      return e.what();
+    }
+    return "";
+  }
+};
+
+TEST_F(ResidualsTest, EveryRankGetsItsOwnBack) {
+  for (int world : {1, 2, 3}) {
+    Save(world);
+    RunLocal(world, 60, [&](Communicator* comm) {
+      Rank saved(comm), loaded(comm);
+      saved.Fill();
+      EXPECT_EQ(loaded.Load(world), "");
+      const Tensor a = saved.flow->residual(), b = loaded.flow->residual();
+      EXPECT_EQ(std::memcmp(a.data, b.data, a.desc.bytes()), 0) << comm->rank() << " of " << world;
+      EXPECT_EQ(loaded.flow->important_chunks(), kImportant);
+    });
+  }
+}
+
+TEST_F(ResidualsTest, AnotherWorldSharesTheSumEvenly) {
+  for (int before : {1, 2, 3}) {
+    Save(before);
+    for (int after : {1, 2, 3, 4}) {
+      if (after == before) continue;
+      std::mutex mutex;
+      std::vector<std::vector<float>> shares;
+      RunLocal(after, 60, [&](Communicator* comm) {
+        Rank rank(comm);
+        const std::string notes = rank.Load(before);
+        EXPECT_EQ(notes.find("evenly among " + std::to_string(after)) != std::string::npos,
+                  comm->rank() == 0)
+            << notes;
+        EXPECT_EQ(rank.flow->important_chunks(), kImportant);
+        std::lock_guard<std::mutex> lock(mutex);
+        shares.push_back(rank.Residual());
+      });
+      RunLocal(1, 60, [&](Communicator* comm) {
+        const Rank rank(comm);
+        for (size_t i = 0; i < shares[0].size(); ++i) {
+          float expected = 0, sum = 0;
+          for (int r = 0; r < before; ++r) expected += rank.Value(r, i);
+          for (const auto& share : shares) {
+            EXPECT_EQ(share[i], shares[0][i]);
+            sum += share[i];
+          }
+          ASSERT_NEAR(sum, expected, 1e-4) << i << ": " << before << " to " << after;
+        }
+      });
+    }
+  }
+}
+
+TEST_F(ResidualsTest, AnotherChunkSizeKeepsThemAndCommunicatesAllChunks) {
+  Save(2);
+  RunLocal(2, 60, [](Communicator* comm) {
+    Rank saved(comm), loaded(comm, "SPARSE", 64);
+    saved.Fill();
+    const std::string notes = loaded.Load(2);
+    if (comm->rank() == 0) {
+      EXPECT_NE(notes.find("100 of "), std::string::npos) << notes;
+    }
+    EXPECT_EQ(loaded.Residual(), saved.Residual());
+    EXPECT_EQ(loaded.flow->important_chunks(), Rank(comm, "SPARSE", 64).flow->important_chunks());
+  });
+}
+
+TEST_F(ResidualsTest, FromAModeWithoutThemSparseStartsWithNoneAndSaysSo) {
+  RunLocal(2, 60, [](Communicator* comm) {
+    Rank lazy(comm, "LAZY"), sparse(comm);
+    lazy.Save();
+    const std::string notes = sparse.Load(0);
+    if (comm->rank() == 0) {
+      EXPECT_NE(notes.find("has no residuals"), std::string::npos) << notes;
+    }
+    for (float value : sparse.Residual()) ASSERT_EQ(value, 0);
+    EXPECT_EQ(sparse.flow->important_chunks(), Rank(comm).flow->important_chunks());
+  });
+  EXPECT_EQ(VerifyCheckpoint(Folder()).residual_ranks, 0);
+  EXPECT_FALSE(fs::exists(Folder() + "/" + ResidualFile(0)));
+}
+
+TEST_F(ResidualsTest, AModeWithoutThemSaysThatTheyAreLost) {
+  Save(1);
+  RunLocal(1, 60, [](Communicator* comm) {
+    const std::string notes = Rank(comm, "LAZY").Load(1);
+    EXPECT_NE(notes.find("are lost"), std::string::npos) << notes;
+  });
+}
+
+TEST_F(ResidualsTest, AfterADenseStepResumingChangesNoSignOfZero) {
+  RunLocal(1, 60, [](Communicator* comm) {
+    Rank saved(comm), loaded(comm);
+    saved.Save();
+    loaded.Load(1);
+    float* const gradient = loaded.store->gradient().as<float>();
+    gradient[0] = -0.f;
+    loaded.flow->BeginStep(0);
+    loaded.flow->Finish([](const std::vector<ElementRange>&) {});
+    EXPECT_TRUE(std::signbit(gradient[0]));
+  });
+}
+
+TEST_F(ResidualsTest, TheyAreTheSameInMemoryThatTheHostDoesNotRead) {
+  SeparateDevice separate;
+  for (int world : {1, 3}) {
+    RunLocal(world, 60, [&](Communicator* comm) {
+      Rank saved(comm, "SPARSE", kChunkSize, 10, &separate);
+      saved.Fill();
+      saved.Save();
+      Rank same(comm, "SPARSE", kChunkSize, 10, &separate), processor(comm);
+      same.Load(world);
+      processor.Load(world);
+      EXPECT_EQ(same.Residual(), saved.Residual());
+      EXPECT_EQ(processor.Residual(), saved.Residual());
+      EXPECT_EQ(same.flow->important_chunks(), kImportant);
+    });
+    // Another world: shares of the sum.
+    RunLocal(2, 60, [&](Communicator* comm) {
+      Rank same(comm, "SPARSE", kChunkSize, 10, &separate), processor(comm);
+      same.Load(world);
+      processor.Load(world);
+      EXPECT_EQ(same.Residual(), processor.Residual());
+    });
+  }
+}
+
+TEST_F(ResidualsTest, DamagedTruncatedAndMissingFilesAreNoticed) {
+  for (const std::string& name : {ResidualFile(0), ResidualFile(2), std::string(kChunksFile)}) {
+    const auto error = [] {
+      try {
+        VerifyCheckpoint(Folder());
+      } catch (const UserError& e) {
+        return std::string(e.what());
+      }
+      return std::string();
+    };
+    Save(3);
+    const std::string file = Folder() + "/" + name;
+    std::FILE* const stream = std::fopen(file.c_str(), "r+");
+    std::fseek(stream, -3, SEEK_END);
+    std::fputc(0x55, stream);
+    std::fclose(stream);
+    EXPECT_NE(error().find(name + ": its checksum"), std::string::npos) << error();
+    fs::resize_file(file, fs::file_size(file) - 5);
+    EXPECT_NE(error().find(name + ": has "), std::string::npos) << error();
+    fs::remove(file);
+    EXPECT_NE(error().find(name), std::string::npos) << error();
+  }
+}
+
+TEST_F(ResidualsTest, ThoseOfAnotherNetAreRefusedOnAllRanks) {
+  Save(2);
+  for (int world : {1, 2}) {
+    const std::string error = LoadError(2, world, 11);
+    EXPECT_NE(error.find("residual/fc.bias (file 10, net 11)"), std::string::npos) << error;
+  }
+}
+
+TEST_F(ResidualsTest, ChunksThatCannotBeAreRefused) {
+  Save(1);
+  std::map<std::string, std::string> metadata;
+  {
+    const SafetensorsReader file(Folder() + "/" + kChunksFile);
+    metadata = file.metadata();
+  }
+  const auto write = [&](const std::string& dtype, const std::vector<int64_t>& chunks) {
+    const int64_t count = static_cast<int64_t>(chunks.size());
+    SafetensorsWriter file(Folder() + "/" + kChunksFile,
+                           {{"important_chunks", dtype, Shape({count})}}, metadata);
+    file.Write(chunks.data(), count * 8);
+    file.Finish();
+  };
+  write("I64", {0, 5});
+  EXPECT_EQ(LoadError(1, 1), "");
+  for (const std::vector<int64_t>& chunks :
+       std::vector<std::vector<int64_t>>{{-1}, {3, 3}, {4, 2}, {int64_t{1} << 40}, {INT64_MAX}}) {
+    write("I64", chunks);
+    EXPECT_NE(LoadError(1, 1).find("is out of place"), std::string::npos) << LoadError(1, 1);
+  }
+  write("F64", {0});
+  EXPECT_NE(LoadError(1, 1).find("important_chunks"), std::string::npos);
+  for (const char* number : {"", "x", "-5", "99999999999999999999"}) {
+    metadata["pool"] = number;
+    write("I64", {0});
+    EXPECT_NE(LoadError(1, 1).find("\"pool\""), std::string::npos) << number;
+  }
+}
+
+TEST_F(ResidualsTest, SizeIsForeseen) {
+  Save(3);
+  uint64_t bytes = 0;
+  for (const auto& file : fs::directory_iterator(Folder())) bytes += file.file_size();
+  RunLocal(1, 60, [&](Communicator* comm) {
+    const Rank rank(comm);
+    const uint64_t own = CheckpointBytes(*rank.store, *rank.solver);
+    const uint64_t foreseen = own + ResidualBytes(*rank.flow, *rank.store, 3);
+    EXPECT_LE(bytes, foreseen);
+    EXPECT_GE(bytes + (1 << 16) + 4 * 8192, foreseen);
+    EXPECT_EQ(ResidualBytes(*Rank(comm, "LAZY").flow, *rank.store, 3), 0u);
+  });
+}
+
+TEST_F(ResidualsTest, AFullDiskIsTheSameErrorOnAllRanksAndLeavesNothing) {
+  std::signal(SIGXFSZ, SIG_IGN);
+  rlimit old = {};
+  getrlimit(RLIMIT_FSIZE, &old);
+  std::mutex mutex;
+  std::multiset<std::string> errors;
+  RunLocal(3, 60, [&](Communicator* comm) {
+    try {
+      Rank rank(comm);
+      rank.Fill();
+      rank.Save(2000);
+    } catch (const UserError& e) {
+      std::lock_guard<std::mutex> lock(mutex);
+      errors.insert(e.what());
+    }
+  });
+  setrlimit(RLIMIT_FSIZE, &old);
+  ASSERT_EQ(errors.size(), 3u);
+  EXPECT_EQ(errors.count(*errors.begin()), 3u);
+  EXPECT_NE(errors.begin()->find("checkpoint of step 7 failed: cannot write"), std::string::npos)
+      << *errors.begin();
+  for (const auto& entry : fs::directory_iterator(Root())) {
+    EXPECT_EQ(entry.path().filename(), ".lock");
+  }
+}
+
+}  // namespace
+}  // namespace gf

@@ -1,0 +1,88 @@
+#include "solvers/report/report.h"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "core/config/config.h"
+#include "solvers/report/config_table.h"
+#include "solvers/report/meter.h"
+
+namespace gf {
+namespace {
+
+TEST(ReportTest, JsonLinesHoldWhatTheConsoleSays) {
+  const std::string path = ::testing::TempDir() + "/report.jsonl";
+  std::remove(path.c_str());
+  {
+    Report report(path, false, true);
+    report.Start({{"seed", "1"}});
+    TrainRecord record;
+    record.step = 20;
+    record.loss = NAN;
+    report.Train(record);
+    Tally tally(10);
+    report.Validation(20, 0.5, tally, 1);
+    report.Checkpoint(20, "dir/step-00000020", 0.1);
+    report.End(20, 0.5, "training has ended");
+  }
+  std::ifstream file(path);
+  std::vector<nlohmann::json> records;
+  for (std::string line; std::getline(file, line);) records.push_back(nlohmann::json::parse(line));
+  ASSERT_EQ(records.size(), 5u);
+  const char* kinds[] = {"start", "train", "validation", "checkpoint", "end"};
+  for (int i = 0; i < 5; ++i) {
+    EXPECT_EQ(records[i]["kind"], kinds[i]);
+    EXPECT_TRUE(records[i].contains("time"));
+  }
+  EXPECT_EQ(records[0]["settings"]["seed"], "1");
+  EXPECT_EQ(records[1]["step"], 20);
+  EXPECT_TRUE(records[1]["loss"].is_null());
+  EXPECT_EQ(records[3]["path"], "dir/step-00000020");
+}
+
+TEST(ReportTest, OtherRanksWriteNothing) {
+  const std::string path = ::testing::TempDir() + "/silent.jsonl";
+  std::remove(path.c_str());
+  Report report(path, false, false);
+  report.End(1, 1, "training has ended");
+  EXPECT_FALSE(std::ifstream(path).good());
+}
+
+TEST(ConfigTableTest, HasEveryFieldWithItsDefault) {
+  JobConfig config;
+  ParseTextProto("net: \"a.prototxt\" train_data { source: \"d\" mean: 1 mean: 2 }", "test",
+                 &config);
+  const auto rows = ConfigTable(config);
+  const auto value = [&](const std::string& name) -> std::string {
+    for (const auto& row : rows) {
+      if (row.first == name) return row.second;
+    }
+    return "none";
+  };
+  EXPECT_EQ(value("net"), "a.prototxt");
+  EXPECT_EQ(value("train_data.mean"), "1,2");
+  EXPECT_EQ(value("train_data.batch_size"), "64");
+  EXPECT_EQ(value("solver.momentum"), "0.9");
+  EXPECT_EQ(value("comm.timeout_s"), "120");
+  EXPECT_EQ(value("validation_data.batch_size"), "none");
+}
+
+TEST(MeterTest, AveragesOverItsInterval) {
+  Meter meter;
+  meter.Resume();
+  meter.Step(8, 1, 0, 0.001);
+  meter.Step(12, 3, 0, 0.003);
+  TrainRecord record;
+  record.step = 2;
+  record.max_steps = 4;
+  meter.Close(&record);
+  EXPECT_EQ(record.loss, 2);
+  EXPECT_NEAR(record.comm_ms, 2, 1e-9);
+  EXPECT_NEAR(record.eta_s * record.images_per_s, 20, 1e-6);
+  EXPECT_EQ(meter.steps(), 0);
+}
+
+}  // namespace
+}  // namespace gf
