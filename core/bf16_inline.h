@@ -1,7 +1,7 @@
 #pragma once
 
 // Loads and stores of FP32 and BF16 for kernels compiled by simd_library: static, so that each
-// variant has its own; plain integer arithmetic, so that the compiler vectorises the loops.
+// variant has its own; plain integer arithmetic, so that the compiler vectorizes the loops.
 
 #include <cstdint>
 

@@ -4,7 +4,7 @@
 
 namespace gf {
 
-// Batch normalisation (Ioffe and Szegedy, 2015) over N and the spatial axes of N x C x ...:
+// Batch normalization (Ioffe and Szegedy, 2015) over N and the spatial axes of N x C x ...:
 //   y = gamma * (x - mean) / sqrt(variance + eps) + beta
 // In phase TRAIN (unless use_global_stats) mean and the biased variance are the batch's, and
 // the running statistics follow: running = f * running + (1 - f) * batch with

@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "layers/same_shape.h"
+#include "layers/layer.h"
 
 namespace gf {
 

@@ -91,6 +91,13 @@ class Layer {
   std::string location_;
 };
 
+// A layer with one bottom whose top has the bottom's shape.
+class SameShapeLayer : public Layer {
+ public:
+  using Layer::Layer;
+  void SetUp(const std::vector<Shape>& bottoms) override { tops_ = {bottoms[0]}; }
+};
+
 using LayerRegistry = Registry<Layer, const LayerParameter&, Phase, std::string>;
 
 }  // namespace gf

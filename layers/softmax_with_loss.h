@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "layers/class_axis.h"
+#include "layers/layer.h"
 
 namespace gf {
 

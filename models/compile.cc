@@ -228,6 +228,8 @@ class Compiler {
         } else {
           op.bottoms[i] = converted[key] = AddReorder(op.bottoms[i], plan.bottoms[i]);
         }
+        // The conversion runs backward if any of its readers passes a gradient to it.
+        if (plan.propagate[i]) net_.ops[net_.blobs[op.bottoms[i]].producer].backward = true;
       }
       AddOp(std::move(op));
     }
@@ -257,10 +259,9 @@ class Compiler {
     const int top = NewBlob(StrCat(net_.blobs[blob].name, "@", wanted.layout.Name()), wanted, -1);
     op.tops = {top};
     net_.blobs[top].needs_gradient = net_.blobs[blob].needs_gradient;
-    // Backward if a reader will be: the first one is; unneeded ones are left out later.
-    op.backward = options_.phase == TRAIN && net_.blobs[blob].needs_gradient;
-    op.plan.backward = op.backward;
-    op.plan.propagate = {op.backward};
+    // Able to run backward; PlanKernels decides whether it does.
+    op.plan.backward = options_.phase == TRAIN && net_.blobs[blob].needs_gradient;
+    op.plan.propagate = {op.plan.backward};
     op.plan.bottoms = {net_.blobs[blob].desc};
     op.plan.tops = {wanted};
     op.plan.needs_bottom = {false};

@@ -59,8 +59,8 @@ struct CompiledNet {
 // Builds it. See Net's constructor for the errors.
 CompiledNet CompileNet(const NetSource& source, const NetOptions& options, Device* device);
 
-// Steps of operation i of n in memory plans: forward, then backward in reverse.
-inline int ForwardTime(int i) { return i; }
+// The step of a memory plan at which operation i of n runs backward, and the operation that runs at
+// a backward step: the function is its own inverse. Operation i runs forward at step i.
 inline int BackwardTime(int i, int n) { return 2 * n - 1 - i; }
 
 // Chooses buffers and lifetimes of everything in `net` and places them (models/lifetimes.cc).

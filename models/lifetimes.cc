@@ -24,7 +24,6 @@ class Planner {
     backward_first_.assign(net_.blobs.size(), -1);
     backward_last_.assign(net_.blobs.size(), -1);
     used_by_producer_.assign(net_.blobs.size(), false);
-    FindReached();
     BackwardReads();
     Blobs();
     Gradients();
@@ -43,23 +42,6 @@ class Planner {
   }
 
  private:
-  // Operations that get no gradient need not run backward.
-  void FindReached() {
-    std::vector<bool> has_gradient(net_.blobs.size(), false);
-    for (int k = n_ - 1; k >= 0; --k) {
-      CompiledOp& op = net_.ops[k];
-      if (!op.backward) continue;
-      bool reached = false;
-      for (size_t i = 0; i < op.tops.size(); ++i) {
-        reached |= op.layer->LossWeight(static_cast<int>(i)) != 0 || has_gradient[op.tops[i]];
-      }
-      op.backward = reached;
-      for (size_t i = 0; reached && i < op.bottoms.size(); ++i) {
-        if (op.plan.propagate[i]) has_gradient[op.bottoms[i]] = true;
-      }
-    }
-  }
-
   // In backward order: where gradients lie.
   void Gradients() {
     for (int k = n_ - 1; k >= 0; --k) {
@@ -170,7 +152,7 @@ class Planner {
         CompiledBlob& blob = net_.blobs[b];
         int end = blob.readers.empty() ? k : std::max(k, blob.readers.back());
         if (i == 0 && ShouldRecompute(op)) {
-          blob.recomputed_at = 2 * n_ - 1 - backward_first_[b];
+          blob.recomputed_at = BackwardTime(backward_first_[b], n_);
           blob.recomputed_buffer =
               net_.memory.Add(blob.desc.bytes(), backward_first_[b], backward_last_[b]);
           net_.ops[blob.recomputed_at].recompute.push_back(k);

@@ -37,7 +37,7 @@ class ParameterStore {
   void Import(const float* values, const PoolEntry& entry, const Tensor& pool);
   void Import(const std::vector<float>& values, const PoolEntry& entry, const Tensor& pool);
 
-  // Writes the compute pool from the master pool (after initialisation or loading).
+  // Writes the compute pool from the master pool (after initialization or loading).
   void SyncCompute();
 
  private:

@@ -10,10 +10,10 @@ namespace {
 // Pixels: the picture, and the frame within it.
 constexpr double kWidth = 720, kHeight = 440;
 constexpr double kLeft = 84, kRight = 700, kTop = 44, kBottom = 384;
-// Told apart also by people who do not see colours (Okabe and Ito's palette).
-constexpr const char* kColours[] = {"#0072b2", "#d55e00", "#009e73", "#cc79a7",
-                                    "#56b4e9", "#e69f00", "#000000"};
-constexpr int kColourCount = 7;
+// Told apart also by people who do not see colors (Okabe and Ito's palette).
+constexpr const char* kColors[] = {"#0072b2", "#d55e00", "#009e73", "#cc79a7",
+                                   "#56b4e9", "#e69f00", "#000000"};
+constexpr int kColorCount = 7;
 
 std::string Format(const char* format, double a, double b = 0, double c = 0, double d = 0) {
   char text[256];
@@ -123,14 +123,14 @@ std::string ToSvg(const LinePlot& plot) {
   for (size_t i = 0; i < plot.curves.size(); ++i) {
     const auto& curve = plot.curves[i];
     const std::string stroke =
-        std::string("stroke=\"") + (curve.dashed ? "#777" : kColours[i % kColourCount]) +
+        std::string("stroke=\"") + (curve.dashed ? "#777" : kColors[i % kColorCount]) +
         "\" stroke-width=\"2\"" + (curve.dashed ? " stroke-dasharray=\"5 4\"" : "");
     std::string path;
     for (const auto& [px, py] : curve.points) {
       path += Format(path.empty() ? "M%.1f %.1f" : "L%.1f %.1f", at_x(px), at_y(py));
       if (curve.dashed) continue;
       svg += Format("<circle cx=\"%.1f\" cy=\"%.1f\" r=\"3\" fill=\"", at_x(px), at_y(py)) +
-             kColours[i % kColourCount] + "\"/>\n";
+             kColors[i % kColorCount] + "\"/>\n";
     }
     svg += "<path d=\"" + path + "\" fill=\"none\" " + stroke + "/>\n";
     const double row = kTop + 16 + 18 * static_cast<double>(i);

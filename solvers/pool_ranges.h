@@ -28,11 +28,4 @@ void ForEntries(const PoolLayout& layout, int64_t from, int64_t to, const Body& 
   });
 }
 
-// The same for whole entries first .. last (both included).
-template <typename Body>
-void ForWholeEntries(const PoolLayout& layout, int first, int last, const Body& body) {
-  const PoolEntry& end = layout.entries()[last];
-  ForEntries(layout, layout.entries()[first].offset, end.offset + end.count, body);
-}
-
 }  // namespace gf

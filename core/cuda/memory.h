@@ -14,7 +14,7 @@ namespace gf {
 // owner's work comes later, or be waited for.
 class GpuMemory : public std::enable_shared_from_this<GpuMemory> {
  public:
-  // At least `bytes`, aligned to 256 bytes, not initialised. Throws UserError when the GPU has no
+  // At least `bytes`, aligned to 256 bytes, not initialized. Throws UserError when the GPU has no
   // more. Freed with the last owner.
   std::shared_ptr<void> Allocate(size_t bytes);
 
@@ -35,7 +35,7 @@ class GpuMemory : public std::enable_shared_from_this<GpuMemory> {
   std::atomic<size_t> peak_{0};
 };
 
-// Page-locked memory of the host, which the GPU copies from and to by itself. Not initialised.
+// Page-locked memory of the host, which the GPU copies from and to by itself. Not initialized.
 std::shared_ptr<void> AllocatePinned(size_t bytes);
 
 }  // namespace gf

@@ -28,7 +28,7 @@ __device__ inline __nv_bfloat16 FromFloat<__nv_bfloat16>(float x) {
   return __float2bfloat16_rn(x);
 }
 
-// kCount neighbours that are loaded and stored at once.
+// kCount neighbors that are loaded and stored at once.
 template <typename T, int kCount>
 struct alignas(sizeof(T) * kCount) Pack {
   T v[kCount];

@@ -40,8 +40,8 @@ void CheckResizedCrop(const DataConfig& config) {
   }
 }
 
-// Half of a number, exact halves to the even neighbour, as torchvision centres its crops.
-int CentreOf(int free) { return free / 2 + (free % 2 != 0 && free / 2 % 2 != 0 ? 1 : 0); }
+// Half of a number, exact halves to the even neighbor, as torchvision centers its crops.
+int CenterOf(int free) { return free / 2 + (free % 2 != 0 && free / 2 % 2 != 0 ? 1 : 0); }
 
 // The part of an axis of `extent` resized pixels that a window covers, and how many zeros come
 // before it. `in` is the image's own extent.
@@ -81,9 +81,9 @@ Augment::Augment(const DataConfig& config, bool random) : config_(config), rando
                    "; expected one of the two ways to resize");
   }
   if (config.random_resized_crop()) CheckResizedCrop(config);
-  const bool colours = config.brightness() > 0 || config.contrast() > 0 ||
-                       config.saturation() > 0 || config.lighting() > 0;
-  if (colours && config.channels() != 3) {
+  const bool colors = config.brightness() > 0 || config.contrast() > 0 || config.saturation() > 0 ||
+                      config.lighting() > 0;
+  if (colors && config.channels() != 3) {
     ThrowUserError("channels: ", config.channels(),
                    " with brightness, contrast, saturation or lighting; expected channels: 3");
   }
@@ -139,14 +139,14 @@ Recipe Augment::Draw(ImageSize in, Random random) const {
     const int pad = config_.pad();
     const int free_y = recipe.resized.height + 2 * pad - recipe.out.height;
     const int free_x = recipe.resized.width + 2 * pad - recipe.out.width;
-    recipe.window = {CentreOf(free_y) - pad, CentreOf(free_x) - pad, recipe.out.height,
+    recipe.window = {CenterOf(free_y) - pad, CenterOf(free_x) - pad, recipe.out.height,
                      recipe.out.width};
     if (random_ && config_.random_crop()) {
       recipe.window.top = static_cast<int>(random.Below(free_y + 1)) - pad;
       recipe.window.left = static_cast<int>(random.Below(free_x + 1)) - pad;
     }
   }
-  if (random_) recipe.colours = DrawColourChange(config_, &random);
+  if (random_) recipe.colors = DrawColorChange(config_, &random);
   return recipe;
 }
 
@@ -172,7 +172,7 @@ void Augment::DrawResizedCrop(ImageSize in, Random* random, Recipe* recipe) cons
     recipe->window = {top, left, static_cast<int>(height), static_cast<int>(width)};
     return;
   }
-  // The largest window of an allowed shape, from the centre.
+  // The largest window of an allowed shape, from the center.
   const double aspect = static_cast<double>(in.width) / in.height;
   const double allowed = std::clamp<double>(aspect, config_.min_aspect(), config_.max_aspect());
   ImageSize size = in;

@@ -4,30 +4,30 @@
 
 #include "core/config/job.pb.h"
 #include "core/random.h"
-#include "data/augment/colour.h"
+#include "data/augment/color.h"
 #include "data/image/image.h"
 #include "data/image/render.h"
 
 namespace gf {
 
 // What an image is turned into in one epoch. First it is resized to `resized`; of that, with
-// zeros around it, `window` is cut, brought to the size `out` and mirrored; then the colours are
+// zeros around it, `window` is cut, brought to the size `out` and mirrored; then the colors are
 // changed.
 struct Recipe {
   ImageSize resized;
   ImageWindow window;
   ImageSize out;
   bool mirrored = false;
-  ColourChange colours;
+  ColorChange colors;
 };
 
-// Decides what becomes of images: resize, pad, crop, mirror, colours, in this order. All choices
+// Decides what becomes of images: resize, pad, crop, mirror, colors, in this order. All choices
 // are drawn from the stream that is given, and depend on the image's size only. Immutable; safe
 // to use from several threads.
 class Augment {
  public:
-  // `random`: crop, mirror and colours at random as the config says; otherwise (evaluation) the
-  // window is cut from the centre and nothing else is done. Throws UserError for settings
+  // `random`: crop, mirror and colors at random as the config says; otherwise (evaluation) the
+  // window is cut from the center and nothing else is done. Throws UserError for settings
   // that contradict each other.
   Augment(const DataConfig& config, bool random);
 
@@ -55,7 +55,7 @@ class Augment {
   const bool random_;
 };
 
-// The view of an image of size `in` that follows the recipe but for its colours, or, where
+// The view of an image of size `in` that follows the recipe but for its colors, or, where
 // resizing happens twice (CutsTwice), of the image resized to recipe.resized.
 View ViewOf(const Recipe& recipe, ImageSize in, DataConfig::Filter filter);
 // Whether the image must be resized before the window is resized again.

@@ -47,8 +47,8 @@ class Reader {
   void ReadPixels(uint8_t* to) {
     FindFrame();
     const GifImageDesc& frame = gif_->Image;
-    const ColorMapObject* colours = frame.ColorMap ? frame.ColorMap : gif_->SColorMap;
-    if (!colours) throw SampleError("GIF: it has no colours");
+    const ColorMapObject* colors = frame.ColorMap ? frame.ColorMap : gif_->SColorMap;
+    if (!colors) throw SampleError("GIF: it has no colors");
     if (frame.Left < 0 || frame.Top < 0 || frame.Width < 1 || frame.Height < 1 ||
         frame.Width > gif_->SWidth - frame.Left || frame.Height > gif_->SHeight - frame.Top) {
       throw SampleError("GIF: its frame lies outside the picture");
@@ -64,11 +64,11 @@ class Reader {
         if (DGifGetLine(gif_, line, frame.Width) != GIF_OK) Fail(gif_->Error);
         uint8_t* pixel = to + (int64_t{frame.Top + y} * gif_->SWidth + frame.Left) * 3;
         for (int x = 0; x < frame.Width; ++x, pixel += 3) {
-          if (line[x] >= colours->ColorCount) throw SampleError("GIF: a colour that it lacks");
-          const GifColorType& colour = colours->Colors[line[x]];
-          pixel[0] = colour.Red;
-          pixel[1] = colour.Green;
-          pixel[2] = colour.Blue;
+          if (line[x] >= colors->ColorCount) throw SampleError("GIF: a color that it lacks");
+          const GifColorType& color = colors->Colors[line[x]];
+          pixel[0] = color.Red;
+          pixel[1] = color.Green;
+          pixel[2] = color.Blue;
         }
       }
     }

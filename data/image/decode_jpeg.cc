@@ -155,7 +155,7 @@ class Decompressor {
 
   // Limits decoding to the window's columns; returns which is the first that will come.
   JDIMENSION CropColumns(const ImageWindow& window) {
-    // Colours are interpolated from neighbours; the library takes the borders of what it is
+    // Colors are interpolated from neighbors; the library takes the borders of what it is
     // asked for as borders of the image.
     constexpr int kMargin = 4;
     const int whole = static_cast<int>(info_.output_width);

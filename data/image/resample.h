@@ -7,7 +7,7 @@
 
 namespace gf {
 
-// How the outputs of one axis lie over its inputs: output i has its centre at
+// How the outputs of one axis lie over its inputs: output i has its center at
 // begin + (i + 0.5) * scale, where input x reaches from x to x + 1, and is an average of inputs
 // low <= x < high.
 struct Axis {

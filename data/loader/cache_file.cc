@@ -46,7 +46,6 @@ class CacheFile : public PixelCache {
   void Drop(int64_t i) override {}  // others may need it
 
   int64_t images() const override { return static_cast<int64_t>(header_->images.load()); }
-  int64_t bytes() const override { return static_cast<int64_t>(header_->used.load()); }
 
  private:
   void OpenFile(const std::string& file);

@@ -90,9 +90,8 @@ class Loader {
 
   // Seconds that the last Next waited for the workers.
   double waited() const { return waited_; }
-  // Images in the cache and their bytes; 0 without cache_mib.
+  // Images in the cache; 0 without cache_mib.
   int64_t cached_images() const { return reader_.cache() ? reader_.cache()->images() : 0; }
-  int64_t cached_bytes() const { return reader_.cache() ? reader_.cache()->bytes() : 0; }
   // How many images the device can keep, how many it keeps, and the bytes of one; 0 without
   // device_cache_mib.
   int64_t device_places() const;

@@ -55,7 +55,6 @@ class MemoryCache : public PixelCache {
   }
 
   int64_t images() const override { return images_; }
-  int64_t bytes() const override { return bytes_; }
 
  private:
   static constexpr size_t kAlignment = 64;

@@ -22,9 +22,8 @@ class PixelCache {
   // This process needs image i no more: its room may be given to another.
   virtual void Drop(int64_t i) = 0;
 
-  // Images and bytes of pixels held.
+  // Number of images held.
   virtual int64_t images() const = 0;
-  virtual int64_t bytes() const = 0;
 };
 
 // In memory of this process. channels: of all images. bytes: of pixels at most.

@@ -49,7 +49,7 @@ class SampleReader::Sink : public RowSink {
   // After the last row.
   void Finish(int64_t index) {
     if (!twice_) {
-      if (!recipe_.colours.Nothing()) recipe_.colours.Apply(out_, recipe_.out.pixels());
+      if (!recipe_.colors.Nothing()) recipe_.colors.Apply(out_, recipe_.out.pixels());
       return;
     }
     if (reader_.cache_) reader_.cache_->Keep(index, resized_, recipe_.resized);
@@ -209,7 +209,7 @@ void SampleReader::Finish(const Recipe& recipe, const uint8_t* resized, uint8_t*
                           SampleScratch* scratch) const {
   RenderPixels(resized, recipe.resized, channels_,
                ViewOf(recipe, recipe.resized, augment_.filter()), &scratch->renderer, out);
-  if (!recipe.colours.Nothing()) recipe.colours.Apply(out, recipe.out.pixels());
+  if (!recipe.colors.Nothing()) recipe.colors.Apply(out, recipe.out.pixels());
 }
 
 void SampleReader::WillRead(int64_t index) const {

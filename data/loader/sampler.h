@@ -44,7 +44,7 @@ struct Shares {
 // none is short and nothing is dropped. Remembers the last epoch's order: one per thread.
 //
 // With a window the shuffle is partial, so that images that are read at about the same time lie
-// near each other in the files: runs of kRun neighbouring samples are put into a random order, and
+// near each other in the files: runs of kRun neighboring samples are put into a random order, and
 // each stretch of `window` samples of the result is shuffled.
 //
 // Note [Shares]

@@ -2,9 +2,9 @@
 
 #include <vector>
 
-#include "layers/counted_samples.h"
 #include "layers/cpu/elementwise.h"
 #include "layers/kernel.h"
+#include "layers/labels.h"
 
 namespace gf {
 namespace {

@@ -17,7 +17,7 @@ namespace {
 
 // Note [Batch norm passes]
 // Work is split into (block of channels) x (part of the images). A thread takes the statistics
-// of its channels and normalises them at once, while they are in its cache; the images are
+// of its channels and normalizes them at once, while they are in its cache; the images are
 // split only when there are fewer blocks than threads, and then the two passes are separate.
 // Backward is the same with two sums. What each pass reads and writes:
 //   forward:  x | x, (add) -> y

@@ -6,8 +6,8 @@ namespace gf {
 namespace {
 
 // Note [Slices of one channel]
-// With block == 1 the lanes of a vector are neighbouring pixels of one channel instead of
-// neighbouring channels of one pixel: per-channel values are broadcast, sums are added up over
+// With block == 1 the lanes of a vector are neighboring pixels of one channel instead of
+// neighboring channels of one pixel: per-channel values are broadcast, sums are added up over
 // the lanes at the end, and the last spatial % kLanes pixels go through a padded copy.
 
 template <int kLanes>

@@ -7,6 +7,7 @@
 
 #include "core/dtype.h"
 #include "core/parallel.h"
+#include "layers/cpu/relu_kernels.h"
 
 namespace gf {
 
@@ -47,6 +48,19 @@ inline void CopyStorage(const void* from, void* to, size_t bytes) {
   ParallelFor(static_cast<int64_t>(bytes), 1 << 16, [&](int64_t begin, int64_t end) {
     std::memcpy(static_cast<char*>(to) + begin, static_cast<const char*>(from) + begin,
                 end - begin);
+  });
+}
+
+// diff[i] = y[i] > 0 ? diff[i] : 0, for y and diff in FP32 or BF16, by all compute threads.
+inline void MaskByRelu(DType type, const void* y, void* diff, int64_t count) {
+  ParallelFor(count, 1024, [&](int64_t begin, int64_t end) {
+    if (type == DType::kFP32) {
+      ReluMask().fp32(static_cast<const float*>(y) + begin, static_cast<float*>(diff) + begin,
+                      end - begin);
+    } else {
+      ReluMask().bf16(static_cast<const uint16_t*>(y) + begin, static_cast<uint16_t*>(diff) + begin,
+                      end - begin);
+    }
   });
 }
 

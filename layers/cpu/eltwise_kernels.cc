@@ -169,8 +169,15 @@ constexpr EltwiseFunctions Functions() {
           &SumBackward<T>, &ProductBackward<T>, &MaximumBackward<T>};
 }
 
+template <typename T>
+void SumOfTwo(const T* a, const T* b, T* to, int64_t count) {
+#pragma omp simd
+  for (int64_t i = 0; i < count; ++i) Store(to + i, Load(a + i) + Load(b + i));
+}
+
 }  // namespace
 
 GF_SIMD_DEFINE(EltwiseKernels, Eltwise) = {Functions<float>(), Functions<uint16_t>()};
+GF_SIMD_DEFINE(SumKernels, SumTable) = {&SumOfTwo<float>, &SumOfTwo<uint16_t>};
 
 }  // namespace gf

@@ -13,7 +13,7 @@
 namespace gf {
 namespace {
 
-// Normalises, casts and lays out a batch in one pass.
+// Normalizes, casts and lays out a batch in one pass.
 class InputKernel : public Kernel {
  public:
   InputKernel(const InputLayer& layer, const KernelContext& context)
@@ -59,8 +59,8 @@ class InputKernel : public Kernel {
   }
 
   // Image i of the batch, to its place in `top`.
-  template <typename Normalise, typename T>
-  static void Image(const Normalise& normalise, const Batch& batch, int64_t i, const Shape& shape,
+  template <typename Normalize, typename T>
+  static void Image(const Normalize& normalize, const Batch& batch, int64_t i, const Shape& shape,
                     const std::vector<float>& mean, const std::vector<float>& inverse_std, T* top) {
     const int channels = static_cast<int>(shape[1]);
     const int64_t plane = shape[2] * shape[3];
@@ -68,7 +68,7 @@ class InputKernel : public Kernel {
     const uint8_t* const from = Pixels(batch, i);
     T* const to = top + i * channels * plane;
     if (batch.cuts.empty()) {
-      return normalise(from, plane, channels, false, mean.data(), inverse_std.data(), plane, to);
+      return normalize(from, plane, channels, false, mean.data(), inverse_std.data(), plane, to);
     }
     const ImageCut& cut = batch.cuts[i];
     // The columns of the part that lie in the image; where there are others, rows are put together.
@@ -86,7 +86,7 @@ class InputKernel : public Kernel {
           row = padded.data();
         }
       }
-      normalise(row, shape[3], channels, cut.mirrored != 0, mean.data(), inverse_std.data(), plane,
+      normalize(row, shape[3], channels, cut.mirrored != 0, mean.data(), inverse_std.data(), plane,
                 to + y * shape[3]);
     }
   }

@@ -7,7 +7,7 @@ namespace {
 
 // exp(x) for x <= 0 to 2 units in the last place; 0 where it would not be a normal number, NaN
 // for NaN. The argument is reduced to |r| <= log(2) / 2, where the Taylor polynomial of degree
-// 7 has a relative error of 5e-9. One condition only, so that loops vectorise.
+// 7 has a relative error of 5e-9. One condition only, so that loops vectorize.
 inline __attribute__((always_inline)) float ExpNegative(float x) {
   const float z = x < -88.f ? -88.f : x;
   const int n = static_cast<int>(z * 1.44269504f - 0.5f);

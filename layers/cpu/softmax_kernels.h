@@ -6,7 +6,7 @@
 
 namespace gf {
 
-// `width` neighbouring softmaxes: class c of softmax j lies at c * stride + j. Arithmetic in
+// `width` neighboring softmaxes: class c of softmax j lies at c * stride + j. Arithmetic in
 // FP32; a NaN among the scores makes the sum NaN.
 struct SoftmaxSpan {
   int64_t classes, stride;

@@ -2,9 +2,9 @@
 
 #include <cmath>
 
-#include "layers/counted_samples.h"
 #include "layers/cpu/softmax_spans.h"
 #include "layers/kernel.h"
+#include "layers/labels.h"
 
 namespace gf {
 namespace {

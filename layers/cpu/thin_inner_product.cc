@@ -5,7 +5,7 @@
 
 #include "core/bf16_inline.h"
 #include "core/parallel.h"
-#include "layers/cpu/relu_mask.h"
+#include "layers/cpu/elementwise.h"
 #include "layers/cpu/thin_product_kernels.h"
 
 namespace gf {

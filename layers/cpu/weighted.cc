@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <unordered_map>
 
-#include "layers/cpu/relu_mask.h"
+#include "layers/cpu/elementwise.h"
 
 namespace gf {
 namespace {

@@ -1,10 +1,9 @@
 // ReLU, Sigmoid and TanH.
 
+#include "layers/activation.h"
+
 #include "layers/cuda/kernel_context.h"
 #include "layers/cuda/relu_kernels.h"
-#include "layers/relu.h"
-#include "layers/sigmoid.h"
-#include "layers/tanh.h"
 
 namespace gf {
 namespace {

@@ -54,12 +54,12 @@ class BatchNormKernel : public RepeatingKernel {
     } else {
       BatchStatistics(call, {args.scratch, arrived_.get()}, StreamOf(context_));
     }
-    Normalise(call, StreamOf(context_));
+    Normalize(call, StreamOf(context_));
   }
 
   bool CanRecompute() const override { return !layer_.add(); }
   void Recompute(const KernelArgs& args) override {
-    Normalise(ForwardCall(args), StreamOf(context_));
+    Normalize(ForwardCall(args), StreamOf(context_));
   }
 
   void Backward(const KernelArgs& args) override {

@@ -132,7 +132,7 @@ void RunningStatistics(const BatchNormForward& call, cudaStream_t stream) {
          call.channels, call.view.columns, call.eps);
 }
 
-void Normalise(const BatchNormForward& call, cudaStream_t stream) {
+void Normalize(const BatchNormForward& call, cudaStream_t stream) {
   WithType(call.type, [&](auto t) {
     using T = decltype(t);
     const T* x = static_cast<const T*>(call.x);

@@ -42,7 +42,7 @@ void BatchStatistics(const BatchNormForward& call, const ColumnSumsMemory& memor
 // Sets the statistics from the running ones.
 void RunningStatistics(const BatchNormForward& call, cudaStream_t stream);
 // y = scale * x + offset (+ add) (relu)
-void Normalise(const BatchNormForward& call, cudaStream_t stream);
+void Normalize(const BatchNormForward& call, cudaStream_t stream);
 
 enum class ReluGradientFrom { kNone, kInput, kOutput };
 

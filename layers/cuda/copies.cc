@@ -1,11 +1,9 @@
 // Layers that move numbers only: Flatten, Reshape, Split, Silence, and those that the net puts in.
 
+#include "layers/copies.h"
+
 #include "layers/cuda/eltwise_kernels.h"
 #include "layers/cuda/kernel_context.h"
-#include "layers/flatten.h"
-#include "layers/reshape.h"
-#include "layers/silence.h"
-#include "layers/split.h"
 
 namespace gf {
 namespace {

@@ -194,7 +194,7 @@ class InputKernel : public Kernel {
     }
   }
 
-  // Images that are to stay go to their places, neighbours together.
+  // Images that are to stay go to their places, neighbors together.
   void Keep(const Batch& batch, const uint8_t* pixels) const {
     const KeptImages& kept = batch.kept;
     if (!kept.any()) return;
@@ -243,7 +243,7 @@ class InputKernel : public Kernel {
     images.out_width = shape[3];
     images.n = shape[0];
     images.channels = static_cast<int>(shape[1]);
-    NormaliseImages(images, context_.compute, top, StreamOf(context_));
+    NormalizeImages(images, context_.compute, top, StreamOf(context_));
   }
 
   const InputLayer& layer_;

@@ -186,7 +186,7 @@ void RunChannels(const InputImages& images, T* y, cudaStream_t stream) {
 
 }  // namespace
 
-void NormaliseImages(const InputImages& images, DType type, void* y, cudaStream_t stream) {
+void NormalizeImages(const InputImages& images, DType type, void* y, cudaStream_t stream) {
   WithType(type, [&](auto t) {
     using T = decltype(t);
     if (images.cuts == nullptr) {

@@ -23,6 +23,6 @@ struct InputImages {
 };
 
 // y[image][row][column][c] = (x - mean[c]) * inverse_std[c] for the pixel of the cut, in one pass.
-void NormaliseImages(const InputImages& images, DType type, void* y, cudaStream_t stream);
+void NormalizeImages(const InputImages& images, DType type, void* y, cudaStream_t stream);
 
 }  // namespace gf

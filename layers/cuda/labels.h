@@ -2,8 +2,8 @@
 
 #include <vector>
 
-#include "layers/class_axis.h"
 #include "layers/cuda/kernel_context.h"
+#include "layers/labels.h"
 
 namespace gf {
 

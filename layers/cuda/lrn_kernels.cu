@@ -20,7 +20,7 @@ __device__ Powers PowersOf(float scale, float beta) {
   return {power, power / scale};
 }
 
-// Neighbouring elements: what the windows over them add up, and what only they themselves need.
+// Neighboring elements: what the windows over them add up, and what only they themselves need.
 template <int kCount>
 struct Elements {
   Floats<kCount> term, x, gradient;
@@ -160,9 +160,9 @@ struct WithinChannel {
     Floats<kCount> sums = {};
     for (int y = max(at.y - reach, 0); y <= min(at.y + reach, height - 1); ++y) {
       for (int x = max(at.x - reach, 0); x <= min(at.x + reach, width - 1); ++x) {
-        const auto neighbours = f.template Load<kCount>(element(y, x));
+        const auto neighbors = f.template Load<kCount>(element(y, x));
 #pragma unroll
-        for (int k = 0; k < kCount; ++k) sums.v[k] += neighbours.term.v[k];
+        for (int k = 0; k < kCount; ++k) sums.v[k] += neighbors.term.v[k];
       }
     }
     const int64_t i = element(at.y, at.x);

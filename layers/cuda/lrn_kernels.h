@@ -8,7 +8,7 @@
 
 namespace gf {
 
-// Images with the channels last, and what local response normalisation does to them:
+// Images with the channels last, and what local response normalization does to them:
 //   scale = k + alpha * sum of x^2 over a window;  y = x * scale^-beta
 // The window is `size` channels or, within_channel, size x size pixels; size is odd.
 struct LrnImages {

@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "core/dtype.h"
-#include "layers/class_view.h"
+#include "layers/class_axis.h"
 
 namespace gf {
 

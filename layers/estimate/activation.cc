@@ -1,9 +1,8 @@
 // ReLU, Sigmoid and TanH.
 
+#include "layers/activation.h"
+
 #include "layers/estimate/kernel.h"
-#include "layers/relu.h"
-#include "layers/sigmoid.h"
-#include "layers/tanh.h"
 
 namespace gf {
 namespace {

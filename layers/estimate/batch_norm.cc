@@ -39,7 +39,7 @@ class BatchNormEstimate : public EstimateKernel {
     } else {
       Move(OperationKind::kBatchNormStatistics, Bottom());
     }
-    Normalise();
+    Normalize();
   }
 
   void BackwardCost(const KernelArgs& args) override {
@@ -54,10 +54,10 @@ class BatchNormEstimate : public EstimateKernel {
     Move(OperationKind::kBatchNormGradient, 3 * Top());  // x, dz, dx
   }
 
-  void RecomputeCost() override { Normalise(); }
+  void RecomputeCost() override { Normalize(); }
 
  private:
-  void Normalise() const {
+  void Normalize() const {
     Move(OperationKind::kBatchNormApply, Bottom() + Top() + (layer_.add() ? Bottom(1) : 0));
   }
 

@@ -1,10 +1,8 @@
 // Layers that move numbers only: Flatten, Reshape, Split, Silence, and those that the net puts in.
 
+#include "layers/copies.h"
+
 #include "layers/estimate/kernel.h"
-#include "layers/flatten.h"
-#include "layers/reshape.h"
-#include "layers/silence.h"
-#include "layers/split.h"
 
 namespace gf {
 namespace {

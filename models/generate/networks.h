@@ -10,7 +10,7 @@ NetParameter ResNet18();
 NetParameter ResNet50();
 
 // ResNet-50 with full pre-activation (He et al., "Identity mappings in deep residual networks",
-// arXiv 1603.05027) and projections without batch normalisation: 153 tensors.
+// arXiv 1603.05027) and projections without batch normalization: 153 tensors.
 NetParameter ResNet50V2();
 
 // ResNet-20 of He et al., "Deep residual learning" (arXiv 1512.03385), section 4.2, for 32x32

@@ -1,4 +1,4 @@
-// SGD, LARS and LARC: see solvers/momentum_solver.h, lars.cc and larc.cc for the formulas.
+// SGD, LARS and LARC; solvers/momentum_solver.h and momentum_rules.cc have the formulas.
 
 #include "solvers/cuda/cuda_solver.h"
 #include "solvers/solver_checks.h"

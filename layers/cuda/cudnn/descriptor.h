@@ -9,7 +9,7 @@
 
 namespace gf {
 
-// A descriptor of cuDNN's graph interface: created, given attributes, then finalised.
+// A descriptor of cuDNN's graph interface: created, given attributes, then finalized.
 class CudnnDescriptor {
  public:
   explicit CudnnDescriptor(cudnnBackendDescriptorType_t type) {

@@ -17,7 +17,7 @@ class CudnnTarget {
   // cuDNN does not take them.
   explicit CudnnTarget(const std::string& json);
 
-  // Name the GPU to a descriptor that is not finalised yet.
+  // Name the GPU to a descriptor that is not finalized yet.
   void SetOnGraph(CudnnDescriptor* graph) const;
   void SetOnHeuristic(CudnnDescriptor* heuristic) const;
   void SetOnPlan(CudnnDescriptor* plan) const;

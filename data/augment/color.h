@@ -7,10 +7,10 @@
 
 namespace gf {
 
-// A random change of an image's colours: brightness, contrast and saturation are each multiplied
+// A random change of an image's colors: brightness, contrast and saturation are each multiplied
 // by a factor, in this order, and a shift is added. All of it is one affine map of RGB, limited to
 // 0..255 once, at its end. Contrast is about the image's mean gray, as in PIL.
-struct ColourChange {
+struct ColorChange {
   float brightness = 1, contrast = 1, saturation = 1;
   float shift[3] = {0, 0, 0};
 
@@ -20,6 +20,6 @@ struct ColourChange {
 };
 
 // Draws a change as the config's brightness, contrast, saturation and lighting say.
-ColourChange DrawColourChange(const DataConfig& config, Random* random);
+ColorChange DrawColorChange(const DataConfig& config, Random* random);
 
 }  // namespace gf

@@ -1,10 +1,85 @@
+// Layers that only move numbers: Flatten, Reshape, Split, Silence, and the layers that the net
+// adds.
+
+#include "layers/copies.h"
+
+#include <cstring>
+#include <vector>
+
 #include "core/cpu/dnnl.h"
 #include "core/parallel.h"
-#include "layers/cpu/sum_kernels.h"
+#include "layers/cpu/elementwise.h"
+#include "layers/cpu/eltwise_kernels.h"
 #include "layers/kernel.h"
 
 namespace gf {
 namespace {
+
+class ReshapeKernel : public Kernel {
+ public:
+  ReshapeKernel(const Layer& layer, const KernelContext& context) {}
+
+  void Plan(KernelPlan* plan) override {
+    plan->bottoms[0].layout = plan->tops[0].layout = Layout();
+    plan->in_place = plan->in_place_backward = true;
+    bytes_ = plan->bottoms[0].bytes();
+  }
+  void Forward(const KernelArgs& args) override {
+    CopyStorage(args.bottoms[0], args.tops[0], bytes_);
+  }
+  void Backward(const KernelArgs& args) override {
+    CopyStorage(args.top_diffs[0][0], args.bottom_diffs[0], bytes_);
+  }
+
+ private:
+  size_t bytes_ = 0;
+};
+
+class SplitKernel : public Kernel {
+ public:
+  SplitKernel(const SplitLayer& layer, const KernelContext& context)
+      : sum_(ForType(Eltwise(), context.compute).sum) {}
+
+  void Plan(KernelPlan* plan) override {
+    for (TensorDesc& top : plan->tops) top.layout = plan->bottoms[0].layout;
+    count_ = plan->bottoms[0].storage_count();
+    bytes_ = plan->bottoms[0].bytes();
+    plan->in_place = plan->in_place_backward = true;
+  }
+
+  void Forward(const KernelArgs& args) override {
+    for (void* top : args.tops) CopyStorage(args.bottoms[0], top, bytes_);
+  }
+
+  // The sum of the tops' gradients; a top that nobody uses has none.
+  void Backward(const KernelArgs& args) override {
+    std::vector<const void*> diffs;
+    for (const auto& top : args.top_diffs) diffs.insert(diffs.end(), top.begin(), top.end());
+    if (diffs.empty()) {
+      std::memset(args.bottom_diffs[0], 0, bytes_);
+      return;
+    }
+    const std::vector<float> ones(diffs.size(), 1);
+    EltwiseCall call;
+    call.bottoms = diffs.data();
+    call.count = static_cast<int>(diffs.size());
+    call.coefficients = ones.data();
+    call.top = args.bottom_diffs[0];
+    ParallelFor(count_, kElementGrain, [&](int64_t begin, int64_t end) { sum_(call, begin, end); });
+  }
+
+ private:
+  EltwiseFunction sum_;
+  int64_t count_ = 0;
+  size_t bytes_ = 0;
+};
+
+class SilenceKernel : public Kernel {
+ public:
+  SilenceKernel(const SilenceLayer& layer, const KernelContext& context) {}
+  void Plan(KernelPlan* plan) override {}
+  void Forward(const KernelArgs& args) override {}
+};
 
 // tops[0] = bottoms[0] in another layout; the net sets both layouts.
 class ReorderKernel : public Kernel {
@@ -76,6 +151,10 @@ class GradientSumKernel : public Kernel {
   int64_t count_ = 0;
 };
 
+GF_REGISTER(KernelRegistry, "cpu/Flatten", KernelOf<FlattenLayer, ReshapeKernel>);
+GF_REGISTER(KernelRegistry, "cpu/Reshape", KernelOf<ReshapeLayer, ReshapeKernel>);
+GF_REGISTER(KernelRegistry, "cpu/Split", KernelOf<SplitLayer, SplitKernel>);
+GF_REGISTER(KernelRegistry, "cpu/Silence", KernelOf<SilenceLayer, SilenceKernel>);
 GF_REGISTER(KernelRegistry, "cpu/_Reorder", KernelOf<Layer, ReorderKernel>);
 GF_REGISTER(KernelRegistry, "cpu/_GradientSum", KernelOf<Layer, GradientSumKernel>);
 
