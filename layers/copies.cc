@@ -59,7 +59,7 @@ void ReshapeLayer::SetUp(const std::vector<Shape>& bottoms) {
   if (inferred >= 0) {
     if (bottom.count() % explicit_count != 0) {
       Fail("cannot infer dim -1: the ", bottom.count(), " elements of bottom ", bottom.ToString(),
-           " are no multiple of the other extents' product ", explicit_count);
+           " are not a multiple of the product of the other extents, ", explicit_count);
     }
     dims[inferred] = bottom.count() / explicit_count;
   }
@@ -72,8 +72,8 @@ void ReshapeLayer::SetUp(const std::vector<Shape>& bottoms) {
 
 namespace {
 
-// Layers that the net puts in by itself, all of whose bottoms and tops have one shape:
-// Reorder converts between layouts, GradientSum adds up the gradients of a blob.
+// Layers that the net inserts; all bottoms and tops have the same shape. _Reorder converts between
+// layouts, _GradientSum adds up the gradients of a blob.
 class InternalLayer : public Layer {
  public:
   using Layer::Layer;

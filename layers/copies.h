@@ -6,24 +6,24 @@
 
 namespace gf {
 
-// Merges the axes from axis to end_axis (both included) into one.
+// Merges the axes from `axis` to `end_axis` (inclusive) into one.
 class FlattenLayer : public Layer {
  public:
   using Layer::Layer;
   void SetUp(const std::vector<Shape>& bottoms) override;
 };
 
-// Gives the axes [axis, axis + num_axes) of its bottom other extents; 0 keeps an extent, one
-// -1 is inferred. num_axes = -1: all axes from `axis` on. A negative axis counts from behind
-// the last axis, so that -1 inserts axes at the end.
+// Replaces the extents of the axes [axis, axis + num_axes) of its bottom. The new extent 0 keeps
+// the old one; one extent may be -1 and is inferred. num_axes = -1 means all axes from `axis` on. A
+// negative axis counts from one past the last axis, so -1 inserts axes at the end.
 class ReshapeLayer : public Layer {
  public:
   using Layer::Layer;
   void SetUp(const std::vector<Shape>& bottoms) override;
 };
 
-// Copies of its bottom, one per top. Nets need no such layer: a blob may have several
-// consumers. It is here for files that Caffe has written.
+// Copies its bottom to every top. Nets do not need this layer, because a blob may have several
+// consumers; net files written by Caffe contain it.
 class SplitLayer : public Layer {
  public:
   using Layer::Layer;
@@ -33,7 +33,7 @@ class SplitLayer : public Layer {
   }
 };
 
-// Takes blobs that nobody else consumes, so that they are not outputs of the net.
+// Consumes blobs that no other layer reads, so that they do not become outputs of the net.
 class SilenceLayer : public Layer {
  public:
   using Layer::Layer;

@@ -6,7 +6,7 @@
 
 namespace gf {
 
-// TRAIN: y = x / (1 - ratio) with probability 1 - ratio, else 0. TEST: y = x.
+// Phase TRAIN: y = x / (1 - ratio) with probability 1 - ratio, otherwise 0. Phase TEST: y = x.
 class DropoutLayer : public SameShapeLayer {
  public:
   using SameShapeLayer::SameShapeLayer;

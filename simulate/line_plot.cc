@@ -7,10 +7,10 @@
 namespace gf {
 namespace {
 
-// Pixels: the picture, and the frame within it.
+// Size of the chart and of the frame within it, in pixels.
 constexpr double kWidth = 720, kHeight = 440;
 constexpr double kLeft = 84, kRight = 700, kTop = 44, kBottom = 384;
-// Told apart also by people who do not see colors (Okabe and Ito's palette).
+// Distinguishable for color-blind readers (palette of Okabe and Ito).
 constexpr const char* kColors[] = {"#0072b2", "#d55e00", "#009e73", "#cc79a7",
                                    "#56b4e9", "#e69f00", "#000000"};
 constexpr int kColorCount = 7;

@@ -6,7 +6,7 @@
 
 namespace gf {
 
-// A picture of curves, as SVG.
+// A chart of curves, as SVG.
 struct LinePlot {
   struct Curve {
     std::string name;
@@ -14,9 +14,9 @@ struct LinePlot {
     bool dashed = false;
   };
 
-  std::string title, x_axis, y_axis;  // axes with their units
-  bool log_x = false, log_y = false;  // then all values must be > 0
-  // Words along the x axis in place of numbers: x is 0, 1, 2, ...
+  std::string title, x_axis, y_axis;  // axis labels include units
+  bool log_x = false, log_y = false;  // logarithmic axes need values > 0
+  // Labels along the x axis instead of numbers, for x = 0, 1, 2, ...
   std::vector<std::string> categories;
   std::vector<Curve> curves;
 };

@@ -12,7 +12,7 @@ std::string SweepSvg(const std::string& title, const std::vector<SweepAxis>& axe
   LinePlot plot;
   plot.title = title;
   plot.x_axis = x.field.empty()      ? "ranks (devices)"
-                : x.field == "theta" ? "theta, bytes that wait before an allreduce starts"
+                : x.field == "theta" ? "theta: bytes that must wait before an allreduce starts"
                                      : x.name;
   plot.y_axis = "images/s";
   const auto number = [](const std::string& text) { return std::atof(text.c_str()); };

@@ -1,4 +1,4 @@
-// SGD, LARS and LARC: solvers with momentum, which differ in the learning rate of a tensor.
+// SGD, LARS and LARC: solvers with momentum that differ in the learning rate of a tensor.
 
 #include <algorithm>
 

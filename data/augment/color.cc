@@ -7,9 +7,9 @@ namespace {
 
 constexpr float kGray[3] = {0.299f, 0.587f, 0.114f};
 
-// Principal components of the colors of ImageNet's pixels (0..1): standard deviations along them
-// and directions, one per column (Krizhevsky et al., 2012, section 4.1; the values that Torch's
-// ResNet training published).
+// Principal components of the colors of ImageNet's pixels (0..1): the standard deviation along each
+// component, and its direction, one per column (Krizhevsky et al., 2012, section 4.1; values
+// published with Torch's ResNet training).
 constexpr float kDeviation[3] = {0.2175f, 0.0188f, 0.0045f};
 constexpr float kDirection[3][3] = {
     {-0.5675f, 0.7192f, 0.4009f}, {-0.5808f, -0.0045f, -0.8140f}, {-0.5836f, -0.6948f, 0.4203f}};

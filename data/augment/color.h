@@ -7,19 +7,20 @@
 
 namespace gf {
 
-// A random change of an image's colors: brightness, contrast and saturation are each multiplied
-// by a factor, in this order, and a shift is added. All of it is one affine map of RGB, limited to
-// 0..255 once, at its end. Contrast is about the image's mean gray, as in PIL.
+// A random change of an image's colors: brightness, contrast and saturation are multiplied by a
+// factor each, in this order, and a shift is added. Together they are one affine map of RGB; only
+// its result is limited to 0..255. As in PIL, contrast changes the distance from the image's mean
+// gray.
 struct ColorChange {
   float brightness = 1, contrast = 1, saturation = 1;
   float shift[3] = {0, 0, 0};
 
   bool Nothing() const;
-  // To RGB pixels.
+  // Applies the change to RGB pixels.
   void Apply(uint8_t* pixels, int64_t count) const;
 };
 
-// Draws a change as the config's brightness, contrast, saturation and lighting say.
+// Draws a change according to brightness, contrast, saturation and lighting in the config.
 ColorChange DrawColorChange(const DataConfig& config, Random* random);
 
 }  // namespace gf

@@ -8,14 +8,14 @@
 namespace gf {
 namespace {
 
-// Less than any part of a pixel that matters, more than errors of rounding.
+// Smaller than any relevant part of a pixel, larger than rounding errors.
 constexpr double kTiny = 1e-9;
 constexpr double kUnits = 1 << ResampleKernels::kFixedBits;
 constexpr double kPi = 3.14159265358979324;
 
 double Sinc(double x) { return x == 0 ? 1 : std::sin(kPi * x) / (kPi * x); }
 
-// How far from its center a filter reaches, in units of the outputs' distance.
+// Radius of a filter, in units of the distance between outputs.
 double Support(DataConfig::Filter filter) {
   switch (filter) {
     case DataConfig::TRIANGLE:
@@ -28,8 +28,8 @@ double Support(DataConfig::Filter filter) {
   return 1;
 }
 
-// The weight of the input from x to x + 1, all relative to the output's center, for a filter that
-// is `width` times wider than on a picture that keeps its size.
+// The weight of the input from x to x + 1, relative to the output's center, for a filter that is
+// `width` times as wide as without resizing.
 double Weight(DataConfig::Filter filter, double x, double width) {
   if (filter == DataConfig::AREA) {
     return std::max(0.0, std::min(x + 1, width / 2) - std::max(x, -width / 2));
@@ -53,11 +53,11 @@ void Taps::Compute(const Axis& axis, DataConfig::Filter filter, bool fixed_point
     const double center = axis.begin + (i + 0.5) * axis.scale;
     int begin, end;
     if (filter == DataConfig::AREA) {
-      // Inputs of which a part lies within reach.
+      // Inputs that lie at least partly within reach.
       begin = static_cast<int>(std::floor(center - reach + kTiny));
       end = static_cast<int>(std::ceil(center + reach - kTiny));
     } else {
-      // Inputs whose centers do.
+      // Inputs whose centers lie within reach.
       begin = static_cast<int>(std::floor(center - reach + 0.5));
       end = static_cast<int>(std::floor(center + reach + 0.5));
     }

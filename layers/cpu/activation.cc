@@ -19,7 +19,8 @@ class ReluKernel : public Kernel {
   ReluKernel(const ReluLayer& layer, const KernelContext& context)
       : slope_(layer.negative_slope()), functions_(ForType(Relu(), context.compute)) {}
 
-  // A negative slope makes the top positive for negative bottoms: its sign does not tell.
+  // With a negative slope, negative bottoms give positive tops, so the gradient must read the
+  // bottom's sign.
   void Plan(KernelPlan* plan) override {
     plan->tops[0].layout = plan->bottoms[0].layout;
     count_ = plan->bottoms[0].storage_count();
@@ -62,7 +63,8 @@ class ActivationKernel : public Kernel {
     plan->tops[0].layout = bottom.layout;
     plan->needs_top[0] = plan->backward;
     plan->in_place = plan->in_place_backward = true;
-    // oneDNN keeps the padding of its layouts zero. A plain tensor is one long vector.
+    // oneDNN keeps the padding of its layouts at zero. A plain tensor is treated as one long
+    // vector.
     desc_ = bottom.layout.plain() ? PlainDesc(Shape{bottom.shape.count()}, bottom.dtype)
                                   : ToDnnl(bottom);
     const eltwise_forward::primitive_desc forward(

@@ -1,5 +1,5 @@
 // Layers that only move numbers: Flatten, Reshape, Split, Silence, and the layers that the net
-// adds.
+// inserts.
 
 #include "layers/copies.h"
 
@@ -51,7 +51,7 @@ class SplitKernel : public Kernel {
     for (void* top : args.tops) CopyStorage(args.bottoms[0], top, bytes_);
   }
 
-  // The sum of the tops' gradients; a top that nobody uses has none.
+  // Sums the gradients of the tops; an unused top has no gradient.
   void Backward(const KernelArgs& args) override {
     std::vector<const void*> diffs;
     for (const auto& top : args.top_diffs) diffs.insert(diffs.end(), top.begin(), top.end());
@@ -81,7 +81,7 @@ class SilenceKernel : public Kernel {
   void Forward(const KernelArgs& args) override {}
 };
 
-// tops[0] = bottoms[0] in another layout; the net sets both layouts.
+// tops[0] = bottoms[0] in another layout. The net sets both layouts.
 class ReorderKernel : public Kernel {
  public:
   ReorderKernel(const Layer&, const KernelContext&) {}
@@ -118,7 +118,7 @@ class ReorderKernel : public Kernel {
   dnnl::reorder forward_, backward_;
 };
 
-// tops[0] = sum of bottoms, which all have one layout; tops[0] may be bottoms[0].
+// tops[0] = sum of the bottoms, all in one layout. tops[0] may be bottoms[0].
 class GradientSumKernel : public Kernel {
  public:
   GradientSumKernel(const Layer&, const KernelContext& context) : type_(context.compute) {}

@@ -119,7 +119,7 @@ class LrnWithinChannel : public Kernel {
   bool saved_ = false;
 };
 
-// One of the two regions.
+// The kernel for the layer's region.
 class LrnKernel : public Kernel {
  public:
   LrnKernel(const LrnLayer& layer, const KernelContext& context) {

@@ -5,7 +5,7 @@
 namespace gf {
 namespace {
 
-// NaN stays NaN. Slope 0 has its own loop: 0 * -inf would be NaN.
+// NaN stays NaN. Slope 0 has a separate loop because 0 * -inf would be NaN.
 template <typename T>
 void Forward(const void* x_data, void* y_data, float slope, int64_t begin, int64_t end) {
   const T* x = static_cast<const T*>(x_data);
@@ -48,7 +48,7 @@ void MaskFp32(const float* y, float* diff, int64_t count) {
   for (int64_t i = 0; i < count; ++i) diff[i] = y[i] > 0 ? diff[i] : 0.f;
 }
 
-// A BF16 number is positive exactly if its bits, as a signed integer, are.
+// A BF16 number is positive exactly if its bits, read as a signed integer, are positive.
 void MaskBf16(const uint16_t* y, uint16_t* diff, int64_t count) {
 #pragma omp simd
   for (int64_t i = 0; i < count; ++i) {

@@ -6,8 +6,8 @@
 
 namespace gf {
 
-// ReLU on the elements [begin, end) of arrays of one number type. x and y, dy and dx may be
-// the same memory.
+// ReLU on the elements [begin, end) of arrays of one number type. x and y may be the same memory,
+// as may dy and dx.
 struct ReluFunctions {
   void (*forward)(const void* x, void* y, float slope, int64_t begin, int64_t end);
   // dx = sign > 0 ? dy : slope * dy. `sign` is x, or y if slope >= 0.

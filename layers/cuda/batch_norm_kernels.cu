@@ -9,8 +9,8 @@ __device__ Floats<kCount> Channels(const float* values, int column) {
   return LoadFloats<kCount>(values + column);
 }
 
-// Sums of x - shift and its square, with a value near the channel's mean, its first pixel, as the
-// shift: without cancellation.
+// Sums of x - shift and its square. The shift is the channel's first pixel, a value near its mean,
+// which avoids cancellation.
 template <typename T>
 struct StatisticsSums {
   static constexpr int kRows = 4, kBlocks = 4;

@@ -9,7 +9,7 @@ namespace {
 
 class ActivationEstimate : public EstimateKernel {
  public:
-  // `from_top`: its gradient depends on the top rather than the bottom.
+  // `from_top`: whether the gradient depends on the top rather than on the bottom.
   ActivationEstimate(const Layer& layer, const KernelContext& context, bool from_top = true)
       : EstimateKernel(layer, context), from_top_(from_top) {}
 
