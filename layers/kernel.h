@@ -15,7 +15,7 @@ namespace gf {
 
 // The agreement between a kernel and the net before memory is planned. The gradient of a blob or
 // parameter always has the type and layout of the blob or parameter itself.
-struct KernelPlan {
+struct KernelSetup {
   // Given.
   bool backward = false;          // whether Backward will be called
   std::vector<bool> propagate;    // per bottom: whether its gradient is needed
@@ -90,9 +90,9 @@ struct KernelContext {
 class Kernel {
  public:
   virtual ~Kernel() = default;
-  // Chooses layouts and memory; called once, before Forward. All vectors in `plan` have their final
-  // sizes; needs_bottom and needs_top are false.
-  virtual void Plan(KernelPlan* plan) = 0;
+  // Chooses layouts and memory; called once, before Forward. All vectors in `setup` have their
+  // final sizes; needs_bottom and needs_top are false.
+  virtual void Setup(KernelSetup* setup) = 0;
   // Announces the batch of the next Forward, so that its copy to the device can start now. The
   // batch must not change until then.
   virtual void Stage(const Batch& batch) {}

@@ -8,7 +8,7 @@
 #include "models/compiled_net.h"
 #include "models/graph.h"
 #include "models/inputs.h"
-#include "models/passes.h"
+#include "models/rewrites.h"
 
 namespace gf {
 namespace {
@@ -205,34 +205,34 @@ class Compiler {
     std::map<std::pair<int, std::string>, int> converted;
     for (CompiledOp& op : layers) {
       op.kernel = NewKernel(*op.layer, op.layer_index);
-      KernelPlan& plan = op.plan;
-      plan.backward = op.backward;
+      KernelSetup& setup = op.setup;
+      setup.backward = op.backward;
       for (size_t i = 0; i < op.bottoms.size(); ++i) {
-        plan.bottoms.push_back(net_.blobs[op.bottoms[i]].desc);
-        plan.propagate.push_back(op.backward && Propagates(op, i));
+        setup.bottoms.push_back(net_.blobs[op.bottoms[i]].desc);
+        setup.propagate.push_back(op.backward && Propagates(op, i));
       }
-      for (int top : op.tops) plan.tops.push_back(net_.blobs[top].desc);
-      plan.parameters_fixed = options_.parameters != nullptr;
+      for (int top : op.tops) setup.tops.push_back(net_.blobs[top].desc);
+      setup.parameters_fixed = options_.parameters != nullptr;
       for (const ParameterSpec& spec : op.layer->parameters()) {
         TensorDesc desc{spec.shape, options_.compute, Layout()};
-        if (plan.parameters_fixed) desc.layout = SharedEntry(*op.layer, spec).layout;
-        plan.parameters.push_back(std::move(desc));
+        if (setup.parameters_fixed) desc.layout = SharedEntry(*op.layer, spec).layout;
+        setup.parameters.push_back(std::move(desc));
       }
-      plan.needs_bottom.assign(op.bottoms.size(), false);
-      plan.needs_top.assign(op.tops.size(), false);
-      op.kernel->Plan(&plan);
+      setup.needs_bottom.assign(op.bottoms.size(), false);
+      setup.needs_top.assign(op.tops.size(), false);
+      op.kernel->Setup(&setup);
       for (size_t i = 0; i < op.bottoms.size(); ++i) {
-        const Layout& wanted = plan.bottoms[i].layout;
+        const Layout& wanted = setup.bottoms[i].layout;
         if (wanted == net_.blobs[op.bottoms[i]].desc.layout) continue;
         const auto key = std::make_pair(op.bottoms[i], wanted.Name());
         const auto found = converted.find(key);
         if (found != converted.end()) {
           op.bottoms[i] = found->second;
         } else {
-          op.bottoms[i] = converted[key] = AddReorder(op.bottoms[i], plan.bottoms[i]);
+          op.bottoms[i] = converted[key] = AddReorder(op.bottoms[i], setup.bottoms[i]);
         }
         // The conversion runs backward if any of its readers passes a gradient to it.
-        if (plan.propagate[i]) net_.ops[net_.blobs[op.bottoms[i]].producer].backward = true;
+        if (setup.propagate[i]) net_.ops[net_.blobs[op.bottoms[i]].producer].backward = true;
       }
       AddOp(std::move(op));
     }
@@ -243,7 +243,7 @@ class Compiler {
     const int index = static_cast<int>(net_.ops.size());
     for (size_t i = 0; i < op.tops.size(); ++i) {
       net_.blobs[op.tops[i]].producer = index;
-      net_.blobs[op.tops[i]].desc.layout = op.plan.tops[i].layout;
+      net_.blobs[op.tops[i]].desc.layout = op.setup.tops[i].layout;
     }
     for (int bottom : op.bottoms) net_.blobs[bottom].readers.push_back(index);
     net_.ops.push_back(std::move(op));
@@ -263,13 +263,13 @@ class Compiler {
     op.tops = {top};
     net_.blobs[top].needs_gradient = net_.blobs[blob].needs_gradient;
     // Able to run backward; PlanKernels decides whether it does.
-    op.plan.backward = options_.phase == TRAIN && net_.blobs[blob].needs_gradient;
-    op.plan.propagate = {op.plan.backward};
-    op.plan.bottoms = {net_.blobs[blob].desc};
-    op.plan.tops = {wanted};
-    op.plan.needs_bottom = {false};
-    op.plan.needs_top = {false};
-    op.kernel->Plan(&op.plan);
+    op.setup.backward = options_.phase == TRAIN && net_.blobs[blob].needs_gradient;
+    op.setup.propagate = {op.setup.backward};
+    op.setup.bottoms = {net_.blobs[blob].desc};
+    op.setup.tops = {wanted};
+    op.setup.needs_bottom = {false};
+    op.setup.needs_top = {false};
+    op.kernel->Setup(&op.setup);
     AddOp(std::move(op));
     return top;
   }
@@ -324,7 +324,7 @@ class Compiler {
           entry.name = op.layer->name() + "." + specs[i].name;
           entry.layer = op.layer->name();
           entry.shape = specs[i].shape;
-          entry.layout = op.plan.parameters[i].layout;
+          entry.layout = op.setup.parameters[i].layout;
           entry.lr_mult = specs[i].lr_mult;
           entry.decay_mult = specs[i].decay_mult;
           layout.Add(std::move(entry));

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "layers/kernel.h"
-#include "models/memory_plan.h"
+#include "models/arena.h"
 #include "models/net.h"
 
 namespace gf {
@@ -32,7 +32,7 @@ struct CompiledOp {
   std::unique_ptr<Layer> layer;
   int layer_index = 0;  // GraphNode::index
   std::unique_ptr<Kernel> kernel;
-  KernelPlan plan;
+  KernelSetup setup;
   std::vector<int> bottoms, tops;  // blobs
   std::vector<int> entries, state_entries;
   bool backward = false;
@@ -49,7 +49,7 @@ struct CompiledOp {
 struct CompiledNet {
   std::vector<CompiledBlob> blobs;
   std::vector<CompiledOp> ops;
-  MemoryPlan memory;
+  Arena memory;
   std::shared_ptr<void> arena;
   std::shared_ptr<ParameterStore> parameters;
   int logits = -1;           // blob; -1 if there is no loss or Softmax
@@ -59,7 +59,7 @@ struct CompiledNet {
 // Compiles a net. Throws as the constructor of Net does.
 CompiledNet CompileNet(const NetSource& source, const NetOptions& options, Device* device);
 
-// The step of a memory plan at which operation i of n runs backward, and the operation that runs at
+// The step at which operation i of n runs backward, and the operation that runs at
 // a backward step: the function is its own inverse. Operation i runs forward at step i.
 inline int BackwardTime(int i, int n) { return 2 * n - 1 - i; }
 

@@ -30,10 +30,10 @@ class Planner {
     for (int k = 0; k < n_; ++k) {
       CompiledOp& op = net_.ops[k];
       const int back = BackwardTime(k, n_);
-      op.saved = net_.memory.Add(op.plan.saved_bytes, k, op.backward ? back : k);
-      op.forward_scratch = net_.memory.Add(op.plan.forward_scratch_bytes, k, k);
+      op.saved = net_.memory.Add(op.setup.saved_bytes, k, op.backward ? back : k);
+      op.forward_scratch = net_.memory.Add(op.setup.forward_scratch_bytes, k, k);
       if (op.backward) {
-        op.backward_scratch = net_.memory.Add(op.plan.backward_scratch_bytes, back, back);
+        op.backward_scratch = net_.memory.Add(op.setup.backward_scratch_bytes, back, back);
       }
     }
     net_.memory.Solve(options_.reuse_memory);
@@ -51,12 +51,12 @@ class Planner {
       for (size_t i = 0; i < op.tops.size(); ++i) {
         const CompiledBlob& top = net_.blobs[op.tops[i]];
         for (int buffer : top.gradients) net_.memory.Extend(buffer, time, time);
-        const size_t limit = i == 0 ? op.plan.max_top_diffs : 1;
+        const size_t limit = i == 0 ? op.setup.max_top_diffs : 1;
         op.gradient_sums.push_back(top.gradients.size() > limit ? NewSum(top) : nullptr);
       }
       for (int i = 0; i < static_cast<int>(op.bottoms.size()); ++i) {
         op.bottom_gradients.push_back(-1);
-        if (!op.plan.propagate[i]) continue;
+        if (!op.setup.propagate[i]) continue;
         CompiledBlob& bottom = net_.blobs[op.bottoms[i]];
         int buffer = SharedGradient(op, i, time);
         if (buffer < 0) {
@@ -76,11 +76,11 @@ class Planner {
     const int b = op.bottoms[i];
     const CompiledBlob& bottom = net_.blobs[b];
     const CompiledBlob& top = net_.blobs[op.tops[0]];
-    if (op.plan.in_place_backward && i == op.plan.in_place_backward_bottom &&
+    if (op.setup.in_place_backward && i == op.setup.in_place_backward_bottom &&
         !top.gradients.empty() && top.desc.bytes() == bottom.desc.bytes()) {
       return top.gradients[0];
     }
-    if (op.plan.gradient_over_bottom && i == 0 && !bottom.keep && bottom.recomputed_buffer < 0 &&
+    if (op.setup.gradient_over_bottom && i == 0 && !bottom.keep && bottom.recomputed_buffer < 0 &&
         backward_last_[b] == time && shared_.count(bottom.buffer) == 0 &&
         std::count(op.bottoms.begin(), op.bottoms.end(), b) == 1) {
       return bottom.buffer;
@@ -97,11 +97,11 @@ class Planner {
     const KernelContext context{device_, blob.desc.dtype, 0, 0, options_.deterministic};
     auto kernel =
         KernelRegistry::Get().Create("kernel", device_->name() + "/" + p.type(), *layer, context);
-    KernelPlan plan;
-    plan.bottoms.assign(blob.gradients.size(), blob.desc);
-    plan.propagate.assign(blob.gradients.size(), false);
-    plan.tops = {blob.desc};
-    kernel->Plan(&plan);
+    KernelSetup setup;
+    setup.bottoms.assign(blob.gradients.size(), blob.desc);
+    setup.propagate.assign(blob.gradients.size(), false);
+    setup.tops = {blob.desc};
+    kernel->Setup(&setup);
     return kernel;
   }
 
@@ -117,10 +117,10 @@ class Planner {
       const CompiledOp& op = net_.ops[k];
       if (!op.backward) continue;
       for (size_t i = 0; i < op.bottoms.size(); ++i) {
-        if (op.plan.needs_bottom[i]) Read(op.bottoms[i], BackwardTime(k, n_));
+        if (op.setup.needs_bottom[i]) Read(op.bottoms[i], BackwardTime(k, n_));
       }
       for (size_t i = 0; i < op.tops.size(); ++i) {
-        if (!op.plan.needs_top[i]) continue;
+        if (!op.setup.needs_top[i]) continue;
         Read(op.tops[i], BackwardTime(k, n_));
         used_by_producer_[op.tops[i]] = true;
       }
@@ -139,7 +139,7 @@ class Planner {
       return false;
     }
     for (size_t i = 0; i < op.bottoms.size(); ++i) {
-      if (!op.plan.needs_bottom[i] || net_.blobs[op.bottoms[i]].recomputed_at >= 0) return false;
+      if (!op.setup.needs_bottom[i] || net_.blobs[op.bottoms[i]].recomputed_at >= 0) return false;
     }
     return true;
   }
@@ -173,7 +173,7 @@ class Planner {
 
   // Whether operation k may overwrite its bottom with its top: no later step reads the bottom.
   bool InPlace(const CompiledOp& op, int k) const {
-    if (!options_.reuse_memory || !op.plan.in_place || op.bottoms.empty()) return false;
+    if (!options_.reuse_memory || !op.setup.in_place || op.bottoms.empty()) return false;
     const int b = op.bottoms[0];
     const CompiledBlob& bottom = net_.blobs[b];
     return !bottom.keep && backward_last_[b] < 0 && bottom.readers.back() == k &&
@@ -208,7 +208,7 @@ class Planner {
       args.states.push_back(store.states().as<float>() +
                             store.state_layout().entries()[entry].offset);
     }
-    args.saved = op->plan.saved_bytes ? At(op->saved) : nullptr;
+    args.saved = op->setup.saved_bytes ? At(op->saved) : nullptr;
     op->forward_args = op->backward_args = op->recompute_args = args;
 
     op->forward_args.scratch = At(op->forward_scratch);

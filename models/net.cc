@@ -50,7 +50,7 @@ class Net::Impl {
       line.forward_flops = op.layer->ForwardFlops();
       // The gradient of the weights and the gradient of the bottom cost as much again, if they are
       // needed.
-      const bool propagates = !op.plan.propagate.empty() && op.plan.propagate[0];
+      const bool propagates = !op.setup.propagate.empty() && op.setup.propagate[0];
       line.backward_flops =
           op.backward ? line.forward_flops * ((op.entries.empty() ? 0 : 1) + propagates) : 0;
       lines_.push_back(std::move(line));

@@ -7,7 +7,7 @@
 #include "layers/layer.h"
 #include "models/graph.h"
 #include "models/inputs.h"
-#include "models/passes.h"
+#include "models/rewrites.h"
 
 namespace gf {
 

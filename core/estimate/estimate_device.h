@@ -11,7 +11,7 @@
 namespace gf {
 
 // Note [A step on paper]
-// A net compiled for this device has the same passes, layouts, gradient sums and memory plan as on
+// A net compiled for this device has the same passes, layouts, gradient sums and arena as on
 // the device "cuda", because the kernels of layers/estimate make the same agreements as those of
 // layers/cuda. Its memory consists of addresses that must not be touched. Enqueuing work records an
 // Operation. So one forward pass, one backward pass and one update, run as on any device, produce

@@ -13,9 +13,9 @@ class AccuracyKernel : public Kernel {
  public:
   AccuracyKernel(const AccuracyLayer& layer, const KernelContext& context) : layer_(layer) {}
 
-  void Plan(KernelPlan* plan) override {
-    for (TensorDesc& bottom : plan->bottoms) bottom.layout = Layout();
-    type_ = plan->bottoms[0].dtype;
+  void Setup(KernelSetup* setup) override {
+    for (TensorDesc& bottom : setup->bottoms) bottom.layout = Layout();
+    type_ = setup->bottoms[0].dtype;
   }
 
   void Forward(const KernelArgs& args) override {

@@ -21,14 +21,14 @@ class ReluKernel : public Kernel {
 
   // With a negative slope, negative bottoms give positive tops, so the gradient must read the
   // bottom's sign.
-  void Plan(KernelPlan* plan) override {
-    plan->tops[0].layout = plan->bottoms[0].layout;
-    count_ = plan->bottoms[0].storage_count();
+  void Setup(KernelSetup* setup) override {
+    setup->tops[0].layout = setup->bottoms[0].layout;
+    count_ = setup->bottoms[0].storage_count();
     from_top_ = slope_ >= 0;
-    plan->needs_top[0] = plan->backward && from_top_;
-    plan->needs_bottom[0] = plan->backward && !from_top_;
-    plan->in_place = !plan->needs_bottom[0];
-    plan->in_place_backward = true;
+    setup->needs_top[0] = setup->backward && from_top_;
+    setup->needs_bottom[0] = setup->backward && !from_top_;
+    setup->in_place = !setup->needs_bottom[0];
+    setup->in_place_backward = true;
   }
 
   void Forward(const KernelArgs& args) override {
@@ -58,11 +58,11 @@ class ActivationKernel : public Kernel {
  public:
   ActivationKernel(const Layer& layer, const KernelContext& context) {}
 
-  void Plan(KernelPlan* plan) override {
-    const TensorDesc& bottom = plan->bottoms[0];
-    plan->tops[0].layout = bottom.layout;
-    plan->needs_top[0] = plan->backward;
-    plan->in_place = plan->in_place_backward = true;
+  void Setup(KernelSetup* setup) override {
+    const TensorDesc& bottom = setup->bottoms[0];
+    setup->tops[0].layout = bottom.layout;
+    setup->needs_top[0] = setup->backward;
+    setup->in_place = setup->in_place_backward = true;
     // oneDNN keeps the padding of its layouts at zero. A plain tensor is treated as one long
     // vector.
     desc_ = bottom.layout.plain() ? PlainDesc(Shape{bottom.shape.count()}, bottom.dtype)
@@ -70,7 +70,7 @@ class ActivationKernel : public Kernel {
     const eltwise_forward::primitive_desc forward(
         {dnnl::prop_kind::forward_training, kForward, desc_, 0.f, 0.f}, DnnlEngine());
     forward_ = eltwise_forward(forward);
-    if (plan->backward) {
+    if (setup->backward) {
       backward_ = eltwise_backward(eltwise_backward::primitive_desc(
           {kBackward, desc_, desc_, 0.f, 0.f}, DnnlEngine(), forward));
     }

@@ -32,33 +32,33 @@ class BatchNormKernel : public Kernel {
   BatchNormKernel(const BatchNormLayer& layer, const KernelContext& context)
       : layer_(layer), group_(layer.global_statistics() ? nullptr : context.batch_norm_group) {}
 
-  void Plan(KernelPlan* plan) override {
-    if (!GetChannelView(plan->bottoms[0], &view_) || !Supported(view_.block)) {
-      plan->bottoms[0].layout = Layout();
-      GetChannelView(plan->bottoms[0], &view_);
+  void Setup(KernelSetup* setup) override {
+    if (!GetChannelView(setup->bottoms[0], &view_) || !Supported(view_.block)) {
+      setup->bottoms[0].layout = Layout();
+      GetChannelView(setup->bottoms[0], &view_);
     }
-    for (TensorDesc& bottom : plan->bottoms) bottom.layout = plan->bottoms[0].layout;
-    plan->tops[0].layout = plan->bottoms[0].layout;
+    for (TensorDesc& bottom : setup->bottoms) bottom.layout = setup->bottoms[0].layout;
+    setup->tops[0].layout = setup->bottoms[0].layout;
     constexpr size_t kMuch = size_t{8} << 20;  // more than stays in the cache anyway
-    stream_ = view_.block == 16 && plan->tops[0].bytes() >= kMuch;
+    stream_ = view_.block == 16 && setup->tops[0].bytes() >= kMuch;
     const int64_t channels = view_.padded_channels();
     for (auto* values : {&gamma_, &scale_, &offset_, &mean_, &inverse_std_, &a_, &b_, &c_}) {
       values->assign(channels, 0);
     }
-    if (!plan->backward) {
-      plan->in_place = true;
+    if (!setup->backward) {
+      setup->in_place = true;
       return;
     }
-    plan->needs_bottom[0] = true;
-    plan->needs_top[0] = layer_.relu() && layer_.add();
+    setup->needs_bottom[0] = true;
+    setup->needs_top[0] = layer_.relu() && layer_.add();
     // With a residual, dy becomes dz in place and dx overwrites x: memory that was just read is
     // faster to write.
-    plan->in_place_backward = true;
-    if (layer_.add() && plan->propagate[1]) {
-      plan->in_place_backward_bottom = 1;
-      plan->gradient_over_bottom = true;
+    setup->in_place_backward = true;
+    if (layer_.add() && setup->propagate[1]) {
+      setup->in_place_backward_bottom = 1;
+      setup->gradient_over_bottom = true;
     }
-    plan->max_top_diffs = 2;
+    setup->max_top_diffs = 2;
   }
 
   void Forward(const KernelArgs& args) override {

@@ -34,8 +34,8 @@ class ConcatKernel : public Kernel {
  public:
   ConcatKernel(const ConcatLayer& layer, const KernelContext& context) : layer_(layer) {}
 
-  void Plan(KernelPlan* plan) override {
-    if (!PlanChannels(plan)) PlanPlain(plan);
+  void Setup(KernelSetup* setup) override {
+    if (!SetupChannels(setup)) SetupPlain(setup);
     row_ = 0;
     for (int64_t bytes : pieces_) row_ += bytes;
   }
@@ -59,33 +59,33 @@ class ConcatKernel : public Kernel {
  private:
   // Plans to concatenate channels in the first bottom's layout, if whole blocks can be copied:
   // every bottom except the last must fill its blocks.
-  bool PlanChannels(KernelPlan* plan) {
+  bool SetupChannels(KernelSetup* setup) {
     using tag = dnnl::memory::format_tag;
     ChannelView first;
-    if (layer_.axis() != 1 || !GetChannelView(plan->bottoms[0], &first)) return false;
-    const tag format = TagOf(plan->bottoms[0], first);
+    if (layer_.axis() != 1 || !GetChannelView(setup->bottoms[0], &first)) return false;
+    const tag format = TagOf(setup->bottoms[0], first);
     if (format == tag::undef) return false;
     const bool nhwc = format == tag::nhwc;
-    for (size_t i = 0; i + 1 < plan->bottoms.size(); ++i) {
-      if (!nhwc && plan->bottoms[i].shape[1] % first.block != 0) return false;
+    for (size_t i = 0; i + 1 < setup->bottoms.size(); ++i) {
+      if (!nhwc && setup->bottoms[i].shape[1] % first.block != 0) return false;
     }
     const auto layout = [&](const TensorDesc& desc) {
       return FromDnnl({desc.shape.dims(), ToDnnl(desc.dtype), format});
     };
     pieces_.clear();
     outer_ = nhwc ? first.n * first.spatial : first.n;
-    for (TensorDesc& bottom : plan->bottoms) {
+    for (TensorDesc& bottom : setup->bottoms) {
       bottom.layout = layout(bottom);
       pieces_.push_back(static_cast<int64_t>(bottom.bytes()) / outer_);
     }
-    plan->tops[0].layout = layout(plan->tops[0]);
+    setup->tops[0].layout = layout(setup->tops[0]);
     return true;
   }
 
-  void PlanPlain(KernelPlan* plan) {
+  void SetupPlain(KernelSetup* setup) {
     pieces_.clear();
-    outer_ = plan->tops[0].shape.count(0, layer_.axis());
-    for (TensorDesc& bottom : plan->bottoms) {
+    outer_ = setup->tops[0].shape.count(0, layer_.axis());
+    for (TensorDesc& bottom : setup->bottoms) {
       bottom.layout = Layout();
       pieces_.push_back(static_cast<int64_t>(bottom.bytes()) / outer_);
     }

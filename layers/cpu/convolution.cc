@@ -14,18 +14,18 @@ class ConvolutionKernel : public WeightedKernel {
         layer_(layer) {}
 
  protected:
-  void Build(const KernelPlan& plan, const dnnl::primitive_attr& attr) override {
-    if (WinogradPays(plan)) {
+  void Build(const KernelSetup& setup, const dnnl::primitive_attr& attr) override {
+    if (WinogradPays(setup)) {
       try {
-        return BuildWith(dnnl::algorithm::convolution_winograd, plan, attr);
+        return BuildWith(dnnl::algorithm::convolution_winograd, setup, attr);
       } catch (const dnnl::error&) {  // oneDNN supports it on some processors only
       }
     }
-    BuildWith(dnnl::algorithm::convolution_direct, plan, attr);
+    BuildWith(dnnl::algorithm::convolution_direct, setup, attr);
   }
 
  private:
-  void BuildWith(dnnl::algorithm algorithm, const KernelPlan& plan,
+  void BuildWith(dnnl::algorithm algorithm, const KernelSetup& setup,
                  const dnnl::primitive_attr& attr) {
     const Window& w = layer_.window();
     const memory::dims stride = {w.stride[0], w.stride[1]}, pad = {w.pad[0], w.pad[1]},
@@ -33,24 +33,24 @@ class ConvolutionKernel : public WeightedKernel {
     // On the right, only as much padding as the last window covers.
     memory::dims pad_right(2);
     for (int i = 0; i < 2; ++i) {
-      pad_right[i] = (plan.tops[0].shape[2 + i] - 1) * w.stride[i] + w.extent(i) -
-                     plan.bottoms[0].shape[2 + i] - w.pad[i];
+      pad_right[i] = (setup.tops[0].shape[2 + i] - 1) * w.stride[i] + w.extent(i) -
+                     setup.bottoms[0].shape[2 + i] - w.pad[i];
     }
     const DType type = math_;
-    const memory::desc source = AnyDesc(plan.bottoms[0].shape, type),
-                       destination = AnyDesc(plan.tops[0].shape, type),
-                       weights = AnyDesc(WeightShape(plan.parameters[0].shape), type);
-    const memory::desc bias = BiasDesc(plan);
+    const memory::desc source = AnyDesc(setup.bottoms[0].shape, type),
+                       destination = AnyDesc(setup.tops[0].shape, type),
+                       weights = AnyDesc(WeightShape(setup.parameters[0].shape), type);
+    const memory::desc bias = BiasDesc(setup);
 
     using Fwd = dnnl::convolution_forward;
     // For inference, Winograd would require weights in an order that no other pass reads or writes.
     const auto kind = algorithm == dnnl::algorithm::convolution_winograd
                           ? dnnl::prop_kind::forward_training
-                          : ForwardKind(plan);
+                          : ForwardKind(setup);
     const Fwd::desc forward(kind, algorithm, source, weights, bias, destination, stride, dilates,
                             pad, pad_right);
     SetForward<Fwd>(forward, attr);
-    if (!plan.backward) return;
+    if (!setup.backward) return;
 
     // In the layouts of the forward pass if oneDNN is fast with them, otherwise in the layouts that
     // oneDNN prefers.
@@ -66,7 +66,7 @@ class ConvolutionKernel : public WeightedKernel {
     BwdW::primitive_desc wpd = weights_pd(forward_source, forward_destination);
     if (IsReference(wpd)) wpd = weights_pd(source, destination);
     SetBackwardWeights<BwdW>(wpd);
-    if (!plan.propagate[0]) return;
+    if (!setup.propagate[0]) return;
 
     using BwdD = dnnl::convolution_backward_data;
     const auto data_pd = [&](const memory::desc& src, const memory::desc& dst) {
@@ -90,15 +90,15 @@ class ConvolutionKernel : public WeightedKernel {
   // quarter of the multiplications but must transform data and weights. It is twice as fast with
   // many channels and large images, and slower with few channels or small images. Its rounding
   // errors are about ten times as large as with direct sums, and far smaller than with BF16.
-  bool WinogradPays(const KernelPlan& plan) const {
+  bool WinogradPays(const KernelSetup& setup) const {
     constexpr int64_t kLeastChannels = 64, kLeastExtent = 12;
     const Window& w = layer_.window();
     for (int i = 0; i < 2; ++i) {
       if (w.kernel[i] != 3 || w.stride[i] != 1 || w.dilation[i] != 1) return false;
-      if (plan.tops[0].shape[2 + i] < kLeastExtent) return false;
+      if (setup.tops[0].shape[2 + i] < kLeastExtent) return false;
     }
     return math_ == DType::kFP32 && layer_.groups() == 1 &&
-           plan.bottoms[0].shape[1] >= kLeastChannels && plan.tops[0].shape[1] >= kLeastChannels;
+           setup.bottoms[0].shape[1] >= kLeastChannels && setup.tops[0].shape[1] >= kLeastChannels;
   }
 
   // oneDNN represents groups as a separate axis.

@@ -19,10 +19,10 @@ class ReshapeKernel : public Kernel {
  public:
   ReshapeKernel(const Layer& layer, const KernelContext& context) {}
 
-  void Plan(KernelPlan* plan) override {
-    plan->bottoms[0].layout = plan->tops[0].layout = Layout();
-    plan->in_place = plan->in_place_backward = true;
-    bytes_ = plan->bottoms[0].bytes();
+  void Setup(KernelSetup* setup) override {
+    setup->bottoms[0].layout = setup->tops[0].layout = Layout();
+    setup->in_place = setup->in_place_backward = true;
+    bytes_ = setup->bottoms[0].bytes();
   }
   void Forward(const KernelArgs& args) override {
     CopyStorage(args.bottoms[0], args.tops[0], bytes_);
@@ -40,11 +40,11 @@ class SplitKernel : public Kernel {
   SplitKernel(const SplitLayer& layer, const KernelContext& context)
       : sum_(ForType(Eltwise(), context.compute).sum) {}
 
-  void Plan(KernelPlan* plan) override {
-    for (TensorDesc& top : plan->tops) top.layout = plan->bottoms[0].layout;
-    count_ = plan->bottoms[0].storage_count();
-    bytes_ = plan->bottoms[0].bytes();
-    plan->in_place = plan->in_place_backward = true;
+  void Setup(KernelSetup* setup) override {
+    for (TensorDesc& top : setup->tops) top.layout = setup->bottoms[0].layout;
+    count_ = setup->bottoms[0].storage_count();
+    bytes_ = setup->bottoms[0].bytes();
+    setup->in_place = setup->in_place_backward = true;
   }
 
   void Forward(const KernelArgs& args) override {
@@ -77,7 +77,7 @@ class SplitKernel : public Kernel {
 class SilenceKernel : public Kernel {
  public:
   SilenceKernel(const SilenceLayer& layer, const KernelContext& context) {}
-  void Plan(KernelPlan* plan) override {}
+  void Setup(KernelSetup* setup) override {}
   void Forward(const KernelArgs& args) override {}
 };
 
@@ -86,11 +86,11 @@ class ReorderKernel : public Kernel {
  public:
   ReorderKernel(const Layer&, const KernelContext&) {}
 
-  void Plan(KernelPlan* plan) override {
-    from_ = ToDnnl(plan->bottoms[0]);
-    to_ = ToDnnl(plan->tops[0]);
+  void Setup(KernelSetup* setup) override {
+    from_ = ToDnnl(setup->bottoms[0]);
+    to_ = ToDnnl(setup->tops[0]);
     forward_ = Make(from_, to_);
-    if (plan->backward) backward_ = Make(to_, from_);
+    if (setup->backward) backward_ = Make(to_, from_);
   }
 
   void Forward(const KernelArgs& args) override {
@@ -123,9 +123,9 @@ class GradientSumKernel : public Kernel {
  public:
   GradientSumKernel(const Layer&, const KernelContext& context) : type_(context.compute) {}
 
-  void Plan(KernelPlan* plan) override {
-    count_ = plan->bottoms[0].storage_count();
-    plan->tops[0].layout = plan->bottoms[0].layout;
+  void Setup(KernelSetup* setup) override {
+    count_ = setup->bottoms[0].storage_count();
+    setup->tops[0].layout = setup->bottoms[0].layout;
   }
 
   void Forward(const KernelArgs& args) override {

@@ -15,12 +15,12 @@ class DropoutKernel : public Kernel {
   DropoutKernel(const DropoutLayer& layer, const KernelContext& context)
       : layer_(layer), context_(context), functions_(ForType(Dropout(), context.compute)) {}
 
-  void Plan(KernelPlan* plan) override {
-    plan->tops[0].layout = plan->bottoms[0].layout;
-    count_ = plan->bottoms[0].storage_count();
-    bytes_ = plan->bottoms[0].bytes();
-    plan->in_place = plan->in_place_backward = true;
-    if (!layer_.identity()) plan->saved_bytes = count_;  // one byte per element: kept or not
+  void Setup(KernelSetup* setup) override {
+    setup->tops[0].layout = setup->bottoms[0].layout;
+    count_ = setup->bottoms[0].storage_count();
+    bytes_ = setup->bottoms[0].bytes();
+    setup->in_place = setup->in_place_backward = true;
+    if (!layer_.identity()) setup->saved_bytes = count_;  // one byte per element: kept or not
   }
 
   void Forward(const KernelArgs& args) override {

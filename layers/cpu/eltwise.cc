@@ -24,20 +24,20 @@ class EltwiseKernel : public Kernel {
     }
   }
 
-  void Plan(KernelPlan* plan) override {
-    for (TensorDesc& bottom : plan->bottoms) bottom.layout = plan->bottoms[0].layout;
-    plan->tops[0].layout = plan->bottoms[0].layout;
-    count_ = plan->tops[0].storage_count();
+  void Setup(KernelSetup* setup) override {
+    for (TensorDesc& bottom : setup->bottoms) bottom.layout = setup->bottoms[0].layout;
+    setup->tops[0].layout = setup->bottoms[0].layout;
+    count_ = setup->tops[0].storage_count();
     const bool product = layer_.operation() == EltwiseParameter::PROD;
-    plan->needs_bottom.assign(plan->bottoms.size(), plan->backward && product);
-    plan->needs_top[0] = plan->backward && layer_.relu();
-    if (plan->backward && layer_.operation() == EltwiseParameter::MAX) {
-      plan->saved_bytes = count_;  // which bottom was the largest
+    setup->needs_bottom.assign(setup->bottoms.size(), setup->backward && product);
+    setup->needs_top[0] = setup->backward && layer_.relu();
+    if (setup->backward && layer_.operation() == EltwiseParameter::MAX) {
+      setup->saved_bytes = count_;  // which bottom was the largest
     }
-    plan->in_place = !plan->needs_bottom[0];
-    plan->in_place_backward = true;
-    plan->max_top_diffs = 4;
-    saved_ = plan->saved_bytes > 0;
+    setup->in_place = !setup->needs_bottom[0];
+    setup->in_place_backward = true;
+    setup->max_top_diffs = 4;
+    saved_ = setup->saved_bytes > 0;
   }
 
   void Forward(const KernelArgs& args) override { Run(forward_, Call(args)); }

@@ -15,23 +15,23 @@ class DnnlInnerProduct : public WeightedKernel {
         layer_(layer) {}
 
  protected:
-  void Build(const KernelPlan& plan, const dnnl::primitive_attr& attr) override {
+  void Build(const KernelSetup& setup, const dnnl::primitive_attr& attr) override {
     const DType type = context_.compute;
     const Shape rows{layer_.rows(), layer_.inputs()}, results{layer_.rows(), layer_.outputs()};
     const dnnl::memory::desc source = PlainDesc(rows, type), destination = PlainDesc(results, type),
-                             weights = AnyDesc(plan.parameters[0].shape, type);
-    const dnnl::memory::desc bias = BiasDesc(plan);
+                             weights = AnyDesc(setup.parameters[0].shape, type);
+    const dnnl::memory::desc bias = BiasDesc(setup);
 
     using Fwd = dnnl::inner_product_forward;
-    const Fwd::desc forward(ForwardKind(plan), source, weights, bias, destination);
+    const Fwd::desc forward(ForwardKind(setup), source, weights, bias, destination);
     SetForward<Fwd>(forward, attr);
-    if (!plan.backward) return;
+    if (!setup.backward) return;
 
     const Fwd::primitive_desc hint = Hint<Fwd>(forward);
     using BwdW = dnnl::inner_product_backward_weights;
     SetBackwardWeights<BwdW>(
         {{source, weights, bias, destination}, PlainAttr(), DnnlEngine(), hint});
-    if (!plan.propagate[0]) return;
+    if (!setup.propagate[0]) return;
     using BwdD = dnnl::inner_product_backward_data;
     SetBackwardData<BwdD>({{source, weights, destination}, PlainAttr(), DnnlEngine(), hint});
   }
@@ -46,13 +46,13 @@ class InnerProductKernel : public Kernel {
   InnerProductKernel(const InnerProductLayer& layer, const KernelContext& context)
       : layer_(layer), context_(context) {}
 
-  void Plan(KernelPlan* plan) override {
-    if (ThinInnerProductPays(layer_, *plan)) {
+  void Setup(KernelSetup* setup) override {
+    if (ThinInnerProductPays(layer_, *setup)) {
       kernel_ = NewThinInnerProduct(layer_, context_);
     } else {
       kernel_ = std::make_unique<DnnlInnerProduct>(layer_, context_);
     }
-    kernel_->Plan(plan);
+    kernel_->Setup(setup);
   }
   void Forward(const KernelArgs& args) override { kernel_->Forward(args); }
   void Backward(const KernelArgs& args) override { kernel_->Backward(args); }

@@ -19,7 +19,7 @@ class InputKernel : public Kernel {
   InputKernel(const InputLayer& layer, const KernelContext& context)
       : layer_(layer), context_(context) {}
 
-  void Plan(KernelPlan* plan) override { tops_ = plan->tops; }
+  void Setup(KernelSetup* setup) override { tops_ = setup->tops; }
 
   void Forward(const KernelArgs& args) override {
     for (size_t i = 0; i < tops_.size(); ++i) {

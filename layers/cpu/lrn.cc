@@ -19,20 +19,20 @@ class LrnAcrossChannels : public Kernel {
  public:
   explicit LrnAcrossChannels(const LrnLayer& layer) : layer_(layer) {}
 
-  void Plan(KernelPlan* plan) override {
-    plan->tops[0].layout = plan->bottoms[0].layout;
-    plan->needs_bottom[0] = plan->backward;
-    desc_ = ToDnnl(plan->bottoms[0]);
+  void Setup(KernelSetup* setup) override {
+    setup->tops[0].layout = setup->bottoms[0].layout;
+    setup->needs_bottom[0] = setup->backward;
+    desc_ = ToDnnl(setup->bottoms[0]);
     const auto algorithm = dnnl::algorithm::lrn_across_channels;
     const auto kind =
-        plan->backward ? dnnl::prop_kind::forward_training : dnnl::prop_kind::forward_inference;
+        setup->backward ? dnnl::prop_kind::forward_training : dnnl::prop_kind::forward_inference;
     const lrn_forward::primitive_desc forward(
         {kind, algorithm, desc_, layer_.size(), layer_.alpha(), layer_.beta(), layer_.k()},
         DnnlEngine());
     forward_ = lrn_forward(forward);
     workspace_ = forward.workspace_desc();
-    plan->saved_bytes = workspace_.get_size();
-    if (!plan->backward) return;
+    setup->saved_bytes = workspace_.get_size();
+    if (!setup->backward) return;
     backward_ = lrn_backward(lrn_backward::primitive_desc(
         {algorithm, desc_, desc_, layer_.size(), layer_.alpha(), layer_.beta(), layer_.k()},
         DnnlEngine(), forward));
@@ -72,16 +72,16 @@ class LrnWithinChannel : public Kernel {
   LrnWithinChannel(const LrnLayer& layer, const KernelContext& context)
       : layer_(layer), type_(context.compute), functions_(ForType(Lrn(), type_)) {}
 
-  void Plan(KernelPlan* plan) override {
-    plan->bottoms[0].layout = plan->tops[0].layout = Layout();
-    const Shape& shape = plan->bottoms[0].shape;
+  void Setup(KernelSetup* setup) override {
+    setup->bottoms[0].layout = setup->tops[0].layout = Layout();
+    const Shape& shape = setup->bottoms[0].shape;
     planes_ = shape.count(0, 2);
     window_ = {shape[2], shape[3], layer_.size(), layer_.alpha(), layer_.beta()};
-    saved_ = plan->backward;
-    if (saved_) plan->saved_bytes = shape.count() * sizeof(float);  // scale
-    plan->needs_bottom[0] = plan->backward;
-    plan->in_place = !plan->backward;
-    plan->in_place_backward = true;
+    saved_ = setup->backward;
+    if (saved_) setup->saved_bytes = shape.count() * sizeof(float);  // scale
+    setup->needs_bottom[0] = setup->backward;
+    setup->in_place = !setup->backward;
+    setup->in_place_backward = true;
   }
 
   void Forward(const KernelArgs& args) override {
@@ -129,7 +129,7 @@ class LrnKernel : public Kernel {
       region_ = std::make_unique<LrnAcrossChannels>(layer);
     }
   }
-  void Plan(KernelPlan* plan) override { region_->Plan(plan); }
+  void Setup(KernelSetup* setup) override { region_->Setup(setup); }
   void Forward(const KernelArgs& args) override { region_->Forward(args); }
   void Backward(const KernelArgs& args) override { region_->Backward(args); }
 

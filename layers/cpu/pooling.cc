@@ -18,21 +18,21 @@ class PoolingKernel : public Kernel {
  public:
   PoolingKernel(const PoolingLayer& layer, const KernelContext& context) : layer_(layer) {}
 
-  void Plan(KernelPlan* plan) override {
-    if (!GetChannelView(plan->bottoms[0], &view_) ||
+  void Setup(KernelSetup* setup) override {
+    if (!GetChannelView(setup->bottoms[0], &view_) ||
         (view_.block != 16 && view_.block != 8 && view_.block != 1)) {
-      plan->bottoms[0].layout = Layout();
-      GetChannelView(plan->bottoms[0], &view_);
+      setup->bottoms[0].layout = Layout();
+      GetChannelView(setup->bottoms[0], &view_);
     }
-    const Shape& bottom = plan->bottoms[0].shape;
-    const Shape& top = plan->tops[0].shape;
-    if (plan->bottoms[0].layout.plain()) {
-      plan->tops[0].layout = Layout();
+    const Shape& bottom = setup->bottoms[0].shape;
+    const Shape& top = setup->tops[0].shape;
+    if (setup->bottoms[0].layout.plain()) {
+      setup->tops[0].layout = Layout();
     } else {
       const auto tag =
           view_.block == 16 ? dnnl::memory::format_tag::nChw16c : dnnl::memory::format_tag::nChw8c;
-      plan->tops[0].layout =
-          FromDnnl(dnnl::memory::desc(top.dims(), ToDnnl(plan->tops[0].dtype), tag));
+      setup->tops[0].layout =
+          FromDnnl(dnnl::memory::desc(top.dims(), ToDnnl(setup->tops[0].dtype), tag));
     }
     plane_.block = static_cast<int>(view_.block);
     plane_.height = bottom[2];
@@ -44,9 +44,9 @@ class PoolingKernel : public Kernel {
       plane_.stride[i] = layer_.window().stride[i];
       plane_.pad[i] = layer_.window().pad[i];
     }
-    if (!plan->backward || !layer_.max()) return;
-    plan->saved_bytes = plan->tops[0].storage_count() * sizeof(Tap);
-    plan->needs_top[0] = layer_.relu_backward();
+    if (!setup->backward || !layer_.max()) return;
+    setup->saved_bytes = setup->tops[0].storage_count() * sizeof(Tap);
+    setup->needs_top[0] = layer_.relu_backward();
   }
 
   void Forward(const KernelArgs& args) override {

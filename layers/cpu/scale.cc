@@ -19,10 +19,10 @@ class ScaleKernel : public Kernel {
   ScaleKernel(const ScaleLayer& layer, const KernelContext& context)
       : layer_(layer), type_(context.compute), functions_(ForType(Scale(), type_)) {}
 
-  void Plan(KernelPlan* plan) override {
-    if (layer_.begin() != 1 || layer_.end() != 2 || !GetChannelView(plan->bottoms[0], &view_)) {
-      plan->bottoms[0].layout = Layout();
-      const Shape& shape = plan->bottoms[0].shape;
+  void Setup(KernelSetup* setup) override {
+    if (layer_.begin() != 1 || layer_.end() != 2 || !GetChannelView(setup->bottoms[0], &view_)) {
+      setup->bottoms[0].layout = Layout();
+      const Shape& shape = setup->bottoms[0].shape;
       view_.n = shape.count(0, layer_.begin());
       view_.channels = view_.blocks = shape.count(layer_.begin(), layer_.end());
       view_.spatial = shape.count(layer_.end(), shape.rank());
@@ -33,11 +33,11 @@ class ScaleKernel : public Kernel {
       view_.n *= view_.spatial;
       view_.spatial = 1;
     }
-    plan->tops[0].layout = plan->bottoms[0].layout;
-    for (TensorDesc& parameter : plan->parameters) parameter.layout = Layout();
-    plan->needs_bottom[0] = plan->backward;
-    plan->in_place = !plan->backward;
-    plan->in_place_backward = true;
+    setup->tops[0].layout = setup->bottoms[0].layout;
+    for (TensorDesc& parameter : setup->parameters) parameter.layout = Layout();
+    setup->needs_bottom[0] = setup->backward;
+    setup->in_place = !setup->backward;
+    setup->in_place_backward = true;
   }
 
   void Forward(const KernelArgs& args) override {

@@ -14,13 +14,13 @@ class SoftmaxWithLossKernel : public Kernel {
   SoftmaxWithLossKernel(const SoftmaxWithLossLayer& layer, const KernelContext& context)
       : layer_(layer), type_(context.compute), functions_(ForType(Softmax(), type_)) {}
 
-  void Plan(KernelPlan* plan) override {
-    for (TensorDesc& bottom : plan->bottoms) bottom.layout = Layout();
-    for (TensorDesc& top : plan->tops) top.layout = Layout();
-    backward_ = plan->backward && plan->propagate[0];
-    plan->needs_bottom[1] = backward_;
-    if (backward_) plan->saved_bytes = plan->bottoms[0].shape.count() * sizeof(float);
-    plan->forward_scratch_bytes = layer_.view().predictions() * sizeof(float);
+  void Setup(KernelSetup* setup) override {
+    for (TensorDesc& bottom : setup->bottoms) bottom.layout = Layout();
+    for (TensorDesc& top : setup->tops) top.layout = Layout();
+    backward_ = setup->backward && setup->propagate[0];
+    setup->needs_bottom[1] = backward_;
+    if (backward_) setup->saved_bytes = setup->bottoms[0].shape.count() * sizeof(float);
+    setup->forward_scratch_bytes = layer_.view().predictions() * sizeof(float);
   }
 
   void Forward(const KernelArgs& args) override {

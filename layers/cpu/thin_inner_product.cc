@@ -31,14 +31,14 @@ class ThinInnerProduct : public Kernel {
 
   std::string Describe() const override { return "own loops for few images"; }
 
-  void Plan(KernelPlan* plan) override {
-    plan->bottoms[0].layout = plan->tops[0].layout = Layout();
+  void Setup(KernelSetup* setup) override {
+    setup->bottoms[0].layout = setup->tops[0].layout = Layout();
     const size_t x = shape_.rows * shape_.stride * sizeof(float),
                  y = shape_.rows * outputs_ * sizeof(float);
-    plan->forward_scratch_bytes = x + y;
-    plan->backward_scratch_bytes = x + y;
-    plan->needs_bottom[0] = true;
-    plan->needs_top[0] = layer_.relu();
+    setup->forward_scratch_bytes = x + y;
+    setup->backward_scratch_bytes = x + y;
+    setup->needs_bottom[0] = true;
+    setup->needs_top[0] = layer_.relu();
   }
 
   void Forward(const KernelArgs& args) override {
@@ -125,8 +125,8 @@ class ThinInnerProduct : public Kernel {
 
 }  // namespace
 
-bool ThinInnerProductPays(const InnerProductLayer& layer, const KernelPlan& plan) {
-  const bool plain = !plan.parameters_fixed || plan.parameters[0].layout.plain();
+bool ThinInnerProductPays(const InnerProductLayer& layer, const KernelSetup& setup) {
+  const bool plain = !setup.parameters_fixed || setup.parameters[0].layout.plain();
   return plain && layer.rows() <= kMostRows && layer.inputs() % 32 == 0 &&
          layer.inputs() * layer.outputs() >= kLeastWeights && BestIsa() != Isa::kBaseline;
 }

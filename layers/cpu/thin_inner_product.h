@@ -14,7 +14,7 @@ namespace gf {
 // up to about 16 images (alexnet_bn, 8 images, one core: 51 instead of 97 ms).
 
 // Whether these kernels are faster for this layer.
-bool ThinInnerProductPays(const InnerProductLayer& layer, const KernelPlan& plan);
+bool ThinInnerProductPays(const InnerProductLayer& layer, const KernelSetup& setup);
 
 std::unique_ptr<Kernel> NewThinInnerProduct(const InnerProductLayer& layer,
                                             const KernelContext& context);

@@ -18,17 +18,17 @@ dnnl::primitive_attr WeightedKernel::PlainAttr() {
   return attr;
 }
 
-dnnl::prop_kind WeightedKernel::ForwardKind(const KernelPlan& plan) {
-  return plan.backward ? dnnl::prop_kind::forward_training : dnnl::prop_kind::forward_inference;
+dnnl::prop_kind WeightedKernel::ForwardKind(const KernelSetup& setup) {
+  return setup.backward ? dnnl::prop_kind::forward_training : dnnl::prop_kind::forward_inference;
 }
 
-dnnl::memory::desc WeightedKernel::BiasDesc(const KernelPlan& plan) const {
-  if (plan.parameters.size() < 2) return {};
-  return PlainDesc(plan.parameters[1].shape, math_);
+dnnl::memory::desc WeightedKernel::BiasDesc(const KernelSetup& setup) const {
+  if (setup.parameters.size() < 2) return {};
+  return PlainDesc(setup.parameters[1].shape, math_);
 }
 
-void WeightedKernel::Plan(KernelPlan* plan) {
-  backward_ = plan->backward;
+void WeightedKernel::Setup(KernelSetup* setup) {
+  backward_ = setup->backward;
   dnnl::primitive_attr attr = PlainAttr();
   if (relu_) {
     dnnl::post_ops ops;
@@ -36,7 +36,7 @@ void WeightedKernel::Plan(KernelPlan* plan) {
     attr.set_post_ops(ops);
   }
   try {
-    Build(*plan, attr);
+    Build(*setup, attr);
   } catch (const dnnl::error& e) {
     if (context_.compute == DType::kBF16) {
       layer_.Fail("oneDNN cannot compute this in BF16 on this processor (", e.what(),
@@ -46,23 +46,23 @@ void WeightedKernel::Plan(KernelPlan* plan) {
   }
   const dnnl::memory::desc source = forward_.source.wanted,
                            destination = forward_.destination.wanted;
-  plan->bottoms[0].layout = FromDnnl(source);
-  plan->tops[0].layout = FromDnnl(destination);
-  if (!plan->parameters_fixed) {
-    plan->parameters[0].layout =
+  setup->bottoms[0].layout = FromDnnl(source);
+  setup->tops[0].layout = FromDnnl(destination);
+  if (!setup->parameters_fixed) {
+    setup->parameters[0].layout =
         FromDnnl(backward_ ? backward_weights_.weights.wanted : forward_.weights.wanted);
   }
   const auto retyped = [](dnnl::memory::desc desc, DType type) {
     desc.data.data_type = static_cast<dnnl_data_type_t>(ToDnnl(type));
     return desc;
   };
-  dnnl::memory::desc weights = ToDnnl(plan->parameters[0]);
+  dnnl::memory::desc weights = ToDnnl(setup->parameters[0]);
   if (weights.data.ndims != forward_.weights.wanted.data.ndims) {
     // Plain weights of a grouped convolution have the same order with one more axis.
-    weights = PlainDesc(Shape(forward_.weights.wanted.dims()), plan->parameters[0].dtype);
+    weights = PlainDesc(Shape(forward_.weights.wanted.dims()), setup->parameters[0].dtype);
   }
   dnnl::memory::desc bias;
-  if (plan->parameters.size() > 1) bias = ToDnnl(plan->parameters[1]);
+  if (setup->parameters.size() > 1) bias = ToDnnl(setup->parameters[1]);
   // Parameters are read in the type of the arithmetic; all other tensors are in the compute type.
   const dnnl::memory::desc read_weights = retyped(weights, math_);
   const dnnl::memory::desc read_bias = bias.is_zero() ? bias : retyped(bias, math_);
@@ -70,7 +70,7 @@ void WeightedKernel::Plan(KernelPlan* plan) {
                            given_destination = retyped(destination, context_.compute);
 
   Adapt(&forward_, given_source, read_weights, read_bias, given_destination);
-  plan->forward_scratch_bytes = forward_.scratch_bytes;
+  setup->forward_scratch_bytes = forward_.scratch_bytes;
   if (!backward_) {
     if (forward_.weights.differs) {
       kept_weights_ = context_.device->Allocate(forward_.weights.wanted.get_size());
@@ -78,15 +78,15 @@ void WeightedKernel::Plan(KernelPlan* plan) {
     return;
   }
   Adapt(&backward_weights_, given_source, weights, bias, given_destination);
-  plan->backward_scratch_bytes = backward_weights_.scratch_bytes;
+  setup->backward_scratch_bytes = backward_weights_.scratch_bytes;
   if (backward_data_.primitive) {
     Adapt(&backward_data_, given_source, read_weights, {}, given_destination);
-    plan->backward_scratch_bytes =
-        std::max(plan->backward_scratch_bytes, backward_data_.scratch_bytes);
+    setup->backward_scratch_bytes =
+        std::max(setup->backward_scratch_bytes, backward_data_.scratch_bytes);
   }
-  plan->needs_bottom[0] = true;
-  plan->needs_top[0] = relu_backward_;
-  top_count_ = plan->tops[0].storage_count();
+  setup->needs_bottom[0] = true;
+  setup->needs_top[0] = relu_backward_;
+  top_count_ = setup->tops[0].storage_count();
 }
 
 void WeightedKernel::Adapt(Op* op, const dnnl::memory::desc& source,

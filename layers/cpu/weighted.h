@@ -28,7 +28,7 @@ class WeightedKernel : public Kernel {
                  bool relu_backward)
       : layer_(layer), context_(context), math_(math), relu_(relu), relu_backward_(relu_backward) {}
 
-  void Plan(KernelPlan* plan) final;
+  void Setup(KernelSetup* setup) final;
   void Forward(const KernelArgs& args) final;
   void Backward(const KernelArgs& args) final;
   std::string Describe() const override {
@@ -53,14 +53,14 @@ class WeightedKernel : public Kernel {
   };
 
   // Creates the primitives with layouts chosen by oneDNN. `attr` describes a fused ReLU.
-  virtual void Build(const KernelPlan& plan, const dnnl::primitive_attr& attr) = 0;
+  virtual void Build(const KernelSetup& setup, const dnnl::primitive_attr& attr) = 0;
 
   // The attributes of every primitive: the caller supplies scratch memory.
   static dnnl::primitive_attr PlainAttr();
-  static dnnl::prop_kind ForwardKind(const KernelPlan& plan);
+  static dnnl::prop_kind ForwardKind(const KernelSetup& setup);
   // The bias in the type of the arithmetic; without a bias an empty descriptor, which oneDNN treats
   // as none.
-  dnnl::memory::desc BiasDesc(const KernelPlan& plan) const;
+  dnnl::memory::desc BiasDesc(const KernelSetup& setup) const;
 
   template <typename Fwd>
   void SetForward(const typename Fwd::desc& desc, const dnnl::primitive_attr& attr) {

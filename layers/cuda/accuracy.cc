@@ -12,11 +12,11 @@ class AccuracyKernel : public Kernel {
   AccuracyKernel(const AccuracyLayer& layer, const KernelContext& context)
       : layer_(layer), context_(context) {}
 
-  void Plan(KernelPlan* plan) override {
-    for (TensorDesc& bottom : plan->bottoms) bottom.layout = Layout();
-    type_ = plan->bottoms[0].dtype;
+  void Setup(KernelSetup* setup) override {
+    for (TensorDesc& bottom : setup->bottoms) bottom.layout = Layout();
+    type_ = setup->bottoms[0].dtype;
     counts_bytes_ = 2 * layer_.view().classes * sizeof(int);
-    plan->forward_scratch_bytes = counts_bytes_;
+    setup->forward_scratch_bytes = counts_bytes_;
   }
 
   void Forward(const KernelArgs& args) override {

@@ -15,14 +15,14 @@ class ReluKernel : public RepeatingKernel {
 
   // With a negative slope, negative bottoms give positive tops, so the gradient must read the
   // bottom's sign.
-  void Plan(KernelPlan* plan) override {
-    plan->tops[0].layout = plan->bottoms[0].layout;
-    count_ = plan->bottoms[0].storage_count();
+  void Setup(KernelSetup* setup) override {
+    setup->tops[0].layout = setup->bottoms[0].layout;
+    count_ = setup->bottoms[0].storage_count();
     from_top_ = slope_ >= 0;
-    plan->needs_top[0] = plan->backward && from_top_;
-    plan->needs_bottom[0] = plan->backward && !from_top_;
-    plan->in_place = !plan->needs_bottom[0];
-    plan->in_place_backward = true;
+    setup->needs_top[0] = setup->backward && from_top_;
+    setup->needs_bottom[0] = setup->backward && !from_top_;
+    setup->in_place = !setup->needs_bottom[0];
+    setup->in_place_backward = true;
   }
 
   void Forward(const KernelArgs& args) override {
@@ -46,11 +46,11 @@ class ActivationKernel : public RepeatingKernel {
  public:
   ActivationKernel(const Layer&, const KernelContext& context) : context_(context) {}
 
-  void Plan(KernelPlan* plan) override {
-    plan->tops[0].layout = plan->bottoms[0].layout;
-    count_ = plan->bottoms[0].storage_count();
-    plan->needs_top[0] = plan->backward;
-    plan->in_place = plan->in_place_backward = true;
+  void Setup(KernelSetup* setup) override {
+    setup->tops[0].layout = setup->bottoms[0].layout;
+    count_ = setup->bottoms[0].storage_count();
+    setup->needs_top[0] = setup->backward;
+    setup->in_place = setup->in_place_backward = true;
   }
 
   void Forward(const KernelArgs& args) override {

@@ -18,33 +18,33 @@ class BatchNormKernel : public RepeatingKernel {
     }
   }
 
-  void Plan(KernelPlan* plan) override {
-    const Shape& shape = plan->bottoms[0].shape;
-    for (TensorDesc& bottom : plan->bottoms) bottom.layout = WantedLayout(shape);
-    plan->tops[0].layout = WantedLayout(shape);
+  void Setup(KernelSetup* setup) override {
+    const Shape& shape = setup->bottoms[0].shape;
+    for (TensorDesc& bottom : setup->bottoms) bottom.layout = WantedLayout(shape);
+    setup->tops[0].layout = WantedLayout(shape);
     view_ = ColumnsOf(shape);
     arrived_ = CudaOf(context_)->Allocate(ColumnCountersBytes(view_, context_.compute));
-    backward_ = plan->backward;
+    backward_ = setup->backward;
     const size_t sums = Aligned(ColumnSumsBytes(view_, context_.compute, 2));
     const size_t row = Aligned(view_.columns * sizeof(float));
     channels_bytes_ = row;
     if (!backward_) {
-      plan->in_place = true;
-      plan->forward_scratch_bytes = sums + kSavedRows * row;
+      setup->in_place = true;
+      setup->forward_scratch_bytes = sums + kSavedRows * row;
       return;
     }
-    plan->forward_scratch_bytes = sums;
-    plan->saved_bytes = kSavedRows * row;
-    plan->backward_scratch_bytes = sums + kBackwardRows * row;
+    setup->forward_scratch_bytes = sums;
+    setup->saved_bytes = kSavedRows * row;
+    setup->backward_scratch_bytes = sums + kBackwardRows * row;
     sums_bytes_ = sums;
-    plan->needs_bottom[0] = true;
-    plan->needs_top[0] = layer_.relu() && layer_.add();
-    plan->in_place_backward = true;
-    if (layer_.add() && plan->propagate[1]) {
-      plan->in_place_backward_bottom = 1;
-      plan->gradient_over_bottom = true;
+    setup->needs_bottom[0] = true;
+    setup->needs_top[0] = layer_.relu() && layer_.add();
+    setup->in_place_backward = true;
+    if (layer_.add() && setup->propagate[1]) {
+      setup->in_place_backward_bottom = 1;
+      setup->gradient_over_bottom = true;
     }
-    plan->max_top_diffs = 2;
+    setup->max_top_diffs = 2;
   }
 
   void Forward(const KernelArgs& args) override {

@@ -15,16 +15,16 @@ class ConcatKernel : public RepeatingKernel {
   ConcatKernel(const ConcatLayer& layer, const KernelContext& context)
       : layer_(layer), context_(context) {}
 
-  void Plan(KernelPlan* plan) override {
-    const bool channels = layer_.axis() == 1 && plan->tops[0].shape.rank() > 2;
+  void Setup(KernelSetup* setup) override {
+    const bool channels = layer_.axis() == 1 && setup->tops[0].shape.rank() > 2;
     const auto set = [&](TensorDesc* desc) {
       desc->layout = channels ? ImageLayout(desc->shape) : Layout();
     };
-    set(&plan->tops[0]);
-    const Shape& top = plan->tops[0].shape;
+    set(&setup->tops[0]);
+    const Shape& top = setup->tops[0].shape;
     rows_ = channels ? top.count() / top[1] : top.count(0, layer_.axis());
-    row_bytes_ = plan->tops[0].bytes() / rows_;
-    for (TensorDesc& bottom : plan->bottoms) {
+    row_bytes_ = setup->tops[0].bytes() / rows_;
+    for (TensorDesc& bottom : setup->bottoms) {
       set(&bottom);
       piece_bytes_.push_back(bottom.bytes() / rows_);
     }

@@ -13,10 +13,10 @@ class ReshapeKernel : public RepeatingKernel {
  public:
   ReshapeKernel(const Layer&, const KernelContext& context) : context_(context) {}
 
-  void Plan(KernelPlan* plan) override {
-    plan->bottoms[0].layout = plan->tops[0].layout = Layout();
-    plan->in_place = plan->in_place_backward = true;
-    bytes_ = plan->bottoms[0].bytes();
+  void Setup(KernelSetup* setup) override {
+    setup->bottoms[0].layout = setup->tops[0].layout = Layout();
+    setup->in_place = setup->in_place_backward = true;
+    bytes_ = setup->bottoms[0].bytes();
   }
   void Forward(const KernelArgs& args) override {
     CopyOnDevice(context_, args.bottoms[0], args.tops[0], bytes_);
@@ -34,11 +34,11 @@ class SplitKernel : public RepeatingKernel {
  public:
   SplitKernel(const SplitLayer&, const KernelContext& context) : context_(context) {}
 
-  void Plan(KernelPlan* plan) override {
-    for (TensorDesc& top : plan->tops) top.layout = plan->bottoms[0].layout;
-    count_ = plan->bottoms[0].storage_count();
-    bytes_ = plan->bottoms[0].bytes();
-    plan->in_place = plan->in_place_backward = true;
+  void Setup(KernelSetup* setup) override {
+    for (TensorDesc& top : setup->tops) top.layout = setup->bottoms[0].layout;
+    count_ = setup->bottoms[0].storage_count();
+    bytes_ = setup->bottoms[0].bytes();
+    setup->in_place = setup->in_place_backward = true;
   }
 
   void Forward(const KernelArgs& args) override {
@@ -65,7 +65,7 @@ class SplitKernel : public RepeatingKernel {
 class SilenceKernel : public RepeatingKernel {
  public:
   SilenceKernel(const SilenceLayer&, const KernelContext&) {}
-  void Plan(KernelPlan*) override {}
+  void Setup(KernelSetup*) override {}
   void Forward(const KernelArgs&) override {}
 };
 
@@ -74,9 +74,9 @@ class ReorderKernel : public RepeatingKernel {
  public:
   ReorderKernel(const Layer&, const KernelContext& context) : context_(context) {}
 
-  void Plan(KernelPlan* plan) override {
-    from_ = plan->bottoms[0];
-    to_ = plan->tops[0];
+  void Setup(KernelSetup* setup) override {
+    from_ = setup->bottoms[0];
+    to_ = setup->tops[0];
   }
   void Forward(const KernelArgs& args) override { Run(from_, args.bottoms[0], to_, args.tops[0]); }
   void Backward(const KernelArgs& args) override {
@@ -99,9 +99,9 @@ class GradientSumKernel : public RepeatingKernel {
  public:
   GradientSumKernel(const Layer&, const KernelContext& context) : context_(context) {}
 
-  void Plan(KernelPlan* plan) override {
-    count_ = plan->bottoms[0].storage_count();
-    plan->tops[0].layout = plan->bottoms[0].layout;
+  void Setup(KernelSetup* setup) override {
+    count_ = setup->bottoms[0].storage_count();
+    setup->tops[0].layout = setup->bottoms[0].layout;
   }
   void Forward(const KernelArgs& args) override {
     AddUp(context_.compute, args.bottoms.data(), static_cast<int>(args.bottoms.size()),

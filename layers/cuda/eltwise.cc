@@ -23,22 +23,22 @@ class EltwiseKernel : public RepeatingKernel {
   EltwiseKernel(const EltwiseLayer& layer, const KernelContext& context)
       : layer_(layer), context_(context), kind_(KindOf(layer)) {}
 
-  void Plan(KernelPlan* plan) override {
-    if (plan->bottoms.size() > EltwiseTensors::kMost) {
-      layer_.Fail("has ", plan->bottoms.size(), " bottoms, expected at most ",
+  void Setup(KernelSetup* setup) override {
+    if (setup->bottoms.size() > EltwiseTensors::kMost) {
+      layer_.Fail("has ", setup->bottoms.size(), " bottoms, expected at most ",
                   EltwiseTensors::kMost, " on a GPU");
     }
-    for (TensorDesc& bottom : plan->bottoms) bottom.layout = plan->bottoms[0].layout;
-    plan->tops[0].layout = plan->bottoms[0].layout;
-    count_ = plan->tops[0].storage_count();
+    for (TensorDesc& bottom : setup->bottoms) bottom.layout = setup->bottoms[0].layout;
+    setup->tops[0].layout = setup->bottoms[0].layout;
+    count_ = setup->tops[0].storage_count();
     const bool product = kind_ == EltwiseKind::kProduct;
-    plan->needs_bottom.assign(plan->bottoms.size(), plan->backward && product);
-    plan->needs_top[0] = plan->backward && layer_.relu();
-    if (plan->backward && kind_ == EltwiseKind::kMaximum) plan->saved_bytes = count_;  // winners
-    saved_ = plan->saved_bytes > 0;
-    plan->in_place = !plan->needs_bottom[0];
-    plan->in_place_backward = true;
-    plan->max_top_diffs = 4;
+    setup->needs_bottom.assign(setup->bottoms.size(), setup->backward && product);
+    setup->needs_top[0] = setup->backward && layer_.relu();
+    if (setup->backward && kind_ == EltwiseKind::kMaximum) setup->saved_bytes = count_;  // winners
+    saved_ = setup->saved_bytes > 0;
+    setup->in_place = !setup->needs_bottom[0];
+    setup->in_place_backward = true;
+    setup->max_top_diffs = 4;
   }
 
   void Forward(const KernelArgs& args) override {

@@ -17,8 +17,8 @@ class InnerProductKernel : public RepeatingKernel {
   InnerProductKernel(const InnerProductLayer& layer, const KernelContext& context)
       : layer_(layer), context_(context) {}
 
-  void Plan(KernelPlan* plan) override {
-    PlanLayouts(plan);
+  void Setup(KernelSetup* setup) override {
+    ChooseLayouts(setup);
     view_ = {layer_.rows(), static_cast<int>(layer_.outputs())};
     MatmulShape forward{layer_.rows(), layer_.outputs(), layer_.inputs(), false, true};
     forward.bias = layer_.bias();
@@ -29,19 +29,19 @@ class InnerProductKernel : public RepeatingKernel {
       forward.bias = forward.relu = false;
       forward_ = Find(forward);
     }
-    plan->forward_scratch_bytes = forward_->workspace_bytes();
-    if (!plan->backward) return;
+    setup->forward_scratch_bytes = forward_->workspace_bytes();
+    if (!setup->backward) return;
     arrived_ = CudaOf(context_)->Allocate(ColumnCountersBytes(view_, context_.compute));
     weights_ = Find({layer_.outputs(), layer_.inputs(), layer_.rows(), true, false});
-    plan->backward_scratch_bytes =
+    setup->backward_scratch_bytes =
         std::max(weights_->workspace_bytes(), ColumnSumsBytes(view_, context_.compute, 1));
-    if (plan->propagate[0]) {
+    if (setup->propagate[0]) {
       data_ = Find({layer_.rows(), layer_.inputs(), layer_.outputs(), false, false});
-      plan->backward_scratch_bytes =
-          std::max(plan->backward_scratch_bytes, data_->workspace_bytes());
+      setup->backward_scratch_bytes =
+          std::max(setup->backward_scratch_bytes, data_->workspace_bytes());
     }
-    plan->needs_bottom[0] = true;
-    plan->needs_top[0] = layer_.relu();
+    setup->needs_bottom[0] = true;
+    setup->needs_top[0] = layer_.relu();
   }
 
   void Forward(const KernelArgs& args) override {
@@ -72,15 +72,15 @@ class InnerProductKernel : public RepeatingKernel {
   }
 
  private:
-  void PlanLayouts(KernelPlan* plan) const {
-    TensorDesc& bottom = plan->bottoms[0];
-    TensorDesc& weights = plan->parameters[0];
+  void ChooseLayouts(KernelSetup* setup) const {
+    TensorDesc& bottom = setup->bottoms[0];
+    TensorDesc& weights = setup->parameters[0];
     const ChannelsLast* image = AsChannelsLast(bottom.layout);
     Layout wanted;
     if (image != nullptr && image->outer() == layer_.rows()) {
       wanted = FilterLayout(layer_.outputs(), image->channels(), image->spatial());
     }
-    if (!plan->parameters_fixed) weights.layout = wanted;
+    if (!setup->parameters_fixed) weights.layout = wanted;
     if (wanted.plain() || weights.layout != wanted) {
       CHECK(weights.layout.plain()) << layer_.name() << ": " << weights.layout.Name();
       bottom.layout = Layout();

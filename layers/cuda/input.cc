@@ -66,12 +66,12 @@ class InputKernel : public Kernel {
   InputKernel(const InputLayer& layer, const KernelContext& context)
       : layer_(layer), context_(context) {}
 
-  void Plan(KernelPlan* plan) override {
-    for (size_t i = 0; i < plan->tops.size(); ++i) {
-      TensorDesc& top = plan->tops[i];
+  void Setup(KernelSetup* setup) override {
+    for (size_t i = 0; i < setup->tops.size(); ++i) {
+      TensorDesc& top = setup->tops[i];
       if (layer_.IsImage(static_cast<int>(i))) top.layout = WantedLayout(top.shape);
     }
-    tops_ = plan->tops;
+    tops_ = setup->tops;
     for (auto& staging : staging_) staging = std::make_unique<Staging>(CudaOf(context_));
   }
 

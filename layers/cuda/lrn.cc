@@ -11,10 +11,10 @@ class LrnKernel : public RepeatingKernel {
   LrnKernel(const LrnLayer& layer, const KernelContext& context)
       : layer_(layer), context_(context) {}
 
-  void Plan(KernelPlan* plan) override {
-    const Shape& shape = plan->bottoms[0].shape;
+  void Setup(KernelSetup* setup) override {
+    const Shape& shape = setup->bottoms[0].shape;
     if (layer_.within_channel()) CheckImageSize(layer_, shape);
-    plan->bottoms[0].layout = plan->tops[0].layout = WantedLayout(shape);
+    setup->bottoms[0].layout = setup->tops[0].layout = WantedLayout(shape);
     images_.n = shape[0];
     images_.channels = static_cast<int>(shape[1]);
     images_.height = static_cast<int>(shape[2]);
@@ -25,9 +25,9 @@ class LrnKernel : public RepeatingKernel {
     images_.alpha = layer_.alpha() / static_cast<float>(window);
     images_.beta = layer_.beta();
     images_.k = images_.within_channel ? 1 : layer_.k();
-    if (!plan->backward) return;
-    plan->saved_bytes = shape.count() * sizeof(float);  // scale
-    plan->needs_bottom[0] = true;
+    if (!setup->backward) return;
+    setup->saved_bytes = shape.count() * sizeof(float);  // scale
+    setup->needs_bottom[0] = true;
   }
 
   void Forward(const KernelArgs& args) override {

@@ -11,13 +11,13 @@ class PoolingKernel : public RepeatingKernel {
   PoolingKernel(const PoolingLayer& layer, const KernelContext& context)
       : layer_(layer), context_(context) {}
 
-  void Plan(KernelPlan* plan) override {
-    const Shape& bottom = plan->bottoms[0].shape;
-    const Shape& top = plan->tops[0].shape;
+  void Setup(KernelSetup* setup) override {
+    const Shape& bottom = setup->bottoms[0].shape;
+    const Shape& top = setup->tops[0].shape;
     CheckImageSize(layer_, bottom);
     CheckImageSize(layer_, top);
-    plan->bottoms[0].layout = WantedLayout(bottom);
-    plan->tops[0].layout = WantedLayout(top);
+    setup->bottoms[0].layout = WantedLayout(bottom);
+    setup->tops[0].layout = WantedLayout(top);
     images_.n = bottom[0];
     images_.channels = static_cast<int>(bottom[1]);
     for (int i = 0; i < 2; ++i) {
@@ -29,9 +29,9 @@ class PoolingKernel : public RepeatingKernel {
     }
     const int64_t taps = layer_.window().kernel[0] * layer_.window().kernel[1];
     if (taps > 65536) layer_.Fail("kernel_size is larger than 256 x 256");
-    if (!plan->backward || !layer_.max()) return;
-    plan->saved_bytes = top.count() * (taps <= 256 ? 1 : 2);
-    plan->needs_top[0] = layer_.relu_backward();
+    if (!setup->backward || !layer_.max()) return;
+    setup->saved_bytes = top.count() * (taps <= 256 ? 1 : 2);
+    setup->needs_top[0] = layer_.relu_backward();
   }
 
   void Forward(const KernelArgs& args) override {

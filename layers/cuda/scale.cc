@@ -11,8 +11,8 @@ class ScaleKernel : public RepeatingKernel {
   ScaleKernel(const ScaleLayer& layer, const KernelContext& context)
       : layer_(layer), context_(context) {}
 
-  void Plan(KernelPlan* plan) override {
-    TensorDesc& bottom = plan->bottoms[0];
+  void Setup(KernelSetup* setup) override {
+    TensorDesc& bottom = setup->bottoms[0];
     const bool channels = layer_.begin() == 1 && layer_.end() == 2;
     if (!channels) bottom.layout = Layout();
     const Shape& shape = bottom.shape;
@@ -20,11 +20,11 @@ class ScaleKernel : public RepeatingKernel {
              shape.count(layer_.end(), shape.rank())};
     if (!bottom.layout.plain()) view_ = {view_.outer * view_.inner, view_.channels, 1};
     CheckRowSize(layer_, view_.channels * view_.inner);
-    plan->tops[0].layout = bottom.layout;
-    for (TensorDesc& parameter : plan->parameters) parameter.layout = Layout();
-    plan->needs_bottom[0] = plan->backward;
-    plan->in_place = !plan->backward;
-    plan->in_place_backward = true;
+    setup->tops[0].layout = bottom.layout;
+    for (TensorDesc& parameter : setup->parameters) parameter.layout = Layout();
+    setup->needs_bottom[0] = setup->backward;
+    setup->in_place = !setup->backward;
+    setup->in_place_backward = true;
   }
 
   void Forward(const KernelArgs& args) override {

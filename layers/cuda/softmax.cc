@@ -11,10 +11,10 @@ class SoftmaxKernel : public RepeatingKernel {
   SoftmaxKernel(const SoftmaxLayer& layer, const KernelContext& context)
       : layer_(layer), context_(context) {}
 
-  void Plan(KernelPlan* plan) override {
-    plan->bottoms[0].layout = plan->tops[0].layout = Layout();
-    plan->needs_top[0] = plan->backward;
-    plan->in_place = plan->in_place_backward = true;
+  void Setup(KernelSetup* setup) override {
+    setup->bottoms[0].layout = setup->tops[0].layout = Layout();
+    setup->needs_top[0] = setup->backward;
+    setup->in_place = setup->in_place_backward = true;
   }
 
   void Forward(const KernelArgs& args) override {

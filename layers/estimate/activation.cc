@@ -14,12 +14,12 @@ class ActivationEstimate : public EstimateKernel {
       : EstimateKernel(layer, context), from_top_(from_top) {}
 
  protected:
-  void Agree(KernelPlan* plan) override {
-    plan->tops[0].layout = plan->bottoms[0].layout;
-    plan->needs_top[0] = plan->backward && from_top_;
-    plan->needs_bottom[0] = plan->backward && !from_top_;
-    plan->in_place = !plan->needs_bottom[0];
-    plan->in_place_backward = true;
+  void Agree(KernelSetup* setup) override {
+    setup->tops[0].layout = setup->bottoms[0].layout;
+    setup->needs_top[0] = setup->backward && from_top_;
+    setup->needs_bottom[0] = setup->backward && !from_top_;
+    setup->in_place = !setup->needs_bottom[0];
+    setup->in_place_backward = true;
   }
   void ForwardCost(const KernelArgs& args) override {
     Move(OperationKind::kEltwise, Bottom() + Top());

@@ -13,24 +13,24 @@ class BatchNormEstimate : public EstimateKernel {
   bool CanRecompute() const override { return !layer_.add(); }
 
  protected:
-  void Agree(KernelPlan* plan) override {
-    const Shape& shape = plan->bottoms[0].shape;
-    for (TensorDesc& bottom : plan->bottoms) bottom.layout = WantedLayout(shape);
-    plan->tops[0].layout = WantedLayout(shape);
-    if (!plan->backward) {
-      plan->in_place = true;
+  void Agree(KernelSetup* setup) override {
+    const Shape& shape = setup->bottoms[0].shape;
+    for (TensorDesc& bottom : setup->bottoms) bottom.layout = WantedLayout(shape);
+    setup->tops[0].layout = WantedLayout(shape);
+    if (!setup->backward) {
+      setup->in_place = true;
       return;
     }
     constexpr size_t kSavedRows = 4;
-    plan->saved_bytes = kSavedRows * ((shape[1] * sizeof(float) + 63) / 64 * 64);
-    plan->needs_bottom[0] = true;
-    plan->needs_top[0] = layer_.relu() && layer_.add();
-    plan->in_place_backward = true;
-    if (layer_.add() && plan->propagate[1]) {
-      plan->in_place_backward_bottom = 1;
-      plan->gradient_over_bottom = true;
+    setup->saved_bytes = kSavedRows * ((shape[1] * sizeof(float) + 63) / 64 * 64);
+    setup->needs_bottom[0] = true;
+    setup->needs_top[0] = layer_.relu() && layer_.add();
+    setup->in_place_backward = true;
+    if (layer_.add() && setup->propagate[1]) {
+      setup->in_place_backward_bottom = 1;
+      setup->gradient_over_bottom = true;
     }
-    plan->max_top_diffs = 2;
+    setup->max_top_diffs = 2;
   }
 
   void ForwardCost(const KernelArgs& args) override {

@@ -13,24 +13,24 @@ class ConcatEstimate : public EstimateKernel {
       : EstimateKernel(layer, context), layer_(layer) {}
 
  protected:
-  void Agree(KernelPlan* plan) override {
-    const bool channels = layer_.axis() == 1 && plan->tops[0].shape.rank() > 2;
+  void Agree(KernelSetup* setup) override {
+    const bool channels = layer_.axis() == 1 && setup->tops[0].shape.rank() > 2;
     const auto set = [&](TensorDesc* desc) {
       desc->layout = channels ? ImageLayout(desc->shape) : Layout();
     };
-    set(&plan->tops[0]);
-    for (TensorDesc& bottom : plan->bottoms) set(&bottom);
+    set(&setup->tops[0]);
+    for (TensorDesc& bottom : setup->bottoms) set(&bottom);
   }
 
   void ForwardCost(const KernelArgs& args) override {
     int64_t bytes = 0;
-    for (size_t i = 0; i < plan().bottoms.size(); ++i) bytes += 2 * Bottom(i);
+    for (size_t i = 0; i < setup().bottoms.size(); ++i) bytes += 2 * Bottom(i);
     Move(OperationKind::kOther, bytes, Launches());
   }
   void BackwardCost(const KernelArgs& args) override {
-    for (size_t begin = 0; begin < plan().bottoms.size(); begin += kBottomsOfLaunch) {
+    for (size_t begin = 0; begin < setup().bottoms.size(); begin += kBottomsOfLaunch) {
       int64_t bytes = 0;
-      for (size_t i = begin; i < std::min(begin + kBottomsOfLaunch, plan().bottoms.size()); ++i) {
+      for (size_t i = begin; i < std::min(begin + kBottomsOfLaunch, setup().bottoms.size()); ++i) {
         if (args.bottom_diffs[i] != nullptr) bytes += 2 * Bottom(i);
       }
       if (bytes > 0) Move(OperationKind::kOther, bytes);
@@ -41,7 +41,7 @@ class ConcatEstimate : public EstimateKernel {
   static constexpr size_t kBottomsOfLaunch = 16;
 
   int Launches() const {
-    return static_cast<int>((plan().bottoms.size() + kBottomsOfLaunch - 1) / kBottomsOfLaunch);
+    return static_cast<int>((setup().bottoms.size() + kBottomsOfLaunch - 1) / kBottomsOfLaunch);
   }
 
   const ConcatLayer& layer_;

@@ -13,15 +13,15 @@ class ConvolutionEstimate : public EstimateKernel {
       : EstimateKernel(layer, context), layer_(layer) {}
 
  protected:
-  void Agree(KernelPlan* plan) override {
-    plan->bottoms[0].layout = WantedLayout(plan->bottoms[0].shape);
-    plan->tops[0].layout = WantedLayout(plan->tops[0].shape);
-    const Layout filters = FilterLayout(plan->parameters[0].shape);
-    CHECK(!plan->parameters_fixed || plan->parameters[0].layout == filters) << layer_.name();
-    plan->parameters[0].layout = filters;
-    if (!plan->backward) return;
-    plan->needs_bottom[0] = true;
-    plan->needs_top[0] = layer_.relu_backward();
+  void Agree(KernelSetup* setup) override {
+    setup->bottoms[0].layout = WantedLayout(setup->bottoms[0].shape);
+    setup->tops[0].layout = WantedLayout(setup->tops[0].shape);
+    const Layout filters = FilterLayout(setup->parameters[0].shape);
+    CHECK(!setup->parameters_fixed || setup->parameters[0].layout == filters) << layer_.name();
+    setup->parameters[0].layout = filters;
+    if (!setup->backward) return;
+    setup->needs_bottom[0] = true;
+    setup->needs_top[0] = layer_.relu_backward();
   }
 
   // Every pass multiplies each output with each of its taps once; it reads two of images, filters

@@ -24,9 +24,9 @@ class ReshapeEstimate : public EstimateKernel {
       : EstimateKernel(layer, context) {}
 
  protected:
-  void Agree(KernelPlan* plan) override {
-    plan->bottoms[0].layout = plan->tops[0].layout = Layout();
-    plan->in_place = plan->in_place_backward = true;
+  void Agree(KernelSetup* setup) override {
+    setup->bottoms[0].layout = setup->tops[0].layout = Layout();
+    setup->in_place = setup->in_place_backward = true;
   }
   void ForwardCost(const KernelArgs& args) override {
     Copy(OperationKind::kOther, args.bottoms[0], args.tops[0], Bottom());
@@ -42,9 +42,9 @@ class SplitEstimate : public EstimateKernel {
       : EstimateKernel(layer, context) {}
 
  protected:
-  void Agree(KernelPlan* plan) override {
-    for (TensorDesc& top : plan->tops) top.layout = plan->bottoms[0].layout;
-    plan->in_place = plan->in_place_backward = true;
+  void Agree(KernelSetup* setup) override {
+    for (TensorDesc& top : setup->tops) top.layout = setup->bottoms[0].layout;
+    setup->in_place = setup->in_place_backward = true;
   }
   void ForwardCost(const KernelArgs& args) override {
     for (void* top : args.tops) Copy(OperationKind::kOther, args.bottoms[0], top, Bottom());
@@ -63,7 +63,7 @@ class SilenceEstimate : public EstimateKernel {
       : EstimateKernel(layer, context) {}
 
  protected:
-  void Agree(KernelPlan*) override {}
+  void Agree(KernelSetup*) override {}
   void ForwardCost(const KernelArgs&) override {}
 };
 
@@ -74,7 +74,7 @@ class ReorderEstimate : public EstimateKernel {
       : EstimateKernel(layer, context) {}
 
  protected:
-  void Agree(KernelPlan*) override {}
+  void Agree(KernelSetup*) override {}
   void ForwardCost(const KernelArgs&) override { Move(OperationKind::kOther, Bottom() + Top()); }
   void BackwardCost(const KernelArgs& args) override {
     if (args.bottom_diffs[0] != nullptr) Move(OperationKind::kOther, Bottom() + Top());
@@ -87,7 +87,7 @@ class GradientSumEstimate : public EstimateKernel {
       : EstimateKernel(layer, context) {}
 
  protected:
-  void Agree(KernelPlan* plan) override { plan->tops[0].layout = plan->bottoms[0].layout; }
+  void Agree(KernelSetup* setup) override { setup->tops[0].layout = setup->bottoms[0].layout; }
   void ForwardCost(const KernelArgs& args) override {
     const size_t tensors = args.bottoms.size();
     Move(OperationKind::kEltwise, static_cast<int64_t>(tensors + 1) * Top(),

@@ -11,10 +11,10 @@ class DropoutEstimate : public EstimateKernel {
       : EstimateKernel(layer, context), layer_(layer) {}
 
  protected:
-  void Agree(KernelPlan* plan) override {
-    plan->tops[0].layout = plan->bottoms[0].layout;
-    plan->in_place = plan->in_place_backward = true;
-    if (!layer_.identity()) plan->saved_bytes = plan->bottoms[0].storage_count();
+  void Agree(KernelSetup* setup) override {
+    setup->tops[0].layout = setup->bottoms[0].layout;
+    setup->in_place = setup->in_place_backward = true;
+    if (!layer_.identity()) setup->saved_bytes = setup->bottoms[0].storage_count();
   }
   void ForwardCost(const KernelArgs& args) override {
     if (layer_.identity()) {

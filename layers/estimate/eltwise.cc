@@ -11,21 +11,21 @@ class EltwiseEstimate : public EstimateKernel {
       : EstimateKernel(layer, context), layer_(layer) {}
 
  protected:
-  void Agree(KernelPlan* plan) override {
+  void Agree(KernelSetup* setup) override {
     constexpr size_t kMost = 32;
-    if (plan->bottoms.size() > kMost) {
-      layer_.Fail("has ", plan->bottoms.size(), " bottoms, expected at most ", kMost, " on a GPU");
+    if (setup->bottoms.size() > kMost) {
+      layer_.Fail("has ", setup->bottoms.size(), " bottoms, expected at most ", kMost, " on a GPU");
     }
-    for (TensorDesc& bottom : plan->bottoms) bottom.layout = plan->bottoms[0].layout;
-    plan->tops[0].layout = plan->bottoms[0].layout;
-    plan->needs_bottom.assign(plan->bottoms.size(), plan->backward && product());
-    plan->needs_top[0] = plan->backward && layer_.relu();
-    if (plan->backward && layer_.operation() == EltwiseParameter::MAX) {
-      plan->saved_bytes = plan->tops[0].storage_count();  // which bottom was the largest
+    for (TensorDesc& bottom : setup->bottoms) bottom.layout = setup->bottoms[0].layout;
+    setup->tops[0].layout = setup->bottoms[0].layout;
+    setup->needs_bottom.assign(setup->bottoms.size(), setup->backward && product());
+    setup->needs_top[0] = setup->backward && layer_.relu();
+    if (setup->backward && layer_.operation() == EltwiseParameter::MAX) {
+      setup->saved_bytes = setup->tops[0].storage_count();  // which bottom was the largest
     }
-    plan->in_place = !plan->needs_bottom[0];
-    plan->in_place_backward = true;
-    plan->max_top_diffs = 4;
+    setup->in_place = !setup->needs_bottom[0];
+    setup->in_place_backward = true;
+    setup->max_top_diffs = 4;
   }
 
   void ForwardCost(const KernelArgs& args) override {
@@ -41,7 +41,7 @@ class EltwiseEstimate : public EstimateKernel {
 
  private:
   bool product() const { return layer_.operation() == EltwiseParameter::PROD; }
-  int64_t Bottoms() const { return static_cast<int64_t>(plan().bottoms.size()); }
+  int64_t Bottoms() const { return static_cast<int64_t>(setup().bottoms.size()); }
 
   const EltwiseLayer& layer_;
 };

@@ -13,22 +13,22 @@ class InnerProductEstimate : public EstimateKernel {
       : EstimateKernel(layer, context), layer_(layer) {}
 
  protected:
-  void Agree(KernelPlan* plan) override {
-    TensorDesc& bottom = plan->bottoms[0];
-    TensorDesc& weights = plan->parameters[0];
+  void Agree(KernelSetup* setup) override {
+    TensorDesc& bottom = setup->bottoms[0];
+    TensorDesc& weights = setup->parameters[0];
     const ChannelsLast* image = AsChannelsLast(bottom.layout);
     Layout wanted;
     if (image != nullptr && image->outer() == layer_.rows()) {
       wanted = FilterLayout(layer_.outputs(), image->channels(), image->spatial());
     }
-    if (!plan->parameters_fixed) weights.layout = wanted;
+    if (!setup->parameters_fixed) weights.layout = wanted;
     if (wanted.plain() || weights.layout != wanted) {
       CHECK(weights.layout.plain()) << layer_.name() << ": " << weights.layout.Name();
       bottom.layout = Layout();
     }
-    if (!plan->backward) return;
-    plan->needs_bottom[0] = true;
-    plan->needs_top[0] = layer_.relu();
+    if (!setup->backward) return;
+    setup->needs_bottom[0] = true;
+    setup->needs_top[0] = layer_.relu();
   }
 
   // The product includes bias and ReLU.

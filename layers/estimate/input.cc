@@ -11,9 +11,9 @@ class InputEstimate : public EstimateKernel {
       : EstimateKernel(layer, context), layer_(layer) {}
 
  protected:
-  void Agree(KernelPlan* plan) override {
-    for (size_t i = 0; i < plan->tops.size(); ++i) {
-      if (IsImage(i)) plan->tops[i].layout = WantedLayout(plan->tops[i].shape);
+  void Agree(KernelSetup* setup) override {
+    for (size_t i = 0; i < setup->tops.size(); ++i) {
+      if (IsImage(i)) setup->tops[i].layout = WantedLayout(setup->tops[i].shape);
     }
   }
 
@@ -22,9 +22,9 @@ class InputEstimate : public EstimateKernel {
   void ForwardCost(const KernelArgs& args) override {
     const auto pixels = static_cast<int64_t>(args.batch->images.desc.bytes());
     int64_t sent = 0;
-    for (size_t i = 0; i < plan().tops.size(); ++i) sent += IsImage(i) ? pixels : Top(i);
+    for (size_t i = 0; i < setup().tops.size(); ++i) sent += IsImage(i) ? pixels : Top(i);
     Move(OperationKind::kInput, sent);
-    for (size_t i = 0; i < plan().tops.size(); ++i) {
+    for (size_t i = 0; i < setup().tops.size(); ++i) {
       Move(OperationKind::kInput, (IsImage(i) ? pixels : Top(i)) + Top(i));
     }
   }

@@ -9,14 +9,14 @@
 namespace gf {
 
 // The estimate of a kernel of the device "cuda" (Note [A step on paper]). Agree makes the same
-// agreement as Plan of the real kernel, except for scratch memory. ForwardCost and BackwardCost
+// agreement as Setup of the real kernel, except for scratch memory. ForwardCost and BackwardCost
 // record the operations that Forward and Backward of the real kernel enqueue for the same
 // arguments.
 class EstimateKernel : public Kernel {
  public:
-  void Plan(KernelPlan* plan) final {
-    Agree(plan);
-    plan_ = *plan;
+  void Setup(KernelSetup* setup) final {
+    Agree(setup);
+    setup_ = *setup;
   }
   void Forward(const KernelArgs& args) final {
     backward_ = false;
@@ -34,19 +34,19 @@ class EstimateKernel : public Kernel {
  protected:
   EstimateKernel(const Layer& layer, const KernelContext& context);
 
-  virtual void Agree(KernelPlan* plan) = 0;
+  virtual void Agree(KernelSetup* setup) = 0;
   virtual void ForwardCost(const KernelArgs& args) = 0;
   virtual void BackwardCost(const KernelArgs& args) {}
   virtual void RecomputeCost() {}
 
-  // The agreement made by Plan.
-  const KernelPlan& plan() const { return plan_; }
+  // The agreement made by Setup.
+  const KernelSetup& setup() const { return setup_; }
   const KernelContext& context() const { return context_; }
   // Bytes of a bottom or top.
-  int64_t Bottom(size_t i = 0) const { return static_cast<int64_t>(plan_.bottoms[i].bytes()); }
-  int64_t Top(size_t i = 0) const { return static_cast<int64_t>(plan_.tops[i].bytes()); }
-  int64_t Parameter(size_t i) const { return static_cast<int64_t>(plan_.parameters[i].bytes()); }
-  int64_t Saved() const { return static_cast<int64_t>(plan_.saved_bytes); }
+  int64_t Bottom(size_t i = 0) const { return static_cast<int64_t>(setup_.bottoms[i].bytes()); }
+  int64_t Top(size_t i = 0) const { return static_cast<int64_t>(setup_.tops[i].bytes()); }
+  int64_t Parameter(size_t i) const { return static_cast<int64_t>(setup_.parameters[i].bytes()); }
+  int64_t Saved() const { return static_cast<int64_t>(setup_.saved_bytes); }
 
   // Records launches that together move `bytes` bytes.
   void Move(OperationKind kind, int64_t bytes, int launches = 1) const;
@@ -61,7 +61,7 @@ class EstimateKernel : public Kernel {
  private:
   const std::string layer_name_;  // empty for layers that the net inserts
   const KernelContext context_;
-  KernelPlan plan_;
+  KernelSetup setup_;
   bool backward_ = false;
 };
 

@@ -11,12 +11,12 @@ class LrnEstimate : public EstimateKernel {
       : EstimateKernel(layer, context) {}
 
  protected:
-  void Agree(KernelPlan* plan) override {
-    const Shape& shape = plan->bottoms[0].shape;
-    plan->bottoms[0].layout = plan->tops[0].layout = WantedLayout(shape);
-    if (!plan->backward) return;
-    plan->saved_bytes = shape.count() * sizeof(float);  // the scale of every element
-    plan->needs_bottom[0] = true;
+  void Agree(KernelSetup* setup) override {
+    const Shape& shape = setup->bottoms[0].shape;
+    setup->bottoms[0].layout = setup->tops[0].layout = WantedLayout(shape);
+    if (!setup->backward) return;
+    setup->saved_bytes = shape.count() * sizeof(float);  // the scale of every element
+    setup->needs_bottom[0] = true;
   }
   // Overlaps of windows are served by the caches: each element is read from memory once.
   void ForwardCost(const KernelArgs& args) override {

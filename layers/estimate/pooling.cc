@@ -11,15 +11,15 @@ class PoolingEstimate : public EstimateKernel {
       : EstimateKernel(layer, context), layer_(layer) {}
 
  protected:
-  void Agree(KernelPlan* plan) override {
-    const Shape& top = plan->tops[0].shape;
-    plan->bottoms[0].layout = WantedLayout(plan->bottoms[0].shape);
-    plan->tops[0].layout = WantedLayout(top);
+  void Agree(KernelSetup* setup) override {
+    const Shape& top = setup->tops[0].shape;
+    setup->bottoms[0].layout = WantedLayout(setup->bottoms[0].shape);
+    setup->tops[0].layout = WantedLayout(top);
     const int64_t taps = layer_.window().kernel[0] * layer_.window().kernel[1];
     if (taps > 65536) layer_.Fail("kernel_size is larger than 256 x 256");
-    if (!plan->backward || !layer_.max()) return;
-    plan->saved_bytes = top.count() * (taps <= 256 ? 1 : 2);  // the largest tap of each window
-    plan->needs_top[0] = layer_.relu_backward();
+    if (!setup->backward || !layer_.max()) return;
+    setup->saved_bytes = top.count() * (taps <= 256 ? 1 : 2);  // the largest tap of each window
+    setup->needs_top[0] = layer_.relu_backward();
   }
   // Overlaps of windows are served by the caches: each element is read from memory once.
   void ForwardCost(const KernelArgs& args) override {

@@ -11,14 +11,14 @@ class ScaleEstimate : public EstimateKernel {
       : EstimateKernel(layer, context), layer_(layer) {}
 
  protected:
-  void Agree(KernelPlan* plan) override {
-    TensorDesc& bottom = plan->bottoms[0];
+  void Agree(KernelSetup* setup) override {
+    TensorDesc& bottom = setup->bottoms[0];
     if (layer_.begin() != 1 || layer_.end() != 2) bottom.layout = Layout();
-    plan->tops[0].layout = bottom.layout;
-    for (TensorDesc& parameter : plan->parameters) parameter.layout = Layout();
-    plan->needs_bottom[0] = plan->backward;
-    plan->in_place = !plan->backward;
-    plan->in_place_backward = true;
+    setup->tops[0].layout = bottom.layout;
+    for (TensorDesc& parameter : setup->parameters) parameter.layout = Layout();
+    setup->needs_bottom[0] = setup->backward;
+    setup->in_place = !setup->backward;
+    setup->in_place_backward = true;
   }
   void ForwardCost(const KernelArgs& args) override {
     Move(OperationKind::kEltwise, Bottom() + Top());

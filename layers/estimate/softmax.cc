@@ -16,10 +16,10 @@ class SoftmaxEstimate : public EstimateKernel {
       : EstimateKernel(layer, context) {}
 
  protected:
-  void Agree(KernelPlan* plan) override {
-    plan->bottoms[0].layout = plan->tops[0].layout = Layout();
-    plan->needs_top[0] = plan->backward;
-    plan->in_place = plan->in_place_backward = true;
+  void Agree(KernelSetup* setup) override {
+    setup->bottoms[0].layout = setup->tops[0].layout = Layout();
+    setup->needs_top[0] = setup->backward;
+    setup->in_place = setup->in_place_backward = true;
   }
   void ForwardCost(const KernelArgs& args) override {
     Move(OperationKind::kOther, Bottom() + Top());
@@ -35,17 +35,17 @@ class SoftmaxWithLossEstimate : public EstimateKernel {
       : EstimateKernel(layer, context), layer_(layer) {}
 
  protected:
-  void Agree(KernelPlan* plan) override {
-    for (TensorDesc& bottom : plan->bottoms) bottom.layout = Layout();
-    for (TensorDesc& top : plan->tops) top.layout = Layout();
-    const bool backward = plan->backward && plan->propagate[0];
-    plan->needs_bottom[1] = backward;
-    if (backward) plan->saved_bytes = plan->bottoms[0].shape.count() * sizeof(float);
-    plan->forward_scratch_bytes = layer_.view().predictions() * sizeof(float);
+  void Agree(KernelSetup* setup) override {
+    for (TensorDesc& bottom : setup->bottoms) bottom.layout = Layout();
+    for (TensorDesc& top : setup->tops) top.layout = Layout();
+    const bool backward = setup->backward && setup->propagate[0];
+    setup->needs_bottom[1] = backward;
+    if (backward) setup->saved_bytes = setup->bottoms[0].shape.count() * sizeof(float);
+    setup->forward_scratch_bytes = layer_.view().predictions() * sizeof(float);
   }
   // Losses and probabilities, then the sum of the losses.
   void ForwardCost(const KernelArgs& args) override {
-    const bool probabilities = plan().tops.size() > 1;
+    const bool probabilities = setup().tops.size() > 1;
     Move(OperationKind::kLoss, Bottom(0) + Bottom(1) + Saved() + (probabilities ? Top(1) : 0), 2);
   }
   void BackwardCost(const KernelArgs& args) override {
@@ -62,9 +62,9 @@ class AccuracyEstimate : public EstimateKernel {
       : EstimateKernel(layer, context), layer_(layer) {}
 
  protected:
-  void Agree(KernelPlan* plan) override {
-    for (TensorDesc& bottom : plan->bottoms) bottom.layout = Layout();
-    plan->forward_scratch_bytes = 2 * layer_.view().classes * sizeof(int);
+  void Agree(KernelSetup* setup) override {
+    for (TensorDesc& bottom : setup->bottoms) bottom.layout = Layout();
+    setup->forward_scratch_bytes = 2 * layer_.view().classes * sizeof(int);
   }
   // The counts per class are cleared, incremented and divided.
   void ForwardCost(const KernelArgs& args) override {

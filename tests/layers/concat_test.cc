@@ -38,10 +38,10 @@ TEST_P(ConcatTest, KeepsBlockedLayoutsWhereBlocksAreWhole) {
   RunOptions options = Options();
   options.format = "blocked";
   LayerRun whole(Case("type: 'Concat'", {{2, 32, 3, 3}, {2, 5, 3, 3}}), options);
-  EXPECT_FALSE(whole.plan().tops[0].layout.plain());
+  EXPECT_FALSE(whole.setup().tops[0].layout.plain());
   LayerRun split(Case("type: 'Concat'", {{2, 5, 3, 3}, {2, 32, 3, 3}}), options);
   // Blocks of channels are the processor's.
-  EXPECT_EQ(split.plan().tops[0].layout.plain(), GetParam() == "cpu");
+  EXPECT_EQ(split.setup().tops[0].layout.plain(), GetParam() == "cpu");
 }
 
 TEST_P(ConcatTest, HasTheShapeOfThePartsTogether) {

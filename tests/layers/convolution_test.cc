@@ -55,7 +55,7 @@ class ConvolutionTest : public DeviceTest {
       options.backward = backward;
       LayerRun run(Case(prototxt, {in}), options);
       run.Forward();
-      ExpectNear(run.Top(0), Reference(conv, in, run.plan().tops[0].shape, run), 1e-5, prototxt);
+      ExpectNear(run.Top(0), Reference(conv, in, run.setup().tops[0].shape, run), 1e-5, prototxt);
     }
   }
 };

@@ -31,7 +31,7 @@ class EveryLayer : public testing::TestWithParam<std::tuple<std::string, LayerCa
 std::map<std::string, Values> Results(LayerRun* run, bool backward = true) {
   std::map<std::string, Values> results;
   run->Forward();
-  for (size_t i = 0; i < run->plan().tops.size(); ++i) {
+  for (size_t i = 0; i < run->setup().tops.size(); ++i) {
     results[StrCat("top ", i)] = run->Top(static_cast<int>(i));
   }
   for (size_t i = 0; i < run->layer().states().size(); ++i) {
@@ -39,7 +39,7 @@ std::map<std::string, Values> Results(LayerRun* run, bool backward = true) {
   }
   if (!backward) return results;
   run->Backward();
-  for (size_t i = 0; i < run->plan().bottoms.size(); ++i) {
+  for (size_t i = 0; i < run->setup().bottoms.size(); ++i) {
     const int index = static_cast<int>(i);
     if (run->HasBottomDiff(index)) results[StrCat("gradient ", i)] = run->BottomDiff(index);
   }
@@ -215,7 +215,7 @@ TEST_P(EveryLayer, GradientsThatAreNotWantedAreLeftOut) {
 TEST_P(EveryLayer, AddsUpSeveralGradientsOfItsTop) {
   RunOptions options = Options();
   const auto expected = Results(Case(), options);
-  const int most = std::min(3, LayerRun(Case(), options).plan().max_top_diffs);
+  const int most = std::min(3, LayerRun(Case(), options).setup().max_top_diffs);
   for (int count = 2; count <= most; ++count) {
     for (bool in_place : {false, true}) {
       options.top_diffs = count;

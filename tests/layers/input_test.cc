@@ -23,7 +23,7 @@ class InputTest : public DeviceTest {
     channels_ = channels;
     compute_ = compute;
     kernel_.reset();
-    plan_ = {};
+    setup_ = {};
     LayerParameter param;
     param.set_name("data");
     param.set_type("Input");
@@ -42,10 +42,10 @@ class InputTest : public DeviceTest {
     context.compute = compute;
     kernel_ = KernelRegistry::Get().Create("kernel", GetParam() + "/Input", *layer_, context);
     for (size_t i = 0; i < 2; ++i) {
-      plan_.tops.push_back(
+      setup_.tops.push_back(
           {layer_->tops()[i], layer_->TopType(static_cast<int>(i), compute), Layout()});
     }
-    kernel_->Plan(&plan_);
+    kernel_->Setup(&setup_);
   }
 
   // Bytes at random in images of this size.
@@ -66,7 +66,7 @@ class InputTest : public DeviceTest {
     KernelArgs args;
     args.batch = &batch;
     std::vector<Tensor> tops;
-    for (const TensorDesc& desc : plan_.tops) tops.push_back(New(desc));
+    for (const TensorDesc& desc : setup_.tops) tops.push_back(New(desc));
     for (const Tensor& top : tops) args.tops.push_back(top.data);
     kernel_->Forward(args);
     std::vector<int64_t> labels(kImages);
@@ -147,7 +147,7 @@ class InputTest : public DeviceTest {
   std::unique_ptr<Device> device_;
   std::unique_ptr<Layer> layer_;
   std::unique_ptr<Kernel> kernel_;
-  KernelPlan plan_;
+  KernelSetup setup_;
 };
 
 // A batch of images of this size in every type and some numbers of channels.

@@ -66,41 +66,41 @@ LayerRun::LayerRun(const LayerCase& test, const RunOptions& options)
   kernel_ = KernelRegistry::Get().Create("kernel", options.device + "/" + layer_->type(), *layer_,
                                          context);
 
-  plan_.backward = options.backward;
+  setup_.backward = options.backward;
   for (size_t i = 0; i < test.bottoms.size(); ++i) {
     const int index = static_cast<int>(i);
     const Shape& shape = test.bottoms[i];
     const bool wanted = options.propagate.empty() || options.propagate[i];
-    plan_.propagate.push_back(options.backward && wanted && layer_->Differentiable(index));
-    plan_.bottoms.push_back(
+    setup_.propagate.push_back(options.backward && wanted && layer_->Differentiable(index));
+    setup_.bottoms.push_back(
         test.IsLabel(index) ? TensorDesc{shape, DType::kINT64, Layout()}
                             : TensorDesc{shape, options.compute, ProducedLayout(shape, options)});
   }
   for (size_t i = 0; i < layer_->tops().size(); ++i) {
-    plan_.tops.push_back(
+    setup_.tops.push_back(
         {layer_->tops()[i], layer_->TopType(static_cast<int>(i), options.compute), Layout()});
   }
   for (const ParameterSpec& spec : layer_->parameters()) {
-    plan_.parameters.push_back({spec.shape, options.compute, Layout()});
+    setup_.parameters.push_back({spec.shape, options.compute, Layout()});
   }
-  plan_.needs_bottom.resize(plan_.bottoms.size());
-  plan_.needs_top.resize(plan_.tops.size());
-  kernel_->Plan(&plan_);
+  setup_.needs_bottom.resize(setup_.bottoms.size());
+  setup_.needs_top.resize(setup_.tops.size());
+  kernel_->Setup(&setup_);
 
-  for (size_t i = 0; i < plan_.bottoms.size(); ++i) {
-    bottoms_.push_back(New(plan_.bottoms[i]));
-    bottom_values_.push_back(RandomValues(plan_.bottoms[i].shape.count(), 100 * test.seed + i));
-    bottom_diffs_.push_back(plan_.propagate[i] ? New(plan_.bottoms[i]) : Tensor());
+  for (size_t i = 0; i < setup_.bottoms.size(); ++i) {
+    bottoms_.push_back(New(setup_.bottoms[i]));
+    bottom_values_.push_back(RandomValues(setup_.bottoms[i].shape.count(), 100 * test.seed + i));
+    bottom_diffs_.push_back(setup_.propagate[i] ? New(setup_.bottoms[i]) : Tensor());
   }
-  for (size_t i = 0; i < plan_.tops.size(); ++i) {
-    tops_.push_back(New(plan_.tops[i]));
-    top_diff_values_.push_back(RandomValues(plan_.tops[i].shape.count(), 200 * test.seed + i));
+  for (size_t i = 0; i < setup_.tops.size(); ++i) {
+    tops_.push_back(New(setup_.tops[i]));
+    top_diff_values_.push_back(RandomValues(setup_.tops[i].shape.count(), 200 * test.seed + i));
     top_diffs_.emplace_back();
     const int pieces = i == 0 ? options.top_diffs : 1;
-    for (int k = 0; k < pieces; ++k) top_diffs_.back().push_back(New(plan_.tops[i]));
+    for (int k = 0; k < pieces; ++k) top_diffs_.back().push_back(New(setup_.tops[i]));
   }
-  for (size_t i = 0; i < plan_.parameters.size(); ++i) {
-    TensorDesc desc = plan_.parameters[i];
+  for (size_t i = 0; i < setup_.parameters.size(); ++i) {
+    TensorDesc desc = setup_.parameters[i];
     parameters_.push_back(New(desc));
     parameter_diffs_.push_back(New(desc));
     desc.dtype = DType::kFP32;
@@ -116,16 +116,16 @@ LayerRun::LayerRun(const LayerCase& test, const RunOptions& options)
   const auto bytes = [&](size_t count) {
     return New({Shape{static_cast<int64_t>(count)}, DType::kUINT8, Layout()});
   };
-  if (plan_.saved_bytes > 0) saved_ = bytes(plan_.saved_bytes);
-  if (plan_.forward_scratch_bytes > 0) forward_scratch_ = bytes(plan_.forward_scratch_bytes);
-  if (plan_.backward_scratch_bytes > 0) backward_scratch_ = bytes(plan_.backward_scratch_bytes);
-  EXPECT_FALSE(plan_.in_place && plan_.needs_bottom[0]) << "in_place overwrites the bottom";
-  if (options.in_place && plan_.in_place) tops_[0].data = bottoms_[0].data;
-  const int shared = plan_.in_place_backward_bottom;
-  if (options.in_place && plan_.in_place_backward && plan_.propagate[shared]) {
+  if (setup_.saved_bytes > 0) saved_ = bytes(setup_.saved_bytes);
+  if (setup_.forward_scratch_bytes > 0) forward_scratch_ = bytes(setup_.forward_scratch_bytes);
+  if (setup_.backward_scratch_bytes > 0) backward_scratch_ = bytes(setup_.backward_scratch_bytes);
+  EXPECT_FALSE(setup_.in_place && setup_.needs_bottom[0]) << "in_place overwrites the bottom";
+  if (options.in_place && setup_.in_place) tops_[0].data = bottoms_[0].data;
+  const int shared = setup_.in_place_backward_bottom;
+  if (options.in_place && setup_.in_place_backward && setup_.propagate[shared]) {
     bottom_diffs_[shared].data = top_diffs_[0][0].data;
   }
-  if (options.in_place && plan_.gradient_over_bottom && plan_.propagate[0]) {
+  if (options.in_place && setup_.gradient_over_bottom && setup_.propagate[0]) {
     bottom_diffs_[0].data = bottoms_[0].data;
   }
 }
@@ -229,13 +229,13 @@ void LayerRun::Backward() {
     if (bottom_diffs_[i].data != bottoms_[i].data) Poison(bottom_diffs_[i]);
   }
   for (const Tensor& t : parameter_diffs_) Poison(t);
-  // What the plan does not ask for is gone by now.
-  const bool in_place = options_.in_place && plan_.in_place;
+  // What the setup does not ask for is gone by now.
+  const bool in_place = options_.in_place && setup_.in_place;
   for (size_t i = 0; i < bottoms_.size(); ++i) {
-    if (!plan_.needs_bottom[i] && !(i == 0 && in_place)) Poison(bottoms_[i]);
+    if (!setup_.needs_bottom[i] && !(i == 0 && in_place)) Poison(bottoms_[i]);
   }
   for (size_t i = 0; i < tops_.size(); ++i) {
-    if (!plan_.needs_top[i]) Poison(tops_[i]);
+    if (!setup_.needs_top[i]) Poison(tops_[i]);
   }
   KernelArgs args = args_;
   args.scratch = backward_scratch_.data;

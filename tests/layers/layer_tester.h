@@ -51,7 +51,7 @@ struct RunOptions {
   // Of the bottoms with four axes: plain, blocked, nhwc. The last two are one on GPUs.
   std::string format = "plain";
   bool backward = true;
-  bool in_place = false;  // where the kernel's plan allows it
+  bool in_place = false;  // where the kernel's setup allows it
   int threads = 2;
   int top_diffs = 1;            // gradients of top 0 that are to be added up
   std::vector<bool> propagate;  // default: wherever the layer is differentiable
@@ -73,7 +73,7 @@ class LayerRun {
   LayerRun(const LayerCase& test, const RunOptions& options);
 
   const Layer& layer() const { return *layer_; }
-  const KernelPlan& plan() const { return plan_; }
+  const KernelSetup& setup() const { return setup_; }
 
   // Values to use instead of random ones, plain.
   void SetBottom(int i, const Values& values);
@@ -128,7 +128,7 @@ class LayerRun {
   std::unique_ptr<Device> device_;
   std::unique_ptr<Layer> layer_;
   std::unique_ptr<Kernel> kernel_;
-  KernelPlan plan_;
+  KernelSetup setup_;
   KernelArgs args_;
   bool recorded_ = false;
   std::unique_ptr<Recording> forward_, backward_;

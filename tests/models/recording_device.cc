@@ -40,7 +40,7 @@ class RecordingKernel : public Kernel {
     kernel_ = KernelRegistry::Get().Create("kernel", "cpu/" + type, layer, own);
   }
 
-  void Plan(KernelPlan* plan) override { kernel_->Plan(plan); }
+  void Setup(KernelSetup* setup) override { kernel_->Setup(setup); }
   bool CanRecompute() const override { return kernel_->CanRecompute(); }
   bool ForwardRepeats() const override { return BackwardRepeats() && type_ != "Dropout"; }
   bool BackwardRepeats() const override {

@@ -14,15 +14,15 @@ class ConvolutionKernel : public RepeatingKernel {
   ConvolutionKernel(const ConvolutionLayer& layer, const KernelContext& context)
       : layer_(layer), context_(context) {}
 
-  void Plan(KernelPlan* plan) override {
-    plan->bottoms[0].layout = WantedLayout(plan->bottoms[0].shape);
-    plan->tops[0].layout = WantedLayout(plan->tops[0].shape);
-    const Layout filters = FilterLayout(plan->parameters[0].shape);
-    CHECK(!plan->parameters_fixed || plan->parameters[0].layout == filters)
-        << layer_.name() << ": " << plan->parameters[0].layout.Name();
-    plan->parameters[0].layout = filters;
-    const ConvolutionShape shape = ShapeOf(layer_, plan->bottoms[0].shape, plan->tops[0].shape);
-    view_ = ColumnsOf(plan->tops[0].shape);
+  void Setup(KernelSetup* setup) override {
+    setup->bottoms[0].layout = WantedLayout(setup->bottoms[0].shape);
+    setup->tops[0].layout = WantedLayout(setup->tops[0].shape);
+    const Layout filters = FilterLayout(setup->parameters[0].shape);
+    CHECK(!setup->parameters_fixed || setup->parameters[0].layout == filters)
+        << layer_.name() << ": " << setup->parameters[0].layout.Name();
+    setup->parameters[0].layout = filters;
+    const ConvolutionShape shape = ShapeOf(layer_, setup->bottoms[0].shape, setup->tops[0].shape);
+    view_ = ColumnsOf(setup->tops[0].shape);
     const auto find = [&](ConvolutionPass pass) {
       ConvolutionRequest request = {pass, shape, context_.compute, {}, context_.deterministic};
       request.allow_tf32 = context_.allow_tf32 && context_.compute == DType::kFP32;
@@ -30,19 +30,19 @@ class ConvolutionKernel : public RepeatingKernel {
       return FindConvolution(request, CudaOf(context_));
     };
     forward_ = find(ConvolutionPass::kForward);
-    plan->forward_scratch_bytes = forward_->workspace_bytes();
-    if (!plan->backward) return;
+    setup->forward_scratch_bytes = forward_->workspace_bytes();
+    if (!setup->backward) return;
     arrived_ = CudaOf(context_)->Allocate(ColumnCountersBytes(view_, context_.compute));
     filter_ = find(ConvolutionPass::kBackwardFilter);
-    plan->backward_scratch_bytes =
+    setup->backward_scratch_bytes =
         std::max(filter_->workspace_bytes(), ColumnSumsBytes(view_, context_.compute, 1));
-    if (plan->propagate[0]) {
+    if (setup->propagate[0]) {
       data_ = find(ConvolutionPass::kBackwardData);
-      plan->backward_scratch_bytes =
-          std::max(plan->backward_scratch_bytes, data_->workspace_bytes());
+      setup->backward_scratch_bytes =
+          std::max(setup->backward_scratch_bytes, data_->workspace_bytes());
     }
-    plan->needs_bottom[0] = true;
-    plan->needs_top[0] = layer_.relu_backward();
+    setup->needs_bottom[0] = true;
+    setup->needs_top[0] = layer_.relu_backward();
   }
 
   void Forward(const KernelArgs& args) override {

@@ -1,4 +1,4 @@
-#include "models/memory_plan.h"
+#include "models/arena.h"
 
 #include <algorithm>
 #include <numeric>
@@ -11,24 +11,24 @@ constexpr size_t kAlignment = 256;
 
 }  // namespace
 
-int MemoryPlan::Add(size_t bytes, int begin, int end) {
+int Arena::Add(size_t bytes, int begin, int end) {
   buffers_.push_back({(bytes + kAlignment - 1) / kAlignment * kAlignment, begin, end, 0});
   return static_cast<int>(buffers_.size()) - 1;
 }
 
-void MemoryPlan::Extend(int buffer, int begin, int end) {
+void Arena::Extend(int buffer, int begin, int end) {
   Buffer& b = buffers_[buffer];
   b.begin = std::min(b.begin, begin);
   b.end = std::max(b.end, end);
 }
 
-size_t MemoryPlan::bytes_without_reuse() const {
+size_t Arena::bytes_without_reuse() const {
   size_t total = 0;
   for (const Buffer& b : buffers_) total += b.bytes;
   return total;
 }
 
-void MemoryPlan::Solve(bool reuse) {
+void Arena::Solve(bool reuse) {
   bytes_ = 0;
   std::vector<int> order(buffers_.size());
   std::iota(order.begin(), order.end(), 0);

@@ -8,7 +8,7 @@ namespace gf {
 // Places buffers with known lifetimes in one arena. Buffers whose lifetimes overlap never share
 // memory. Offsets are multiples of 256 bytes. Times are steps of the compiled net; both ends are
 // inclusive.
-class MemoryPlan {
+class Arena {
  public:
   // Adds a buffer that is used from step `begin` to step `end`; returns its number.
   int Add(size_t bytes, int begin, int end);

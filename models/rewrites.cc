@@ -1,4 +1,4 @@
-#include "models/passes.h"
+#include "models/rewrites.h"
 
 #include <algorithm>
 #include <string>
