@@ -28,7 +28,11 @@ std::string Resolve(const std::string& path) {
   return error ? path : target;
 }
 
-bool IsPipeOrDevice(const std::string& path) {
+// Pipes, devices, and files that a process has open already (/dev/stdout) keep their identity.
+bool CannotBeReplaced(const std::string& path) {
+  for (const char* const open : {"/dev/std", "/dev/fd/", "/proc/"}) {
+    if (path.rfind(open, 0) == 0) return true;
+  }
   struct stat status;
   return stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode);
 }
@@ -77,13 +81,13 @@ void OutputFile::Close() {
 
 void ReplaceFile(const std::string& path, const std::function<void(OutputFile*)>& writer) {
   constexpr OutputFile::Mode kEmpty = OutputFile::Mode::kEmpty;
-  const std::string target = Resolve(path);
-  if (IsPipeOrDevice(target)) {
-    OutputFile file(target, kEmpty, path);
+  if (CannotBeReplaced(path)) {
+    OutputFile file(path);
     writer(&file);
     file.Close();
     return;
   }
+  const std::string target = Resolve(path);
   const std::string temporary = StrCat(target, ".tmp-", getpid());
   try {
     OutputFile file(temporary, kEmpty, path);

@@ -47,8 +47,8 @@ class OutputFile {
 // Writes a file that appears, or takes an older one's place, only when it is complete and on the
 // disk: writer(file) fills a temporary file beside it, which is synced and renamed; then the folder
 // is synced. If anything fails, an older file stays as it was, the temporary file is removed, and
-// the exception (UserError, or the writer's) goes on. A symbolic link is followed; a pipe or device
-// (/dev/stdout) is written to directly.
+// the exception (UserError, or the writer's) goes on. A symbolic link is followed. A pipe, a device
+// and /dev/stdout are written to directly.
 void ReplaceFile(const std::string& path, const std::function<void(OutputFile*)>& writer);
 void ReplaceFile(const std::string& path, std::string_view text);
 

@@ -157,6 +157,15 @@ TEST_F(OutputFileTest, ReplacingFollowsALinkAndKeepsIt) {
   EXPECT_TRUE(S_ISLNK(status.st_mode));
 }
 
+TEST_F(OutputFileTest, AFileThatIsOpenAlreadyIsWrittenInPlace) {
+  const FileDescriptor open = OpenOrCreate(Path("a"));
+  ReplaceFile(StrCat("/dev/fd/", open.get()), "new");
+  char text[8] = {};
+  EXPECT_EQ(pread(open.get(), text, sizeof(text), 0), 3);
+  EXPECT_EQ(std::string(text), "new");
+  EXPECT_EQ(ListFolder(path()), Names{"a"});
+}
+
 class FolderTest : public FolderOfTest {};
 
 TEST_F(FolderTest, AreMadeListedAndRemoved) {
