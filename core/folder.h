@@ -11,6 +11,8 @@ namespace gf {
 
 bool IsFolder(const std::string& path);
 bool IsFile(const std::string& path);
+// A symbolic link, wherever it leads.
+bool IsLink(const std::string& path);
 // Whether anything has this name, even a symbolic link that leads nowhere.
 bool Exists(const std::string& path);
 

@@ -22,8 +22,8 @@ constexpr size_t kMostAtOnce = size_t{1} << 26;
 
 // What a symbolic link leads to; any other path as it is.
 std::string Resolve(const std::string& path) {
+  if (!IsLink(path)) return path;
   std::error_code error;
-  if (!std::filesystem::is_symlink(path, error)) return path;
   const std::string target = std::filesystem::canonical(path, error).string();
   return error ? path : target;
 }

@@ -10,7 +10,7 @@ namespace gf {
 namespace {
 
 bool HoldsSomething(const std::string& path) {
-  return Exists(path) && (!IsFolder(path) || !ListFolder(path).empty());
+  return Exists(path) && (IsLink(path) || !IsFolder(path) || !ListFolder(path).empty());
 }
 
 }  // namespace
