@@ -1,49 +1,89 @@
 #include "core/file.h"
 
 #include <fcntl.h>
-#include <glob.h>
 #include <strings.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdio>
 #include <cstring>
-#include <filesystem>
 
 #include "core/error.h"
 
 namespace gf {
+namespace {
 
-InputFile::InputFile(const std::string& path) : path_(path) {
-  // O_NONBLOCK: opening a FIFO must fail below, not wait for a writer.
-  fd_ = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (fd_ < 0) ThrowUserError(path, ": cannot be opened: ", std::strerror(errno));
+const char* Advice(int error) {
+  switch (error) {
+    case ENOSPC:
+    case EDQUOT:
+      return "free some space, or write to another folder";
+    case EFBIG:
+      return "raise the limit on the size of files (ulimit -f), or write to another folder";
+    case EACCES:
+    case EPERM:
+      return "check the rights of the file and of its folders";
+    case EROFS:
+      return "write to another folder";
+    case EMFILE:
+      return "raise the limit of this process on open files (ulimit -n)";
+    case ENFILE:
+      return "the system has too many open files; close some programs";
+    case ENOENT:
+    case ENOTDIR:
+      return "check the path";
+    case EISDIR:
+      return "name a file";
+    case ENAMETOOLONG:
+      return "choose a shorter name";
+    case EIO:
+    case ESTALE:
+      return "check the disk or the network that it is mounted from";
+    default:
+      return nullptr;
+  }
+}
+
+}  // namespace
+
+std::string ExplainErrno(int error) {
+  const char* const advice = Advice(error);
+  const std::string text = std::strerror(error);
+  return advice == nullptr ? text : StrCat(text, " (", advice, ")");
+}
+
+void ThrowFileError(const std::string& verb, const std::string& path, int error) {
+  ThrowUserError("cannot ", verb, " ", path, ": ", ExplainErrno(error));
+}
+
+FileDescriptor OpenOrCreate(const std::string& path) {
+  FileDescriptor descriptor(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666));
+  if (descriptor.get() < 0) ThrowFileError("open", path, errno);
+  return descriptor;
+}
+
+InputFile::InputFile(const std::string& path)
+    // O_NONBLOCK: opening a FIFO must fail below, not wait for a writer.
+    : path_(path), descriptor_(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {
   struct stat status;
-  if (fstat(fd_, &status) != 0 || !S_ISREG(status.st_mode)) {
-    close(fd_);
-    ThrowUserError(path, ": not a regular file");
+  if (descriptor_.get() < 0 || fstat(descriptor_.get(), &status) != 0) {
+    ThrowFileError("open", path, errno);
+  }
+  if (S_ISDIR(status.st_mode)) ThrowFileError("open", path, EISDIR);
+  if (!S_ISREG(status.st_mode)) {
+    ThrowUserError("cannot open ", path, ": not a regular file, which is expected here");
   }
   size_ = status.st_size;
-}
-
-InputFile::~InputFile() {
-  if (fd_ >= 0) close(fd_);
-}
-
-InputFile::InputFile(InputFile&& other) noexcept
-    : path_(std::move(other.path_)), fd_(other.fd_), size_(other.size_) {
-  other.fd_ = -1;
 }
 
 size_t InputFile::ReadAt(int64_t offset, void* to, size_t bytes) const {
   size_t got = 0;
   while (got < bytes) {
-    const ssize_t n = pread(fd_, static_cast<char*>(to) + got, bytes - got, offset + got);
+    const ssize_t n =
+        pread(descriptor_.get(), static_cast<char*>(to) + got, bytes - got, offset + got);
     if (n < 0 && errno == EINTR) continue;
-    if (n < 0) ThrowUserError(path_, ":", offset, ": cannot be read: ", std::strerror(errno));
+    if (n < 0) ThrowFileError("read", StrCat(path_, " at byte ", offset + got), errno);
     if (n == 0) break;
     got += n;
   }
@@ -51,43 +91,7 @@ size_t InputFile::ReadAt(int64_t offset, void* to, size_t bytes) const {
 }
 
 void InputFile::WillRead(int64_t offset, int64_t bytes) const {
-  posix_fadvise(fd_, offset, bytes, POSIX_FADV_WILLNEED);
-}
-
-int64_t OpenFileLimit() {
-  constexpr rlim_t kWanted = 1 << 16;
-  struct rlimit limit;
-  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return 256;
-  if (limit.rlim_cur < kWanted) {
-    struct rlimit raised = limit;
-    raised.rlim_cur = std::min(kWanted, limit.rlim_max);
-    if (setrlimit(RLIMIT_NOFILE, &raised) == 0) limit = raised;
-  }
-  return static_cast<int64_t>(std::min(limit.rlim_cur, kWanted));
-}
-
-OutputFile::OutputFile(const std::string& path) : path_(path) {
-  file_ = std::fopen(path.c_str(), "wbe");
-  if (!file_) Fail("created");
-}
-
-OutputFile::~OutputFile() {
-  if (file_) std::fclose(file_);
-}
-
-void OutputFile::Write(const void* data, size_t bytes) {
-  if (std::fwrite(data, 1, bytes, file_) != bytes) Fail("written");
-}
-
-void OutputFile::Close() {
-  if (std::fflush(file_) != 0 || fsync(fileno(file_)) != 0) Fail("written");
-  FILE* file = file_;
-  file_ = nullptr;
-  if (std::fclose(file) != 0) Fail("written");
-}
-
-void OutputFile::Fail(const char* what) const {
-  ThrowUserError(path_, ": cannot be ", what, ": ", std::strerror(errno));
+  posix_fadvise(descriptor_.get(), offset, bytes, POSIX_FADV_WILLNEED);
 }
 
 std::string ReadSmallFile(const std::string& path, int64_t limit) {
@@ -100,42 +104,33 @@ std::string ReadSmallFile(const std::string& path, int64_t limit) {
   return text;
 }
 
-std::vector<std::string> ExpandFiles(const std::string& source, const std::string& ending) {
-  std::vector<std::string> files;
-  if (IsFolder(source)) {
-    std::error_code error;
-    for (std::filesystem::directory_iterator it(source, error), end; !error && it != end;
-         it.increment(error)) {
-      const std::string path = it->path().string();
-      if (HasEnding(path, ending) && IsFile(path)) files.push_back(path);
+std::string ReadFileOrPipe(const std::string& path, int64_t limit) {
+  const FileDescriptor descriptor(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (descriptor.get() < 0) ThrowFileError("open", path, errno);
+  std::string text;
+  char block[1 << 16];
+  for (;;) {
+    const ssize_t n = read(descriptor.get(), block, sizeof(block));
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) ThrowFileError("read", path, errno);
+    if (n == 0) return text;
+    text.append(block, n);
+    if (static_cast<int64_t>(text.size()) > limit) {
+      ThrowUserError(path, ": has more than ", limit, " bytes, which is the most expected here");
     }
-    if (error) ThrowUserError(source, ": cannot be listed: ", error.message());
-    if (files.empty()) ThrowUserError(source, ": no file in this folder ends in ", ending);
-  } else if (IsFile(source)) {
-    files.push_back(source);
-  } else {
-    glob_t found;
-    const int status = glob(source.c_str(), GLOB_ERR, nullptr, &found);
-    if (status == 0) {
-      for (size_t i = 0; i < found.gl_pathc; ++i) {
-        if (IsFile(found.gl_pathv[i])) files.push_back(found.gl_pathv[i]);
-      }
-    }
-    globfree(&found);
-    if (files.empty()) ThrowUserError(source, ": no such file or folder, and no file matches it");
   }
-  std::sort(files.begin(), files.end());
-  return files;
 }
 
-bool IsFolder(const std::string& path) {
-  struct stat status;
-  return stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
-}
-
-bool IsFile(const std::string& path) {
-  struct stat status;
-  return stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode);
+int64_t OpenFileLimit() {
+  constexpr rlim_t kWanted = 1 << 16;
+  struct rlimit limit;
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return 256;
+  if (limit.rlim_cur < kWanted) {
+    struct rlimit raised = limit;
+    raised.rlim_cur = std::min(kWanted, limit.rlim_max);
+    if (setrlimit(RLIMIT_NOFILE, &raised) == 0) limit = raised;
+  }
+  return static_cast<int64_t>(std::min(limit.rlim_cur, kWanted));
 }
 
 bool HasEnding(const std::string& name, const std::string& ending) {

@@ -1,12 +1,13 @@
 #include "comm/failure/flight_recorder.h"
 
 #include <algorithm>
-#include <cerrno>
 #include <cmath>
 #include <cstdio>
-#include <cstring>
 #include <ctime>
+#include <exception>
 #include <thread>
+
+#include "core/output_file.h"
 
 namespace gf {
 namespace {
@@ -157,29 +158,13 @@ std::string FlightRecorder::Json(int rank, const std::string& host,
 
 bool FlightRecorder::Write(const std::string& path, int rank, const std::string& host,
                            const std::string& reason) const {
-  const std::string text = Json(rank, host, reason);
-  const std::string temporary = path + ".tmp";
-  FILE* const file = std::fopen(temporary.c_str(), "w");
-  bool written = file != nullptr;
-  int error = errno;
-  if (file != nullptr) {
-    written = std::fwrite(text.data(), 1, text.size(), file) == text.size();
-    if (!written) error = errno;
-    if (std::fclose(file) != 0 && written) {
-      written = false;
-      error = errno;
-    }
+  try {
+    ReplaceFile(path, Json(rank, host, reason));
+    return true;
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "the flight recorder of rank %d is lost: %s\n", rank, error.what());
+    return false;
   }
-  if (written && std::rename(temporary.c_str(), path.c_str()) != 0) {
-    written = false;
-    error = errno;
-  }
-  if (!written) {
-    if (file != nullptr) std::remove(temporary.c_str());
-    std::fprintf(stderr, "%s: the flight recorder of rank %d cannot be written: %s\n", path.c_str(),
-                 rank, std::strerror(error));
-  }
-  return written;
 }
 
 std::string FlightRecorderPath(const std::string& prefix, int rank) {

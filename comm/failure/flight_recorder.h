@@ -45,9 +45,9 @@ class FlightRecorder {
   // A record that another thread keeps locked for more than 100 ms in all is given as "locked".
   std::string Json(int rank, const std::string& host, const std::string& reason) const;
 
-  // Writes Json() to a temporary name beside `path` and renames it. Waits for no collective and no
-  // other thread (but for the file system). Returns whether it worked; if not, says so on standard
-  // error: the error that led here matters more than this one.
+  // Replaces the file `path` by Json() (ReplaceFile). Waits for the file system, but for no
+  // collective and no other thread. Returns whether it worked. If not, it says so on standard error
+  // and throws nothing: the error that led here matters more than this one.
   bool Write(const std::string& path, int rank, const std::string& host,
              const std::string& reason) const;
 

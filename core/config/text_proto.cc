@@ -1,22 +1,19 @@
 #include "core/config/text_proto.h"
 
 #include <google/protobuf/io/tokenizer.h>
-#include <sys/stat.h>
 
 #include <cctype>
-#include <cerrno>
 #include <cstdio>
-#include <cstring>
-#include <memory>
 
 #include "core/config/config.h"
 #include "core/config/text_proto_advice.h"
 #include "core/error.h"
+#include "core/file.h"
 
 namespace gf {
 namespace {
 
-constexpr size_t kLargestFile = size_t{64} << 20;
+constexpr int64_t kLargestFile = int64_t{64} << 20;  // bytes
 // Our messages nest five deep.
 constexpr int kDeepestNesting = 64;
 
@@ -57,21 +54,8 @@ void CheckIsText(const std::string& text, const std::string& file) {
 }  // namespace
 
 std::string ReadTextFile(const std::string& file) {
-  struct stat status;
   if (file.empty()) ThrowUserError("the name of a prototxt file is empty");
-  if (stat(file.c_str(), &status) != 0) ThrowUserError(file, ": ", std::strerror(errno));
-  if (S_ISDIR(status.st_mode)) ThrowUserError(file, ": is a directory, not a prototxt file");
-  const std::unique_ptr<FILE, int (*)(FILE*)> in(std::fopen(file.c_str(), "rb"), std::fclose);
-  if (!in) ThrowUserError(file, ": cannot be opened: ", std::strerror(errno));
-  std::string text;
-  char block[1 << 16];
-  for (size_t n; (n = std::fread(block, 1, sizeof(block), in.get())) > 0;) {
-    if (text.size() + n > kLargestFile) {
-      ThrowUserError(file, ": larger than 64 MiB, which no prototxt file is");
-    }
-    text.append(block, n);
-  }
-  if (std::ferror(in.get())) ThrowUserError(file, ": cannot be read: ", std::strerror(errno));
+  const std::string text = ReadFileOrPipe(file, kLargestFile);
   CheckIsText(text, file);
   return text;
 }

@@ -7,7 +7,7 @@
 
 namespace gf {
 
-// The contents of a text file. Throws UserError if it is missing, unreadable, a directory,
+// The contents of a text file. Throws UserError if it is missing, unreadable, a folder,
 // empty, larger than 64 MiB or not text.
 std::string ReadTextFile(const std::string& file);
 

@@ -3,9 +3,8 @@
 #include <unistd.h>
 
 #include <array>
-#include <cerrno>
 #include <chrono>
-#include <cstring>
+#include <cstdio>
 
 #include "core/error.h"
 #include "core/telemetry/event.pb.h"
@@ -55,27 +54,21 @@ EventFile::EventFile(const std::string& folder) {
   tensorboard::Event version;
   version.set_wall_time(SecondsSince1970());
   version.set_file_version("brain.Event:2");
-  path_ = StrCat(folder, "/events.out.tfevents.", static_cast<int64_t>(version.wall_time()), ".",
-                 host, ".", getpid());
-  file_ = std::fopen(path_.c_str(), "wb");
-  if (file_ == nullptr || !Append(version.SerializeAsString())) {
-    ThrowUserError(path_, ": cannot be written: ", std::strerror(errno));
-  }
+  const std::string path =
+      StrCat(folder, "/events.out.tfevents.", static_cast<int64_t>(version.wall_time()), ".", host,
+             ".", getpid());
+  file_ = std::make_unique<OutputFile>(path);
+  Append(version.SerializeAsString());
 }
 
-EventFile::~EventFile() {
-  if (file_ != nullptr) std::fclose(file_);
-}
-
-bool EventFile::Append(const std::string& message) {
+void EventFile::Append(const std::string& message) {
   const std::string length = Bytes(message.size(), 8);
-  const std::string record = length + MaskedCrc(length) + message + MaskedCrc(message);
-  return std::fwrite(record.data(), 1, record.size(), file_) == record.size() &&
-         std::fflush(file_) == 0;
+  file_->Write(length + MaskedCrc(length) + message + MaskedCrc(message));
+  file_->Flush();
 }
 
 void EventFile::Write(int64_t step, const std::vector<std::pair<std::string, double>>& scalars) {
-  if (file_ == nullptr) return;
+  if (!file_) return;
   tensorboard::Event event;
   event.set_wall_time(SecondsSince1970());
   event.set_step(step);
@@ -84,12 +77,12 @@ void EventFile::Write(int64_t step, const std::vector<std::pair<std::string, dou
     value->set_tag(scalar.first);
     value->set_simple_value(static_cast<float>(scalar.second));
   }
-  if (Append(event.SerializeAsString())) return;
-  // Losing the log is no reason to lose the training.
-  std::fprintf(stderr, "%s: cannot be written (%s): no more events from here\n", path_.c_str(),
-               std::strerror(errno));
-  std::fclose(file_);
-  file_ = nullptr;
+  try {
+    Append(event.SerializeAsString());
+  } catch (const UserError& error) {
+    std::fprintf(stderr, "%s; no more events from here\n", error.what());
+    file_.reset();
+  }
 }
 
 }  // namespace gf

@@ -4,10 +4,8 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cmath>
 #include <cstdlib>
-#include <cstring>
 
 #include "core/error.h"
 
@@ -78,29 +76,21 @@ void Console::Line(const std::string& line) {
   std::fflush(out_);
 }
 
-JsonLines::JsonLines(const std::string& path) : path_(path) {
+JsonLines::JsonLines(const std::string& path) {
   if (path.empty()) return;
-  file_ = std::fopen(path.c_str(), "a");
-  if (file_ == nullptr) {
-    ThrowUserError(path, ": cannot be opened for appending: ", std::strerror(errno));
-  }
-}
-
-JsonLines::~JsonLines() {
-  if (file_ != nullptr) std::fclose(file_);
+  file_ = std::make_unique<OutputFile>(path, OutputFile::Mode::kAppend);
 }
 
 void JsonLines::Write(const nlohmann::ordered_json& record) {
-  if (file_ == nullptr) return;
-  const std::string line =
-      record.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
-  const bool written = std::fwrite(line.data(), 1, line.size(), file_) == line.size();
-  if (written && std::fflush(file_) == 0) return;
-  // Losing the log is no reason to lose the training.
-  std::fprintf(stderr, "%s: cannot be written (%s): no more JSON lines from here\n", path_.c_str(),
-               std::strerror(errno));
-  std::fclose(file_);
-  file_ = nullptr;
+  if (!file_) return;
+  try {
+    file_->Write(record.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) +
+                 "\n");
+    file_->Flush();
+  } catch (const UserError& error) {
+    std::fprintf(stderr, "%s; no more JSON lines from here\n", error.what());
+    file_.reset();
+  }
 }
 
 std::string HumanBytes(double bytes) {

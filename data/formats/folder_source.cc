@@ -3,18 +3,14 @@
 #include <glog/logging.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
-#include <filesystem>
 
 #include "core/error.h"
 #include "core/file.h"
+#include "core/folder.h"
 #include "data/formats/record_source.h"
 
 namespace gf {
 namespace {
-
-namespace fs = std::filesystem;
 
 bool IsImageName(const std::string& name) {
   return HasEnding(name, ".jpg") || HasEnding(name, ".jpeg") || HasEnding(name, ".png");
@@ -23,13 +19,9 @@ bool IsImageName(const std::string& name) {
 // Names of the visible folders in a folder, in byte order.
 std::vector<std::string> ListFolders(const std::string& path) {
   std::vector<std::string> names;
-  std::error_code error;
-  for (fs::directory_iterator it(path, error), end; !error && it != end; it.increment(error)) {
-    const std::string name = it->path().filename().string();
-    if (name[0] != '.' && IsFolder(it->path().string())) names.push_back(name);
+  for (const std::string& name : ListFolder(path)) {
+    if (name[0] != '.' && IsFolder(path + "/" + name)) names.push_back(name);
   }
-  if (error) ThrowUserError(path, ": cannot be listed: ", error.message());
-  std::sort(names.begin(), names.end());
   return names;
 }
 
@@ -94,23 +86,15 @@ class FolderSource : public RecordSource {
   // Images in the folder and in folders below it.
   void AddClass(size_t label) {
     const std::string folder = path_ + "/" + names_[label];
-    std::vector<std::string> images;
-    std::error_code error;
-    for (fs::recursive_directory_iterator it(folder, error), end; !error && it != end;
-         it.increment(error)) {
-      const std::string path = it->path().string();
-      if (it->path().filename().string()[0] != '.' && IsImageName(path) && IsFile(path)) {
-        images.push_back(path.substr(folder.size() + 1));
-      }
-    }
-    if (error) ThrowUserError(folder, ": cannot be listed: ", error.message());
-    if (images.empty()) LOG(WARNING) << folder << ": a class without images";
-    std::sort(images.begin(), images.end());
-    for (const std::string& image : images) {
+    const size_t before = labels_.size();
+    for (const std::string& file : ListFilesBelow(folder)) {
+      const bool hidden = file[file.rfind('/') + 1] == '.';  // npos + 1 = 0
+      if (hidden || !IsImageName(file)) continue;
       labels_.push_back(static_cast<int32_t>(label));
       text_offsets_.push_back(text_.size());
-      text_ += image;
+      text_ += file;
     }
+    if (labels_.size() == before) LOG(WARNING) << folder << ": a class without images";
   }
 
   std::string path_;

@@ -1,8 +1,8 @@
 #include <algorithm>
-#include <filesystem>
 
 #include "core/error.h"
-#include "core/file.h"
+#include "core/folder.h"
+#include "core/output_file.h"
 #include "data/formats/record_writer.h"
 
 namespace gf {
@@ -39,13 +39,7 @@ class FolderRecordWriter : public RecordWriter {
   explicit FolderRecordWriter(const WriterOptions& options)
       : options_(options), folders_(FolderNames(options)) {
     // Classes without images too: they keep the others' numbers.
-    for (const std::string& folder : folders_) {
-      std::error_code error;
-      std::filesystem::create_directory(options.folder + "/" + folder, error);
-      if (error) {
-        ThrowUserError(options.folder, "/", folder, ": cannot be created: ", error.message());
-      }
-    }
+    for (const std::string& folder : folders_) MakeFolders(options.folder + "/" + folder);
   }
 
   void Add(const Record& record, const std::string& key) override {

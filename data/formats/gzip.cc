@@ -1,10 +1,12 @@
 #include "data/formats/gzip.h"
 
-#include <archive.h>
-#include <archive_entry.h>
+#include <unistd.h>
+#include <zlib.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <memory>
+#include <new>
 
 #include "core/error.h"
 #include "core/file.h"
@@ -14,49 +16,42 @@ namespace {
 
 constexpr size_t kPiece = 1 << 20;
 
-// Produces a file's bytes one piece after the other.
+// Produces a file's bytes one piece after the other, unpacked if they begin as gzip.
 class Unpacker {
  public:
   explicit Unpacker(const std::string& path) : file_(path) {
-    uint8_t magic[2];
-    if (file_.ReadAt(0, magic, 2) < 2 || magic[0] != 0x1f || magic[1] != 0x8b) return;
-    archive_.reset(archive_read_new());
-    if (!archive_) throw std::bad_alloc();
-    archive_read_support_filter_gzip(archive_.get());
-    archive_read_support_format_raw(archive_.get());
-    archive_entry* entry;
-    if (archive_read_open_filename(archive_.get(), path.c_str(), kPiece) != ARCHIVE_OK ||
-        archive_read_next_header(archive_.get(), &entry) != ARCHIVE_OK) {
-      Fail();
-    }
+    const int descriptor = dup(file_.descriptor());  // gzclose closes it
+    if (descriptor < 0) ThrowFileError("open", path, errno);
+    stream_.reset(gzdopen(descriptor, "rb"));
+    if (stream_) return;
+    close(descriptor);
+    throw std::bad_alloc();
   }
 
-  // Up to `bytes`; 0 at the end.
+  // Up to `bytes`, at most kPiece; 0 at the end.
   size_t Read(uint8_t* to, size_t bytes) {
-    if (!archive_) {
-      const size_t got = file_.ReadAt(offset_, to, bytes);
-      offset_ += got;
-      return got;
-    }
-    const la_ssize_t got = archive_read_data(archive_.get(), to, bytes);
-    if (got < 0) Fail();
-    return got;
+    const int got = gzread(stream_.get(), to, static_cast<unsigned>(bytes));
+    // gzread takes gzip data that are cut off for the end of the file; only the status tells.
+    if (got <= 0) CheckStatus();
+    return static_cast<size_t>(got);
   }
 
  private:
-  struct Free {
-    void operator()(archive* a) const { archive_read_free(a); }
+  struct Close {
+    void operator()(gzFile_s* stream) const { gzclose_r(stream); }
   };
 
-  [[noreturn]] void Fail() const {
-    const char* message = archive_error_string(archive_.get());
-    ThrowUserError(file_.path(), ": cannot be unpacked: ", message ? message : "damaged",
+  void CheckStatus() const {
+    int status = Z_OK;
+    const std::string message = gzerror(stream_.get(), &status);
+    if (status == Z_OK || status == Z_STREAM_END) return;
+    if (status == Z_ERRNO) ThrowFileError("read", file_.path(), errno);
+    ThrowUserError("cannot unpack ", file_.path(), ": ", message,
                    "; perhaps it was not copied completely");
   }
 
-  InputFile file_;
-  std::unique_ptr<archive, Free> archive_;
-  int64_t offset_ = 0;
+  const InputFile file_;
+  std::unique_ptr<gzFile_s, Close> stream_;
 };
 
 }  // namespace

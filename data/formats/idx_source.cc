@@ -5,6 +5,7 @@
 
 #include "core/error.h"
 #include "core/file.h"
+#include "core/folder.h"
 #include "data/formats/gzip.h"
 #include "data/formats/record_source.h"
 

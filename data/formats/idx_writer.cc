@@ -1,5 +1,5 @@
 #include "core/error.h"
-#include "core/file.h"
+#include "core/output_file.h"
 #include "data/formats/record_writer.h"
 
 namespace gf {

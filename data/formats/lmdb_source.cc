@@ -8,6 +8,7 @@
 
 #include "core/error.h"
 #include "core/file.h"
+#include "core/folder.h"
 #include "data/formats/datum.h"
 #include "data/formats/record_source.h"
 

@@ -2,26 +2,15 @@
 
 #include <unistd.h>
 
-#include <filesystem>
-
 #include "core/error.h"
+#include "core/folder.h"
+#include "core/output_file.h"
 
 namespace gf {
 namespace {
 
-namespace fs = std::filesystem;
-
 bool HoldsSomething(const std::string& path) {
-  std::error_code error;
-  const fs::file_status status = fs::symlink_status(path, error);
-  if (!fs::exists(status)) return false;
-  return !fs::is_directory(status) || !fs::is_empty(path, error);
-}
-
-void Rename(const std::string& from, const std::string& to) {
-  std::error_code error;
-  fs::rename(from, to, error);
-  if (error) ThrowUserError(from, ": cannot be renamed to ", to, ": ", error.message());
+  return Exists(path) && (IsLink(path) || !IsFolder(path) || !ListFolder(path).empty());
 }
 
 }  // namespace
@@ -36,15 +25,12 @@ OutputFolder::OutputFolder(const std::string& path, bool force) : path_(path) {
                    path_, ".old");
   }
   temporary_ = StrCat(path_, ".tmp-", getpid());
-  std::error_code error;
-  fs::remove_all(temporary_, error);
-  fs::create_directories(temporary_, error);
-  if (error) ThrowUserError(temporary_, ": cannot be created: ", error.message());
+  RemoveAll(temporary_);
+  MakeFolders(temporary_);
 }
 
 OutputFolder::~OutputFolder() {
-  std::error_code error;
-  if (!finished_) fs::remove_all(temporary_, error);
+  if (!finished_) RemoveQuietly(temporary_);
 }
 
 std::string OutputFolder::Finish() {
@@ -56,6 +42,7 @@ std::string OutputFolder::Finish() {
   }
   Rename(temporary_, path_);
   finished_ = true;
+  SyncFolder(ParentFolder(path_));
   return old;
 }
 

@@ -3,6 +3,7 @@
 #include <sstream>
 
 #include "core/file.h"
+#include "core/folder.h"
 
 namespace gf {
 

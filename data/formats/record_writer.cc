@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "core/error.h"
-#include "core/file.h"
+#include "core/output_file.h"
 
 namespace gf {
 
@@ -39,9 +39,9 @@ std::string FileNames::Make(const std::string& key) {
 
 void WriteClassNames(const std::string& folder, const std::vector<std::string>& names) {
   if (names.empty()) return;
-  OutputFile file(folder + "/classes.txt");
-  for (const std::string& name : names) file.Write((name + "\n").data(), name.size() + 1);
-  file.Close();
+  std::string text;
+  for (const std::string& name : names) text += name + "\n";
+  ReplaceFile(folder + "/classes.txt", text);
 }
 
 }  // namespace gf

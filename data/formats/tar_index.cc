@@ -7,6 +7,8 @@
 #include <cstring>
 
 #include "core/error.h"
+#include "core/folder.h"
+#include "core/output_file.h"
 #include "data/image/image.h"
 
 namespace gf {
@@ -204,12 +206,11 @@ void TarIndexWriter::EndSample(int64_t label) {
 }
 
 void TarIndexWriter::Write(const std::string& path, int64_t shard_bytes) {
-  OutputFile file(path);
-  const auto write = [&](const std::string& text) { file.Write(text.data(), text.size()); };
-  write(StrCat("v1.2 ", samples_, "\n"));
-  write(lines_);
-  write(StrCat("labels ", shard_bytes, labels_, "\n"));
-  file.Close();
+  ReplaceFile(path, [&](OutputFile* file) {
+    file->Write(StrCat("v1.2 ", samples_, "\n"));
+    file->Write(lines_);
+    file->Write(StrCat("labels ", shard_bytes, labels_, "\n"));
+  });
 }
 
 std::optional<int64_t> ParseLabel(std::string_view text) {

@@ -40,7 +40,7 @@ class TarIndexWriter {
   // A file of the sample that is being written, in the shard's order.
   void AddFile(const std::string& name, int64_t offset, int64_t bytes);
   void EndSample(int64_t label);
-  // Writes the index of a shard that has `shard_bytes` bytes.
+  // Writes the index of a shard that has `shard_bytes` bytes; it appears when it is complete.
   void Write(const std::string& path, int64_t shard_bytes);
 
  private:

@@ -9,6 +9,7 @@
 
 #include "core/error.h"
 #include "core/file.h"
+#include "core/folder.h"
 #include "data/formats/record_source.h"
 #include "data/formats/tar_index.h"
 #include "data/formats/tar_walk.h"

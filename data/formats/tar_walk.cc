@@ -1,14 +1,12 @@
 #include "data/formats/tar_walk.h"
 
 #include <algorithm>
-#include <cerrno>
-#include <cstdio>
-#include <cstring>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
 
 #include "core/error.h"
+#include "core/folder.h"
 #include "data/formats/tar_index.h"
 #include "data/image/image.h"
 
@@ -151,19 +149,10 @@ int64_t WriteTarIndex(const std::string& shard) {
     index.AddFile(pair.label.name, pair.label.data_offset, pair.label.size);
     index.EndSample(pair.value);
   }
-  const std::string temporary = path + ".tmp";
-  try {
-    index.Write(temporary, file.size());
-    if (std::rename(temporary.c_str(), path.c_str()) != 0) {
-      ThrowUserError(path, ": cannot be written: ", std::strerror(errno));
-    }
-  } catch (const UserError&) {
-    std::remove(temporary.c_str());
-    throw;
-  }
+  index.Write(path, file.size());
   std::string why;
   if (!ReadTarIndex(file, &why)) {  // names that the format cannot hold
-    std::remove(path.c_str());
+    RemoveAll(path);
     ThrowUserError(shard, ": cannot have an index: ", why);
   }
   return static_cast<int64_t>(pairs.size());

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <string>
 
-#include "core/file.h"
+#include "core/output_file.h"
 
 namespace gf {
 

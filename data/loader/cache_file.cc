@@ -10,6 +10,7 @@
 #include <new>
 
 #include "core/error.h"
+#include "core/file.h"
 #include "data/loader/pixel_cache.h"
 
 namespace gf {
@@ -56,7 +57,7 @@ class CacheFile : public PixelCache {
   const int channels_;
   size_t length_;     // of the mapping, in bytes
   size_t pixels_at_;  // offset of the first pixels
-  int descriptor_ = -1;
+  FileDescriptor descriptor_;
   uint8_t* memory_ = nullptr;
   Header* header_ = nullptr;
 };
@@ -69,11 +70,9 @@ CacheFile::CacheFile(int64_t samples, int channels, int64_t bytes, const std::st
   pixels_at_ = Aligned(sizeof(Header) + samples * sizeof(Entry));
   length_ = pixels_at_ + Aligned(bytes);
   OpenFile(file);
-  void* memory = mmap(nullptr, length_, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor_, 0);
+  void* memory = mmap(nullptr, length_, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor_.get(), 0);
   if (memory == MAP_FAILED) {
-    const int error = errno;
-    close(descriptor_);
-    ThrowUserError(file, ": cannot map ", length_, " bytes: ", std::strerror(error));
+    ThrowFileError(StrCat("map ", length_, " bytes of"), file, errno);
   }
   memory_ = static_cast<uint8_t*>(memory);
   header_ = reinterpret_cast<Header*>(memory_);
@@ -88,40 +87,35 @@ CacheFile::CacheFile(int64_t samples, int channels, int64_t bytes, const std::st
     }
   } catch (...) {
     munmap(memory_, length_);
-    close(descriptor_);
     throw;
   }
-  flock(descriptor_, LOCK_UN);
+  flock(descriptor_.get(), LOCK_UN);
 }
 
-CacheFile::~CacheFile() {
-  munmap(memory_, length_);
-  close(descriptor_);
-}
+CacheFile::~CacheFile() { munmap(memory_, length_); }
 
 // Opens the file, extends it to its full length and locks it against other processes that do the
 // same.
 void CacheFile::OpenFile(const std::string& file) {
-  descriptor_ = open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
-  if (descriptor_ < 0) ThrowUserError(file, ": cannot be opened: ", std::strerror(errno));
-  const auto fail = [&](const auto&... what) {
-    close(descriptor_);
-    ThrowUserError(file, ": ", what...);
-  };
-  if (flock(descriptor_, LOCK_EX) != 0) fail("cannot be locked: ", std::strerror(errno));
+  descriptor_ = OpenOrCreate(file);
+  const int number = descriptor_.get();
+  if (flock(number, LOCK_EX) != 0) ThrowFileError("lock", file, errno);
   struct stat status;
-  if (fstat(descriptor_, &status) != 0 || !S_ISREG(status.st_mode)) fail("not a regular file");
+  if (fstat(number, &status) != 0 || !S_ISREG(status.st_mode)) {
+    ThrowUserError(file, ": not a regular file");
+  }
   if (status.st_size == 0) {
     // Allocates all bytes now: if the disk filled up later, a write would kill the process.
-    const int error = posix_fallocate(descriptor_, 0, length_);
+    const int error = posix_fallocate(number, 0, length_);
     if (error != 0) {
-      const bool emptied = ftruncate(descriptor_, 0) == 0;
-      fail("cannot allocate ", length_, " bytes: ", std::strerror(error),
-           emptied ? "" : "; delete it");
+      const bool emptied = ftruncate(number, 0) == 0;
+      ThrowFileError(StrCat("reserve ", length_, " bytes for"),
+                     file + (emptied ? "" : " (delete it)"), error);
     }
   } else if (static_cast<size_t>(status.st_size) != length_) {
-    fail("has ", status.st_size, " bytes, expected ", length_,
-         "; it was made for another data set or cache_mib: delete it or name another cache_file");
+    ThrowUserError(file, ": has ", status.st_size, " bytes, expected ", length_,
+                   "; it was made for another data set or cache_mib: delete it or name another "
+                   "cache_file");
   }
 }
 

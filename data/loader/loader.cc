@@ -119,8 +119,12 @@ void Loader::Start() {
   scheduled_ = 0;
   if (reader_.whole()) places_ = std::make_unique<DevicePlaces>(kept_);
   ScheduleAhead();
-  pool_ = std::make_unique<ThreadPool>(workers_);
-  for (int i = 0; i < workers_; ++i) pool_->Add([this] { Work(); });
+  try {
+    for (int i = 0; i < workers_; ++i) threads_.emplace_back([this] { Work(); });
+  } catch (...) {  // no more threads: those that run use this object
+    Stop();
+    throw;
+  }
 }
 
 void Loader::Stop() {
@@ -129,7 +133,8 @@ void Loader::Stop() {
     stopping_ = true;
   }
   scheduled_changed_.notify_all();
-  pool_.reset();
+  for (std::thread& thread : threads_) thread.join();
+  threads_.clear();
 }
 
 void Loader::Seek(int64_t position) {

@@ -7,12 +7,12 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "core/batch.h"
 #include "core/config/job.pb.h"
 #include "core/device.h"
-#include "core/thread_pool.h"
 #include "data/loader/device_places.h"
 #include "data/loader/sample_reader.h"
 #include "data/loader/sampler.h"
@@ -150,7 +150,7 @@ class Loader {
   std::condition_variable scheduled_changed_, batch_done_;
   int64_t scheduled_ = 0;  // batches given to workers; only the caller's thread writes it
   std::atomic<bool> stopping_{false};
-  std::unique_ptr<ThreadPool> pool_;
+  std::vector<std::thread> threads_;  // the workers
 };
 
 }  // namespace gf

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <exception>
 #include <mutex>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -41,7 +42,10 @@ void RunWorkers(int workers, int64_t count, const std::function<void(int64_t)>& 
   };
   const int64_t wanted = std::min<int64_t>(workers > 0 ? workers : AvailableProcessors(), count);
   std::vector<std::thread> threads;
-  for (int64_t i = 1; i < wanted; ++i) threads.emplace_back(work);
+  try {
+    for (int64_t i = 1; i < wanted; ++i) threads.emplace_back(work);
+  } catch (const std::system_error&) {  // no more threads: those that run do the work
+  }
   work();
   for (std::thread& thread : threads) thread.join();
   if (error) std::rethrow_exception(error);

@@ -2,13 +2,14 @@
 
 #include <glog/logging.h>
 
-#include <filesystem>
 #include <memory>
 #include <mutex>
 
 #include "core/config/job.pb.h"
 #include "core/error.h"
 #include "core/file.h"
+#include "core/folder.h"
+#include "core/output_file.h"
 #include "core/random.h"
 #include "data/formats/shard_writer.h"
 #include "data/image/render.h"
@@ -74,22 +75,17 @@ std::string Settings(const ImageNetOptions& options, const std::vector<Part>& pa
 // Makes the folder, or checks that it was begun with the same settings.
 void OpenFolder(const std::string& folder, const std::string& settings) {
   const std::string path = folder + "/gfdata-imagenet.txt";
-  std::error_code error;
-  std::filesystem::create_directories(folder, error);
-  if (error) ThrowUserError(folder, ": cannot be created: ", error.message());
+  MakeFolders(folder);
   if (IsFile(path)) {
     const std::string found = ReadSmallFile(path, 1 << 20);
     if (found == settings) return;
     ThrowUserError(folder, ": was begun with other settings:\n", found, "now they are:\n", settings,
                    "give the same ones to go on, or another --out");
   }
-  if (!std::filesystem::is_empty(folder, error)) {
+  if (!ListFolder(folder).empty()) {
     ThrowUserError(folder, ": exists and is not empty; give another --out");
   }
-  OutputFile file(path + ".tmp");
-  file.Write(settings.data(), settings.size());
-  file.Close();
-  std::filesystem::rename(path + ".tmp", path);
+  ReplaceFile(path, settings);
 }
 
 class Packer {
@@ -135,8 +131,9 @@ class Packer {
       });
     }
     writer.Close();
-    std::filesystem::rename(TarIndexPath(temporary), TarIndexPath(path));
-    std::filesystem::rename(temporary, path);
+    Rename(TarIndexPath(temporary), TarIndexPath(path));
+    Rename(temporary, path);
+    SyncFolder(options_.out);
   }
 
   // False if the image is damaged and left out.

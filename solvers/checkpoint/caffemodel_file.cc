@@ -1,68 +1,35 @@
 #include "solvers/checkpoint/caffemodel_file.h"
 
-#include <fcntl.h>
 #include <google/protobuf/io/coded_stream.h>
 #include <google/protobuf/io/zero_copy_stream_impl.h>
-#include <google/protobuf/wire_format_lite.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-#include <cerrno>
 #include <climits>
 #include <cstring>
 
 #include "core/error.h"
-#include "solvers/checkpoint/file_io.h"
+#include "core/file.h"
 
 namespace gf {
 namespace {
 
-using google::protobuf::internal::WireFormatLite;
 using google::protobuf::io::CodedInputStream;
 
-constexpr uint32_t Tag(uint32_t field) {
-  return field << 3 | WireFormatLite::WIRETYPE_LENGTH_DELIMITED;
-}
+// How a field's value is written: the lower three bits of the tag before it
+// (protobuf.dev/programming-guides/encoding).
+enum WireType { kVarint = 0, kFixed64 = 1, kLengthDelimited = 2, kFixed32 = 5 };
+
+constexpr uint32_t Tag(uint32_t field) { return field << 3 | kLengthDelimited; }
 constexpr uint32_t kInput = Tag(NetParameter::kInputFieldNumber);
 constexpr uint32_t kLayer = Tag(NetParameter::kLayerFieldNumber);
 constexpr uint32_t kOldLayers = Tag(2);  // V1LayerParameter
 
-class File {
- public:
-  explicit File(const std::string& path) : path_(path) {
-    fd_ = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-    if (fd_ < 0) ThrowUserError("cannot open ", path, ": ", ExplainErrno(errno));
-  }
-  ~File() { close(fd_); }
-  File(const File&) = delete;
-  File& operator=(const File&) = delete;
-
-  int fd() const { return fd_; }
-
-  // Caffe also writes HDF5, whose files begin with this signature.
-  bool is_hdf5() const {
-    static const char kSignature[] = "\x89HDF\r\n\x1a\n";
-    char start[8];
-    return pread(fd_, start, sizeof(start), 0) == sizeof(start) &&
-           std::memcmp(start, kSignature, sizeof(start)) == 0;
-  }
-
-  // Bytes; protobuf's messages, so Caffe's files too, end at 2 GiB.
-  int size() const {
-    struct stat info;
-    if (fstat(fd_, &info) != 0) ThrowUserError("cannot read ", path_, ": ", ExplainErrno(errno));
-    if (!S_ISREG(info.st_mode)) ThrowUserError(path_, ": not a regular file");
-    if (info.st_size > INT_MAX) {
-      ThrowUserError(path_, ": not a Caffe model: it has ", info.st_size,
-                     " bytes, those have at most ", INT_MAX);
-    }
-    return static_cast<int>(info.st_size);
-  }
-
- private:
-  const std::string path_;
-  int fd_;
-};
+// Caffe also writes HDF5, whose files begin with this signature.
+bool IsHdf5(const InputFile& file) {
+  static const char kSignature[] = "\x89HDF\r\n\x1a\n";
+  char start[8];
+  return file.ReadAt(0, start, sizeof(start)) == sizeof(start) &&
+         std::memcmp(start, kSignature, sizeof(start)) == 0;
+}
 
 // The fields of a NetParameter.
 class Parser {
@@ -85,7 +52,7 @@ class Parser {
         input(name);
       } else if (tag == kLayer) {
         ReadLayer(layer);
-      } else if (tag == 0 || !WireFormatLite::SkipField(in_, tag)) {
+      } else if (!Skip(tag)) {
         Fail(StrCat("byte ", in_->CurrentPosition(), " does not continue a NetParameter"));
       }
     }
@@ -107,6 +74,26 @@ class Parser {
       Fail(StrCat(what, " should have ", length, " bytes, but the file has ", left, " more"));
     }
     return static_cast<int>(length);
+  }
+
+  // Passes over the value of a field that is not read. False if there is none.
+  bool Skip(uint32_t tag) {
+    const uint32_t field = tag >> 3;
+    uint64_t wide;
+    uint32_t narrow;
+    if (field == 0) return false;
+    switch (tag & 7) {
+      case kVarint:
+        return in_->ReadVarint64(&wide);
+      case kFixed64:
+        return in_->ReadLittleEndian64(&wide);
+      case kLengthDelimited:
+        return in_->Skip(Length(StrCat("field ", field)));
+      case kFixed32:
+        return in_->ReadLittleEndian32(&narrow);
+      default:  // groups, which Caffe's schema does not have
+        return false;
+    }
   }
 
   void ReadLayer(const std::function<void(LayerParameter*)>& layer) {
@@ -131,17 +118,21 @@ class Parser {
 
 void ReadCaffeModel(const std::string& path, const std::function<void(const std::string&)>& input,
                     const std::function<void(LayerParameter*)>& layer) {
-  const File file(path);
-  const int size = file.size();
-  if (file.is_hdf5()) {
+  const InputFile file(path);
+  // Protobuf's messages, so Caffe's files too, end at 2 GiB.
+  if (file.size() > INT_MAX) {
+    ThrowUserError(path, ": not a Caffe model: it has ", file.size(), " bytes, expected at most ",
+                   INT_MAX);
+  }
+  if (IsHdf5(file)) {
     ThrowUserError(path,
                    ": is a Caffe model in HDF5, expected a binary NetParameter: write it again "
                    "in Caffe with snapshot_format: BINARYPROTO, or with net.save()");
   }
-  google::protobuf::io::FileInputStream stream(file.fd(), 1 << 20);
+  google::protobuf::io::FileInputStream stream(file.descriptor(), 1 << 20);
   CodedInputStream in(&stream);
   in.SetTotalBytesLimit(INT_MAX);
-  Parser(path, size, &in).Run(input, layer);
+  Parser(path, static_cast<int>(file.size()), &in).Run(input, layer);
 }
 
 Shape CaffeBlobShape(const BlobProto& blob, const std::string& where) {

@@ -9,7 +9,7 @@
 #include "core/error.h"
 #include "core/file.h"
 #include "core/host_copy.h"
-#include "solvers/checkpoint/file_io.h"
+#include "core/output_file.h"
 #include "solvers/checkpoint/pool_file.h"
 
 namespace gf {
@@ -119,10 +119,9 @@ void WriteCheckpointFiles(const std::string& folder, const TrainingState& state,
   // Names and texts that are not UTF-8 were replaced in the dump: hash what will be read.
   root = json::parse(Dump(root));
   root["xxh3"] = HashText(Dump(root));
-  SyncedFile file(folder + "/" + kStateFile);
-  const std::string text = Dump(root) + "\n";
-  file.Write(text.data(), text.size());
-  file.Finish();
+  OutputFile file(folder + "/" + kStateFile);
+  file.Write(Dump(root) + "\n");
+  file.Close();
 }
 
 TrainingState VerifyCheckpoint(const std::string& folder) {

@@ -5,8 +5,8 @@
 #include <utility>
 #include <vector>
 
+#include "core/file_digest.h"
 #include "models/parameter_store.h"
-#include "solvers/checkpoint/file_io.h"
 #include "solvers/solver.h"
 
 namespace gf {

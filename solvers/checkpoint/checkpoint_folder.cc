@@ -1,9 +1,7 @@
 #include "solvers/checkpoint/checkpoint_folder.h"
 
-#include <fcntl.h>
 #include <glog/logging.h>
 #include <sys/file.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -13,8 +11,10 @@
 #include <thread>
 
 #include "core/error.h"
+#include "core/file.h"
+#include "core/folder.h"
+#include "core/output_file.h"
 #include "core/telemetry/telemetry.h"
-#include "solvers/checkpoint/file_io.h"
 
 namespace gf {
 namespace {
@@ -45,56 +45,39 @@ bool StartsWith(const std::string& text, const std::string& start) {
   return text.compare(0, start.size(), start) == 0;
 }
 
-bool Exists(const std::string& path) { return access(path.c_str(), F_OK) == 0; }
-
-// Claims the folder as long as the descriptor is open; -1 where the file system has no locks.
-int Lock(const std::string& folder, double patience_s) {
-  const std::string path = folder + "/.lock";
-  const int fd = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
-  if (fd < 0) {
-    ThrowUserError("checkpoint.dir: cannot write to ", folder, ": ", ExplainErrno(errno));
-  }
+// Claims the folder as long as the descriptor is open; holds none where the file system has no
+// locks.
+FileDescriptor Lock(const std::string& folder, double patience_s) {
+  FileDescriptor lock = OpenOrCreate(folder + "/.lock");
   const auto give_up = std::chrono::steady_clock::now() + std::chrono::duration<double>(patience_s);
-  while (flock(fd, LOCK_EX | LOCK_NB) != 0) {
-    if (errno != EWOULDBLOCK && errno != EINTR) {
-      close(fd);
-      return -1;
-    }
+  while (flock(lock.get(), LOCK_EX | LOCK_NB) != 0) {
+    if (errno != EWOULDBLOCK && errno != EINTR) return FileDescriptor();
     if (std::chrono::steady_clock::now() > give_up) {
-      close(fd);
-      ThrowUserError("checkpoint.dir: another run is using ", folder,
+      ThrowUserError("another run is using ", folder,
                      ": wait until it has ended, or choose another folder");
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
   }
-  return fd;
+  return lock;
 }
 
 }  // namespace
 
 CheckpointFolder::CheckpointFolder(const std::string& path, int keep) : path_(path), keep_(keep) {}
 
-CheckpointFolder::~CheckpointFolder() {
-  if (lock_ >= 0) close(lock_);
-}
-
 void CheckpointFolder::Prepare(uint64_t checkpoint_bytes) {
-  MakeFolders(path_);
-  lock_ = Lock(path_, patience_s_);
-  for (const std::string& name : ListFolder(path_)) {
-    if (StartsWith(name, kTemporary) || StartsWith(name, kTrash)) RemoveFolder(path_ + "/" + name);
-  }
-  const std::string probe = path_ + "/" + kTemporary + "probe";
   try {
-    SyncedFile file(probe);
-    const char block[4096] = {};
-    file.Write(block, sizeof(block));
-    file.Finish();
+    MakeFolders(path_);
+    lock_ = Lock(path_, patience_s_);
+    for (const std::string& name : ListFolder(path_)) {
+      if (StartsWith(name, kTemporary) || StartsWith(name, kTrash)) RemoveAll(path_ + "/" + name);
+    }
+    const std::string probe = path_ + "/" + kTemporary + "probe";
+    ReplaceFile(probe, std::string(4096, '\0'));
+    RemoveAll(probe);
   } catch (const UserError& e) {
-    RemoveFolder(probe);
-    ThrowUserError("checkpoint.dir: a trial file could not be written: ", e.what());
+    ThrowUserError("checkpoint.dir: ", e.what());
   }
-  RemoveFolder(probe);
   const uint64_t free = FreeBytes(path_);
   if (free < checkpoint_bytes) {
     ThrowUserError("checkpoint.dir: ", path_, " has ", HumanBytes(free),
@@ -115,11 +98,7 @@ void CheckpointFolder::Stage(int64_t step,
     MakeFolders(temporary);
     body(temporary);
   } catch (const UserError& e) {
-    try {
-      RemoveFolder(temporary);
-    } catch (const UserError&) {
-      // The first error says what is wrong.
-    }
+    RemoveQuietly(temporary);
     ThrowUserError("checkpoint of step ", step, " failed: ", e.what(),
                    "; older checkpoints are untouched, continue with --resume");
   }
@@ -143,9 +122,9 @@ std::string CheckpointFolder::Write(const TrainingState& state, const ParameterS
 // Renames first, so that a half-removed checkpoint never looks like one.
 void CheckpointFolder::Discard(const std::string& name) {
   const std::string trash = StrCat(path_, "/", kTrash, name);
-  RemoveFolder(trash);
+  RemoveAll(trash);
   Rename(path_ + "/" + name, trash);
-  RemoveFolder(trash);
+  RemoveAll(trash);
 }
 
 void CheckpointFolder::Prune(int64_t newest_step) {

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "core/file_descriptor.h"
 #include "solvers/checkpoint/checkpoint.h"
 
 namespace gf {
@@ -15,7 +16,6 @@ class CheckpointFolder {
  public:
   // Looks at nothing yet. `keep`: how many checkpoints remain (0 = all).
   CheckpointFolder(const std::string& path, int keep);
-  ~CheckpointFolder();
   CheckpointFolder(const CheckpointFolder&) = delete;
   CheckpointFolder& operator=(const CheckpointFolder&) = delete;
 
@@ -42,7 +42,7 @@ class CheckpointFolder {
   std::string path_;
   int keep_;
   double patience_s_ = 15;
-  int lock_ = -1;
+  FileDescriptor lock_;
 };
 
 // A checkpoint found in a folder.

@@ -3,8 +3,8 @@
 #include <string>
 #include <vector>
 
+#include "core/file_digest.h"
 #include "models/parameter_store.h"
-#include "solvers/checkpoint/file_io.h"
 #include "solvers/checkpoint/safetensors.h"
 #include "solvers/solver.h"
 

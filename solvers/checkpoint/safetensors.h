@@ -6,8 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "core/file.h"
+#include "core/file_digest.h"
 #include "core/shape.h"
-#include "solvers/checkpoint/file_io.h"
 
 namespace gf {
 
@@ -29,11 +30,8 @@ class SafetensorsReader {
  public:
   // Reads and checks the header. Throws UserError.
   explicit SafetensorsReader(const std::string& path);
-  ~SafetensorsReader();
-  SafetensorsReader(const SafetensorsReader&) = delete;
-  SafetensorsReader& operator=(const SafetensorsReader&) = delete;
 
-  const std::string& path() const { return path_; }
+  const std::string& path() const { return file_.path(); }
   // In the order of the data.
   const std::vector<SafetensorsEntry>& entries() const { return entries_; }
   const std::map<std::string, std::string>& metadata() const { return metadata_; }
@@ -46,12 +44,12 @@ class SafetensorsReader {
   std::vector<char> ReadBytes(const SafetensorsEntry& entry) const;
 
  private:
+  bool ReadAll(uint64_t offset, void* to, size_t bytes) const;
   void ParseHeader(const std::string& header, uint64_t data_bytes);
   void CheckCoverage(uint64_t data_bytes);
   [[noreturn]] void Fail(const std::string& what) const;
 
-  std::string path_;
-  int fd_ = -1;
+  const InputFile file_;
   uint64_t data_start_ = 0;
   std::vector<SafetensorsEntry> entries_;
   std::map<std::string, size_t> index_;
@@ -74,7 +72,7 @@ class SafetensorsWriter {
  private:
   std::vector<SafetensorsEntry> entries_;
   size_t next_ = 0;
-  SyncedFile file_;
+  HashedFile file_;
 };
 
 }  // namespace gf

@@ -1,9 +1,4 @@
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <cstring>
 #include <nlohmann/json.hpp>
 
@@ -74,19 +69,6 @@ float FromFP16(uint16_t h) {
   return value;
 }
 
-bool ReadAt(int fd, void* data, size_t bytes, uint64_t offset) {
-  char* p = static_cast<char*>(data);
-  while (bytes > 0) {
-    const ssize_t n = pread(fd, p, std::min(bytes, size_t{1} << 26), static_cast<off_t>(offset));
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) return false;
-    p += n;
-    offset += static_cast<uint64_t>(n);
-    bytes -= static_cast<size_t>(n);
-  }
-  return true;
-}
-
 }  // namespace
 
 int SafetensorsElementSize(const std::string& dtype) {
@@ -98,43 +80,36 @@ int SafetensorsElementSize(const std::string& dtype) {
 }
 
 void SafetensorsReader::Fail(const std::string& what) const {
-  ThrowUserError(path_, ": not a valid safetensors file: ", what,
+  ThrowUserError(path(), ": not a valid safetensors file: ", what,
                  ". Perhaps an incomplete download or copy?");
 }
 
-SafetensorsReader::SafetensorsReader(const std::string& path) : path_(path) {
-  fd_ = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (fd_ < 0) ThrowUserError("cannot open ", path, ": ", ExplainErrno(errno));
-  try {
-    struct stat info;
-    if (fstat(fd_, &info) != 0) ThrowUserError("cannot read ", path, ": ", ExplainErrno(errno));
-    if (!S_ISREG(info.st_mode)) ThrowUserError(path, ": not a regular file");
-    const uint64_t size = static_cast<uint64_t>(info.st_size);
-    uint8_t prefix[8];
-    if (size < sizeof(prefix)) Fail(StrCat("it has ", size, " bytes, expected at least 8"));
-    if (!ReadAt(fd_, prefix, sizeof(prefix), 0)) Fail("its first 8 bytes cannot be read");
-    uint64_t header_bytes = 0;
-    for (int i = 7; i >= 0; --i) header_bytes = header_bytes << 8 | prefix[i];
-    if (header_bytes > kMaxHeaderBytes) {
-      Fail(StrCat("its header would have ", header_bytes, " bytes, expected at most ",
-                  kMaxHeaderBytes));
-    }
-    if (header_bytes > size - sizeof(prefix)) {
-      Fail(StrCat("its header should have ", header_bytes, " bytes but the file has ",
-                  size - sizeof(prefix), " after the length"));
-    }
-    std::string header(header_bytes, '\0');
-    if (!ReadAt(fd_, &header[0], header_bytes, sizeof(prefix))) Fail("its header cannot be read");
-    data_start_ = sizeof(prefix) + header_bytes;
-    ParseHeader(header, size - data_start_);
-    CheckCoverage(size - data_start_);
-  } catch (...) {
-    close(fd_);
-    throw;
-  }
+// False if the file ends before that.
+bool SafetensorsReader::ReadAll(uint64_t offset, void* to, size_t bytes) const {
+  return file_.ReadAt(static_cast<int64_t>(offset), to, bytes) == bytes;
 }
 
-SafetensorsReader::~SafetensorsReader() { close(fd_); }
+SafetensorsReader::SafetensorsReader(const std::string& path) : file_(path) {
+  const uint64_t size = static_cast<uint64_t>(file_.size());
+  uint8_t prefix[8];
+  if (size < sizeof(prefix)) Fail(StrCat("it has ", size, " bytes, expected at least 8"));
+  if (!ReadAll(0, prefix, sizeof(prefix))) Fail("its first 8 bytes cannot be read");
+  uint64_t header_bytes = 0;
+  for (int i = 7; i >= 0; --i) header_bytes = header_bytes << 8 | prefix[i];
+  if (header_bytes > kMaxHeaderBytes) {
+    Fail(StrCat("its header would have ", header_bytes, " bytes, expected at most ",
+                kMaxHeaderBytes));
+  }
+  if (header_bytes > size - sizeof(prefix)) {
+    Fail(StrCat("its header should have ", header_bytes, " bytes but the file has ",
+                size - sizeof(prefix), " after the length"));
+  }
+  std::string header(header_bytes, '\0');
+  if (!ReadAll(sizeof(prefix), &header[0], header_bytes)) Fail("its header cannot be read");
+  data_start_ = sizeof(prefix) + header_bytes;
+  ParseHeader(header, size - data_start_);
+  CheckCoverage(size - data_start_);
+}
 
 void SafetensorsReader::ParseHeader(const std::string& header, uint64_t data_bytes) {
   if (TooDeep(header)) Fail("its header is nested too deeply");
@@ -217,7 +192,7 @@ const SafetensorsEntry* SafetensorsReader::Find(const std::string& name) const {
 
 std::vector<char> SafetensorsReader::ReadBytes(const SafetensorsEntry& entry) const {
   std::vector<char> bytes(entry.end - entry.begin);
-  if (!ReadAt(fd_, bytes.data(), bytes.size(), data_start_ + entry.begin)) {
+  if (!ReadAll(data_start_ + entry.begin, bytes.data(), bytes.size())) {
     Fail(StrCat("the data of \"", entry.name, "\" cannot be read"));
   }
   return bytes;
@@ -241,7 +216,7 @@ std::vector<float> SafetensorsReader::ReadFloats(const SafetensorsEntry& entry) 
   } else if (entry.dtype == "BF16") {
     convert(uint16_t{}, FromBF16);
   } else {
-    ThrowUserError(path_, ": \"", entry.name, "\" is of type ", entry.dtype,
+    ThrowUserError(path(), ": \"", entry.name, "\" is of type ", entry.dtype,
                    ", expected a floating type (F32, F16, BF16 or F64)");
   }
   return values;

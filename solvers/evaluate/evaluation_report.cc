@@ -5,8 +5,8 @@
 #include <nlohmann/json.hpp>
 
 #include "core/error.h"
+#include "core/output_file.h"
 #include "core/telemetry/telemetry.h"
-#include "solvers/checkpoint/file_io.h"
 
 namespace gf {
 namespace {
@@ -101,25 +101,21 @@ void WriteEvaluation(const EvaluationReport& report, const std::string& file) {
          {"taken_for", confusion.predicted < 0 ? json(nullptr) : json(confusion.predicted)},
          {"images", confusion.images}});
   }
-  SyncedFile out(file);
-  const std::string text = root.dump(1, ' ', false, json::error_handler_t::replace) + "\n";
-  out.Write(text.data(), text.size());
-  out.Finish();
+  ReplaceFile(file, root.dump(1, ' ', false, json::error_handler_t::replace) + "\n");
 }
 
 void WriteMisclassified(const Predictions& predictions,
                         const std::function<std::string(int64_t)>& where,
                         const std::function<int64_t(int64_t)>& label, const std::string& file) {
-  SyncedFile out(file);
-  for (int64_t i = 0; i < predictions.images(); ++i) {
-    const int64_t predicted = predictions.of(i);
-    if (predicted == Predictions::kNone || predicted == label(i)) continue;
-    const std::string name =
-        predicted == Predictions::kNotANumber ? "nan" : std::to_string(predicted);
-    const std::string line = StrCat(where(i), "\t", label(i), "\t", name, "\n");
-    out.Write(line.data(), line.size());
-  }
-  out.Finish();
+  ReplaceFile(file, [&](OutputFile* out) {
+    for (int64_t i = 0; i < predictions.images(); ++i) {
+      const int64_t predicted = predictions.of(i);
+      if (predicted == Predictions::kNone || predicted == label(i)) continue;
+      const std::string name =
+          predicted == Predictions::kNotANumber ? "nan" : std::to_string(predicted);
+      out->Write(StrCat(where(i), "\t", label(i), "\t", name, "\n"));
+    }
+  });
 }
 
 }  // namespace gf

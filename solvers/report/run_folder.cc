@@ -4,7 +4,8 @@
 
 #include "core/error.h"
 #include "core/file.h"
-#include "solvers/checkpoint/file_io.h"
+#include "core/folder.h"
+#include "core/output_file.h"
 
 namespace gf {
 namespace {
@@ -46,10 +47,7 @@ void PrepareRunFolder(const JobConfig& config, bool go_on) {
   const auto resolve = [](DataConfig* data) { data->set_source(Absolute(data->source())); };
   resolve(resolved.mutable_train_data());
   if (config.has_validation_data()) resolve(resolved.mutable_validation_data());
-  const std::string text = resolved.DebugString();
-  OutputFile file(folder + "/config.prototxt");
-  file.Write(text.data(), text.size());
-  file.Close();
+  ReplaceFile(folder + "/config.prototxt", resolved.DebugString());
 }
 
 }  // namespace gf

@@ -1,40 +1,13 @@
 #include "solvers/report/timeline_writer.h"
 
-#include <cerrno>
-#include <cstdio>
-#include <cstring>
 #include <utility>
 #include <vector>
 
 #include "comm/agree.h"
 #include "core/error.h"
+#include "core/output_file.h"
 
 namespace gf {
-namespace {
-
-[[noreturn]] void ThrowNotWritable(const std::string& path) {
-  ThrowUserError("--timeline_file=", path, ": cannot be written: ", std::strerror(errno),
-                 "; name a file in a folder that exists and has space");
-}
-
-// By a temporary name: who reads the file gets all of it.
-void WriteFile(const std::string& path, const std::string& text) {
-  const std::string temporary = path + ".tmp";
-  FILE* const file = std::fopen(temporary.c_str(), "w");
-  if (file == nullptr) ThrowNotWritable(path);
-  const bool complete = std::fwrite(text.data(), 1, text.size(), file) == text.size();
-  const int error = errno;
-  const bool closed = std::fclose(file) == 0;
-  if (!complete) errno = error;
-  if (!complete || !closed || std::rename(temporary.c_str(), path.c_str()) != 0) {
-    const int why = errno;
-    std::remove(temporary.c_str());
-    errno = why;
-    ThrowNotWritable(path);
-  }
-}
-
-}  // namespace
 
 TimelineWriter::TimelineWriter(const Timeline* timeline, StepRange steps, const std::string& path,
                                Communicator* comm, std::function<void()> complete)
@@ -42,7 +15,7 @@ TimelineWriter::TimelineWriter(const Timeline* timeline, StepRange steps, const 
   written_ = steps.last < steps.first;
   if (written_) return;
   AgreeOnErrors(comm, "timeline", [&] {
-    if (comm->rank() == 0) WriteFile(path, MergeTimelines({}));
+    if (comm->rank() == 0) ReplaceFile(path, MergeTimelines({}));
   });
 }
 
@@ -60,7 +33,7 @@ bool TimelineWriter::Write() {
     comm_->Broadcast(&text, rank, StrCat("timeline of rank ", rank));
     if (comm_->rank() == 0) ranks.push_back(std::move(text));
   }
-  RunOnRankZero(comm_, "writing the timeline", [&] { WriteFile(path_, MergeTimelines(ranks)); });
+  RunOnRankZero(comm_, "writing the timeline", [&] { ReplaceFile(path_, MergeTimelines(ranks)); });
   return true;
 }
 

@@ -79,7 +79,7 @@ TEST(ArenaTest, ExtendLengthensALifeAtBothEnds) {
   EXPECT_NE(arena.offset(a), arena.offset(c));
 }
 
-TEST(ArenaTest, AnEmptyPlanNeedsNothing) {
+TEST(ArenaTest, AnEmptyArenaNeedsNothing) {
   Arena arena;
   arena.Solve(true);
   EXPECT_EQ(arena.bytes(), 0u);

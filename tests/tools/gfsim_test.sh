@@ -131,7 +131,7 @@ refused 'not a range of numbers' $config $cluster --sweep=ranks=0..4
 refused 'not a number of ranks' $config $cluster --sweep=ranks=0
 refused 'run gfreport FILE --svg=x.svg' $config $cluster --svg=x.svg
 refused 'goes with --sweep' $config $cluster --csv=x
-refused 'cannot be written' $config $cluster --timeline=/nowhere/x.json
+refused 'cannot write /nowhere/x.json' $config $cluster --timeline=/nowhere/x.json
 refused 'comm.sparse.density is 2' $config $cluster --set comm.sparse.density=2
 refused 'unknown comm.algorithm "rink"' $config $cluster --set comm.algorithm=rink
 echo PASS

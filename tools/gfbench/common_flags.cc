@@ -2,10 +2,10 @@
 
 #include <gflags/gflags.h>
 
-#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "core/error.h"
+#include "core/output_file.h"
 
 DEFINE_int32(steps, 10, "steps that are timed");
 DEFINE_int32(warmup, 2, "steps before that");
@@ -24,9 +24,7 @@ void CheckCommonFlags() {
 
 void WriteJson(const nlohmann::ordered_json& figures) {
   if (FLAGS_json.empty()) return;
-  std::ofstream out(FLAGS_json);
-  out << figures.dump(1) << "\n";
-  if (!out.flush()) ThrowUserError("cannot write ", FLAGS_json);
+  ReplaceFile(FLAGS_json, figures.dump(1) + "\n");
 }
 
 }  // namespace gf

@@ -1,17 +1,14 @@
 #include "tools/gfbench/profile_out.h"
 
-#include <cerrno>
-#include <cstdio>
-#include <cstring>
-#include <fstream>
+#include <sstream>
 
-#include "core/error.h"
+#include "core/output_file.h"
 
 namespace gf {
 
 void WriteProfile(const std::string& path, const Net& net, int steps, double step_seconds) {
   constexpr double kMilli = 1e-3;
-  std::ofstream out(path);
+  std::ostringstream out;
   out << "# Measured by gfbench, means of " << steps << " steps.\n"
       << "net: \"" << net.name() << "\"\nbatch: " << net.input_shape()[0]
       << "\nstep_ms: " << step_seconds / kMilli << "\n";
@@ -24,8 +21,7 @@ void WriteProfile(const std::string& path, const Net& net, int steps, double ste
         << "  backward_ms: " << backward << " }\n";
     forward = backward = 0;
   }
-  out.flush();
-  if (!out) ThrowUserError("--profile_out=", path, ": cannot be written: ", std::strerror(errno));
+  ReplaceFile(path, out.str());
 }
 
 }  // namespace gf

@@ -1,6 +1,7 @@
 #include <cstdio>
 
 #include "core/file.h"
+#include "core/folder.h"
 #include "core/telemetry/telemetry.h"
 #include "data/formats/tar_walk.h"
 #include "tools/gfdata/command.h"

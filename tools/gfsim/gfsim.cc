@@ -1,14 +1,13 @@
 // Simulates a job on a cluster: gfsim --help.
 #include <gflags/gflags.h>
 
-#include <cerrno>
 #include <cstdio>
-#include <cstring>
 #include <string>
 #include <vector>
 
 #include "core/config/config.h"
 #include "core/error.h"
+#include "core/output_file.h"
 #include "simulate/cluster.h"
 #include "simulate/job_run.h"
 #include "simulate/suggest.h"
@@ -62,15 +61,6 @@ constexpr char kUsage[] = R"(gfsim: simulates a training job on a cluster.
   --help, --version
 )";
 
-void WriteFile(const char* flag, const std::string& path, const std::string& text) {
-  FILE* const file = std::fopen(path.c_str(), "w");
-  const bool written =
-      file != nullptr && std::fwrite(text.data(), 1, text.size(), file) == text.size();
-  const int error = errno;
-  if (file != nullptr && std::fclose(file) == 0 && written) return;
-  ThrowUserError("--", flag, "=", path, ": cannot be written: ", std::strerror(error));
-}
-
 void CheckFlags() {
   if (FLAGS_config.empty()) ThrowUserError("--config is missing: name the job's file (see --help)");
   if (FLAGS_cluster.empty()) {
@@ -96,7 +86,7 @@ void Sweep(const SimulatedJob& job) {
   if (FLAGS_csv.empty()) {
     std::fputs(csv.c_str(), stdout);
   } else {
-    WriteFile("csv", FLAGS_csv, csv);
+    ReplaceFile(FLAGS_csv, csv);
   }
 }
 
@@ -140,9 +130,8 @@ int Main(int argc, char** argv) {
   Simulator simulator(job);
   PrintRun(job, simulator.net(), simulator.Run(), stdout);
   if (!FLAGS_timeline.empty()) {
-    WriteFile(
-        "timeline", FLAGS_timeline,
-        TraceJson(simulator.Trace(), job.cluster.node(), FLAGS_timeline_ranks, LayerTimesOf(job)));
+    ReplaceFile(FLAGS_timeline, TraceJson(simulator.Trace(), job.cluster.node(),
+                                          FLAGS_timeline_ranks, LayerTimesOf(job)));
   }
   return 0;
 }

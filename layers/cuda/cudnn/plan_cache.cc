@@ -1,24 +1,22 @@
 #include "layers/cuda/cudnn/plan_cache.h"
 
 #include <glog/logging.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
-#include <filesystem>
-#include <fstream>
-#include <system_error>
+#include <sstream>
 
 #include "core/error.h"
+#include "core/file.h"
+#include "core/folder.h"
+#include "core/output_file.h"
 
 namespace gf {
 namespace {
 
-namespace fs = std::filesystem;
-
 // The first line of the file; all others are "<choice> <key>".
 constexpr char kHeader[] = "gradientflow plans 2";
-constexpr size_t kMostBytes = size_t{4} << 20;
+constexpr int64_t kMostBytes = int64_t{4} << 20;
 
 bool IsKey(const std::string& text) {
   return !text.empty() && text.size() <= PlanCache::kMostKey &&
@@ -40,15 +38,14 @@ bool Parse(const std::string& line, std::map<std::string, int>* choices) {
   return true;
 }
 
-bool ParseAll(const std::string& path, std::map<std::string, int>* choices) {
-  if (!fs::is_regular_file(path) || fs::file_size(path) > kMostBytes) return false;
-  std::ifstream file(path);
+bool ParseAll(const std::string& text, std::map<std::string, int>* choices) {
+  std::istringstream lines(text);
   std::string line;
-  if (!std::getline(file, line) || line != kHeader) return false;
-  while (std::getline(file, line)) {
+  if (!std::getline(lines, line) || line != kHeader) return false;
+  while (std::getline(lines, line)) {
     if (!Parse(line, choices)) return false;
   }
-  return file.eof();
+  return true;
 }
 
 }  // namespace
@@ -86,16 +83,14 @@ void PlanCache::Put(const std::string& key, int choice) {
 }
 
 bool PlanCache::Read() {
-  if (path_.empty()) return true;
-  std::error_code error;
-  if (fs::status(path_, error).type() == fs::file_type::not_found) return true;
+  if (path_.empty() || !Exists(path_)) return true;
   std::map<std::string, int> found;
   try {
-    if (ParseAll(path_, &found)) {
+    if (ParseAll(ReadSmallFile(path_, kMostBytes), &found)) {
       choices_.insert(found.begin(), found.end());  // choices in memory take precedence
       return true;
     }
-  } catch (const std::exception&) {
+  } catch (const UserError&) {
   }
   LOG(WARNING) << path_ << " is not a plan cache, or is damaged, and is ignored. Remove it, or set "
                << "GF_PLAN_CACHE to another file";
@@ -103,18 +98,14 @@ bool PlanCache::Read() {
 }
 
 void PlanCache::Write() const {
-  std::error_code error;
-  fs::create_directories(fs::path(path_).parent_path(), error);
-  const std::string temporary = StrCat(path_, ".", getpid());
-  {
-    std::ofstream file(temporary, std::ios::trunc);
-    file << kHeader << "\n";
-    for (const auto& [key, choice] : choices_) file << choice << " " << key << "\n";
-    file.flush();
-    if (!file) error = std::make_error_code(std::errc::io_error);
+  std::string text = StrCat(kHeader, "\n");
+  for (const auto& [key, choice] : choices_) text += StrCat(choice, " ", key, "\n");
+  try {
+    MakeFolders(ParentFolder(path_));
+    ReplaceFile(path_, text);
+  } catch (const UserError&) {
+    // The next process measures again.
   }
-  if (!error) fs::rename(temporary, path_, error);
-  if (error) fs::remove(temporary, error);
 }
 
 }  // namespace gf

@@ -156,8 +156,10 @@ TEST(TextProtoTest, CaffeFilesWithCommentsCommasAndCarriageReturnsAreRead) {
 }
 
 TEST(ReadTextProtoTest, FilesThatCannotBeReadAreNamed) {
-  EXPECT_EQ(FileError("/nowhere/net.prototxt"), "/nowhere/net.prototxt: No such file or directory");
-  EXPECT_EQ(FileError(testing::TempDir()).find(testing::TempDir() + ": is a directory"), 0u);
+  EXPECT_EQ(FileError("/nowhere/net.prototxt"),
+            "cannot open /nowhere/net.prototxt: No such file or directory (check the path)");
+  EXPECT_EQ(FileError(testing::TempDir()),
+            "cannot read " + testing::TempDir() + ": Is a directory (name a file)");
   const std::string empty = Write("empty.prototxt", " \n\t\n");
   EXPECT_EQ(FileError(empty), empty + ": the file is empty");
   EXPECT_NE(FileError("").find("empty"), std::string::npos);
@@ -167,7 +169,7 @@ TEST(ReadTextProtoTest, AnUnreadableFileIsNamed) {
   if (geteuid() == 0) GTEST_SKIP() << "root can read every file";
   const std::string path = Write("secret.prototxt", "name: \"a\"");
   ASSERT_EQ(chmod(path.c_str(), 0), 0);
-  EXPECT_EQ(FileError(path), path + ": cannot be opened: Permission denied");
+  EXPECT_EQ(FileError(path).find("cannot open " + path + ": Permission denied"), 0u);
 }
 
 TEST(ReadTextProtoTest, BinaryFilesAreRefused) {
@@ -179,7 +181,7 @@ TEST(ReadTextProtoTest, BinaryFilesAreRefused) {
 TEST(ReadTextProtoTest, HugeFilesAreRefused) {
   const std::string path = Write("huge.prototxt", "name: \"a\"\n");
   ASSERT_EQ(truncate(path.c_str(), (int64_t{64} << 20) + 1), 0);
-  EXPECT_NE(FileError(path).find("larger than 64 MiB"), std::string::npos);
+  EXPECT_NE(FileError(path).find(path + ": has more than 67108864 bytes"), std::string::npos);
   unlink(path.c_str());
 }
 

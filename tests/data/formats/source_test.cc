@@ -71,8 +71,6 @@ TEST(IdxSource, TruncatedAnywhereIsAnError) {
     WriteFile(folder / "labels-idx1", labels);
     for (size_t bytes = 0; bytes < whole.size(); ++bytes) {
       WriteFile(path, whole.substr(0, bytes));
-      // The data may be complete before gzip's closing checksum.
-      if (gzip && bytes + 8 >= whole.size()) continue;
       EXPECT_THROW(Open(path, "IDX"), UserError) << bytes;
     }
   }
@@ -81,6 +79,21 @@ TEST(IdxSource, TruncatedAnywhereIsAnError) {
     WriteFile(folder / "labels-idx1", labels.substr(0, bytes));
     EXPECT_THROW(Open(path, "IDX"), UserError) << bytes;
   }
+}
+
+TEST(IdxSource, DamagedGzipIsAnErrorThatSaysSo) {
+  TempFolder folder;
+  const std::string whole = Gzip(Images(2, 2, 3, "abcdefABCDEF")), path = folder / "images-idx3";
+  WriteFile(folder / "labels-idx1", Labels(2, {4, 7}));
+  for (size_t i = whole.size() - 8; i < whole.size(); ++i) {  // the checksum and the length
+    std::string damaged = whole;
+    damaged[i] = static_cast<char>(damaged[i] ^ 1);
+    WriteFile(path, damaged);
+    EXPECT_EQ(ErrorOf([&] { Open(path, "IDX"); }).find("cannot unpack " + path + ": "), 0u) << i;
+  }
+  WriteFile(path, whole.substr(0, whole.size() - 1));
+  EXPECT_NE(ErrorOf([&] { Open(path, "IDX"); }).find("perhaps it was not copied completely"),
+            std::string::npos);
 }
 
 TEST(IdxSource, HostileHeadersAreErrors) {

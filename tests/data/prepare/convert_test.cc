@@ -71,6 +71,15 @@ TEST(Convert, IdxRefusesColourAndSeveralSizesByName) {
   EXPECT_FALSE(std::filesystem::exists(folder / "idx"));
 }
 
+TEST(Convert, ALinkIsNotWrittenOver) {
+  TempFolder folder;
+  WriteShard(folder / "a.tar", 0, 2, 2);
+  std::filesystem::create_directories(folder / "empty");
+  std::filesystem::create_symlink(folder / "empty", folder / "out");
+  const ConvertOptions options = To(folder / "a.tar", folder / "out", "FOLDER");
+  EXPECT_NE(ErrorOf([&] { ConvertDataSet(options); }).find("--force"), std::string::npos);
+}
+
 TEST(Convert, NeverOverwritesAndLeavesNothingBehindWhenItFails) {
   TempFolder folder;
   WriteShard(folder / "a.tar", 0, 2, 2);

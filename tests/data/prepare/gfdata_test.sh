@@ -42,5 +42,5 @@ expect 2 "not in the index                1" verify "$work/cut.tar"
 expect 2 "give --train=" imagenet --out="$work/x"
 expect 2 "expected 1" stats
 expect 2 "known: FOLDER, IDX, TAR" convert --from="$work/folder" --to="$work/x" --format=zip
-expect 2 "cannot be created" draw --out=/proc/nowhere/x --images=30
+expect 2 "cannot create the folder" draw --out=/proc/nowhere/x --images=30
 echo passed

@@ -146,6 +146,19 @@ TEST(ImageNet, WorkThatWasBrokenOffGoesOn) {
             std::string::npos);
 }
 
+TEST(ImageNet, AShardThatCannotBeRenamedIsAUserError) {
+  Archives archives;
+  const ImageNetOptions options = archives.Options("out");
+  PackImageNet(options, Nothing);
+  const std::string index = archives / "out/train-000002.idx";
+  std::filesystem::remove(archives / "out/train-000002.tar");
+  std::filesystem::remove(index);
+  std::filesystem::create_directories(index);
+  const std::string error = ErrorOf([&] { PackImageNet(options, Nothing); });
+  EXPECT_EQ(error.find("cannot rename "), 0u) << error;
+  EXPECT_NE(error.find(" to " + index + ": Is a directory"), std::string::npos) << error;
+}
+
 TEST(ImageNet, LargerImagesAreResizedByTheirShorterSideAndOthersKeepTheirBytes) {
   Archives archives;
   ImageNetOptions options = archives.Options("out");

@@ -253,6 +253,36 @@ TEST_F(CaffeModelTest, AFileThatIsCutOffAnywhereIsRefused) {
   EXPECT_TRUE(Has(ErrorOfFile(), "Perhaps an incomplete download or copy?"));
 }
 
+// Fields that Caffe may add: one of each kind of value, the last one is the end of the file.
+TEST_F(CaffeModelTest, UnknownFieldsArePassedOver) {
+  const std::string bytes = model_.SerializeAsString();
+  const std::vector<std::string> fields = {std::string("\xc0\x3e\x96\x01", 4),  // varint
+                                           std::string("\xc1\x3e"
+                                                       "12345678",
+                                                       10),  // 64 bits
+                                           std::string("\xc2\x3e\x03"
+                                                       "abc",
+                                                       6),
+                                           std::string("\xc5\x3e"
+                                                       "1234",
+                                                       6)};  // text, 32 bits
+  for (const std::string& field : fields) {
+    WriteBytes(field + bytes + field);
+    LoadCaffeModel(path_, {}, net_->parameters().get());
+    ExpectLoaded();
+    WriteBytes(bytes + field.substr(0, field.size() - 1));
+    EXPECT_TRUE(Has(ErrorOfFile(), "Perhaps an incomplete download or copy?"));
+  }
+  // A group, a field of number 0, and a length that leads out of the file.
+  for (const char* text : {"\xc3\x3e",
+                           "\x02\x01"
+                           "a",
+                           "\xc2\x3e\xff\xff\xff\xff\x07"}) {
+    WriteBytes(bytes + text);
+    EXPECT_TRUE(Has(ErrorOfFile(), "not a valid Caffe model")) << text;
+  }
+}
+
 TEST_F(CaffeModelTest, DamagedBytesDoNoHarm) {
   const std::string bytes = model_.SerializeAsString();
   for (size_t i = 0; i < bytes.size(); i += 1 + i / 20) {

@@ -7,7 +7,6 @@
 #include <fstream>
 
 #include "core/error.h"
-#include "solvers/checkpoint/file_io.h"
 #include "solvers/checkpoint/pool_file.h"
 #include "solvers/checkpoint/safetensors.h"
 #include "tests/solvers/store_for_test.h"
