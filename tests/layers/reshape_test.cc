@@ -48,7 +48,7 @@ TEST(Reshape, FollowsCaffesRules) {
 
 TEST(Reshape, RefusesWhatDoesNotFit) {
   ExpectSetUpError(Reshape("shape { dim: [5, 5] }"), "has 25 elements, bottom 2x8x3 has 48");
-  ExpectSetUpError(Reshape("shape { dim: [-1, 5] }"), "no multiple");
+  ExpectSetUpError(Reshape("shape { dim: [-1, 5] }"), "not a multiple");
   ExpectSetUpError(Reshape("shape { dim: [-1, -1] }"), "only one dim");
   ExpectSetUpError(Reshape("shape { dim: [-2] }"), "dim -2");
   ExpectSetUpError(Reshape("shape { dim: [2, 8, 3, 0] }"), "no axis 3");
