@@ -35,9 +35,6 @@ class Communicator {
   // Name of the machine that each rank runs on.
   const std::vector<std::string>& hosts() const { return hosts_; }
   const std::string& host() const { return hosts_[rank_]; }
-  // Among the ranks of the same host.
-  int local_rank() const { return local_rank_; }
-  int local_size() const { return local_size_; }
 
   // Runs a collective; returns when this rank's part is done.
   virtual void Run(const Collective& collective, const std::string& label) = 0;
@@ -125,7 +122,7 @@ class Communicator {
   void SetTimeout(double timeout_s) { timeout_s_ = timeout_s; }
 
  private:
-  int rank_ = 0, local_rank_ = 0, local_size_ = 1;
+  int rank_ = 0;
   double timeout_s_ = 120;
   std::vector<std::string> hosts_ = {"?"};
 };

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "simulate/exchange.h"
+#include "simulate/bucket_schedule.h"
 #include "simulate/net_model.h"
 #include "simulate/plan_price.h"
 
@@ -56,7 +56,7 @@ struct StepResult {
 // when all have arrived.
 //
 // `factors`: by rank, world of them.
-StepResult SimulateStep(const StepSetup& setup, const Exchange& exchange,
+StepResult SimulateStep(const StepSetup& setup, const BucketSchedule& schedule,
                         const std::vector<double>& factors, Pricer* pricer, bool spans = false);
 
 // Compute factors of a step's ranks: normal with mean 1 and deviation `jitter`, at least 0.5. A

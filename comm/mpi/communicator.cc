@@ -14,7 +14,7 @@
 #include "comm/collective_runner.h"
 #include "comm/mpi/transport.h"
 #include "comm/mpi/waiter.h"
-#include "comm/wire/wire_kernels.h"
+#include "comm/wire/wire.h"
 #include "core/error.h"
 
 namespace gf {

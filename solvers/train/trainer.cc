@@ -49,7 +49,7 @@ bool Passes(double before, double now, double interval) {
 // With which gradients its buckets are complete.
 std::vector<int> LastEntries(const GradientFlow& flow) {
   std::vector<int> entries;
-  for (const Bucket& bucket : flow.Plan()) entries.push_back(bucket.last_entry);
+  for (const Bucket& bucket : flow.Buckets()) entries.push_back(bucket.last_entry);
   return entries;
 }
 
@@ -151,9 +151,10 @@ Trainer::Trainer(const JobConfig& config, const TrainOptions& options, Communica
     job_.device = DeviceRegistry::Get().Create("device", config.device(), options.start.threads);
   });
   // Before the net is built: GPUs connect meanwhile.
-  auto exchange = std::make_shared<ExchangeChoice>();
-  AgreeOnErrors(comm, "connecting the devices",
-                [&] { *exchange = ChooseExchange(config.comm(), job_.device.get(), comm); });
+  std::shared_ptr<GradientTransport> transport;
+  AgreeOnErrors(comm, "connecting the devices", [&] {
+    transport = NewGradientTransport(config.comm(), options.deterministic, job_.device.get(), comm);
+  });
   AgreeOnErrors(comm, "building the net", [&] { BuildJob(config, job_options, &job_); });
 
   images_ = job_.train.loader->size();
@@ -168,7 +169,7 @@ Trainer::Trainer(const JobConfig& config, const TrainOptions& options, Communica
     flow.momentum = config.solver().momentum();
     flow.device = job_.device.get();
     flow.timeline = &timeline_;
-    flow.exchange = exchange;
+    flow.transport = transport;
     flow.master = job_.store->master();
     flow.weights_changed = [this] { job_.store->SyncCompute(); };
     flow_ = NewGradientFlow(job_.store->layout(), job_.store->gradient(), comm, flow);
