@@ -50,7 +50,7 @@ void GradientFlow::BeginStep(int64_t step) {
   stats_ = {};
   ready_.assign(ready_.size(), false);
   ready_prefix_ = 0;
-  comm_->SetActivity(StrCat("step ", step + 1));
+  comm_->watchdog()->SetActivity(StrCat("step ", step + 1));
   OnBegin();
 }
 

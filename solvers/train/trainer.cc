@@ -136,7 +136,7 @@ Trainer::Trainer(const JobConfig& config, const TrainOptions& options, Communica
       timeline_(comm->rank(), comm->host(), options.timeline_steps),
       timeline_writer_(&timeline_, options.timeline_steps, options.timeline_file, comm,
                        [this] { flow_->Settle(); }) {
-  comm->WatchSignals(SignalWatch::StopRequested);
+  comm->watchdog()->WatchSignals(SignalWatch::StopRequested);
   CheckSameConfig(config, comm);
   AgreeOnErrors(comm, "opening the log", [&] {
     report_ = std::make_unique<Report>(LogPath(config), config.telemetry().tensorboard(),
@@ -368,7 +368,7 @@ bool Trainer::DueByEpochs(double interval) const {
 bool Trainer::Validate() {
   if (!job_.validation.net || validated_step_ == state_.step) return true;
   meter_.Pause();
-  comm_->SetActivity(StrCat("validation after step ", state_.step));
+  comm_->watchdog()->SetActivity(StrCat("validation after step ", state_.step));
   const Timeline::Span span(&timeline_, lane::kValidation, "validation");
   flow_->Settle();
   statistics_->Take();
@@ -387,7 +387,7 @@ bool Trainer::Validate() {
 void Trainer::Save() {
   if (!checkpoints_ || saved_step_ == state_.step) return;
   meter_.Pause();
-  comm_->SetActivity(StrCat("checkpoint of step ", state_.step));
+  comm_->watchdog()->SetActivity(StrCat("checkpoint of step ", state_.step));
   const Timeline::Span span(&timeline_, lane::kCheckpoint, "checkpoint");
   statistics_->Take();
   const auto start = Clock::now();
