@@ -2,18 +2,9 @@
 
 #include <glog/logging.h>
 
-#include <utility>
-
 #include "core/error.h"
 
 namespace gf {
-namespace {
-
-double Seconds(std::chrono::steady_clock::duration duration) {
-  return std::chrono::duration<double>(duration).count();
-}
-
-}  // namespace
 
 DType WireTypeOf(const CommConfig& config, DType gradients) {
   switch (config.wire_type()) {
@@ -40,7 +31,8 @@ GradientFlow::GradientFlow(const PoolLayout& layout, const Tensor& gradients, Co
               ? options.transport
               : NewGradientTransport(options.config, options.deterministic, options.device, comm)),
       wire_(WireTypeOf(options.config, gradients.desc.dtype)),
-      ready_(layout.entries().size()) {
+      ready_(layout.entries().size()),
+      transfer_times_(options.timeline) {
   CHECK_GE(gradients.desc.storage_count(), layout.count());
 }
 
@@ -68,14 +60,15 @@ void GradientFlow::Finish(const Reduced& reduced) {
   OnReady();
   OnFinish(reduced);
   in_step_ = false;
-  TakeSpans();
-  stats_.exposed_s = std::exchange(taken_.exposed_s, 0);
-  stats_.transfer_s = std::exchange(taken_.transfer_s, 0);
+  transfer_times_.Add(transport_->TakeSpans());
+  const TransferTimes::Sums sums = transfer_times_.Take();
+  stats_.exposed_s = sums.exposed_s;
+  stats_.transfer_s = sums.transfer_s;
 }
 
 void GradientFlow::Settle() {
   transport_->Settle();
-  TakeSpans();
+  transfer_times_.Add(transport_->TakeSpans());
 }
 
 std::string GradientFlow::Describe() const {
@@ -97,24 +90,7 @@ GradientFlow::Flight GradientFlow::Launch(const Tensor& tensor, const ElementRan
 void GradientFlow::Await(const Flight& flight) {
   transport_->Await(flight.number);
   const int64_t count = flight.range.end - flight.range.begin;
-  awaited_.push_back({flight.name, count * static_cast<int64_t>(SizeOf(wire_)),
-                      options_.timeline != nullptr ? options_.timeline->step() : 0, in_step_});
-}
-
-void GradientFlow::TakeSpans() {
-  Timeline* const timeline = options_.timeline;
-  for (const TransferSpan& span : transport_->TakeSpans()) {
-    const Awaited flight = std::move(awaited_.front());
-    awaited_.pop_front();
-    if (flight.in_step) {
-      taken_.exposed_s += Seconds(span.resume - span.stall);
-      taken_.transfer_s += Seconds(span.end - span.begin);
-    }
-    if (timeline == nullptr) continue;
-    timeline->AddTo(flight.timeline_step, lane::kBucketTransfer, flight.name, span.begin, span.end,
-                    {{"bytes", flight.bytes}});
-    timeline->AddTo(flight.timeline_step, lane::kBucketWait, flight.name, span.stall, span.resume);
-  }
+  transfer_times_.Awaited(flight.name, count * static_cast<int64_t>(SizeOf(wire_)), in_step_);
 }
 
 std::unique_ptr<GradientFlow> NewGradientFlow(const PoolLayout& layout, const Tensor& gradients,

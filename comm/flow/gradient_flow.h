@@ -2,7 +2,6 @@
 
 #include <chrono>
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <memory>
 #include <string>
@@ -12,6 +11,7 @@
 #include "comm/flow/buckets.h"
 #include "comm/flow/gradient_flow_options.h"
 #include "comm/flow/gradient_transport.h"
+#include "comm/flow/transfer_times.h"
 #include "core/config/job.pb.h"
 #include "core/device.h"
 #include "core/pool_layout.h"
@@ -132,18 +132,6 @@ class GradientFlow {
   DType wire() const { return wire_; }
 
  private:
-  // A flight that was awaited and whose span has not come.
-  struct Awaited {
-    std::string name;
-    int64_t bytes;
-    int64_t timeline_step;
-    bool in_step;  // not awaited between two steps, whose time counts nowhere
-  };
-
-  // Takes the spans that the transport has by now, often a step late: they go to the timeline and
-  // to taken_.
-  void TakeSpans();
-
   const PoolLayout& layout_;
   const Tensor gradients_;
   Communicator* const comm_;
@@ -154,9 +142,8 @@ class GradientFlow {
   bool in_step_ = false;
   std::vector<bool> ready_;
   int ready_prefix_ = 0;
-  std::deque<Awaited> awaited_;
+  TransferTimes transfer_times_;  // what no step's stats_ hold yet
   CommStats stats_;
-  CommStats taken_;  // exposed_s and transfer_s of spans that no step's stats_ hold yet
 };
 
 // Modes by name ("LAZY", ...).
