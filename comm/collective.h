@@ -20,8 +20,8 @@ namespace gf {
 struct Collective {
   enum Kind {
     kAllReduce,
-    // The two halves of a ring allreduce. The vector is cut into `size` parts (PartOf); after the
-    // first, rank r holds the sum of part r and the rest is undefined; before the second it
+    // The two halves of a ring allreduce. The vector is cut into `size` parts (PartBegin); after
+    // the first, rank r holds the sum of part r and the rest is undefined; before the second it
     // holds the final part r, afterwards all. The second also among groups of ranks (`group`).
     kReduceScatter,
     kAllGather,
@@ -55,8 +55,5 @@ inline const char* NameOf(Collective::Kind kind) {
       return "allreduce";
   }
 }
-
-// First element of part p of `parts` of a vector.
-inline int64_t PartBegin(int64_t count, int p, int parts) { return count * p / parts; }
 
 }  // namespace gf

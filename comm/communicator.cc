@@ -11,12 +11,6 @@ void Communicator::SetRanks(int rank, std::vector<std::string> hosts) {
   CHECK(0 <= rank && rank < static_cast<int>(hosts.size())) << rank << " of " << hosts.size();
   rank_ = rank;
   hosts_ = std::move(hosts);
-  local_rank_ = local_size_ = 0;
-  for (int i = 0; i < size(); ++i) {
-    if (hosts_[i] != hosts_[rank]) continue;
-    local_rank_ += i < rank;
-    ++local_size_;
-  }
 }
 
 std::shared_ptr<Pending> Communicator::Start(const Collective& collective,

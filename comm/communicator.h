@@ -1,23 +1,17 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "comm/collective.h"
 #include "comm/pending.h"
+#include "comm/watchdog.h"
 #include "core/dtype.h"
 #include "core/error.h"
 
 namespace gf {
-
-// Another rank has ended the job and has said so.
-class EndedByOther : public CommError {
- public:
-  using CommError::CommError;
-};
 
 enum class ReduceOp { kSum, kMin, kMax };
 
@@ -35,9 +29,6 @@ class Communicator {
   // Name of the machine that each rank runs on.
   const std::vector<std::string>& hosts() const { return hosts_; }
   const std::string& host() const { return hosts_[rank_]; }
-  // Among the ranks of the same host.
-  int local_rank() const { return local_rank_; }
-  int local_size() const { return local_size_; }
 
   // Runs a collective; returns when this rank's part is done.
   virtual void Run(const Collective& collective, const std::string& label) = 0;
@@ -66,47 +57,12 @@ class Communicator {
 
   virtual void Barrier(const std::string& label) = 0;
 
-  // What this rank does while it is in no collective ("step 12"), for the messages of ranks
-  // that wait for it.
-  virtual void SetActivity(const std::string& activity) {}
-
-  // Answers other ranks' questions of what this one is doing. Called again and again while it is
-  // in no collective.
-  virtual void Serve() {}
-
-  // Ends the collective under way on this rank, if any, with a CommError; from any thread. Only the
-  // end of the process can follow.
-  virtual void Cancel() {}
-
-  // For a job, right after its start. When it ends badly, this rank's last collectives are written
-  // to FlightRecorderPath(prefix, rank) (empty: nowhere) and messages say so; and after a CommError
-  // the process ends with exit code 3, whatever its other threads do.
-  virtual void Guard(const std::string& flight_recorder) {}
-
-  // asked_to_end() tells, from any thread and to the end of the process, whether a signal has asked
-  // for it. mpirun sends SIGTERM to the others when a rank dies, a second before it kills them: a
-  // rank that does not answer then is reported, and the flight recorder written. If all answer,
-  // nothing happens.
-  virtual void WatchSignals(std::function<bool()> asked_to_end) {}
-  // Who gets such reports.
-  virtual void ReportTo(std::function<void(const std::string&)> report) {}
-
-  // An error of this rank alone ends the job: tells the other ranks why, so that each ends with a
-  // message, and writes the flight recorder. Takes a second at most; Abort must follow. Returns
-  // what to add to this rank's message.
-  virtual std::string TellEnd(const std::string& reason) { return ""; }
-
-  // This rank's last words about the end of the job are written. Returns when those of all ranks
-  // are, so that none is killed before, half a second later at most; on a rank that another has
-  // ended, after a second, so that the other's exit code is that of the job.
-  virtual void Farewell() {}
+  // How the job ends when a rank fails; never null, lives as long as this object.
+  virtual Watchdog* watchdog() { return &plain_watchdog_; }
 
   // Waits for a collective that was started here; rethrows what ended it. A communication thread
   // that does not come back from MPI is a CommError, too.
   virtual void Await(Pending* pending) { pending->Wait(); }
-
-  // Changes while a collective is under way and this rank's thread is alive.
-  virtual int64_t heartbeat() const { return 0; }
 
   // Seconds after which a waiting rank gives up.
   double timeout_s() const { return timeout_s_; }
@@ -115,8 +71,8 @@ class Communicator {
   // destroyed without it call it themselves, unless an exception is in flight.
   virtual void Finalize() = 0;
 
-  // Ends this process, and the other ranks with it, without waiting for anybody; after TellEnd,
-  // with a Farewell.
+  // Ends this process, and the other ranks with it, without waiting for anybody; after
+  // Watchdog::TellEnd, with a Farewell.
   [[noreturn]] virtual void Abort(int exit_code) = 0;
 
  protected:
@@ -125,7 +81,8 @@ class Communicator {
   void SetTimeout(double timeout_s) { timeout_s_ = timeout_s; }
 
  private:
-  int rank_ = 0, local_rank_ = 0, local_size_ = 1;
+  Watchdog plain_watchdog_;
+  int rank_ = 0;
   double timeout_s_ = 120;
   std::vector<std::string> hosts_ = {"?"};
 };

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "comm/wire/wire.h"
+
 namespace gf {
 namespace {
 

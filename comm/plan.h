@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -42,6 +43,17 @@ struct Plan {
   int parts = 1;
   std::vector<PlanStep> steps;
 };
+
+// First element of part p of a vector of `count` elements that is cut into `parts` parts.
+inline int64_t PartBegin(int64_t count, int p, int parts) { return count * p / parts; }
+
+// Note [Two executors]
+// Executor (comm/executor.h) carries a plan out in host memory: it can see when a message has
+// arrived, so it cuts the vector into segments and takes up whichever gets on. CarryOut
+// (comm/plan_carrier.h) enqueues a plan on a device's stream: the host sees nothing arrive, the
+// order of the stream is the order of the plan, and the network library cuts the messages. Both
+// read the same steps with the same PartBegin. One executor for both would need a segment's state
+// that a stream cannot report.
 
 // An algorithm of collectives: a pure function, a new file that registers itself.
 class Algorithm {

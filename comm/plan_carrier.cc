@@ -1,7 +1,5 @@
 #include "comm/plan_carrier.h"
 
-#include "comm/collective.h"
-
 namespace gf {
 namespace {
 

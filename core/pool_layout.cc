@@ -20,4 +20,13 @@ int PoolLayout::Find(const std::string& name) const {
   return -1;
 }
 
+std::string PoolLayout::NameOf(int first, int last) const {
+  const std::string& name = entries_[first].name;
+  return first == last ? name : name + " to " + entries_[last].name;
+}
+
+int64_t PoolLayout::PrefixEnd(int entries) const {
+  return entries == static_cast<int>(entries_.size()) ? count_ : entries_[entries].offset;
+}
+
 }  // namespace gf

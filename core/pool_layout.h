@@ -46,6 +46,10 @@ class PoolLayout {
   int64_t parameter_count() const { return parameter_count_; }
   // Index of the parameter with this name, or -1.
   int Find(const std::string& name) const;
+  // The entries first to last in words, "fc6.weight to fc7.bias", or "fc6.weight" for one.
+  std::string NameOf(int first, int last) const;
+  // End of the first `entries` entries, in elements of a pool, with the gap behind them.
+  int64_t PrefixEnd(int entries) const;
 
  private:
   std::vector<PoolEntry> entries_;

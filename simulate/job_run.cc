@@ -105,9 +105,9 @@ StepSetup Simulator::SetupFor(int nodes) const {
 
 StepResult Simulator::Mean(double density, Pricer* pricer) const {
   const CommConfig& comm = job_.config.comm();
-  const Exchange exchange = comm.mode() == CommConfig::SPARSE
-                                ? SparseExchange(net_.layout, comm, wire_bytes_, density)
-                                : DenseExchange(net_.layout, comm, wire_bytes_);
+  const BucketSchedule schedule = comm.mode() == CommConfig::SPARSE
+                                      ? SparseSchedule(net_.layout, comm, wire_bytes_, density)
+                                      : DenseSchedule(net_.layout, comm, wire_bytes_);
   const int world = pricer->network().world();
   StepSetup setup = SetupFor(pricer->network().nodes());
   if (job_.cluster.run().has_node_images_per_s()) {
@@ -117,7 +117,7 @@ StepResult Simulator::Mean(double density, Pricer* pricer) const {
   StepResult mean;
   for (int i = 0; i < job_.steps; ++i) {
     const StepResult step = SimulateStep(
-        setup, exchange, JitterOf(job_.cluster.device().jitter(), world, job_.seed, i), pricer);
+        setup, schedule, JitterOf(job_.cluster.device().jitter(), world, job_.seed, i), pricer);
     mean.parts.forward += step.parts.forward / job_.steps;
     mean.parts.backward += step.parts.backward / job_.steps;
     mean.parts.exposed += step.parts.exposed / job_.steps;
@@ -186,12 +186,12 @@ RunResult Simulator::RunWith(Pricer* pricer) {
 StepResult Simulator::Trace() {
   Pricer pricer(job_.cluster, RanksOf(0));
   const CommConfig& comm = job_.config.comm();
-  const Exchange exchange =
+  const BucketSchedule schedule =
       comm.mode() == CommConfig::SPARSE
-          ? SparseExchange(net_.layout, comm, wire_bytes_, comm.sparse().density())
-          : DenseExchange(net_.layout, comm, wire_bytes_);
+          ? SparseSchedule(net_.layout, comm, wire_bytes_, comm.sparse().density())
+          : DenseSchedule(net_.layout, comm, wire_bytes_);
   const int world = pricer.network().world();
-  return SimulateStep(SetupFor(pricer.network().nodes()), exchange,
+  return SimulateStep(SetupFor(pricer.network().nodes()), schedule,
                       JitterOf(job_.cluster.device().jitter(), world, job_.seed, 0), &pricer,
                       /*spans=*/true);
 }

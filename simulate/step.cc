@@ -11,7 +11,8 @@ namespace {
 // The compute of a step in nominal seconds, stretched by the ranks' factors and by collectives.
 class Compute {
  public:
-  Compute(const StepSetup& setup, const Exchange& exchange, const std::vector<double>& factors)
+  Compute(const StepSetup& setup, const BucketSchedule& schedule,
+          const std::vector<double>& factors)
       : setup_(setup),
         factors_(factors),
         slowest_(*std::max_element(factors.begin(), factors.end())) {
@@ -23,7 +24,7 @@ class Compute {
     for (size_t k = layers.size(); k-- > 0;) {
       now += setup.times.backward[k];
       for (int entry : layers[k].entries) {
-        if (exchange.sparse) now += KeepSeconds(entry, exchange.density);
+        if (schedule.sparse) now += KeepSeconds(entry, schedule.density);
       }
       for (int entry : layers[k].entries) ready_[entry] = now;
       if (!layers[k].entries.empty() || k == 0) ends_.push_back(now);
@@ -83,23 +84,23 @@ class Compute {
 
 class Step {
  public:
-  Step(const StepSetup& setup, const Exchange& exchange, const std::vector<double>& factors,
+  Step(const StepSetup& setup, const BucketSchedule& schedule, const std::vector<double>& factors,
        Pricer* pricer, bool spans)
       : setup_(setup),
-        exchange_(exchange),
+        schedule_(schedule),
         pricer_(pricer),
         keep_spans_(spans),
-        compute_(setup, exchange, factors) {}
+        compute_(setup, schedule, factors) {}
 
   StepResult Run(const std::vector<double>& factors) {
     const double backward = compute_.backward_end() * compute_.slowest();
     std::vector<double> reduced;
-    for (const Send& send : exchange_.sends) {
-      double begin = exchange_.overlap ? compute_.Ready(send.last_entry) : backward;
+    for (const Send& send : schedule_.sends) {
+      double begin = schedule_.overlap ? compute_.Ready(send.last_entry) : backward;
       begin = std::max(begin, free_);
-      if (exchange_.overlap && setup_.waits_for_layer) begin = compute_.LayerEnd(begin);
+      if (schedule_.overlap && setup_.waits_for_layer) begin = compute_.LayerEnd(begin);
       reduced.push_back(Collective(send.name, begin, send.elements * setup_.wire_bytes,
-                                   exchange_.sharded ? Pricer::kReduceScatter : ""));
+                                   schedule_.sharded ? Pricer::kReduceScatter : ""));
     }
     Finish(reduced);
     if (keep_spans_) {
@@ -150,22 +151,22 @@ class Step {
       result_.spans.push_back({lane::kBackward, "backward", forward, now_});
     }
     double norms = 0;
-    if (exchange_.norms > 0 && !reduced.empty()) {
+    if (schedule_.norms > 0 && !reduced.empty()) {
       const double begin = std::max(free_, now_);
       norms = Collective("norms of chunks", begin,
-                         exchange_.norms * static_cast<int64_t>(sizeof(float)), "");
+                         schedule_.norms * static_cast<int64_t>(sizeof(float)), "");
     }
     const double per_element = setup_.traffic.update / setup_.memory_bytes_per_s;
-    const double share = exchange_.sharded ? 1.0 / pricer_->network().world() : 1.0;
+    const double share = schedule_.sharded ? 1.0 / pricer_->network().world() : 1.0;
     double gathered = 0;
     for (size_t i = 0; i < reduced.size(); ++i) {
-      const Send& send = exchange_.sends[i];
+      const Send& send = schedule_.sends[i];
       Wait(send.name, reduced[i]);
       const double update = static_cast<double>(send.elements) * per_element * share;
       if (keep_spans_) result_.spans.push_back({lane::kUpdate, send.name, now_, now_ + update});
       result_.parts.update += update;
       now_ += update;
-      if (!exchange_.sharded) continue;
+      if (!schedule_.sharded) continue;
       gathered =
           Collective("new " + send.name, std::max(now_, free_),
                      send.elements * static_cast<int64_t>(sizeof(float)), Pricer::kAllGather);
@@ -176,7 +177,7 @@ class Step {
   }
 
   const StepSetup& setup_;
-  const Exchange& exchange_;
+  const BucketSchedule& schedule_;
   Pricer* const pricer_;
   const bool keep_spans_;
   Compute compute_;
@@ -187,9 +188,9 @@ class Step {
 
 }  // namespace
 
-StepResult SimulateStep(const StepSetup& setup, const Exchange& exchange,
+StepResult SimulateStep(const StepSetup& setup, const BucketSchedule& schedule,
                         const std::vector<double>& factors, Pricer* pricer, bool spans) {
-  return Step(setup, exchange, factors, pricer, spans).Run(factors);
+  return Step(setup, schedule, factors, pricer, spans).Run(factors);
 }
 
 std::vector<double> JitterOf(double jitter, int world, uint64_t seed, int64_t step) {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "simulate/exchange.h"
+#include "simulate/bucket_schedule.h"
 #include "simulate/net_model.h"
 #include "simulate/plan_price.h"
 
@@ -56,7 +56,7 @@ struct StepResult {
 // and the step ends when all have arrived.
 //
 // `factors`: one per rank.
-StepResult SimulateStep(const StepSetup& setup, const Exchange& exchange,
+StepResult SimulateStep(const StepSetup& setup, const BucketSchedule& schedule,
                         const std::vector<double>& factors, Pricer* pricer, bool spans = false);
 
 // Compute factors of the ranks in a step: normally distributed with mean 1 and standard deviation

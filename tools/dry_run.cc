@@ -138,7 +138,7 @@ void PrintBuckets(const ParameterStore& store, const CommConfig& config, Communi
                   FILE* out) {
   const DType wire = WireTypeOf(config, store.gradient().desc.dtype);
   const std::vector<Bucket> plan =
-      PlanBuckets(store.layout(), static_cast<int64_t>(SizeOf(wire)), ThresholdsOf(config));
+      CutBuckets(store.layout(), static_cast<int64_t>(SizeOf(wire)), ThresholdsOf(config));
   Table table({">bucket", ">offset", ">elements", "bytes", "from", "to"});
   for (size_t i = 0; i < plan.size(); ++i) {
     const Bucket& bucket = plan[i];

@@ -26,12 +26,12 @@ void InitLogging(const char* program) {
 int RunOnRanks(int* argc, char*** argv, double timeout_s,
                const std::function<int(Communicator*)>& body, const std::string& flight_recorder) {
   const std::unique_ptr<Communicator> comm = NewCommunicator(argc, argv, timeout_s);
-  comm->Guard(flight_recorder);
-  comm->SetActivity("the start of the job");
+  comm->watchdog()->Guard(flight_recorder);
+  comm->watchdog()->SetActivity("the start of the job");
   const std::string tool = program_invocation_short_name;
   const auto fail_alone = [&](const std::string& what) {
     const std::string me = RankName(comm->rank(), comm->hosts());
-    const std::string where = comm->TellEnd(what);
+    const std::string where = comm->watchdog()->TellEnd(what);
     std::fflush(stdout);
     std::fprintf(stderr, "%s: error on %s: %s%s\n", tool.c_str(), me.c_str(), what.c_str(),
                  where.c_str());
@@ -59,7 +59,7 @@ int RunOnRanks(int* argc, char*** argv, double timeout_s,
   } catch (const CommError&) {
     throw;
   } catch (const std::exception& e) {
-    if (comm->size() > 1) comm->TellEnd(StrCat("internal error: ", e.what()));
+    if (comm->size() > 1) comm->watchdog()->TellEnd(StrCat("internal error: ", e.what()));
     throw;
   }
   return 2;

@@ -5,17 +5,19 @@ namespace gf {
 BucketedFlow::BucketedFlow(const PoolLayout& layout, const Tensor& gradients, Communicator* comm,
                            const GradientFlowOptions& options)
     : GradientFlow(layout, gradients, comm, options),
-      plan_(PlanBuckets(layout, static_cast<int64_t>(SizeOf(wire())),
-                        ThresholdsOf(options.config))) {}
+      buckets_(
+          CutBuckets(layout, static_cast<int64_t>(SizeOf(wire())), ThresholdsOf(options.config))) {}
 
 void BucketedFlow::OnBegin() { flights_.clear(); }
 
-void BucketedFlow::LaunchReady(Collective::Kind kind) {
-  while (flights_.size() < plan_.size() && plan_[flights_.size()].last_entry < ready_entries()) {
-    const Bucket& b = plan_[flights_.size()];
-    BeforeLaunch(RangeOf(b));
-    flights_.push_back(
-        Launch(gradients(), RangeOf(b), wire(), NameOf(b.first_entry, b.last_entry), kind));
+void BucketedFlow::LaunchReady(Collective::Kind kind,
+                               const std::function<void(const ElementRange&)>& before) {
+  for (size_t i = flights_.size(); i < buckets_.size(); ++i) {
+    const Bucket& b = buckets_[i];
+    if (b.last_entry >= ready_entries()) return;
+    if (before) before(RangeOf(b));
+    flights_.push_back(Launch(gradients(), RangeOf(b), wire(),
+                              layout().NameOf(b.first_entry, b.last_entry), kind));
   }
 }
 

@@ -1,15 +1,16 @@
 #pragma once
 
+#include <functional>
 #include <vector>
 
 #include "comm/flow/gradient_flow.h"
 
 namespace gf {
 
-// What modes have in common that exchange the pool in place, in the config's buckets.
+// The common part of modes that sum the pool in place, in the config's buckets.
 class BucketedFlow : public GradientFlow {
  public:
-  std::vector<Bucket> Plan() const override { return plan_; }
+  std::vector<Bucket> Buckets() const override { return buckets_; }
 
  protected:
   BucketedFlow(const PoolLayout& layout, const Tensor& gradients, Communicator* comm,
@@ -17,15 +18,15 @@ class BucketedFlow : public GradientFlow {
 
   void OnBegin() override;
 
-  // Starts every bucket whose entries are ready, in order.
-  void LaunchReady(Collective::Kind kind = Collective::kAllReduce);
-  // What must happen to a bucket first.
-  virtual void BeforeLaunch(const ElementRange& range) {}
+  // Starts every bucket whose entries are ready, in order. `before`: called with the bucket's range
+  // first, may be null.
+  void LaunchReady(Collective::Kind kind = Collective::kAllReduce,
+                   const std::function<void(const ElementRange&)>& before = nullptr);
 
   static ElementRange RangeOf(const Bucket& b) { return {b.offset, b.offset + b.count}; }
 
-  std::vector<Bucket> plan_;
-  // Under way or through in this step: those of the buckets so far, in order.
+  std::vector<Bucket> buckets_;
+  // The flights of this step so far, in order; under way or awaited.
   std::vector<Flight> flights_;
 };
 

@@ -26,15 +26,15 @@ class DenseFlow : public BucketedFlow {
     if (last < 0) return;
     if (comm->size() == 1) {
       // Nothing travels: the fewer pieces the better for the solver.
-      plan_ = {{0, layout.count(), 0, last}};
+      buckets_ = {{0, layout.count(), 0, last}};
       return;
     }
     const int64_t element = static_cast<int64_t>(SizeOf(wire()));
     int64_t largest = 0;
-    for (const Bucket& bucket : plan_) largest = std::max(largest, bucket.count * element);
+    for (const Bucket& bucket : buckets_) largest = std::max(largest, bucket.count * element);
     choose_ = options.config.threshold_auto() && !options.deterministic;
     times_.ready.resize(layout.entries().size());
-    MeasureAlgorithms(std::min(largest, kLargestMeasured), gradients.desc.dtype);
+    transport()->Measure(std::min(largest, kLargestMeasured), gradients.desc.dtype, wire());
   }
 
  protected:
@@ -49,9 +49,9 @@ class DenseFlow : public BucketedFlow {
   }
 
   void OnFinish(const Reduced& reduced) override {
-    for (size_t i = 0; i < plan_.size(); ++i) {
+    for (size_t i = 0; i < buckets_.size(); ++i) {
       if (comm()->size() > 1) Await(flights_[i]);
-      reduced({RangeOf(plan_[i])});
+      reduced({RangeOf(buckets_[i])});
     }
     if (choose_) Choose();
   }
@@ -86,8 +86,8 @@ class DenseFlow : public BucketedFlow {
     times_.ready = sums;
     const int64_t element = static_cast<int64_t>(SizeOf(wire()));
     const Thresholds best = BestThresholds(
-        layout(), element, times_, [this](int64_t bytes) { return algorithms()->Seconds(bytes); });
-    plan_ = PlanBuckets(layout(), element, best);
+        layout(), element, times_, [this](int64_t bytes) { return transport()->Seconds(bytes); });
+    buckets_ = CutBuckets(layout(), element, best);
   }
 
   // Beyond this a message takes as long as its bytes.

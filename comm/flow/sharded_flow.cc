@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "comm/flow/bucketed_flow.h"
+#include "comm/plan.h"
 #include "core/error.h"
 
 namespace gf {
@@ -31,7 +32,7 @@ class ShardedFlow : public BucketedFlow {
   }
 
   void Complete(const Tensor& pool) override {
-    for (const Bucket& bucket : plan_) Await(Gather(bucket, pool));
+    for (const Bucket& bucket : buckets_) Await(Gather(bucket, pool));
   }
 
  protected:
@@ -40,12 +41,12 @@ class ShardedFlow : public BucketedFlow {
   void OnFinish(const Reduced& reduced) override {
     std::vector<Flight> gathers;
     const int rank = comm()->rank(), world = comm()->size();
-    for (size_t i = 0; i < plan_.size(); ++i) {
+    for (size_t i = 0; i < buckets_.size(); ++i) {
       Await(flights_[i]);
-      const ElementRange own = {plan_[i].offset + PartBegin(plan_[i].count, rank, world),
-                                plan_[i].offset + PartBegin(plan_[i].count, rank + 1, world)};
+      const ElementRange own = {buckets_[i].offset + PartBegin(buckets_[i].count, rank, world),
+                                buckets_[i].offset + PartBegin(buckets_[i].count, rank + 1, world)};
       if (own.begin < own.end) reduced({own});
-      gathers.push_back(Gather(plan_[i], options().master));
+      gathers.push_back(Gather(buckets_[i], options().master));
     }
     for (const Flight& gather : gathers) Await(gather);
     if (options().weights_changed) options().weights_changed();
@@ -53,8 +54,8 @@ class ShardedFlow : public BucketedFlow {
 
  private:
   Flight Gather(const Bucket& b, const Tensor& pool) {
-    return Launch(pool, RangeOf(b), pool.desc.dtype, "new " + NameOf(b.first_entry, b.last_entry),
-                  Collective::kAllGather);
+    return Launch(pool, RangeOf(b), pool.desc.dtype,
+                  "new " + layout().NameOf(b.first_entry, b.last_entry), Collective::kAllGather);
   }
 };
 

@@ -5,8 +5,10 @@
 #include <optional>
 
 #include "comm/flow/bucketed_flow.h"
+#include "comm/flow/host_mirror.h"
 #include "comm/sparse/chunk_arithmetic.h"
 #include "comm/sparse/selection.h"
+#include "comm/sparse/sparse_buckets.h"
 #include "core/error.h"
 #include "core/host_copy.h"
 
@@ -35,6 +37,8 @@ class SparseFlow : public BucketedFlow {
         grid_(layout.count(), config_.chunk_size()),
         set_(ChunkSet::All(grid_)),
         next_(set_),
+        chunk_buckets_(layout, static_cast<int64_t>(SizeOf(wire())),
+                       options.config.threshold_first(), options.config.threshold_middle()),
         packed_(NewTensor(layout.count(), PackedType())),
         residual_(NewTensor(layout.count(), DType::kFP32)),
         norms_(NewTensor(grid_.chunks(), DType::kFP32)),
@@ -43,8 +47,8 @@ class SparseFlow : public BucketedFlow {
             {gradients, residual_, packed_, norms_},
             {config_.momentum_correction() ? options.momentum : 1.f, comm->size()})) {
     if (layout.entries().empty()) return;
-    MeasureAlgorithms(std::max<int64_t>(options.config.threshold_middle(), 1 << 20),
-                      packed_.desc.dtype);
+    transport()->Measure(std::max<int64_t>(options.config.threshold_middle(), 1 << 20),
+                         packed_.desc.dtype, wire());
   }
 
   Tensor residual() const override { return residual_; }
@@ -70,35 +74,26 @@ class SparseFlow : public BucketedFlow {
     next_count_ = ChunksAt(next, grid_.chunks());
     need_norms_ = next_count_ < grid_.chunks();
     arithmetic_->Begin(set_);
-    done_ = launched_ = 0;
+    chunk_buckets_.Begin();
+    sent_.clear();
+    done_ = 0;
     overflowed_ = false;
-    first_entry_ = 0;
     BucketedFlow::OnBegin();
   }
 
   void OnReady() override {
-    if (dense_) return LaunchReady();
-    const int count = static_cast<int>(layout().entries().size());
-    const bool all = ready_entries() == count;
-    const int64_t end = all ? layout().count() : layout().entries()[ready_entries()].offset;
+    if (dense_) {
+      return LaunchReady(Collective::kAllReduce, [this](const ElementRange& range) {
+        if (merge_) Work([&] { arithmetic_->Merge(range); });
+      });
+    }
+    const int64_t end = layout().PrefixEnd(ready_entries());
     if (end > done_) Work([&] { arithmetic_->KeepOrPack({done_, end}); });
     done_ = end;
-    const int64_t waiting = (set_.PackedOffset(done_) - set_.PackedOffset(launched_)) *
-                            static_cast<int64_t>(SizeOf(wire()));
-    const int64_t threshold =
-        flights_.empty() ? options().config.threshold_first() : options().config.threshold_middle();
-    if (waiting == 0 || (waiting < threshold && !all)) return;
-    const ElementRange packed = {set_.PackedOffset(launched_), set_.PackedOffset(done_)};
-    flights_.push_back(
-        Launch(packed_, packed, wire(), "chunks of " + NameOf(first_entry_, ready_entries() - 1)));
-    sent_.resize(flights_.size());
-    sent_.back() = {launched_, done_};
-    launched_ = done_;
-    first_entry_ = std::min(ready_entries(), count - 1);
-  }
-
-  void BeforeLaunch(const ElementRange& range) override {
-    if (merge_) Work([&] { arithmetic_->Merge(range); });
+    const std::optional<SparseBucket> bucket = chunk_buckets_.Next(set_, ready_entries());
+    if (!bucket) return;
+    flights_.push_back(Launch(packed_, bucket->packed, wire(), bucket->name));
+    sent_.push_back(bucket->pool);
   }
 
   void OnFinish(const Reduced& reduced) override {
@@ -175,14 +170,14 @@ class SparseFlow : public BucketedFlow {
 
   const SparseConfig config_;
   const ChunkGrid grid_;
-  ChunkSet set_, next_;                     // important in this step, and in the next
+  ChunkSet set_, next_;  // important in this step, and in the next
+  SparseBuckets chunk_buckets_;
   const Tensor packed_, residual_, norms_;  // see ChunkPools
   const std::unique_ptr<ChunkArithmetic> arithmetic_;
 
   bool dense_ = true, merge_ = false, need_norms_ = false, overflowed_ = false;
-  int64_t next_count_ = 0;           // chunks in the next step
-  int64_t done_ = 0, launched_ = 0;  // elements that were packed or kept; that are under way
-  int first_entry_ = 0;
+  int64_t next_count_ = 0;          // chunks in the next step
+  int64_t done_ = 0;                // elements of the pool that were packed or kept
   std::vector<ElementRange> sent_;  // of the pool, by flight (sparse steps)
 };
 

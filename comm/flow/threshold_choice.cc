@@ -37,7 +37,7 @@ Thresholds BestThresholds(const PoolLayout& layout, int64_t element_bytes,
       for (int64_t last : candidates) {
         if (first > middle || last > middle) continue;
         const Thresholds thresholds = {first, middle, last};
-        const std::vector<Bucket> buckets = PlanBuckets(layout, element_bytes, thresholds);
+        const std::vector<Bucket> buckets = CutBuckets(layout, element_bytes, thresholds);
         const double end = PredictEnd(layout, buckets, element_bytes, times, transfer);
         choices.push_back({thresholds, end, buckets.size()});
         earliest = std::min(earliest, end);

@@ -3,7 +3,7 @@
 #include <functional>
 #include <vector>
 
-#include "comm/flow/bucket_plan.h"
+#include "comm/flow/buckets.h"
 
 namespace gf {
 

@@ -90,15 +90,29 @@ class LocalWorld {
   const std::shared_ptr<LocalMail> mail_;
 };
 
+class LocalWatchdog : public Watchdog {
+ public:
+  LocalWatchdog(int rank, LocalWorld* world) : rank_(rank), world_(world) {}
+
+  void Cancel() override { world_->Break(StrCat(RankName(rank_, world_->hosts()), " gave up")); }
+
+ private:
+  const int rank_;
+  LocalWorld* const world_;
+};
+
 class LocalCommunicator : public Communicator {
  public:
   LocalCommunicator(int rank, std::shared_ptr<LocalWorld> world)
       : world_(std::move(world)),
         transport_(NewLocalTransport(rank, world_->mail())),
-        runner_(transport_.get(), world_->hosts()) {
+        runner_(transport_.get(), world_->hosts()),
+        watchdog_(rank, world_.get()) {
     SetRanks(rank, world_->hosts());
     SetTimeout(world_->timeout_s());
   }
+
+  Watchdog* watchdog() override { return &watchdog_; }
 
   void Run(const Collective& c, const std::string& label) override {
     const bool own = c.algorithm == "native" || c.algorithm == "mpi";
@@ -143,8 +157,6 @@ class LocalCommunicator : public Communicator {
 
   void Barrier(const std::string& label) override { world_->Meet(rank(), "barrier: " + label); }
 
-  void Cancel() override { world_->Break(StrCat(RankName(rank(), hosts()), " gave up")); }
-
   void Finalize() override {}
 
   [[noreturn]] void Abort(int exit_code) override {
@@ -180,6 +192,7 @@ class LocalCommunicator : public Communicator {
   std::shared_ptr<LocalWorld> world_;
   std::unique_ptr<Transport> transport_;
   CollectiveRunner runner_;
+  LocalWatchdog watchdog_;
 };
 
 }  // namespace

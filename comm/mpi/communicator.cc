@@ -4,7 +4,6 @@
 #include <mpi.h>
 
 #include <algorithm>
-#include <atomic>
 #include <climits>
 #include <cstdio>
 #include <cstdlib>
@@ -14,7 +13,8 @@
 #include "comm/collective_runner.h"
 #include "comm/mpi/transport.h"
 #include "comm/mpi/waiter.h"
-#include "comm/wire/wire_kernels.h"
+#include "comm/mpi/watchdog.h"
+#include "comm/wire/wire.h"
 #include "core/error.h"
 
 namespace gf {
@@ -46,25 +46,7 @@ class MpiCommunicator : public Communicator {
   std::vector<std::string> AllGather(const std::string& mine, const std::string& label) override;
   void Broadcast(std::string* bytes, int root, const std::string& label) override;
   void Barrier(const std::string& label) override;
-  void SetActivity(const std::string& activity) override { waiter_->SetActivity(activity); }
-  void Serve() override {
-    if (!finalized_) waiter_->Serve();
-  }
-  void Cancel() override { waiter_->Cancel(); }
-  void WatchSignals(std::function<bool()> asked_to_end) override {
-    waiter_->WatchSignals(std::move(asked_to_end));
-  }
-  void ReportTo(std::function<void(const std::string&)> report) override {
-    waiter_->ReportTo(std::move(report));
-  }
-  std::string TellEnd(const std::string& reason) override {
-    if (!finalized_) waiter_->TellEnd(reason);
-    return "";
-  }
-  void Farewell() override {
-    if (!finalized_) waiter_->Farewell();
-  }
-  int64_t heartbeat() const override { return waiter_->heartbeat(); }
+  Watchdog* watchdog() override { return watchdog_.get(); }
   void Finalize() override;
   [[noreturn]] void Abort(int exit_code) override;
 
@@ -74,11 +56,12 @@ class MpiCommunicator : public Communicator {
 
   MPI_Comm comm_ = MPI_COMM_NULL;
   MPI_Op sum_bf16_ = MPI_OP_NULL;
+  std::unique_ptr<MpiWatchdog> watchdog_;
   std::unique_ptr<MpiWaiter> waiter_;
   std::unique_ptr<MpiTransport> transport_;
   std::unique_ptr<CollectiveRunner> runner_;
   std::vector<char> wire_buffer_;
-  std::atomic<bool> finalized_{false};  // nothing of MPI may be called any more
+  bool finalized_ = false;  // no function of MPI may be called any more
 };
 
 MpiCommunicator::MpiCommunicator(int* argc, char*** argv, double timeout_s) {
@@ -99,11 +82,12 @@ MpiCommunicator::MpiCommunicator(int* argc, char*** argv, double timeout_s) {
     ThrowUserError("started as one of ", launched, " processes, but Open MPI sees ", size,
                    ": use the mpirun of Open MPI, with which this program was built");
   }
-  waiter_ = std::make_unique<MpiWaiter>(comm_, timeout_s);
+  watchdog_ = std::make_unique<MpiWatchdog>(comm_, timeout_s);
+  waiter_ = std::make_unique<MpiWaiter>(watchdog_.get(), timeout_s);
   SetRanks(rank, std::vector<std::string>(size, "?"));
   const std::vector<std::string> hosts = AllGather(HostName(), "host names");
   SetRanks(rank, hosts);
-  waiter_->SetHosts(hosts);
+  watchdog_->SetHosts(hosts);
   SetTimeout(timeout_s);
   transport_ = std::make_unique<MpiTransport>(comm_, waiter_.get());
   runner_ = std::make_unique<CollectiveRunner>(transport_.get(), hosts);
@@ -230,6 +214,7 @@ void MpiCommunicator::Finalize() {
   // Under the deadline, which MPI_Finalize's own wait for the others is not.
   Barrier("end of the job");
   finalized_ = true;
+  watchdog_->Close();
   MPI_Op_free(&sum_bf16_);
   MPI_Finalize();
 }

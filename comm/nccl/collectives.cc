@@ -2,6 +2,8 @@
 
 #include <glog/logging.h>
 
+#include "comm/plan.h"
+
 namespace gf {
 namespace {
 

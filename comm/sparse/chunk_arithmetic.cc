@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "comm/sparse/kernels.h"
+#include "comm/wire/wire.h"
 #include "core/parallel.h"
 
 namespace gf {
@@ -16,7 +17,7 @@ class CpuChunkArithmetic : public ChunkArithmetic {
       : grid_(grid),
         pools_(pools),
         factors_(factors),
-        kernels_(SparseFor(pools.gradients.desc.dtype, pools.packed.desc.dtype)),
+        kernels_(ForTypes(Sparse(), pools.gradients.desc.dtype, pools.packed.desc.dtype)),
         set_(ChunkSet::All(grid)),
         sums_(grid.chunks()) {}
 

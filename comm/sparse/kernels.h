@@ -32,7 +32,4 @@ struct SparseKernels {
 };
 GF_SIMD_DECLARE(SparseKernels, Sparse)
 
-// Those of this machine for two types.
-const SparseFunctions& SparseFor(DType gradient, DType packed);
-
 }  // namespace gf

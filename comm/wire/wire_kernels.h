@@ -23,7 +23,4 @@ struct WireKernels {
 };
 GF_SIMD_DECLARE(WireKernels, Wires)
 
-// Those of this machine for two types.
-const WireFunctions& WireFor(DType own, DType wire);
-
 }  // namespace gf

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "comm/agree.h"
+#include "comm/sparse/chunks.h"
 #include "core/error.h"
 #include "core/host_copy.h"
 #include "solvers/checkpoint/pool_exchange.h"

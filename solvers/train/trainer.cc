@@ -49,7 +49,7 @@ bool Passes(double before, double now, double interval) {
 // With which gradients its buckets are complete.
 std::vector<int> LastEntries(const GradientFlow& flow) {
   std::vector<int> entries;
-  for (const Bucket& bucket : flow.Plan()) entries.push_back(bucket.last_entry);
+  for (const Bucket& bucket : flow.Buckets()) entries.push_back(bucket.last_entry);
   return entries;
 }
 
@@ -136,7 +136,7 @@ Trainer::Trainer(const JobConfig& config, const TrainOptions& options, Communica
       timeline_(comm->rank(), comm->host(), options.timeline_steps),
       timeline_writer_(&timeline_, options.timeline_steps, options.timeline_file, comm,
                        [this] { flow_->Settle(); }) {
-  comm->WatchSignals(SignalWatch::StopRequested);
+  comm->watchdog()->WatchSignals(SignalWatch::StopRequested);
   CheckSameConfig(config, comm);
   AgreeOnErrors(comm, "opening the log", [&] {
     report_ = std::make_unique<Report>(LogPath(config), config.telemetry().tensorboard(),
@@ -151,9 +151,10 @@ Trainer::Trainer(const JobConfig& config, const TrainOptions& options, Communica
     job_.device = DeviceRegistry::Get().Create("device", config.device(), options.start.threads);
   });
   // Before the net is built: GPUs connect meanwhile.
-  auto exchange = std::make_shared<ExchangeChoice>();
-  AgreeOnErrors(comm, "connecting the devices",
-                [&] { *exchange = ChooseExchange(config.comm(), job_.device.get(), comm); });
+  std::shared_ptr<GradientTransport> transport;
+  AgreeOnErrors(comm, "connecting the devices", [&] {
+    transport = NewGradientTransport(config.comm(), options.deterministic, job_.device.get(), comm);
+  });
   AgreeOnErrors(comm, "building the net", [&] { BuildJob(config, job_options, &job_); });
 
   images_ = job_.train.loader->size();
@@ -168,7 +169,7 @@ Trainer::Trainer(const JobConfig& config, const TrainOptions& options, Communica
     flow.momentum = config.solver().momentum();
     flow.device = job_.device.get();
     flow.timeline = &timeline_;
-    flow.exchange = exchange;
+    flow.transport = transport;
     flow.master = job_.store->master();
     flow.weights_changed = [this] { job_.store->SyncCompute(); };
     flow_ = NewGradientFlow(job_.store->layout(), job_.store->gradient(), comm, flow);
@@ -367,7 +368,7 @@ bool Trainer::DueByEpochs(double interval) const {
 bool Trainer::Validate() {
   if (!job_.validation.net || validated_step_ == state_.step) return true;
   meter_.Pause();
-  comm_->SetActivity(StrCat("validation after step ", state_.step));
+  comm_->watchdog()->SetActivity(StrCat("validation after step ", state_.step));
   const Timeline::Span span(&timeline_, lane::kValidation, "validation");
   flow_->Settle();
   statistics_->Take();
@@ -386,7 +387,7 @@ bool Trainer::Validate() {
 void Trainer::Save() {
   if (!checkpoints_ || saved_step_ == state_.step) return;
   meter_.Pause();
-  comm_->SetActivity(StrCat("checkpoint of step ", state_.step));
+  comm_->watchdog()->SetActivity(StrCat("checkpoint of step ", state_.step));
   const Timeline::Span span(&timeline_, lane::kCheckpoint, "checkpoint");
   statistics_->Take();
   const auto start = Clock::now();

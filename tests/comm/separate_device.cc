@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "comm/sparse/chunk_arithmetic.h"
-#include "comm/wire/wire_kernels.h"
+#include "comm/wire/wire.h"
 
 namespace gf {
 namespace {

@@ -55,6 +55,18 @@ TEST(PoolLayoutTest, FindsByName) {
   EXPECT_EQ(layout.Find("c"), -1);
 }
 
+TEST(PoolLayoutTest, NamesAndEndsOfEntries) {
+  PoolLayout layout;
+  EXPECT_EQ(layout.PrefixEnd(0), 0);
+  layout.Add(Entry("a", Shape{1}));
+  layout.Add(Entry("b", Shape{33}));
+  EXPECT_EQ(layout.NameOf(0, 0), "a");
+  EXPECT_EQ(layout.NameOf(0, 1), "a to b");
+  EXPECT_EQ(layout.PrefixEnd(0), 0);
+  EXPECT_EQ(layout.PrefixEnd(1), 32);
+  EXPECT_EQ(layout.PrefixEnd(2), layout.count());
+}
+
 TEST(PoolLayoutDeathTest, TwoParametersOfOneNameAreABug) {
   PoolLayout layout;
   layout.Add(Entry("a", Shape{1}));

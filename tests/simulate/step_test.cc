@@ -44,7 +44,7 @@ struct Case {
     comm.set_threshold_middle(8192);
     comm.set_threshold_last(0);
     Pricer pricer(cluster, static_cast<int>(factors.size()));
-    return SimulateStep(setup, DenseExchange(net.layout, comm, 4), factors, &pricer, true);
+    return SimulateStep(setup, DenseSchedule(net.layout, comm, 4), factors, &pricer, true);
   }
 
   NetModel net;
@@ -130,7 +130,7 @@ TEST(StepTest, UpdatesComeAfterTheirBucketAndSparseStepsUpdateLess) {
   comm.set_threshold_middle(0);
   Pricer pricer(update.cluster, 2);
   const StepResult sparse =
-      SimulateStep(update.setup, SparseExchange(update.net.layout, comm, 4, 0.25), {1, 1}, &pricer);
+      SimulateStep(update.setup, SparseSchedule(update.net.layout, comm, 4, 0.25), {1, 1}, &pricer);
   EXPECT_NEAR(sparse.parts.update, 0.25 * dense.update, 1e-9);
   EXPECT_EQ(sparse.sent_bytes, 3 * 4096 / 4 + 96 * 4);  // and a norm per chunk
 }
@@ -143,7 +143,7 @@ TEST(StepTest, AShardedUpdateIsSharedOut) {
   comm.set_sharded_update(true);
   Pricer pricer(sharded.cluster, 2);
   const StepResult step =
-      SimulateStep(sharded.setup, DenseExchange(sharded.net.layout, comm, 4), {1, 1}, &pricer);
+      SimulateStep(sharded.setup, DenseSchedule(sharded.net.layout, comm, 4), {1, 1}, &pricer);
   EXPECT_NEAR(step.parts.update, 3 * 1.024e-3 / 2, 1e-9);
   EXPECT_EQ(step.sent_bytes, 2 * 3 * 4096);
 }

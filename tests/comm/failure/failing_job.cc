@@ -21,8 +21,8 @@ int Body(int argc, char** argv) {
   const std::string how = argc > 1 ? argv[1] : "";
   const auto comm = NewCommunicator(&argc, &argv, kTimeout_s);
   const bool last = comm->rank() == comm->size() - 1;
-  comm->Guard(argc > 2 ? argv[2] : "");
-  comm->SetActivity("step 12");
+  comm->watchdog()->Guard(argc > 2 ? argv[2] : "");
+  comm->watchdog()->SetActivity("step 12");
   comm->Barrier("start");
   if (how == "disagree") {
     CheckSameOnAllRanks(comm.get(), {{"solver.base_lr", last ? "0.2" : "0.1"}});
@@ -35,7 +35,7 @@ int Body(int argc, char** argv) {
     if (how == "leaves") throw UserError("shard-3.tar: not found");
     if (how == "abort") comm->Abort(9);
     if (how == "tells") {
-      const std::string where = comm->TellEnd("shard-3.tar: not found");
+      const std::string where = comm->watchdog()->TellEnd("shard-3.tar: not found");
       std::fprintf(stderr, "error: shard-3.tar: not found%s\n", where.c_str());
       comm->Abort(2);
     }

@@ -41,7 +41,7 @@ inline GradientFlowOptions FlowOptions(CommConfig::Mode mode) {
   return options;
 }
 
-// These on another device, which exchanges gradients itself if it can and has an address.
+// These on another device, which carries gradients itself if it can and has an address.
 inline GradientFlowOptions On(Device* device, GradientFlowOptions options) {
   options.device = device;
   if (!device->Address().empty()) options.config.set_algorithm("auto");
@@ -112,7 +112,7 @@ inline void CheckSumsOnce(const GradientFlowOptions& options, DType dtype, Commu
     });
     EXPECT_EQ(next, entries.size());
     EXPECT_EQ(wrong, 0);
-    EXPECT_EQ(ranges, static_cast<int64_t>(f.flow->Plan().size()));
+    EXPECT_EQ(ranges, static_cast<int64_t>(f.flow->Buckets().size()));
     const bool alone = comm->size() == 1;
     EXPECT_EQ(f.flow->stats().allreduces, alone ? 0 : ranges);
     EXPECT_EQ(f.flow->stats().wire_bytes, alone ? 0 : bytes);

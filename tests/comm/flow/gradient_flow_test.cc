@@ -23,11 +23,11 @@ struct Flow : TestFlow {
 TEST(GradientFlowTest, PerTensorHasOneBucketPerTensor) {
   RunLocal(2, 60, [](Communicator* comm) {
     Flow f(comm, CommConfig::PER_TENSOR);
-    const std::vector<Bucket> plan = f.flow->Plan();
-    ASSERT_EQ(plan.size(), f.layout.entries().size());
-    for (size_t i = 0; i < plan.size(); ++i) {
-      EXPECT_EQ(plan[i].offset, f.layout.entries()[i].offset);
-      EXPECT_EQ(plan[i].count, f.layout.entries()[i].count);
+    const std::vector<Bucket> buckets = f.flow->Buckets();
+    ASSERT_EQ(buckets.size(), f.layout.entries().size());
+    for (size_t i = 0; i < buckets.size(); ++i) {
+      EXPECT_EQ(buckets[i].offset, f.layout.entries()[i].offset);
+      EXPECT_EQ(buckets[i].count, f.layout.entries()[i].count);
     }
   });
 }
@@ -35,17 +35,17 @@ TEST(GradientFlowTest, PerTensorHasOneBucketPerTensor) {
 TEST(GradientFlowTest, AfterBackwardHasOneBucket) {
   RunLocal(2, 60, [](Communicator* comm) {
     Flow f(comm, CommConfig::AFTER_BACKWARD);
-    EXPECT_EQ(f.flow->Plan().size(), 1u);
+    EXPECT_EQ(f.flow->Buckets().size(), 1u);
   });
 }
 
 TEST(GradientFlowTest, AWorldOfOneHasOneBucketForTheWholePool) {
   RunLocal(1, 60, [](Communicator* comm) {
     Flow f(comm, CommConfig::PER_TENSOR);
-    const std::vector<Bucket> plan = f.flow->Plan();
-    ASSERT_EQ(plan.size(), 1u);
-    EXPECT_EQ(plan[0].offset, 0);
-    EXPECT_EQ(plan[0].count, f.layout.count());
+    const std::vector<Bucket> buckets = f.flow->Buckets();
+    ASSERT_EQ(buckets.size(), 1u);
+    EXPECT_EQ(buckets[0].offset, 0);
+    EXPECT_EQ(buckets[0].count, f.layout.count());
   });
 }
 
@@ -129,8 +129,10 @@ TEST(GradientFlowTest, AutomaticThresholdsAgreeAndStillSumEverything) {
       for (const PoolEntry& entry : f.layout.entries()) {
         EXPECT_EQ(f.Get(entry.offset), 3.f * static_cast<float>(step));
       }
-      const std::string plan = std::to_string(f.flow->Plan().size());
-      for (const std::string& other : comm->AllGather(plan, "plan")) EXPECT_EQ(other, plan);
+      const std::string buckets = std::to_string(f.flow->Buckets().size());
+      for (const std::string& other : comm->AllGather(buckets, "buckets")) {
+        EXPECT_EQ(other, buckets);
+      };
     }
   });
 }

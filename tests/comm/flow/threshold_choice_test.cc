@@ -36,12 +36,12 @@ std::function<double(int64_t)> Network(double latency, double rate) {
 
 std::vector<Bucket> Choose(const BackwardTimes& times, const std::function<double(int64_t)>& net) {
   const PoolLayout layout = EqualEntries();
-  return PlanBuckets(layout, 4, BestThresholds(layout, 4, times, net));
+  return CutBuckets(layout, 4, BestThresholds(layout, 4, times, net));
 }
 
 TEST(ThresholdChoiceTest, PredictionIsTheQueueOfBuckets) {
   const PoolLayout layout = EqualEntries();
-  const std::vector<Bucket> buckets = PlanBuckets(layout, 4, {0, 98 * kCount * 4, 0});
+  const std::vector<Bucket> buckets = CutBuckets(layout, 4, {0, 98 * kCount * 4, 0});
   ASSERT_EQ(buckets.size(), 3u);
   BackwardTimes times = EvenTimes(100);
   // Ready at 1, 99 and 100; each takes 10 s.
@@ -68,9 +68,9 @@ TEST(ThresholdChoiceTest, NoneIsBetterThanTheChosenOne) {
       const BackwardTimes times = EvenTimes(0.05);
       const auto net = Network(latency, rate);
       const double chosen = PredictEnd(
-          layout, PlanBuckets(layout, 4, BestThresholds(layout, 4, times, net)), 4, times, net);
+          layout, CutBuckets(layout, 4, BestThresholds(layout, 4, times, net)), 4, times, net);
       for (int64_t middle : {0, 1 << 18, 1 << 22, 1 << 30}) {
-        const auto other = PlanBuckets(layout, 4, {middle, middle, middle});
+        const auto other = CutBuckets(layout, 4, {middle, middle, middle});
         EXPECT_LE(chosen, 1.01 * PredictEnd(layout, other, 4, times, net));
       }
     }

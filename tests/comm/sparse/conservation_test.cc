@@ -5,6 +5,7 @@
 
 #include "comm/sparse/kernels.h"
 #include "comm/sparse/selection.h"
+#include "comm/wire/wire.h"
 #include "tests/comm/wire/number_formats.h"
 
 namespace gf {
@@ -32,7 +33,7 @@ class Simulation {
  public:
   Simulation(DType gradient, DType packed, float momentum, double tolerance)
       : packed_type_(packed),
-        functions_(SparseFor(gradient, packed)),
+        functions_(ForTypes(Sparse(), gradient, packed)),
         momentum_(momentum),
         tolerance_(tolerance),
         set_(ChunkSet::All(kGrid)),

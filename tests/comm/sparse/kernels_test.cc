@@ -6,6 +6,7 @@
 #include <cstring>
 #include <limits>
 
+#include "comm/wire/wire.h"
 #include "tests/comm/wire/isa_test.h"
 #include "tests/comm/wire/number_formats.h"
 
@@ -176,9 +177,9 @@ TEST_P(SparseKernelsTest, WhatIsNotFiniteShowsInTheNorm) {
 
 GF_ON_EVERY_ISA(SparseKernelsTest);
 
-TEST(SparseForTest, FindsTheFunctionsOfEveryPair) {
+TEST(ForTypesTest, FindsTheFunctionsOfEveryPair) {
   for (const Pair& pair : kPairs) {
-    EXPECT_EQ(&SparseFor(pair.gradient, pair.packed), &(Sparse().*pair.functions));
+    EXPECT_EQ(&ForTypes(Sparse(), pair.gradient, pair.packed), &(Sparse().*pair.functions));
   }
 }
 

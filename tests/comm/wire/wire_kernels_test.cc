@@ -6,6 +6,7 @@
 #include <limits>
 #include <vector>
 
+#include "comm/wire/wire.h"
 #include "tests/comm/wire/isa_test.h"
 #include "tests/comm/wire/number_formats.h"
 

@@ -1,8 +1,11 @@
-#include "comm/flow/device_exchange.h"
+#include "comm/flow/gradient_transport.h"
 
 #include <map>
+#include <utility>
 #include <vector>
 
+#include "comm/flow/host_transport.h"
+#include "comm/flow/tuner.h"
 #include "core/error.h"
 
 namespace gf {
@@ -24,9 +27,10 @@ std::string SharedDevice(const Device& device, Communicator* comm) {
   return "";
 }
 
-// What keeps this job from exchanges between devices, "" if nothing does. The same on all ranks.
+// What keeps the devices of this job from carrying gradients themselves, "" if nothing does. The
+// same on all ranks.
 std::string Obstacle(const CommConfig& config, const Device& device, Communicator* comm) {
-  if (!DeviceExchangeRegistry::Get().Has(device.name())) {
+  if (!GradientTransportRegistry::Get().Has(device.name())) {
     return StrCat("the program has none for the device \"", device.name(), "\"");
   }
   // MPI works on the host's memory; plans run anywhere.
@@ -39,11 +43,17 @@ std::string Obstacle(const CommConfig& config, const Device& device, Communicato
 
 }  // namespace
 
-ExchangeChoice ChooseExchange(const CommConfig& config, Device* device, Communicator* comm) {
+std::unique_ptr<GradientTransport> NewGradientTransport(const CommConfig& config,
+                                                        bool deterministic, Device* device,
+                                                        Communicator* comm) {
   const std::string& transport = config.device_transport();
   if (transport != "auto" && transport != "nccl" && transport != "host") {
     ThrowUserError("comm.device_transport is \"", transport, "\", expected auto, nccl or host");
   }
+  AlgorithmChoice algorithms(config, deterministic, comm);
+  const auto by_host = [&](const std::string& why_not_device) {
+    return std::make_unique<HostTransport>(std::move(algorithms), device, comm, why_not_device);
+  };
   const bool demanded = transport == "nccl";
   if (device == nullptr || device->shares_host_memory()) {
     if (demanded) {
@@ -51,18 +61,20 @@ ExchangeChoice ChooseExchange(const CommConfig& config, Device* device, Communic
                      device == nullptr ? "cpu" : device->name(),
                      "\"; set comm.device_transport: auto, or device: \"cuda\"");
     }
-    return {};
+    return by_host("");
   }
-  if (transport == "host" || comm->size() == 1) return {};
+  if (transport == "host" || comm->size() == 1) return by_host("");
   const std::string obstacle = Obstacle(config, *device, comm);
   if (obstacle.empty()) {
-    return {DeviceExchangeRegistry::Get().Create("device", device->name(), device, comm), ""};
+    const std::string algorithm = config.algorithm() == "auto" ? "" : config.algorithm();
+    return GradientTransportRegistry::Get().Create("device", device->name(), device, comm,
+                                                   algorithm);
   }
   if (demanded) {
     ThrowUserError("comm.device_transport: nccl cannot be used: ", obstacle,
                    "; change that, or set comm.device_transport: auto or host");
   }
-  return {nullptr, obstacle};
+  return by_host(obstacle);
 }
 
 }  // namespace gf

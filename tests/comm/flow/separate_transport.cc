@@ -1,4 +1,4 @@
-#include "tests/comm/flow/separate_exchange.h"
+#include "tests/comm/flow/separate_transport.h"
 
 #include <glog/logging.h>
 
@@ -8,7 +8,8 @@
 #include <memory>
 #include <utility>
 
-#include "comm/flow/device_exchange.h"
+#include "comm/flow/gradient_transport.h"
+#include "comm/plan.h"
 #include "core/error.h"
 #include "tests/comm/separate_device.h"
 
@@ -17,15 +18,19 @@ namespace {
 
 thread_local std::string fail_label;
 
-class SeparateExchange : public DeviceExchange {
+class SeparateTransport : public GradientTransport {
  public:
-  explicit SeparateExchange(Communicator* comm) : comm_(comm) {}
+  SeparateTransport(Device*, Communicator* comm, const std::string& algorithm)
+      : comm_(comm), algorithm_(algorithm) {}
 
-  std::string Describe() const override { return "by the device"; }
+  std::string Describe() const override {
+    return algorithm_.empty() ? "by the device" : "by the device, " + algorithm_;
+  }
 
-  int64_t Start(const DeviceCollective& c) override {
-    const std::string plan = c.algorithm.empty() ? "" : ", " + c.algorithm;
-    ExchangeLog()->push_back(StrCat("start ", c.label, " (", NameOf(c.kind), plan, ")"));
+  int64_t Start(const TensorCollective& c) override {
+    const std::string plan =
+        algorithm_.empty() || c.kind != Collective::kAllReduce ? "" : ", " + algorithm_;
+    TransportLog()->push_back(StrCat("start ", c.label, " (", NameOf(c.kind), plan, ")"));
     const Tensor host = SeparateDevice::HostView(c.tensor);
     const size_t element = SizeOf(host.desc.dtype);
     Flight flight;
@@ -41,14 +46,14 @@ class SeparateExchange : public DeviceExchange {
     CHECK_EQ(number, next_ - static_cast<int64_t>(flights_.size()));
     Flight flight = std::move(flights_.front());
     flights_.pop_front();
-    const DeviceCollective& c = flight.collective;
-    ExchangeLog()->push_back("await " + c.label);
+    const TensorCollective& c = flight.collective;
+    TransportLog()->push_back("await " + c.label);
     if (!fail_label.empty() && c.label.rfind(fail_label, 0) == 0) {
-      throw CommError("the exchange failed in " + c.label);
+      throw CommError("the transport failed in " + c.label);
     }
     const int64_t count = c.range.end - c.range.begin;
     std::vector<char> sums = flight.values;
-    const std::string algorithm = c.algorithm.empty() ? "ring" : c.algorithm;
+    const std::string algorithm = algorithm_.empty() ? "ring" : algorithm_;
     comm_->Run({c.kind, sums.data(), count, c.tensor.desc.dtype, c.wire, algorithm}, c.label);
     int64_t begin = 0, end = count;
     if (c.kind == Collective::kReduceScatter) {  // the rest stays as it was
@@ -69,12 +74,12 @@ class SeparateExchange : public DeviceExchange {
 
   // A call late, or after Settle. The n-th collective began at second n, took 1/4 s, and was waited
   // for half a second from its end on.
-  std::vector<ExchangeSpan> TakeSpans() override {
+  std::vector<TransferSpan> TakeSpans() override {
     const int64_t end = std::exchange(passed_, awaited_);
-    std::vector<ExchangeSpan> spans;
+    std::vector<TransferSpan> spans;
     for (; taken_ < end; ++taken_) {
       const auto after = [&](int milliseconds) {
-        return ExchangeSpan::TimePoint() + std::chrono::seconds(taken_) +
+        return TransferSpan::TimePoint() + std::chrono::seconds(taken_) +
                std::chrono::milliseconds(milliseconds);
       };
       spans.push_back({after(0), after(250), after(250), after(750)});
@@ -84,12 +89,13 @@ class SeparateExchange : public DeviceExchange {
 
  private:
   struct Flight {
-    DeviceCollective collective;
+    TensorCollective collective;
     char* memory = nullptr;
     std::vector<char> values;
   };
 
   Communicator* const comm_;
+  const std::string algorithm_;
   std::deque<Flight> flights_;
   int64_t next_ = 0;
   int64_t awaited_ = 0;
@@ -97,18 +103,15 @@ class SeparateExchange : public DeviceExchange {
   int64_t passed_ = 0, taken_ = 0;
 };
 
-const bool registered = DeviceExchangeRegistry::Get().Add(
-    "separate", [](Device*, Communicator* comm) -> std::unique_ptr<DeviceExchange> {
-      return std::make_unique<SeparateExchange>(comm);
-    });
+GF_REGISTER(GradientTransportRegistry, "separate", SeparateTransport);
 
 }  // namespace
 
-std::vector<std::string>* ExchangeLog() {
+std::vector<std::string>* TransportLog() {
   thread_local std::vector<std::string> log;
   return &log;
 }
 
-void FailExchangeOf(const std::string& label) { fail_label = label; }
+void FailTransportOf(const std::string& label) { fail_label = label; }
 
 }  // namespace gf

@@ -9,7 +9,8 @@
 #include <vector>
 
 #include "comm/collective_runner.h"
-#include "comm/flow/device_exchange.h"
+#include "comm/flow/gradient_transport.h"
+#include "comm/plan.h"
 #include "core/error.h"
 #include "tests/comm/mpi/mpi_main.h"
 
@@ -27,7 +28,7 @@ const int64_t kCounts[] = {0, 1, 2, 7, 1000, 32001, 1 << 20};
 // Elements in front of a range and behind it, which must stay.
 constexpr int64_t kBefore = 3, kAfter = 5;
 
-class GpuExchangeTest : public testing::Test {
+class GpuTransportTest : public testing::Test {
  protected:
   void SetUp() override {
     std::string why;
@@ -45,9 +46,13 @@ class GpuExchangeTest : public testing::Test {
     if (!why.empty() || addresses.count("") != 0) {
       GTEST_SKIP() << "NOT TESTED on GPUs: " << why;
     }
-    exchange_ = DeviceExchangeRegistry::Get().Create("device", "cuda", device_.get(), comm);
+    transport_ = NewTransport("");
   }
 
+  std::unique_ptr<GradientTransport> NewTransport(const std::string& algorithm) const {
+    return GradientTransportRegistry::Get().Create("device", "cuda", device_.get(), comm,
+                                                   algorithm);
+  }
   Tensor New(int64_t count, DType dtype) const {
     Tensor tensor;
     tensor.desc = {Shape{count}, dtype, Layout()};
@@ -77,9 +82,9 @@ class GpuExchangeTest : public testing::Test {
     return sum;
   }
 
-  // "" for NCCL's own, and every plan that fits the ranks.
+  // Every plan that fits the ranks.
   static std::vector<std::string> Algorithms() {
-    std::vector<std::string> names = {""};
+    std::vector<std::string> names;
     for (const std::string& name : AlgorithmRegistry::Get().Keys()) {
       const auto algorithm = AlgorithmRegistry::Get().Create("algorithm", name);
       if (algorithm->Fits(TopologyOf(comm->hosts()))) names.push_back(name);
@@ -88,9 +93,9 @@ class GpuExchangeTest : public testing::Test {
   }
 
   void Check(Collective::Kind kind, const Types& types, int64_t count,
-             const std::string& algorithm) {
+             GradientTransport* transport) {
     const int rank = comm->rank(), world = comm->size();
-    SCOPED_TRACE(StrCat(NameOf(kind), " ", algorithm, " ", Name(types.memory), " ",
+    SCOPED_TRACE(StrCat(NameOf(kind), " ", transport->Describe(), " ", Name(types.memory), " ",
                         Name(types.wire), " ", count));
     std::vector<float> values(kBefore + count + kAfter);
     for (size_t i = 0; i < values.size(); ++i) values[i] = Value(rank, static_cast<int64_t>(i));
@@ -98,7 +103,7 @@ class GpuExchangeTest : public testing::Test {
     const Tensor tensor = New(static_cast<int64_t>(values.size()), types.memory);
     Put(values, tensor);
     const ElementRange range = {kBefore, kBefore + count};
-    exchange_->Await(exchange_->Start({kind, tensor, range, types.wire, "a test", algorithm}));
+    transport->Await(transport->Start({kind, tensor, range, types.wire, "a test"}));
     const std::vector<float> after = Get(tensor);
     for (int64_t i = 0; i < kBefore; ++i) ASSERT_EQ(after[i], before[i]);
     for (int64_t i = kBefore + count; i < kBefore + count + kAfter; ++i) {
@@ -114,27 +119,25 @@ class GpuExchangeTest : public testing::Test {
   }
 
   std::unique_ptr<Device> device_;
-  std::unique_ptr<DeviceExchange> exchange_;
+  std::unique_ptr<GradientTransport> transport_;  // with NCCL's own algorithms
 };
 
-TEST_F(GpuExchangeTest, EveryCollectiveDoesWhatItSays) {
+TEST_F(GpuTransportTest, EveryCollectiveDoesWhatItSays) {
   // How far apart the clocks of host and GPU may be.
   constexpr auto kClocks = std::chrono::milliseconds(1);
   const auto begin = std::chrono::steady_clock::now() - kClocks;
   for (const Types& types : kTypes) {
     for (const int64_t count : kCounts) {
-      for (const std::string& algorithm : Algorithms()) {
-        Check(Collective::kAllReduce, types, count, algorithm);
-      }
-      Check(Collective::kReduceScatter, types, count, "");
-      if (types.memory == types.wire) Check(Collective::kAllGather, types, count, "");
+      Check(Collective::kAllReduce, types, count, transport_.get());
+      Check(Collective::kReduceScatter, types, count, transport_.get());
+      if (types.memory == types.wire) Check(Collective::kAllGather, types, count, transport_.get());
     }
   }
-  exchange_->Settle();
-  const std::vector<ExchangeSpan> spans = exchange_->TakeSpans();
+  transport_->Settle();
+  const std::vector<TransferSpan> spans = transport_->TakeSpans();
   ASSERT_FALSE(spans.empty());
   const auto end = std::chrono::steady_clock::now() + kClocks;
-  for (const ExchangeSpan& span : spans) {
+  for (const TransferSpan& span : spans) {
     EXPECT_LE(begin, span.begin);
     EXPECT_LE(span.begin, span.end);
     EXPECT_LE(span.stall, span.resume);
@@ -142,7 +145,19 @@ TEST_F(GpuExchangeTest, EveryCollectiveDoesWhatItSays) {
   }
 }
 
-TEST_F(GpuExchangeTest, SeveralAtATimeKeepTheOrderOfTheStream) {
+TEST_F(GpuTransportTest, EveryPlanSums) {
+  for (const std::string& algorithm : Algorithms()) {
+    const auto transport = NewTransport(algorithm);
+    for (const Types& types : kTypes) {
+      for (const int64_t count : kCounts) {
+        Check(Collective::kAllReduce, types, count, transport.get());
+      }
+    }
+    transport->Settle();
+  }
+}
+
+TEST_F(GpuTransportTest, SeveralAtATimeKeepTheOrderOfTheStream) {
   constexpr int64_t kPart = 100000;
   constexpr int kParts = 8;
   const Tensor pool = New(kParts * kPart, DType::kFP16);
@@ -154,14 +169,13 @@ TEST_F(GpuExchangeTest, SeveralAtATimeKeepTheOrderOfTheStream) {
     Put(values, pool);
     std::vector<int64_t> numbers;
     for (int part = 0; part < kParts; ++part) {
-      numbers.push_back(exchange_->Start({Collective::kAllReduce,
-                                          pool,
-                                          {part * kPart, (part + 1) * kPart},
-                                          DType::kFP16,
-                                          StrCat("part ", part),
-                                          ""}));
+      numbers.push_back(transport_->Start({Collective::kAllReduce,
+                                           pool,
+                                           {part * kPart, (part + 1) * kPart},
+                                           DType::kFP16,
+                                           StrCat("part ", part)}));
     }
-    for (const int64_t number : numbers) exchange_->Await(number);
+    for (const int64_t number : numbers) transport_->Await(number);
     const std::vector<float> sums = Get(pool);
     for (size_t i = 0; i < sums.size(); ++i) {
       float expected = 0;

@@ -2,6 +2,7 @@
 
 #include <glog/logging.h>
 
+#include "comm/wire/wire_kernels.h"
 #include "core/dtype.h"
 
 namespace gf {
@@ -23,5 +24,8 @@ const auto& ForTypes(const Kernels& kernels, DType own, DType wire) {
       LOG(FATAL) << "no wire type " << Name(wire);
   }
 }
+
+// The wire kernels of this machine for two types.
+inline const WireFunctions& WireFor(DType own, DType wire) { return ForTypes(Wires(), own, wire); }
 
 }  // namespace gf

@@ -1,5 +1,5 @@
 // What is simulated is what the product sends.
-#include "simulate/exchange.h"
+#include "simulate/bucket_schedule.h"
 
 #include <gtest/gtest.h>
 
@@ -55,19 +55,19 @@ Sent RealStep(const PoolLayout& layout, const CommConfig& config,
   return sent;
 }
 
-Sent Simulated(const Exchange& exchange, int64_t wire_bytes) {
+Sent Simulated(const BucketSchedule& schedule, int64_t wire_bytes) {
   Sent sent;
-  for (const Send& send : exchange.sends) sent.emplace_back(send.name, send.elements * wire_bytes);
+  for (const Send& send : schedule.sends) sent.emplace_back(send.name, send.elements * wire_bytes);
   return sent;
 }
 
-class ExchangeTest : public testing::TestWithParam<const char*> {
+class BucketScheduleTest : public testing::TestWithParam<const char*> {
  protected:
   const NetModel net_ = ModelOf(ReadNet(std::string("models/") + GetParam() + ".prototxt"), 2,
                                 GetParam() == std::string("lenet") ? Shape() : Shape{3, 32, 32});
 };
 
-TEST_P(ExchangeTest, DenseModesSendWhatIsSimulated) {
+TEST_P(BucketScheduleTest, DenseModesSendWhatIsSimulated) {
   for (const auto mode : {CommConfig::PER_TENSOR, CommConfig::AFTER_BACKWARD, CommConfig::LAZY}) {
     for (const int64_t threshold : {int64_t{1}, int64_t{100'000}, int64_t{4} << 20}) {
       CommConfig config;
@@ -75,14 +75,14 @@ TEST_P(ExchangeTest, DenseModesSendWhatIsSimulated) {
       config.set_algorithm("ring");
       config.set_threshold_first(threshold);
       config.set_threshold_middle(2 * threshold);
-      const Exchange exchange = DenseExchange(net_.layout, config, 4);
-      EXPECT_EQ(RealStep(net_.layout, config, {}), Simulated(exchange, 4))
+      const BucketSchedule schedule = DenseSchedule(net_.layout, config, 4);
+      EXPECT_EQ(RealStep(net_.layout, config, {}), Simulated(schedule, 4))
           << CommConfig::Mode_Name(mode) << " " << threshold;
     }
   }
 }
 
-TEST_P(ExchangeTest, SparseStepsSendWhatIsSimulated) {
+TEST_P(BucketScheduleTest, SparseStepsSendWhatIsSimulated) {
   for (const double density : {0.05, 0.15, 0.6}) {
     for (const int64_t chunk : {1000, 32000}) {
       CommConfig config;
@@ -93,21 +93,21 @@ TEST_P(ExchangeTest, SparseStepsSendWhatIsSimulated) {
       config.mutable_sparse()->set_density(density);
       config.mutable_sparse()->set_chunk_size(chunk);
       config.mutable_sparse()->set_warmup_fraction(0);
-      const Exchange exchange = SparseExchange(net_.layout, config, 4, density);
+      const BucketSchedule schedule = SparseSchedule(net_.layout, config, 4, density);
       const ChunkGrid grid(net_.layout.count(), chunk);
       const int64_t chosen = ChunksAt(density, grid.chunks());
       if (chosen == grid.chunks()) continue;
       std::vector<int64_t> chunks;
       for (int64_t i = 0; i < chosen; ++i)
         chunks.push_back((2 * i + 1) * grid.chunks() / (2 * chosen));
-      Sent expected = Simulated(exchange, 4);
-      expected.emplace_back("norms of chunks", exchange.norms * 4);
+      Sent expected = Simulated(schedule, 4);
+      expected.emplace_back("norms of chunks", schedule.norms * 4);
       EXPECT_EQ(RealStep(net_.layout, config, chunks), expected) << density << " " << chunk;
     }
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Nets, ExchangeTest, testing::Values("lenet", "resnet20_cifar"),
+INSTANTIATE_TEST_SUITE_P(Nets, BucketScheduleTest, testing::Values("lenet", "resnet20_cifar"),
                          [](const auto& info) { return std::string(info.param); });
 
 }  // namespace

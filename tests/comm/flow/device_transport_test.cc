@@ -1,7 +1,5 @@
-// Gradients that devices exchange themselves: who does it when, and that flows touch nothing that
-// is under way.
-#include "comm/flow/device_exchange.h"
-
+// Gradients that devices carry themselves: when they do, and that flows touch nothing that is under
+// way.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -10,11 +8,12 @@
 #include <string>
 #include <vector>
 
+#include "comm/flow/gradient_transport.h"
 #include "comm/local/communicator.h"
 #include "core/error.h"
 #include "core/telemetry/timeline.h"
-#include "tests/comm/flow/separate_exchange.h"
 #include "tests/comm/flow/separate_flow_checks.h"
+#include "tests/comm/flow/separate_transport.h"
 #include "tests/comm/separate_device.h"
 
 namespace gf {
@@ -24,36 +23,36 @@ namespace {
 void RunWithDevices(int world, const std::function<void(Device*, Communicator*)>& body) {
   RunLocal(world, 60, [&](Communicator* comm) {
     SeparateDevice device(StrCat("slot ", comm->rank()));
-    ExchangeLog()->clear();
-    FailExchangeOf("");
+    TransportLog()->clear();
+    FailTransportOf("");
     body(&device, comm);
   });
 }
 
-class DeviceExchangeTest : public testing::TestWithParam<int> {};
+class DeviceTransportTest : public testing::TestWithParam<int> {};
 
-TEST_P(DeviceExchangeTest, DenseModesSumEveryEntryExactlyOnce) {
+TEST_P(DeviceTransportTest, DenseModesSumEveryEntryExactlyOnce) {
   RunWithDevices(GetParam(), [](Device* device, Communicator* comm) {
     CheckDenseModesOn(device, comm);
-    EXPECT_TRUE(comm->size() == 1 || !ExchangeLog()->empty());
+    EXPECT_TRUE(comm->size() == 1 || !TransportLog()->empty());
   });
 }
 
-TEST_P(DeviceExchangeTest, SparseEqualsThatOfTheProcessorBitForBit) {
+TEST_P(DeviceTransportTest, SparseEqualsThatOfTheProcessorBitForBit) {
   RunWithDevices(GetParam(), [](Device* device, Communicator* comm) {
     CheckSparseOn(device, comm);
-    EXPECT_TRUE(comm->size() == 1 || !ExchangeLog()->empty());
+    EXPECT_TRUE(comm->size() == 1 || !TransportLog()->empty());
   });
 }
 
-TEST_P(DeviceExchangeTest, AShardedUpdateEqualsTheWholeOneBitForBit) {
+TEST_P(DeviceTransportTest, AShardedUpdateEqualsTheWholeOneBitForBit) {
   RunWithDevices(GetParam(), [](Device* device, Communicator* comm) {
     EXPECT_EQ(TrainOn(device, true, comm), TrainOn(TestDevice(), false, comm));
-    EXPECT_TRUE(comm->size() == 1 || !ExchangeLog()->empty());
+    EXPECT_TRUE(comm->size() == 1 || !TransportLog()->empty());
   });
 }
 
-INSTANTIATE_TEST_SUITE_P(Ranks, DeviceExchangeTest, testing::Values(1, 2, 3, 4));
+INSTANTIATE_TEST_SUITE_P(Ranks, DeviceTransportTest, testing::Values(1, 2, 3, 4));
 
 GradientFlowOptions Options(Device* device, CommConfig::Mode mode, const std::string& transport) {
   GradientFlowOptions options = On(device, FlowOptions(mode));
@@ -62,38 +61,35 @@ GradientFlowOptions Options(Device* device, CommConfig::Mode mode, const std::st
   return options;
 }
 
-TEST(DeviceExchangeTest, BucketsStartDuringBackwardAndAreAwaitedInOrder) {
+TEST(DeviceTransportTest, BucketsStartDuringBackwardAndAreAwaitedInOrder) {
   RunWithDevices(2, [](Device* device, Communicator* comm) {
     TestFlow f(OddLayout(), Options(device, CommConfig::PER_TENSOR, "nccl"), DType::kFP32, comm);
     f.flow->BeginStep(0);
     f.flow->GradientsReady({0, 1});
     const std::vector<std::string> started = {"start p0, step 1 (allreduce)",
                                               "start p1, step 1 (allreduce)"};
-    EXPECT_EQ(*ExchangeLog(), started);
+    EXPECT_EQ(*TransportLog(), started);
     std::vector<std::string> expected = started;
     for (int i = 2; i < 6; ++i) expected.push_back(StrCat("start p", i, ", step 1 (allreduce)"));
     int ranges = 0;
     f.flow->Finish([&](const std::vector<ElementRange>&) {
       // Each is handed over as soon as it may be touched, not after all.
-      EXPECT_EQ(ExchangeLog()->back(), StrCat("await p", ranges, ", step 1"));
+      EXPECT_EQ(TransportLog()->back(), StrCat("await p", ranges, ", step 1"));
       expected.push_back(StrCat("await p", ranges++, ", step 1"));
     });
-    EXPECT_EQ(*ExchangeLog(), expected);
+    EXPECT_EQ(*TransportLog(), expected);
     EXPECT_EQ(f.flow->stats().allreduces, 6);
     EXPECT_EQ(f.flow->Describe(), "by the device, 6 buckets");
   });
 }
 
-TEST(DeviceExchangeTest, AFlowTakesOverTheExchangeThatWasMadeBefore) {
+TEST(DeviceTransportTest, AFlowUsesTheTransportThatWasMadeBefore) {
   RunWithDevices(2, [](Device* device, Communicator* comm) {
     GradientFlowOptions options = Options(device, CommConfig::LAZY, "nccl");
-    options.exchange =
-        std::make_shared<ExchangeChoice>(ChooseExchange(options.config, device, comm));
-    EXPECT_NE(options.exchange->exchange, nullptr);
+    options.transport = NewGradientTransport(options.config, options.deterministic, device, comm);
     // What would be chosen now does not count.
     options.config.set_device_transport("host");
     const TestFlow f(OddLayout(), options, DType::kFP32, comm);
-    EXPECT_EQ(options.exchange->exchange, nullptr);
     EXPECT_EQ(f.flow->Describe().rfind("by the device", 0), 0u) << f.flow->Describe();
   });
 }
@@ -104,14 +100,14 @@ void RunStep(int64_t step, GradientFlow* flow, Timeline* timeline) {
   flow->Finish([](const std::vector<ElementRange>&) {});
 }
 
-// What the exchange tells comes a step late, or when it has settled.
-TEST(DeviceExchangeTest, TimesGoToTheNextStepAndSpansToTheirOwn) {
+// Spans come a step late, or when the transport has settled.
+TEST(DeviceTransportTest, TimesGoToTheNextStepAndSpansToTheirOwn) {
   RunWithDevices(2, [](Device* device, Communicator* comm) {
     Timeline timeline(comm->rank(), "host", {2, 3});
     GradientFlowOptions options = Options(device, CommConfig::PER_TENSOR, "nccl");
     options.timeline = &timeline;
     TestFlow f(OddLayout(), options, DType::kFP32, comm);
-    const int64_t collectives = static_cast<int64_t>(f.flow->Plan().size());
+    const int64_t collectives = static_cast<int64_t>(f.flow->Buckets().size());
     RunStep(0, f.flow.get(), &timeline);
     EXPECT_EQ(f.flow->stats().exposed_s, 0);
     RunStep(1, f.flow.get(), &timeline);
@@ -145,11 +141,11 @@ TEST(DeviceExchangeTest, TimesGoToTheNextStepAndSpansToTheirOwn) {
   });
 }
 
-TEST(DeviceExchangeTest, AnErrorOfTheExchangeEndsTheStep) {
+TEST(DeviceTransportTest, AnErrorOfTheTransportEndsTheStep) {
   RunWithDevices(2, [](Device* device, Communicator* comm) {
     TestFlow f(OddLayout(), Options(device, CommConfig::PER_TENSOR, "auto"), DType::kFP32, comm);
     f.flow->BeginStep(6);
-    FailExchangeOf("p3");
+    FailTransportOf("p3");
     int ranges = 0;
     try {
       f.flow->Finish([&](const std::vector<ElementRange>&) { ++ranges; });
@@ -170,17 +166,17 @@ std::string UserErrorOf(const GradientFlowOptions& options, Communicator* comm) 
   }
 }
 
-TEST(DeviceExchangeTest, HostMeansHost) {
+TEST(DeviceTransportTest, HostMeansHost) {
   RunWithDevices(2, [](Device* device, Communicator* comm) {
     TestFlow f(OddLayout(), Options(device, CommConfig::LAZY, "host"), DType::kFP32, comm);
     EXPECT_EQ(f.flow->Describe().rfind("through host memory, auto: ", 0), 0u);
     f.flow->BeginStep(0);
     f.flow->Finish([](const std::vector<ElementRange>&) {});
-    EXPECT_TRUE(ExchangeLog()->empty());
+    EXPECT_TRUE(TransportLog()->empty());
   });
 }
 
-TEST(DeviceExchangeTest, AnAlgorithmThatTheConfigNamesIsFollowed) {
+TEST(DeviceTransportTest, AnAlgorithmThatTheConfigNamesIsFollowed) {
   RunWithDevices(3, [](Device* device, Communicator* comm) {
     GradientFlowOptions options = Options(device, CommConfig::AFTER_BACKWARD, "auto");
     options.config.set_algorithm("halving_doubling");
@@ -188,12 +184,12 @@ TEST(DeviceExchangeTest, AnAlgorithmThatTheConfigNamesIsFollowed) {
     EXPECT_EQ(f.flow->Describe(), "by the device, halving_doubling, 1 bucket");
     f.flow->BeginStep(0);
     f.flow->Finish([](const std::vector<ElementRange>&) {});
-    EXPECT_NE(ExchangeLog()->front().find("(allreduce, halving_doubling)"), std::string::npos)
-        << ExchangeLog()->front();
+    EXPECT_NE(TransportLog()->front().find("(allreduce, halving_doubling)"), std::string::npos)
+        << TransportLog()->front();
   });
 }
 
-TEST(DeviceExchangeTest, WhatOnlyTheHostDoesIsDoneByTheHostAndSaid) {
+TEST(DeviceTransportTest, WhatOnlyTheHostDoesIsDoneByTheHostAndSaid) {
   RunWithDevices(2, [](Device* device, Communicator* comm) {
     GradientFlowOptions options = Options(device, CommConfig::LAZY, "auto");
     options.config.set_algorithm("native");
@@ -211,7 +207,7 @@ TEST(DeviceExchangeTest, WhatOnlyTheHostDoesIsDoneByTheHostAndSaid) {
   });
 }
 
-TEST(DeviceExchangeTest, RanksThatShareADeviceGoThroughTheHostAndAreNamed) {
+TEST(DeviceTransportTest, RanksThatShareADeviceGoThroughTheHostAndAreNamed) {
   RunLocal({"a", "b", "b"}, 60, [](Communicator* comm) {
     SeparateDevice device("slot 0");
     TestFlow f(OddLayout(), Options(&device, CommConfig::LAZY, "auto"), DType::kFP32, comm);
@@ -222,7 +218,7 @@ TEST(DeviceExchangeTest, RanksThatShareADeviceGoThroughTheHostAndAreNamed) {
   });
 }
 
-TEST(DeviceExchangeTest, ImpossibleTransportsAreTheUsersError) {
+TEST(DeviceTransportTest, ImpossibleTransportsAreTheUsersError) {
   RunWithDevices(2, [](Device* device, Communicator* comm) {
     EXPECT_NE(UserErrorOf(Options(device, CommConfig::LAZY, "tcp"), comm)
                   .find("comm.device_transport is \"tcp\", expected auto, nccl or host"),

@@ -6,16 +6,18 @@
 #include <exception>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "comm/collective_runner.h"
 #include "comm/failure/progress_watch.h"
-#include "comm/flow/device_exchange.h"
+#include "comm/flow/gradient_transport.h"
 #include "comm/nccl/collectives.h"
 #include "comm/nccl/nccl_carrier.h"
 #include "comm/nccl/nccl_comm.h"
+#include "comm/plan.h"
 #include "core/cuda/cuda_device.h"
 #include "core/cuda/error.h"
 #include "core/cuda/gpu_clock.h"
@@ -33,18 +35,19 @@ namespace {
 // end: a watch looks at the events from a thread of its own, aborts what does not get on, and the
 // next call throws. Before it does, the ranks meet in a barrier of the host's, which knows who is
 // missing.
-class NcclExchange : public DeviceExchange {
+class NcclTransport : public GradientTransport {
  public:
-  NcclExchange(Device* device, Communicator* host)
+  NcclTransport(Device* device, Communicator* host, const std::string& algorithm)
       : device_(device),
         host_(host),
+        algorithm_(algorithm),
         stream_(device->NewStream(StreamUse::kCommunication)),
         clock_(device),
         comm_(host, host->timeout_s() / 2),
         watch_(host->timeout_s() / 2,
                {[this] { return comm_.Error(); }, [this] { comm_.Abort(); }}) {}
 
-  ~NcclExchange() override {
+  ~NcclTransport() override {
     // The scratch pools may be in use.
     if (std::uncaught_exceptions() == 0) watch_.Drain();
   }
@@ -52,10 +55,11 @@ class NcclExchange : public DeviceExchange {
   std::string Describe() const override {
     int version = 0;
     ncclGetVersion(&version);
-    return StrCat("NCCL ", version / 10000, ".", version / 100 % 100, ".", version % 100);
+    return StrCat("NCCL ", version / 10000, ".", version / 100 % 100, ".", version % 100,
+                  algorithm_.empty() ? "" : ", " + algorithm_);
   }
 
-  int64_t Start(const DeviceCollective& collective) override {
+  int64_t Start(const TensorCollective& collective) override {
     CudaContext::Get();  // this thread's GPU
     ThrowFailure();
     const std::shared_ptr<Ticket> ticket = NewTicket();
@@ -95,7 +99,7 @@ class NcclExchange : public DeviceExchange {
     clock_.Set();
   }
 
-  std::vector<ExchangeSpan> TakeSpans() override {
+  std::vector<TransferSpan> TakeSpans() override {
     TakePassed();
     return std::exchange(spans_, {});
   }
@@ -152,12 +156,12 @@ class NcclExchange : public DeviceExchange {
     return scratch;
   }
 
-  // Of an allreduce.
-  const Plan& PlanOf(const std::string& algorithm) {
-    const auto it = plans_.find(algorithm);
-    if (it != plans_.end()) return it->second;
-    const auto rule = AlgorithmRegistry::Get().Create("comm.algorithm", algorithm);
-    return plans_[algorithm] = rule->AllReduce(host_->rank(), TopologyOf(host_->hosts()));
+  const Plan& AllReducePlan() {
+    if (!plan_) {
+      const auto algorithm = AlgorithmRegistry::Get().Create("comm.algorithm", algorithm_);
+      plan_ = algorithm->AllReduce(host_->rank(), TopologyOf(host_->hosts()));
+    }
+    return *plan_;
   }
 
   // Memory for what a plan's step keeps apart; used by one collective after the other.
@@ -170,7 +174,7 @@ class NcclExchange : public DeviceExchange {
     return aside_.get();
   }
 
-  void Enqueue(const DeviceCollective& c) {
+  void Enqueue(const TensorCollective& c) {
     const int rank = host_->rank(), world = host_->size();
     const int64_t begin = c.range.begin, count = c.range.end - c.range.begin;
     const bool converts = c.wire != c.tensor.desc.dtype;
@@ -179,13 +183,13 @@ class NcclExchange : public DeviceExchange {
     const Tensor part = Part(pool, begin, c.range.end);
     if (converts) device_->Convert(Part(c.tensor, begin, c.range.end), part, stream_.get());
     const NcclVector vector = {part.data, count, c.wire};
-    if (c.algorithm.empty()) {
+    if (algorithm_.empty() || c.kind != Collective::kAllReduce) {
       comm_.Enqueue([&](ncclComm_t comm) {
         return EnqueueNccl(c.kind, vector, rank, world, comm, stream());
       });
     } else {
       NcclCarrier carrier(vector, Aside(count * SizeOf(c.wire)), &comm_, stream());
-      CarryOut(PlanOf(c.algorithm), count, &carrier);
+      CarryOut(AllReducePlan(), count, &carrier);
     }
     if (!converts) return;
     const bool own = c.kind == Collective::kReduceScatter;
@@ -207,24 +211,22 @@ class NcclExchange : public DeviceExchange {
 
   Device* const device_;
   Communicator* const host_;
+  const std::string algorithm_;  // whose plan allreduces follow; "": NCCL's own
   const std::unique_ptr<Stream> stream_;
   GpuClock clock_;
   std::map<std::pair<const void*, DType>, Tensor> scratch_;
-  std::map<std::string, Plan> plans_;
+  std::optional<Plan> plan_;  // of allreduces; made when first needed
   std::shared_ptr<void> aside_;
   size_t aside_bytes_ = 0;
   std::deque<std::shared_ptr<Ticket>> started_, awaited_;
   std::vector<std::shared_ptr<Ticket>> spare_;
-  std::vector<ExchangeSpan> spans_;  // not taken yet
+  std::vector<TransferSpan> spans_;  // not taken yet
   int64_t next_ = 0;
   NcclComm comm_;
   ProgressWatch watch_;  // uses comm_
 };
 
-const bool registered = DeviceExchangeRegistry::Get().Add(
-    "cuda", [](Device* device, Communicator* comm) -> std::unique_ptr<DeviceExchange> {
-      return std::make_unique<NcclExchange>(device, comm);
-    });
+GF_REGISTER(GradientTransportRegistry, "cuda", NcclTransport);
 
 }  // namespace
 }  // namespace gf

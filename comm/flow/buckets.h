@@ -28,7 +28,7 @@ Thresholds ThresholdsOf(const CommConfig& config);
 // allows. The last bucket is the shortest tail of the pool that reaches its threshold; what is in
 // front of it and reaches no threshold any more belongs to the bucket before. Thresholds of 0 make
 // a bucket per entry. element_bytes: of what travels. A pure function: all ranks have the same.
-std::vector<Bucket> PlanBuckets(const PoolLayout& layout, int64_t element_bytes,
-                                const Thresholds& thresholds);
+std::vector<Bucket> CutBuckets(const PoolLayout& layout, int64_t element_bytes,
+                               const Thresholds& thresholds);
 
 }  // namespace gf

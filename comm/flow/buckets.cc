@@ -1,4 +1,4 @@
-#include "comm/flow/bucket_plan.h"
+#include "comm/flow/buckets.h"
 
 namespace gf {
 
@@ -8,8 +8,8 @@ Thresholds ThresholdsOf(const CommConfig& config) {
   return {config.threshold_first(), config.threshold_middle(), config.threshold_last()};
 }
 
-std::vector<Bucket> PlanBuckets(const PoolLayout& layout, int64_t element_bytes,
-                                const Thresholds& thresholds) {
+std::vector<Bucket> CutBuckets(const PoolLayout& layout, int64_t element_bytes,
+                               const Thresholds& thresholds) {
   const auto& entries = layout.entries();
   const int count = static_cast<int>(entries.size());
   std::vector<Bucket> buckets;

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/config/job.pb.h"
+#include "core/dtype.h"
+#include "core/pool_layout.h"
+
+namespace gf {
+
+// A collective of a step.
+struct Send {
+  int last_entry = 0;    // it starts when this entry of the pool and all before it are ready
+  int64_t elements = 0;  // sent, and updated once they are reduced
+  std::string name;      // "fc8.weight to fc7.bias"
+};
+
+// The collectives of a step and when each may start.
+struct BucketSchedule {
+  std::vector<Send> sends;  // in order
+  bool overlap = true;
+  bool sharded = false;
+  double density = 1;   // share of the pool's elements that are sent
+  bool sparse = false;  // chunks are kept and packed
+  int64_t norms = 0;    // elements (FP32) of the allreduce that chooses the next chunks
+};
+
+// The schedule of a dense step: the product's buckets. wire_bytes: of an element on the wire.
+BucketSchedule DenseSchedule(const PoolLayout& layout, const CommConfig& config,
+                             int64_t wire_bytes);
+
+// The schedule of a SPARSE step in which `density` of the chunks travel. Which chunks are important
+// depends on the training: here they lie evenly in the pool.
+BucketSchedule SparseSchedule(const PoolLayout& layout, const CommConfig& config,
+                              int64_t wire_bytes, double density);
+
+}  // namespace gf
