@@ -14,7 +14,7 @@ namespace gf {
 // after a step whose gradients are not finite, which is skipped.
 class LossScaler {
  public:
-  // Throws UserError.
+  // Throws UserError for settings that cannot work (CheckLossScale).
   explicit LossScaler(const LossScaleConfig& config);
 
   // Whether gradients are inspected at all.

@@ -3,6 +3,7 @@
 #include <map>
 #include <vector>
 
+#include "core/config/job_checks.h"
 #include "core/error.h"
 
 namespace gf {
@@ -40,10 +41,8 @@ std::string Obstacle(const CommConfig& config, const Device& device, Communicato
 }  // namespace
 
 ExchangeChoice ChooseExchange(const CommConfig& config, Device* device, Communicator* comm) {
+  CheckJobFields(config, "comm");
   const std::string& transport = config.device_transport();
-  if (transport != "auto" && transport != "nccl" && transport != "host") {
-    ThrowUserError("comm.device_transport is \"", transport, "\", expected auto, nccl or host");
-  }
   const bool demanded = transport == "nccl";
   if (device == nullptr || device->shares_host_memory()) {
     if (demanded) {

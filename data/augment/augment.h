@@ -27,8 +27,7 @@ struct Recipe {
 class Augment {
  public:
   // `random`: crop, mirror and colours at random as the config says; otherwise (evaluation) the
-  // window is cut from the centre and nothing else is done. Throws UserError for settings
-  // that contradict each other.
+  // window is cut from the center and nothing else is done. `config` as CheckData checked it.
   Augment(const DataConfig& config, bool random);
 
   // The size of the result for an image of this size. Throws UserError if the crop is

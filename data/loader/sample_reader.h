@@ -28,8 +28,8 @@ struct SampleScratch {
 class SampleReader {
  public:
   // Opens the data set that the config names and finds the size of its images. classes: how
-  // many the net can tell apart, 0 = not checked. Throws UserError for wrong settings, a data
-  // set that cannot be read, and a label out of range (names the sample).
+  // many the net can tell apart, 0 = not checked. `config` as CheckData checked it. Throws
+  // UserError for a data set that cannot be read and a label out of range (names the sample).
   SampleReader(const DataConfig& config, uint64_t seed, bool random, int64_t classes);
 
   const RecordSource& source() const { return *source_; }

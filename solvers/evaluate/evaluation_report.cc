@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/error.h"
+#include "core/telemetry/table.h"
 #include "core/telemetry/telemetry.h"
 #include "solvers/checkpoint/file_io.h"
 

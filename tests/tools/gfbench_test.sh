@@ -91,7 +91,7 @@ refused() { # PATTERN ARGUMENTS...
   grep -q -- "$pattern" "$out/refused.txt" || fail "no \"$pattern\": $*"
 }
 refused 'gfbench \[step\] --net=FILE'
-refused 'unknown benchmark "stop" (known: .*step' stop
+refused 'unknown command "stop" (known: .*step' stop
 refused 'did you mean --steps' --step=3
 refused '--steps must be at least 1' $net --steps=0
 refused '--net is missing' step --batch=3
@@ -99,5 +99,10 @@ refused 'unknown --solver "ADAM" (known: LAMB, LARC, LARS, SGD)' update $net --s
 refused 'expected resized_crop' data --data="$out/folder" --task=paint
 refused '--data is missing' data --steps=1
 refused 'cannot write /nowhere/x.json' $net --steps=1 --warmup=0 --json=/nowhere/x.json
-"$gfbench" --help | grep -q '^Benchmarks: .*step' || fail "--help does not list the benchmarks"
+for command in allreduce data step train update; do
+  "$gfbench" --help | grep -q "^  $command  *[a-z]" || fail "--help does not list $command"
+  "$gfbench" $command --help >"$out/help.txt" || fail "$command --help"
+  grep -q "^  .*gfbench .*$command" "$out/help.txt" || fail "$command --help does not show its use"
+  grep -q '^  --json=FILE' "$out/help.txt" || fail "$command --help does not show --json"
+done
 echo PASS

@@ -2,11 +2,9 @@
 
 #include <gflags/gflags.h>
 
-DEFINE_string(solver, "", "SGD, LARS, LARC or LAMB");
+DEFINE_string(solver, "", "the `SOLVER` that updates: SGD, LARS, LARC or LAMB");
 
 namespace gf {
-
-const char kSolverFlagFile[] = __FILE__;
 
 std::string SolverOfFlag(const std::string& otherwise) {
   return FLAGS_solver.empty() ? otherwise : FLAGS_solver;

@@ -8,9 +8,6 @@ DECLARE_string(solver);
 
 namespace gf {
 
-// The source file of --solver, for families that take it.
-extern const char kSolverFlagFile[];
-
 // What --solver says, `otherwise` if it is not given.
 std::string SolverOfFlag(const std::string& otherwise);
 

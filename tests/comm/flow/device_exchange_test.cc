@@ -225,7 +225,7 @@ TEST(DeviceExchangeTest, RanksThatShareADeviceGoThroughTheHostAndAreNamed) {
 TEST(DeviceExchangeTest, ImpossibleTransportsAreTheUsersError) {
   RunWithDevices(2, [](Device* device, Communicator* comm) {
     EXPECT_NE(UserErrorOf(Options(device, CommConfig::LAZY, "tcp"), comm)
-                  .find("comm.device_transport is \"tcp\", expected auto, nccl or host"),
+                  .find("comm.device_transport is \"tcp\", must be auto, nccl or host"),
               std::string::npos);
     EXPECT_NE(UserErrorOf(Options(TestDevice(), CommConfig::LAZY, "nccl"), comm)
                   .find("the device is \"cpu\""),
