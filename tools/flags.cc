@@ -84,9 +84,9 @@ std::string FlagHelp(const FlagSpec& spec, const std::string& name) {
   line += line.size() + 2 > kDescription ? "\n" + std::string(kDescription, ' ')
                                          : std::string(kDescription - line.size(), ' ');
   const std::string& value = info.default_value;
-  const bool is_zero = value.empty() || value == "0" || value == "false" || value == "true";
+  const bool no_default = value.empty() || value == "0" || value == "false";
   return line +
-         Wrap(Description(info) + (is_zero ? "" : " (default: " + value + ")"), kDescription);
+         Wrap(Description(info) + (no_default ? "" : " (default: " + value + ")"), kDescription);
 }
 
 // Lines that are too long continue below their first word.

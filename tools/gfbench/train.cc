@@ -28,9 +28,7 @@
 #include "tools/rank_main.h"
 
 DEFINE_string(comm, "", "the job's comm { } `MESSAGE`, e.g. 'mode: LAZY wire_type: BF16'");
-DEFINE_bool(
-    exchange, true,
-    "exchange gradients (on unless --noexchange is given, which leaves nothing to wait for)");
+DEFINE_bool(exchange, true, "exchange gradients; --noexchange leaves nothing to wait for");
 
 namespace gf {
 namespace {
