@@ -13,15 +13,17 @@ std::unique_ptr<Command> NewCommand(const std::string& name) {
 
 // What --help says about the whole program.
 std::string Overview(const Program& program) {
-  std::string usage, summaries;
+  std::string usage, examples, summaries;
   for (const std::string& name : CommandRegistry::Get().Keys()) {
     const FlagSpec spec = NewCommand(name)->Spec();
     for (const std::string& line : spec.usage) usage += "  " + line + "\n";
+    if (!spec.examples.empty()) examples += "  " + spec.examples[0] + "\n";
     const size_t blanks = name.size() < 12 ? 12 - name.size() : 1;
     summaries += "  " + name + std::string(blanks, ' ') + spec.summary + "\n";
   }
-  return StrCat(program.name, ": ", program.summary, "\n\nUsage:\n", usage, "\nCommands:\n",
-                summaries, "\n", program.name, " COMMAND --help shows a command's flags",
+  return StrCat(program.name, ": ", program.summary, "\n\nUsage:\n", usage, "\nExamples:\n",
+                examples, "\nCommands:\n", summaries, "\n", program.name,
+                " COMMAND --help shows a command's flags",
                 program.default_command.empty()
                     ? "."
                     : StrCat("; without a command, ", program.default_command, " runs."),

@@ -26,7 +26,8 @@ DEFINE_string(checkpoint, "",
 DEFINE_string(weights, "",
               "the weights of a `FILE` instead of a checkpoint: safetensors, or a Caffe model "
               "(x.caffemodel, layers of the same names)");
-DEFINE_bool(bgr, false, "the Caffe model was trained on BGR images, as Caffe reads JPEG files");
+DEFINE_bool(bgr, false,
+            "with --weights=x.caffemodel: it was trained on BGR images, as Caffe reads JPEGs");
 DEFINE_string(data, "", "evaluate on this `SOURCE` instead of validation_data.source");
 DEFINE_bool(per_class, false, "print a table of the classes");
 DEFINE_int32(confusions, 0,

@@ -22,7 +22,8 @@ DEFINE_string(resume, "",
 DEFINE_string(weights, "",
               "start from the weights of a `FILE`: safetensors, or a Caffe model (x.caffemodel, "
               "layers of the same names)");
-DEFINE_bool(bgr, false, "the Caffe model was trained on BGR images, as Caffe reads JPEG files");
+DEFINE_bool(bgr, false,
+            "with --weights=x.caffemodel: it was trained on BGR images, as Caffe reads JPEGs");
 DEFINE_bool(deterministic, false, "same seed and number of ranks: same bits");
 DEFINE_int64(max_steps, 0, "stop after step `N`; the learning rate keeps the config's length");
 DEFINE_string(timeline_steps, "",

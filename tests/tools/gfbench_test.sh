@@ -97,6 +97,7 @@ refused '--steps must be at least 1' $net --steps=0
 refused '--net is missing' step --batch=3
 refused 'unknown --solver "ADAM" (known: LAMB, LARC, LARS, SGD)' update $net --solver=ADAM
 refused 'expected resized_crop' data --data="$out/folder" --task=paint
+refused 'comm.sparse.density is 3, must be at most 1' train $net --comm='sparse { density: 3 }'
 refused '--data is missing' data --steps=1
 refused 'cannot write /nowhere/x.json' $net --steps=1 --warmup=0 --json=/nowhere/x.json
 for command in allreduce data step train update; do

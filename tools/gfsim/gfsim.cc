@@ -38,7 +38,7 @@ DEFINE_string(
     "vary one or two things and print CSV. Each of the `AXES` is NAME=A,B,C or NAME=A..B "
     "(doubling); NAME is ranks, theta (K, M: powers of 1024), density, algorithm, mode or "
     "any field of the config");
-DEFINE_string(csv, "", "with --sweep: write the CSV to this `FILE`");
+DEFINE_string(csv, "", "with --sweep: write the CSV to this `FILE` instead");
 DEFINE_string(svg, "", "with --sweep: also draw a picture, to this `FILE`");
 DEFINE_bool(suggest, false,
             "try thresholds, algorithms and the sharded update, print the best settings");

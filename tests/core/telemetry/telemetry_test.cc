@@ -12,7 +12,6 @@
 #include <sstream>
 
 #include "core/error.h"
-#include "core/telemetry/table.h"
 
 namespace gf {
 namespace {
@@ -23,26 +22,6 @@ std::string Contents(const std::string& path) {
   std::ostringstream text;
   text << std::ifstream(path).rdbuf();
   return text.str();
-}
-
-TEST(TableTest, WordsStandLeftNumbersRightUnderTheirNames) {
-  const std::string path = TempFile("columns");
-  FILE* out = std::fopen(path.c_str(), "w");
-  Table table({"layer", ">parameters", "by"});
-  table.Add({"conv1", "34,944", ""});
-  table.Add({"relu", "", "oneDNN"});
-  table.Print(out);
-  std::fclose(out);
-  EXPECT_EQ(Contents(path),
-            "  layer  parameters  by\n  conv1      34,944\n  relu               oneDNN\n");
-}
-
-TEST(TableTest, NamesAndValuesAreAligned) {
-  const std::string path = TempFile("table");
-  FILE* out = std::fopen(path.c_str(), "w");
-  PrintTable({{"net", "alexnet"}, {"", ""}, {"solver.base_lr", "0.1"}}, out);
-  std::fclose(out);
-  EXPECT_EQ(Contents(path), "  net             alexnet\n\n  solver.base_lr  0.1\n");
 }
 
 TEST(ConsoleTest, InAFileEveryLineOfProgressIsALine) {
