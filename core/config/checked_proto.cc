@@ -184,11 +184,12 @@ void CheckFields(const Message& message, const FieldRules& rules, const std::str
   Checker(rules, places).Check(message, path);
 }
 
-void MistakeReport::RequireField(bool present, const std::string& field,
-                                 const std::string& advice) const {
+void MistakeReport::RequireField(bool present, const std::string& field, const std::string& advice,
+                                 const std::string& cause) const {
   if (present) return;
-  const std::string path = PathOf(path_, field);
-  ThrowUserError(places_.BeforeMissing(path), path, " is missing: ", advice);
+  const std::string path = PathOf(path_, field), because = PathOf(path_, cause);
+  ThrowUserError(places_.IsSet(because) ? places_.Before(because) : places_.BeforeMissing(path),
+                 path, " is missing: ", advice);
 }
 
 void MistakeReport::RefuseBoth(bool both, const std::string& field, const std::string& other,

@@ -73,8 +73,10 @@ class MistakeReport {
   void Require(bool good, const std::string& field, const Args&... what) const {
     if (!good) Fail(field, what...);
   }
-  // Throws "PLACE: path.field is missing: advice".
-  void RequireField(bool present, const std::string& field, const std::string& advice) const;
+  // Throws "PLACE: path.field is missing: advice". If --set wrote the field `cause`, which needs
+  // the missing one, that is the place.
+  void RequireField(bool present, const std::string& field, const std::string& advice,
+                    const std::string& cause = "") const;
 
   // Throws "PLACE: path.field does not go with other: advice". Of the two fields, the message is
   // about the one that --set wrote.

@@ -21,7 +21,8 @@ void CheckPolicy(const SolverConfig& solver, const MistakeReport& report) {
   const auto exactly_one = [&](bool by_steps, bool by_epochs, const char* step_field,
                                const char* epoch_field) {
     report.RequireField(by_steps || by_epochs, step_field,
-                        StrCat("lr_policy ", name, " needs ", step_field, " or ", epoch_field));
+                        StrCat("lr_policy ", name, " needs ", step_field, " or ", epoch_field),
+                        "lr_policy");
     report.RefuseBoth(by_steps && by_epochs, step_field, epoch_field);
   };
   if (policy == SolverConfig::STEP) {

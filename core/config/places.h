@@ -25,8 +25,8 @@ class Places {
   // What stands before a message about the field: "name:line:col: " or "--set a.b=c: "; empty for a
   // field that holds its default.
   std::string Before(const std::string& path) const;
-  // The same for a field that is missing or empty: its own place, the place of the block that should
-  // hold it, or "name: ".
+  // The same for a field that is missing or empty: its own place, the place of the block that
+  // should hold it, or "name: ".
   std::string BeforeMissing(const std::string& path) const;
 
  private:

@@ -112,6 +112,9 @@ TEST_F(ConfigTest, AnErrorOfSetNamesTheAssignment) {
   EXPECT_EQ(Error({"solver.lr_policy=MULTISTEP", "solver.step_value=5,5"}),
             "--set solver.step_value=5,5: solver.step_value[1] is 5, must be greater than the one "
             "before (5)");
+  EXPECT_EQ(Error({"solver.lr_policy=STEP"}),
+            "--set solver.lr_policy=STEP: solver.step_size is missing: lr_policy STEP needs "
+            "step_size or step_epochs");
   EXPECT_EQ(Error({"net="}), "--set net=: net is missing: name the network's prototxt file");
   // The file has max_epochs; what --set adds to it is the mistake.
   EXPECT_EQ(Error({"solver.max_steps=9"}),
