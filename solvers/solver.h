@@ -66,8 +66,8 @@ class Solver {
 // Names are "<device>/<type>".
 using SolverRegistry = Registry<Solver, const SolverConfig&, ParameterStore*>;
 
-// The solver of a type ("SGD") for the store's device. Throws UserError for settings that are out of
-// range (CheckUpdate), and "unknown <what> ..." if the device has no such solver.
+// The solver of a type ("SGD") for the store's device. Throws UserError for settings that are out
+// of range (CheckUpdate), and "unknown <what> ..." if the device has no such solver.
 std::unique_ptr<Solver> NewSolver(const std::string& what, const std::string& type,
                                   const SolverConfig& config, ParameterStore* store);
 

@@ -3,6 +3,7 @@
 #include <gflags/gflags_declare.h>
 
 #include <memory>
+#include <string>
 
 #include "core/device.h"
 #include "models/net.h"
@@ -14,11 +15,15 @@ DECLARE_int32(batch);
 DECLARE_string(compute);
 DECLARE_string(device);
 DECLARE_string(profile_out);
+DECLARE_string(solver);
 
 namespace gf {
 
-// These flags, for FlagSpec.
+// These flags but for --solver, for FlagSpec.
 FlagGroup NetFlags();
+
+// What --solver says, `otherwise` if it is not given.
+std::string SolverOfFlag(const std::string& otherwise);
 
 // The device that --device names, with --threads.
 std::unique_ptr<Device> DeviceOfFlags();

@@ -23,7 +23,6 @@
 #include "tools/gfbench/process.h"
 #include "tools/gfbench/product_limit.h"
 #include "tools/gfbench/profile_out.h"
-#include "tools/gfbench/solver_flag.h"
 #include "tools/gfbench/step_cost.h"
 #include "tools/gfbench/synthetic.h"
 

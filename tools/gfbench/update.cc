@@ -24,7 +24,6 @@
 #include "tools/command.h"
 #include "tools/gfbench/common_flags.h"
 #include "tools/gfbench/net_flags.h"
-#include "tools/gfbench/solver_flag.h"
 
 namespace gf {
 namespace {

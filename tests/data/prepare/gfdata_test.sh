@@ -24,6 +24,9 @@ expect 0 "gfdata convert --from=SOURCE" convert --help
 expect 2 "unknown flag --shard; did you mean --shards?" convert --shard=3
 expect 2 "unknown flag --shards" draw --shards=3
 expect 2 "is not a flag" draw shapes
+expect 2 "the command is missing" --out=x
+expect 0 "GradientFlow" --version
+expect 0 "GradientFlow" draw --version
 expect 2 "unknown command \"paint\"" paint
 expect 2 "--from is missing" convert --to="$work/x"
 expect 2 "no such file" info "$work/nothing"
