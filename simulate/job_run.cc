@@ -46,7 +46,7 @@ Simulator::Simulator(const SimulatedJob& job) : job_(job) {
   if (job_.gpu != nullptr && job_.profile != nullptr) {
     ThrowUserError("--gpu stands in place of --profile: give one of them");
   }
-  if (job_.steps < 1) ThrowUserError("--steps is ", job_.steps, ", expected at least 1");
+  if (job_.steps < 1) ThrowUserError("--steps is ", job_.steps, ", must be at least 1");
   if (job_.train_images < 1 || job_.validation_images < 0) {
     ThrowUserError("--train_images and --validation_images must be positive");
   }
@@ -71,7 +71,7 @@ int Simulator::RanksOf(int ranks) const {
   if (ranks == 0) ranks = job_.ranks;
   if (ranks == 0) ranks = job_.cluster.ranks();
   if (ranks < 1 || ranks > kMostRanks) {
-    ThrowUserError("--ranks is ", ranks, ", expected 1 to ", kMostRanks);
+    ThrowUserError("--ranks is ", ranks, ", must be from 1 to ", kMostRanks);
   }
   return ranks;
 }

@@ -150,7 +150,7 @@ void DryRun(const JobConfig* config, const DryRunOptions& options, Communicator*
     if (options.input.empty()) net_options.image_shape = ImageShape(data, phase);
   }
   if (options.batch_size < 0) {
-    ThrowUserError("--batch_size=", options.batch_size, ": expected > 0");
+    ThrowUserError("--batch_size is ", options.batch_size, ", must be at least 0");
   }
   if (options.batch_size > 0) net_options.batch_size = options.batch_size;
   const auto device = DeviceRegistry::Get().Create("device", device_name, 0);

@@ -60,7 +60,7 @@ JobConfig ReadConfig(const std::vector<std::string>& overrides) {
     ThrowUserError("give --checkpoint or --weights, not both");
   }
   if (FLAGS_confusions < 0) {
-    ThrowUserError("--confusions=", FLAGS_confusions, ", expected 0 or more");
+    ThrowUserError("--confusions is ", FLAGS_confusions, ", must be at least 0");
   }
   if (FLAGS_bgr && FLAGS_weights.empty()) ThrowUserError("--bgr goes with --weights");
   JobConfig config = ReadJobConfig(FLAGS_config, overrides);

@@ -86,19 +86,20 @@ void CheckCombination() {
   }
   if (!FLAGS_timeline_steps.empty()) ParseStepRange(FLAGS_timeline_steps);
   if (FLAGS_print_schedule < 0) {
-    ThrowUserError("--print_schedule is ", FLAGS_print_schedule, ", expected > 0");
+    ThrowUserError("--print_schedule is ", FLAGS_print_schedule, ", must be at least 1");
   }
   if (FLAGS_print_schedule > 0 && (FLAGS_dry_run || FLAGS_config.empty())) {
     ThrowUserError("--print_schedule goes with --config and without --dry_run");
   }
-  if (FLAGS_ranks < 0) ThrowUserError("--ranks is ", FLAGS_ranks, ", expected > 0");
+  if (FLAGS_ranks < 0) ThrowUserError("--ranks is ", FLAGS_ranks, ", must be at least 0");
   if (FLAGS_ranks > 0 && FLAGS_print_schedule == 0) {
     ThrowUserError(
         "--ranks goes with --print_schedule; to train start the program with "
         "mpirun -n ",
         FLAGS_ranks);
   }
-  if (FLAGS_max_steps < 0) ThrowUserError("--max_steps is ", FLAGS_max_steps, ", expected > 0");
+  if (FLAGS_max_steps < 0)
+    ThrowUserError("--max_steps is ", FLAGS_max_steps, ", must be at least 0");
 }
 
 JobConfig ReadConfig(const std::vector<std::string>& overrides) {

@@ -14,9 +14,9 @@ constexpr int kMostWorkers = 1024;
 // The largest loss scale: beyond it FP32 gradients themselves would overflow.
 constexpr double kLargestLossScale = 0x1p40;
 
-// The functions below throw UserError "PLACE: path.field is VALUE, must be ...", or says what else
-// is wrong. `path`: of the message, before its fields' names. Without `places` (a message that was
-// built in code) errors name the field alone.
+// The functions below throw UserError "PLACE: path.field is VALUE, must be ..." or, for fields that
+// do not go together, a message that names both. `path`: of the message, before its fields' names.
+// Without `places` (a message that was built in code) errors name the field alone.
 
 // Checks each field of JobConfig, or of a message inside, for itself.
 void CheckJobFields(const google::protobuf::Message& message, const std::string& path,

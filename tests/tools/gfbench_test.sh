@@ -93,7 +93,9 @@ refused() { # PATTERN ARGUMENTS...
 refused 'gfbench \[step\] --net=FILE'
 refused 'unknown command "stop" (known: .*step' stop
 refused 'did you mean --steps' --step=3
-refused '--steps must be at least 1' $net --steps=0
+refused '--steps is 0, must be at least 1' $net --steps=0
+refused '--warmup is -1, must be at least 0' $net --warmup=-1
+refused '--batch is 0, must be at least 1' $net --batch=0
 refused '--net is missing' step --batch=3
 refused 'unknown --solver "ADAM" (known: LAMB, LARC, LARS, SGD)' update $net --solver=ADAM
 refused 'expected resized_crop' data --data="$out/folder" --task=paint

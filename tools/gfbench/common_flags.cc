@@ -17,9 +17,12 @@ namespace gf {
 FlagGroup CommonFlags() { return {"Measurement", {"steps", "warmup", "threads", "json"}}; }
 
 void CheckCommonFlags() {
-  if (FLAGS_steps < 1 || FLAGS_warmup < 0 || FLAGS_threads < 0) {
-    ThrowUserError("--steps must be at least 1, --warmup and --threads at least 0");
-  }
+  const auto check = [](const char* flag, int value, int least) {
+    if (value < least) ThrowUserError("--", flag, " is ", value, ", must be at least ", least);
+  };
+  check("steps", FLAGS_steps, 1);
+  check("warmup", FLAGS_warmup, 0);
+  check("threads", FLAGS_threads, 0);
 }
 
 void WriteJson(const nlohmann::ordered_json& figures) {

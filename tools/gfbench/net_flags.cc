@@ -33,7 +33,7 @@ std::unique_ptr<Device> DeviceOfFlags() {
 
 NetOptions NetOptionsOfFlags() {
   if (FLAGS_net.empty()) ThrowUserError("--net is missing: name the network's prototxt file");
-  if (FLAGS_batch < 1) ThrowUserError("--batch must be at least 1");
+  if (FLAGS_batch < 1) ThrowUserError("--batch is ", FLAGS_batch, ", must be at least 1");
   ComputeType compute;
   if (!ComputeType_Parse(FLAGS_compute, &compute)) {
     ThrowUserError("--compute=", FLAGS_compute, ": expected FP32, BF16 or FP16");

@@ -86,7 +86,7 @@ void CheckFlags() {
   }
   if (!FLAGS_sweep.empty() && FLAGS_suggest) ThrowUserError("give --sweep or --suggest, not both");
   if (FLAGS_timeline_ranks < 1) {
-    ThrowUserError("--timeline_ranks is ", FLAGS_timeline_ranks, ", expected at least 1");
+    ThrowUserError("--timeline_ranks is ", FLAGS_timeline_ranks, ", must be at least 1");
   }
 }
 
