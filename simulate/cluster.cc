@@ -10,97 +10,92 @@
 namespace gf {
 namespace {
 
-constexpr bool kRequired = true;
-
 const FieldRules& ClusterRules() {
   static const FieldRules rules = {
-      {"ClusterConfig.ranks", {1, kMostRanks}},
-      {"ClusterConfig.node", {0, 0, kRequired}},
-      {"ClusterConfig.collective", {0, 0, kRequired}},
-      {"ClusterConfig.device", {0, 0, kRequired}},
-      {"LinkConfig.gb_s", {1e-4, 1e6, kRequired}},
-      {"LinkConfig.background_gb_s", {0, 1e6}},
-      {"LinkConfig.latency_us", {0, 1e6}},
-      {"NodeConfig.devices", {1, 1024, kRequired}},
-      {"NodeConfig.switches", {1, 1024}},
-      {"NodeConfig.device_link", {0, 0, kRequired}},
-      {"NodeConfig.nics", {1, 1024}},
-      {"NodeConfig.nic", {0, 0, kRequired}},
-      {"FabricConfig.nodes_per_leaf", {0, kMostRanks}},
-      {"ProtocolConfig.up_to_bytes", {1, 1e15}},
-      {"ProtocolConfig.hop_us", {0, 1e6, kRequired}},
-      {"ProtocolConfig.rate_lost", {0, 0.99}},
-      {"CollectiveConfig.protocol", {0, 0, kRequired}},
-      {"CollectiveConfig.call_us", {0, 1e6}},
-      {"CollectiveConfig.reduce_gb_s", {1e-4, 1e6}},
-      {"CollectiveConfig.segment_bytes", {64, 1e12}},
-      {"CollectiveConfig.compute_lost", {0, 0.9}},
-      {"AcceleratorConfig.memory_gb_s", {1e-3, 1e6, kRequired}},
-      {"AcceleratorConfig.tflops", {1e-4, 1e6}},
-      {"AcceleratorConfig.jitter", {0, 0.5}},
-      {"RateConfig.net", {0, 0, kRequired}},
-      {"RateConfig.batch", {1, 1e6, kRequired}},
-      {"RateConfig.images_per_s", {1e-3, 1e9, kRequired}},
-      {"RunConfig.startup_s", {0, 1e6}},
-      {"RunConfig.node_images_per_s", {1e-3, 1e12}},
+      {"ClusterConfig.ranks", Between(1, kMostRanks)},
+      {"ClusterConfig.node", Required()},
+      {"ClusterConfig.collective", Required()},
+      {"ClusterConfig.device", Required()},
+      {"LinkConfig.gb_s", Between(1e-4, 1e6).Required()},
+      {"LinkConfig.background_gb_s", Between(0, 1e6)},
+      {"LinkConfig.latency_us", Between(0, 1e6)},
+      {"NodeConfig.devices", Between(1, 1024).Required()},
+      {"NodeConfig.switches", Between(1, 1024)},
+      {"NodeConfig.device_link", Required()},
+      {"NodeConfig.nics", Between(1, 1024)},
+      {"NodeConfig.nic", Required()},
+      {"FabricConfig.nodes_per_leaf", Between(0, kMostRanks)},
+      {"ProtocolConfig.up_to_bytes", Between(1, 1e15)},
+      {"ProtocolConfig.hop_us", Between(0, 1e6).Required()},
+      {"ProtocolConfig.rate_lost", Between(0, 0.99)},
+      {"CollectiveConfig.protocol", Required()},
+      {"CollectiveConfig.call_us", Between(0, 1e6)},
+      {"CollectiveConfig.reduce_gb_s", Between(1e-4, 1e6)},
+      {"CollectiveConfig.segment_bytes", Between(64, 1e12)},
+      {"CollectiveConfig.compute_lost", Between(0, 0.9)},
+      {"AcceleratorConfig.memory_gb_s", Between(1e-3, 1e6).Required()},
+      {"AcceleratorConfig.tflops", Between(1e-4, 1e6)},
+      {"AcceleratorConfig.jitter", Between(0, 0.5)},
+      {"RateConfig.net", Required()},
+      {"RateConfig.batch", Between(1, 1e6).Required()},
+      {"RateConfig.images_per_s", Between(1e-3, 1e9).Required()},
+      {"RunConfig.startup_s", Between(0, 1e6)},
+      {"RunConfig.node_images_per_s", Between(1e-3, 1e12)},
   };
   return rules;
 }
 
 const FieldRules& ProfileRules() {
   static const FieldRules rules = {
-      {"ProfileConfig.net", {0, 0, kRequired}},
-      {"ProfileConfig.batch", {1, 1e6, kRequired}},
-      {"ProfileConfig.step_ms", {1e-6, 1e9, kRequired}},
-      {"ProfileConfig.layer", {0, 0, kRequired}},
-      {"Layer.name", {0, 0, kRequired}},
-      {"Layer.forward_ms", {0, 1e9}},
-      {"Layer.backward_ms", {0, 1e9, kRequired}},
+      {"ProfileConfig.net", Required()},
+      {"ProfileConfig.batch", Between(1, 1e6).Required()},
+      {"ProfileConfig.step_ms", Between(1e-6, 1e9).Required()},
+      {"ProfileConfig.layer", Required()},
+      {"Layer.name", Required()},
+      {"Layer.forward_ms", Between(0, 1e9)},
+      {"Layer.backward_ms", Between(0, 1e9).Required()},
   };
   return rules;
 }
 
-void CheckLink(const LinkConfig& link, const std::string& name, const char* path) {
-  if (link.background_gb_s() < link.gb_s()) return;
-  ThrowUserError(name, ": ", path, ".background_gb_s (", link.background_gb_s(),
-                 ") must be less than gb_s (", link.gb_s(), ")");
+void CheckLink(const LinkConfig& link, const MistakeReport& report) {
+  report.Require(link.background_gb_s() < link.gb_s(), "background_gb_s", " is ",
+                 link.background_gb_s(), ", must be less than gb_s (", link.gb_s(), ")");
 }
 
-void CheckNode(const ClusterConfig& cluster, const std::string& name) {
-  const NodeConfig& node = cluster.node();
-  CheckLink(node.device_link(), name, "node.device_link");
-  CheckLink(node.nic(), name, "node.nic");
-  if (node.has_switch_link()) CheckLink(node.switch_link(), name, "node.switch_link");
-  if (node.switches() > node.devices()) {
-    ThrowUserError(name, ": node.switches (", node.switches(), ") is more than node.devices (",
-                   node.devices(), ")");
-  }
-  if (node.switches() > 1 && !node.has_switch_link()) {
-    ThrowUserError(name, ": node.switch_link is missing: node.switches is ", node.switches());
-  }
-  if (cluster.fabric().nodes_per_leaf() == 0) return;
-  if (!cluster.fabric().has_uplink()) {
-    ThrowUserError(name, ": fabric.uplink is missing: fabric.nodes_per_leaf is ",
-                   cluster.fabric().nodes_per_leaf());
-  }
-  CheckLink(cluster.fabric().uplink(), name, "fabric.uplink");
+void CheckNode(const NodeConfig& node, const MistakeReport& report) {
+  CheckLink(node.device_link(), report.Inner("device_link"));
+  CheckLink(node.nic(), report.Inner("nic"));
+  if (node.has_switch_link()) CheckLink(node.switch_link(), report.Inner("switch_link"));
+  report.Require(node.switches() <= node.devices(), "switches", " is ", node.switches(),
+                 ", must be at most devices (", node.devices(), ")");
+  report.RequireField(node.switches() == 1 || node.has_switch_link(), "switch_link",
+                      StrCat("switches is ", node.switches(), ", so they need a link"));
 }
 
-void CheckProtocols(const CollectiveConfig& collective, const std::string& name) {
+void CheckFabric(const FabricConfig& fabric, const MistakeReport& report) {
+  if (fabric.nodes_per_leaf() == 0) return;
+  report.RequireField(fabric.has_uplink(), "uplink",
+                      StrCat("nodes_per_leaf is ", fabric.nodes_per_leaf(),
+                             ", so leaves need a link to each other"));
+  CheckLink(fabric.uplink(), report.Inner("uplink"));
+}
+
+void CheckProtocols(const CollectiveConfig& collective, const MistakeReport& report) {
   const int count = collective.protocol_size();
   for (int i = 0; i < count; ++i) {
     const ProtocolConfig& protocol = collective.protocol(i);
-    const bool last = i + 1 == count;
-    if (protocol.has_up_to_bytes() == last) {
-      ThrowUserError(name, ": collective.protocol[", i, "].up_to_bytes ",
-                     last ? "must be absent in the last protocol, which covers all longer vectors"
-                          : "is missing: only the last protocol may omit it");
+    const std::string field = StrCat("protocol[", i, "].up_to_bytes");
+    if (i + 1 == count) {
+      report.Require(!protocol.has_up_to_bytes(), field,
+                     " must be absent in the last protocol, which covers all longer vectors");
+      return;
     }
-    if (i == 0 || last || protocol.up_to_bytes() > collective.protocol(i - 1).up_to_bytes()) {
-      continue;
-    }
-    ThrowUserError(name, ": collective.protocol[", i, "].up_to_bytes must ascend, got ",
-                   protocol.up_to_bytes(), " after ", collective.protocol(i - 1).up_to_bytes());
+    report.RequireField(protocol.has_up_to_bytes(), field, "only the last protocol may omit it");
+    if (i == 0) continue;
+    const int64_t before = collective.protocol(i - 1).up_to_bytes();
+    report.Require(protocol.up_to_bytes() > before, field, " is ", protocol.up_to_bytes(),
+                   ", must be greater than in the previous protocol (", before, ")");
   }
 }
 
@@ -108,9 +103,11 @@ void CheckProtocols(const CollectiveConfig& collective, const std::string& name)
 
 ClusterConfig ParseCluster(const std::string& text, const std::string& name) {
   ClusterConfig cluster;
-  ParseChecked(text, name, ClusterRules(), &cluster);
-  CheckNode(cluster, name);
-  CheckProtocols(cluster.collective(), name);
+  const Places places = ParseChecked(text, name, ClusterRules(), &cluster);
+  const MistakeReport report(places, "");
+  CheckNode(cluster.node(), report.Inner("node"));
+  CheckFabric(cluster.fabric(), report.Inner("fabric"));
+  CheckProtocols(cluster.collective(), report.Inner("collective"));
   return cluster;
 }
 
@@ -120,11 +117,13 @@ ClusterConfig ReadCluster(const std::string& file) {
 
 ProfileConfig ParseProfile(const std::string& text, const std::string& name) {
   ProfileConfig profile;
-  ParseChecked(text, name, ProfileRules(), &profile);
+  const Places places = ParseChecked(text, name, ProfileRules(), &profile);
+  const MistakeReport report(places, "");
   std::set<std::string> names;
-  for (const ProfileConfig::Layer& layer : profile.layer()) {
-    if (names.insert(layer.name()).second) continue;
-    ThrowUserError(name, ": layer \"", layer.name(), "\" appears twice");
+  for (int i = 0; i < profile.layer_size(); ++i) {
+    const std::string& layer = profile.layer(i).name();
+    report.Require(names.insert(layer).second, StrCat("layer[", i, "].name"), " is \"", layer,
+                   "\", but an earlier layer has the same name");
   }
   return profile;
 }

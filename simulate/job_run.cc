@@ -5,6 +5,7 @@
 
 #include "comm/flow/gradient_flow.h"
 #include "comm/sparse/selection.h"
+#include "core/config/job_checks.h"
 #include "core/error.h"
 #include "simulate/cluster.h"
 #include "solvers/batch_schedule.h"
@@ -24,23 +25,6 @@ Shape ImageOf(const DataConfig& data) {
   return {};
 }
 
-void CheckComm(const CommConfig& comm) {
-  const SparseConfig& sparse = comm.sparse();
-  if (!(sparse.density() > 0 && sparse.density() <= 1)) {
-    ThrowUserError("comm.sparse.density is ", sparse.density(), ", expected 0 < density <= 1");
-  }
-  if (!(sparse.warmup_fraction() >= 0 && sparse.warmup_fraction() <= 1)) {
-    ThrowUserError("comm.sparse.warmup_fraction is ", sparse.warmup_fraction(),
-                   ", expected 0 to 1");
-  }
-  if (sparse.chunk_size() < 1) {
-    ThrowUserError("comm.sparse.chunk_size is ", sparse.chunk_size(), ", expected at least 1");
-  }
-  if (comm.sharded_update() && comm.mode() == CommConfig::SPARSE) {
-    ThrowUserError("comm.sharded_update does not go with comm.mode: SPARSE");
-  }
-}
-
 }  // namespace
 
 std::string LayerTimesOf(const SimulatedJob& job) {
@@ -50,7 +34,10 @@ std::string LayerTimesOf(const SimulatedJob& job) {
 
 Simulator::Simulator(const SimulatedJob& job) : job_(job) {
   const JobConfig& config = job_.config;
-  CheckComm(config.comm());
+  CheckJobFields(config, "");
+  if (config.comm().sharded_update() && config.comm().mode() == CommConfig::SPARSE) {
+    ThrowUserError("comm.sharded_update does not go with comm.mode: SPARSE: leave one of them out");
+  }
   if (config.solver().iter_size() != 1 || config.solver().batch_phase_size() > 0) {
     ThrowUserError(
         "solver.iter_size, solver.batch_phase: accumulated batches cannot be simulated: set "
@@ -59,7 +46,7 @@ Simulator::Simulator(const SimulatedJob& job) : job_(job) {
   if (job_.gpu != nullptr && job_.profile != nullptr) {
     ThrowUserError("--gpu replaces --profile: give only one of them");
   }
-  if (job_.steps < 1) ThrowUserError("--steps is ", job_.steps, ", expected at least 1");
+  if (job_.steps < 1) ThrowUserError("--steps is ", job_.steps, ", must be at least 1");
   if (job_.train_images < 1 || job_.validation_images < 0) {
     ThrowUserError("--train_images and --validation_images must be positive");
   }
@@ -84,7 +71,7 @@ int Simulator::RanksOf(int ranks) const {
   if (ranks == 0) ranks = job_.ranks;
   if (ranks == 0) ranks = job_.cluster.ranks();
   if (ranks < 1 || ranks > kMostRanks) {
-    ThrowUserError("--ranks is ", ranks, ", expected 1 to ", kMostRanks);
+    ThrowUserError("--ranks is ", ranks, ", must be from 1 to ", kMostRanks);
   }
   return ranks;
 }

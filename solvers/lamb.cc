@@ -1,7 +1,6 @@
 #include <cmath>
 
 #include "solvers/pool_solver.h"
-#include "solvers/solver_checks.h"
 #include "solvers/step_factors.h"
 #include "solvers/tensor_sums.h"
 
@@ -16,9 +15,7 @@ namespace {
 class Lamb : public PoolSolver {
  public:
   Lamb(const SolverConfig& config, ParameterStore* store)
-      : PoolSolver(config, store), m_(NewState()), v_(NewState()), sums_(store->layout()) {
-    CheckLamb(config);
-  }
+      : PoolSolver(config, store), m_(NewState()), v_(NewState()), sums_(store->layout()) {}
 
   bool whole_tensors() const override { return true; }
   void BeginStep(const UpdateScalars& scalars) override {

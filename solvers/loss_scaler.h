@@ -14,7 +14,7 @@ namespace gf {
 // a skipped step, whose gradients were not finite.
 class LossScaler {
  public:
-  // Throws UserError for values out of range.
+  // Throws UserError for values out of range (CheckLossScale).
   explicit LossScaler(const LossScaleConfig& config);
 
   // Whether gradients are inspected at all.

@@ -1,14 +1,11 @@
 #include "solvers/momentum_solver.h"
 
-#include "solvers/solver_checks.h"
 #include "solvers/step_factors.h"
 
 namespace gf {
 
 MomentumSolver::MomentumSolver(const SolverConfig& config, ParameterStore* store)
-    : PoolSolver(config, store), velocity_(NewState()) {
-  CheckMomentum(config);
-}
+    : PoolSolver(config, store), velocity_(NewState()) {}
 
 void MomentumSolver::Apply(const std::vector<ElementRange>& ranges) {
   const bool inside = config().momentum_form() == SolverConfig::RATE_INSIDE;

@@ -2,16 +2,12 @@
 
 #include <cmath>
 
-#include "solvers/solver_checks.h"
-
 namespace gf {
 
 NormSolver::NormSolver(const SolverConfig& config, ParameterStore* store)
     : MomentumSolver(config, store),
       sums_(store->layout()),
-      rates_(store->layout().entries().size()) {
-  CheckTrust(config);
-}
+      rates_(store->layout().entries().size()) {}
 
 void NormSolver::BeginStep(const UpdateScalars& scalars) {
   MomentumSolver::BeginStep(scalars);

@@ -1,11 +1,13 @@
 #include "solvers/solver.h"
 
+#include "core/config/job_checks.h"
 #include "core/error.h"
 
 namespace gf {
 
 std::unique_ptr<Solver> NewSolver(const std::string& what, const std::string& type,
                                   const SolverConfig& config, ParameterStore* store) {
+  CheckUpdate(config, type, "solver");
   const SolverRegistry& registry = SolverRegistry::Get();
   const std::string prefix = store->device()->name() + "/";
   if (registry.Has(prefix + type)) return registry.Create(what, prefix + type, config, store);

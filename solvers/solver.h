@@ -66,8 +66,8 @@ class Solver {
 // Solvers are registered as "<device>/<type>".
 using SolverRegistry = Registry<Solver, const SolverConfig&, ParameterStore*>;
 
-// Creates the solver of a type ("SGD") for the store's device. Throws UserError "unknown <what>
-// ..." if there is none.
+// Creates the solver of a type ("SGD") for the store's device. Throws UserError for settings out of
+// range (CheckUpdate), and "unknown <what> ..." if the device has no such solver.
 std::unique_ptr<Solver> NewSolver(const std::string& what, const std::string& type,
                                   const SolverConfig& config, ParameterStore* store);
 

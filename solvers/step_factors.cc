@@ -2,8 +2,6 @@
 
 #include <cmath>
 
-#include "solvers/solver_checks.h"
-
 namespace gf {
 namespace {
 
@@ -34,7 +32,7 @@ LambFactors LambFactorsOf(const SolverConfig& config, const UpdateScalars& scala
   factors.beta2 = config.beta2();
   factors.correction1 = Correction(config.beta1(), scalars.update);
   factors.correction2 = Correction(config.beta2(), scalars.update);
-  factors.epsilon = LambEpsilon(config);
+  factors.epsilon = config.has_epsilon() ? config.epsilon() : 1e-6f;
   factors.scale = static_cast<float>(scalars.gradient_scale);
   return factors;
 }

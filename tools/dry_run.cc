@@ -7,6 +7,7 @@
 #include "core/config/config.h"
 #include "core/device.h"
 #include "core/error.h"
+#include "core/telemetry/table.h"
 #include "core/telemetry/telemetry.h"
 #include "data/loader/loader.h"
 #include "models/net.h"
@@ -14,41 +15,6 @@
 
 namespace gf {
 namespace {
-
-// Rows of cells, columns aligned; numbers (right) and words (left) as the header says.
-class Table {
- public:
-  // A name that starts with '>' stands for a column of numbers.
-  explicit Table(std::vector<std::string> header) {
-    for (std::string& name : header) {
-      right_.push_back(name[0] == '>');
-      if (right_.back()) name.erase(0, 1);
-    }
-    rows_.push_back(std::move(header));
-  }
-
-  void Add(std::vector<std::string> row) { rows_.push_back(std::move(row)); }
-
-  void Print(FILE* out) const {
-    std::vector<size_t> width(rows_[0].size());
-    for (const auto& row : rows_) {
-      for (size_t i = 0; i < row.size(); ++i) width[i] = std::max(width[i], row[i].size());
-    }
-    for (const auto& row : rows_) {
-      std::string line;
-      for (size_t i = 0; i < row.size(); ++i) {
-        const std::string blanks(width[i] - row[i].size(), ' ');
-        line += "  " + (right_[i] ? blanks + row[i] : row[i] + blanks);
-      }
-      line.erase(line.find_last_not_of(' ') + 1);
-      std::fprintf(out, "%s\n", line.c_str());
-    }
-  }
-
- private:
-  std::vector<bool> right_;
-  std::vector<std::vector<std::string>> rows_;
-};
 
 // "3x227x227" as a shape.
 Shape ParseInput(const std::string& text) {
@@ -184,7 +150,7 @@ void DryRun(const JobConfig* config, const DryRunOptions& options, Communicator*
     if (options.input.empty()) net_options.image_shape = ImageShape(data, phase);
   }
   if (options.batch_size < 0) {
-    ThrowUserError("--batch_size=", options.batch_size, ": expected > 0");
+    ThrowUserError("--batch_size is ", options.batch_size, ", must be at least 0");
   }
   if (options.batch_size > 0) net_options.batch_size = options.batch_size;
   const auto device = DeviceRegistry::Get().Create("device", device_name, 0);

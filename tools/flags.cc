@@ -4,27 +4,26 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <sstream>
 
 #include "core/config/nearest.h"
 #include "core/error.h"
 #include "tools/version.h"
+
+DEFINE_string(set, "", "override a field of the job by `PATH=VALUE`; may be repeated");
 
 namespace gf {
 namespace {
 
 using gflags::CommandLineFlagInfo;
 
+// Columns of --help: where descriptions begin, and where lines end.
+constexpr size_t kDescription = 26, kWidth = 98;
+
 std::vector<std::string> NamesOf(const FlagSpec& spec) {
-  std::vector<CommandLineFlagInfo> all;
-  gflags::GetAllFlags(&all);
   std::vector<std::string> names = {"help", "version"};
-  if (!spec.repeated.empty()) names.push_back(spec.repeated);
-  for (const CommandLineFlagInfo& flag : all) {
-    const auto& more = spec.more_files;
-    if (flag.filename == spec.file ||
-        std::find(more.begin(), more.end(), flag.filename) != more.end()) {
-      names.push_back(flag.name);
-    }
+  for (const FlagGroup& group : spec.groups) {
+    names.insert(names.end(), group.names.begin(), group.names.end());
   }
   return names;
 }
@@ -34,18 +33,124 @@ bool IsBool(const std::string& name) {
   return gflags::GetCommandLineFlagInfo(name.c_str(), &info) && info.type == "bool";
 }
 
+// The description without its back quotes.
+std::string Description(const CommandLineFlagInfo& info) {
+  std::string text = info.description;
+  text.erase(std::remove(text.begin(), text.end(), '`'), text.end());
+  return text;
+}
+
+// What stands for the flag's value: the description's word in back quotes, or its type's.
+std::string ValueName(const CommandLineFlagInfo& info) {
+  const size_t begin = info.description.find('`'), end = info.description.find('`', begin + 1);
+  if (end != std::string::npos) return info.description.substr(begin + 1, end - begin - 1);
+  return info.type == "string" ? "TEXT" : info.type == "double" ? "X" : "N";
+}
+
+const std::string* BareValue(const FlagSpec& spec, const std::string& name) {
+  for (const auto& entry : spec.bare) {
+    if (entry.first == name) return &entry.second;
+  }
+  return nullptr;
+}
+
+// "--name=FILE"
+std::string Form(const FlagSpec& spec, const CommandLineFlagInfo& info) {
+  if (info.type == "bool") {
+    return (info.default_value == "true" ? "--[no]" : "--") + info.name;
+  }
+  if (info.name == "set") return "--set " + ValueName(info);
+  const std::string value = "=" + ValueName(info);
+  return "--" + info.name + (BareValue(spec, info.name) != nullptr ? "[" + value + "]" : value);
+}
+
+// The words of `text` on lines that begin in the column `from`; the cursor is in that column.
+std::string Wrap(const std::string& text, size_t from) {
+  std::string lines, line;
+  std::istringstream words(text);
+  for (std::string word; words >> word;) {
+    if (!line.empty() && from + line.size() + 1 + word.size() > kWidth) {
+      lines += line + "\n" + std::string(from, ' ');
+      line.clear();
+    }
+    line += (line.empty() ? "" : " ") + word;
+  }
+  return lines + line + "\n";
+}
+
+std::string FlagHelp(const FlagSpec& spec, const std::string& name) {
+  const CommandLineFlagInfo info = gflags::GetCommandLineFlagInfoOrDie(name.c_str());
+  std::string line = "  " + Form(spec, info);
+  line += line.size() + 2 > kDescription ? "\n" + std::string(kDescription, ' ')
+                                         : std::string(kDescription - line.size(), ' ');
+  const std::string& value = info.default_value;
+  const bool no_default = value.empty() || value == "0" || value == "false";
+  return line +
+         Wrap(Description(info) + (no_default ? "" : " (default: " + value + ")"), kDescription);
+}
+
+// Lines that are too long continue below their first word.
+std::string Notes(const std::string& notes) {
+  std::string text;
+  std::istringstream lines(notes);
+  for (std::string line; std::getline(lines, line);) {
+    const size_t indent = std::min(line.find_first_not_of(' '), line.size());
+    text += line.size() <= kWidth ? line + "\n" : line.substr(0, indent) + Wrap(line, indent);
+  }
+  return text;
+}
+
 void Set(const std::string& name, const std::string& value) {
   if (!gflags::SetCommandLineOption(name.c_str(), value.c_str()).empty()) return;
   const CommandLineFlagInfo info = gflags::GetCommandLineFlagInfoOrDie(name.c_str());
   ThrowUserError("--", name, ": \"", value, "\" is not a value of type ", info.type, " (",
-                 info.description, ")");
+                 Description(info), ")");
+}
+
+// One word of the command line that is a flag.
+struct Word {
+  std::string name, value;
+  bool has_value = false;
+};
+
+Word Split(const std::string& text) {
+  const size_t start = text[1] == '-' ? 2 : 1, equals = text.find('=');
+  Word word;
+  word.name = text.substr(start, equals == text.npos ? text.npos : equals - start);
+  std::replace(word.name.begin(), word.name.end(), '-', '_');
+  word.has_value = equals != std::string::npos;
+  if (word.has_value) word.value = text.substr(equals + 1);
+  return word;
+}
+
+[[noreturn]] void RefuseUnknown(const std::string& name, const std::vector<std::string>& names) {
+  const std::string nearest = Nearest(name, names);
+  ThrowUserError("unknown flag --", name,
+                 nearest.empty() ? " (see --help)" : "; did you mean --" + nearest + "?");
 }
 
 }  // namespace
 
+std::string HelpText(const FlagSpec& spec) {
+  std::string text = spec.summary + "\n";
+  const auto lines = [&](const char* title, const std::vector<std::string>& all) {
+    if (all.empty()) return;
+    text += StrCat("\n", title, ":\n");
+    for (const std::string& line : all) text += "  " + line + "\n";
+  };
+  lines("Usage", spec.usage);
+  lines("Examples", spec.examples);
+  for (const FlagGroup& group : spec.groups) {
+    text += "\n" + group.title + ":\n";
+    for (const std::string& name : group.names) text += FlagHelp(spec, name);
+  }
+  text += "\n  --help, --version\n";
+  return spec.notes.empty() ? text : text + "\n" + Notes(spec.notes);
+}
+
 int ParseFlags(int argc, char** argv, const FlagSpec& spec) {
   if (argc <= 1) {
-    std::fputs(spec.usage, stderr);
+    std::fputs(HelpText(spec).c_str(), stderr);
     return 2;
   }
   const std::vector<std::string> names = NamesOf(spec);
@@ -53,52 +158,46 @@ int ParseFlags(int argc, char** argv, const FlagSpec& spec) {
     return std::find(names.begin(), names.end(), name) != names.end();
   };
   for (int i = 1; i < argc; ++i) {
-    const std::string word = argv[i];
-    if (word.size() < 2 || word[0] != '-') {
-      ThrowUserError("\"", word, "\" is not a flag; flags look like --name=value (see --help)");
-    }
-    const size_t start = word[1] == '-' ? 2 : 1, equals = word.find('=');
-    std::string name = word.substr(start, equals == word.npos ? word.npos : equals - start);
-    const bool has_value = equals != std::string::npos;
-    std::string value = has_value ? word.substr(equals + 1) : "";
-    if (!known(name)) {
-      const bool negated = name.compare(0, 2, "no") == 0 && known(name.substr(2)) &&
-                           IsBool(name.substr(2)) && !has_value;
-      if (!negated) {
-        std::string what = StrCat("unknown flag --", name);
-        std::vector<std::string> candidates = names;
-        const std::string nearest = Nearest(name, candidates);
-        what += nearest.empty() ? " (see --help)" : StrCat("; did you mean --", nearest, "?");
-        throw UserError(what);
+    const std::string text = argv[i];
+    if (text.size() < 2 || text[0] != '-') {
+      if (spec.words == nullptr) {
+        ThrowUserError("\"", text, "\" is not a flag; flags look like --name=value (see --help)");
       }
-      Set(name.substr(2), "false");
+      spec.words->push_back(text);
       continue;
     }
-    if (name == "help") {
-      std::fputs(spec.usage, stdout);
+    Word word = Split(text);
+    if (word.name == "h") word.name = "help";
+    if (!known(word.name)) {
+      const std::string negated = word.name.compare(0, 2, "no") == 0 ? word.name.substr(2) : "";
+      if (word.has_value || !known(negated) || !IsBool(negated)) RefuseUnknown(word.name, names);
+      Set(negated, "false");
+      continue;
+    }
+    if (word.name == "help") {
+      std::fputs(HelpText(spec).c_str(), stdout);
       return 0;
     }
-    if (name == "version") {
+    if (word.name == "version") {
       std::printf("%s\n", Version().c_str());
       return 0;
     }
-    if (!has_value) {
-      const auto bare = std::find_if(spec.bare.begin(), spec.bare.end(),
-                                     [&](const auto& entry) { return entry.first == name; });
-      if (IsBool(name)) {
-        value = "true";
-      } else if (bare != spec.bare.end()) {
-        value = bare->second;
+    if (!word.has_value) {
+      const std::string* const bare = BareValue(spec, word.name);
+      if (IsBool(word.name)) {
+        word.value = "true";
+      } else if (bare != nullptr) {
+        word.value = *bare;
       } else if (i + 1 < argc && std::string(argv[i + 1]).compare(0, 2, "--") != 0) {
-        value = argv[++i];
+        word.value = argv[++i];
       } else {
-        ThrowUserError("--", name, " needs a value: --", name, "=...");
+        ThrowUserError("--", word.name, " needs a value: --", word.name, "=...");
       }
     }
-    if (name == spec.repeated) {
-      spec.values->push_back(value);
+    if (word.name == "set") {
+      spec.overrides->push_back(word.value);
     } else {
-      Set(name, value);
+      Set(word.name, word.value);
     }
   }
   return -1;

@@ -6,23 +6,34 @@
 
 namespace gf {
 
-// What a tool's command line may say.
-struct FlagSpec {
-  // The source file whose gflags belong to the tool (__FILE__), and more such files: the only
-  // flags that it takes.
-  const char* file = nullptr;
-  std::vector<std::string> more_files;
-  // Printed for --help and when there are no arguments at all.
-  const char* usage = nullptr;
-  // Flags that may be given several times; their values in order go to `values`.
-  std::string repeated;
-  std::vector<std::string>* values = nullptr;
-  // Flags that may stand without "=value" and then mean this: {"resume", "latest"}.
-  std::vector<std::pair<std::string, std::string>> bare;
+// Flags that --help shows under one title, in this order, by their gflags' names. What --help says
+// about a flag is the text of its DEFINE_*, where `FILE` in back quotes names the value.
+struct FlagGroup {
+  std::string title;
+  std::vector<std::string> names;
 };
 
+// What a command line may say, and what --help says about it.
+struct FlagSpec {
+  std::string summary;                // "gftrain: trains a network."
+  std::vector<std::string> usage;     // command lines
+  std::vector<std::string> examples;  // command lines
+  std::vector<FlagGroup> groups;      // the only flags that are taken, beside --help and --version
+  std::string notes;                  // printed at the end
+
+  // Flags that may stand without "=value" and then mean this: {"resume", "latest"}.
+  std::vector<std::pair<std::string, std::string>> bare;
+  // The values of --set, which may be given several times, go here.
+  std::vector<std::string>* overrides = nullptr;
+  // Words that are not flags go here; if null, they are mistakes.
+  std::vector<std::string>* words = nullptr;
+};
+
+// The text of --help.
+std::string HelpText(const FlagSpec& spec);
+
 // Reads "--name=value", "--name value" and, for booleans, "--name" and "--noname" into gflags.
-// Returns -1 to go on, or the exit code: 0 after --help and --version, 2 (and the usage)
+// Returns -1 to go on, or the exit code: 0 after --help and --version, 2 (and the help)
 // without arguments. Throws UserError for an unknown flag (with the nearest known one), a
 // missing or a wrong value, or a word that is no flag.
 int ParseFlags(int argc, char** argv, const FlagSpec& spec);

@@ -19,39 +19,38 @@
 #include "tools/flags.h"
 #include "tools/rank_main.h"
 
-DEFINE_string(config, "", "the job: its net and validation_data are used");
-DEFINE_string(checkpoint, "", "a checkpoint's folder or a safetensors file");
-DEFINE_string(weights, "", "a safetensors file or a Caffe model instead of a checkpoint");
-DEFINE_bool(bgr, false, "with --weights=x.caffemodel: it was trained on BGR images");
-DEFINE_string(data, "", "evaluate on this source instead of validation_data.source");
-DEFINE_string(json, "", "write the result to this file");
+DEFINE_string(config, "", "the job: a prototxt `FILE`; its net and validation_data are used");
+DEFINE_string(checkpoint, "",
+              "a checkpoint's folder or a safetensors file; without this `PATH`, the last valid "
+              "checkpoint of checkpoint.dir");
+DEFINE_string(weights, "",
+              "the weights of a `FILE` instead of a checkpoint: safetensors, or a Caffe model "
+              "(x.caffemodel, layers of the same names)");
+DEFINE_bool(bgr, false,
+            "with --weights=x.caffemodel: it was trained on BGR images, as Caffe reads JPEGs");
+DEFINE_string(data, "", "evaluate on this `SOURCE` instead of validation_data.source");
 DEFINE_bool(per_class, false, "print a table of the classes");
-DEFINE_int32(confusions, 0, "print so many pairs of classes that are confused most");
-DEFINE_string(misclassified, "", "write the images that were not taken for their class here");
+DEFINE_int32(confusions, 0,
+             "print the `N` pairs of classes that are confused most (also in --json)");
+DEFINE_string(misclassified, "",
+              "write a line \"shard:key:offset, class, taken for\" (tabs) to this `FILE` for each "
+              "image that is taken for another class");
+DEFINE_string(json, "", "write the result to this `FILE`");
 
 namespace gf {
 namespace {
 
-constexpr char kUsage[] = R"(gfeval: evaluates a network on a data set, each image exactly once.
-
-  gfeval --config=configs/quickstart.prototxt
-  mpirun -n 4 gfeval --config=FILE --checkpoint=DIR/step-00001000 --json=result.json
-
-  --config=FILE         the job: its net and validation_data are used
-  --set PATH=VALUE      override a field of it; may be repeated
-  --checkpoint=PATH     a checkpoint's folder or a safetensors file; without it the last valid
-                        checkpoint of checkpoint.dir
-  --weights=FILE        a safetensors file or a Caffe model (x.caffemodel, layers of the same
-                        names) instead of a checkpoint
-      --bgr             the Caffe model was trained on BGR images, as Caffe reads JPEG files
-  --data=SOURCE         evaluate on this source instead of validation_data.source
-  --per_class           print a table of the classes
-  --confusions=N        print the N pairs of classes that are confused most (also in --json)
-  --misclassified=FILE  write a line "shard:key:offset, class, taken for" (tabs) for each image
-                        that was not taken for its class
-  --json=FILE           write the result to a file
-  --help, --version
-)";
+FlagSpec Spec() {
+  FlagSpec spec;
+  spec.summary = "gfeval: evaluates a network on a data set, each image exactly once.";
+  spec.usage = {"mpirun -n RANKS gfeval --config=FILE [FLAGS]"};
+  spec.examples = {
+      "gfeval --config=configs/quickstart.prototxt",
+      "mpirun -n 4 gfeval --config=FILE --checkpoint=DIR/step-00001000 --json=result.json"};
+  spec.groups = {{"Job", {"config", "set", "checkpoint", "weights", "bgr", "data"}},
+                 {"Results", {"per_class", "confusions", "misclassified", "json"}}};
+  return spec;
+}
 
 JobConfig ReadConfig(const std::vector<std::string>& overrides) {
   if (FLAGS_config.empty()) {
@@ -61,7 +60,7 @@ JobConfig ReadConfig(const std::vector<std::string>& overrides) {
     ThrowUserError("give --checkpoint or --weights, not both");
   }
   if (FLAGS_confusions < 0) {
-    ThrowUserError("--confusions=", FLAGS_confusions, ", expected 0 or more");
+    ThrowUserError("--confusions is ", FLAGS_confusions, ", must be at least 0");
   }
   if (FLAGS_bgr && FLAGS_weights.empty()) ThrowUserError("--bgr goes with --weights");
   JobConfig config = ReadJobConfig(FLAGS_config, overrides);
@@ -109,10 +108,7 @@ void Evaluate(const JobConfig& config, int threads, Communicator* comm) {
 }
 
 int Main(int argc, char** argv) {
-  FlagSpec flags;
-  flags.file = __FILE__;
-  flags.usage = kUsage;
-  return RunJob(argc, argv, flags, ReadConfig,
+  return RunJob(argc, argv, Spec(), ReadConfig,
                 [](const JobConfig& config, int threads, Communicator* comm) {
                   Evaluate(config, threads, comm);
                   return 0;

@@ -15,60 +15,57 @@
 #include "tools/print_schedule.h"
 #include "tools/rank_main.h"
 
-DEFINE_string(config, "", "the job: a prototxt file, see configs/");
-DEFINE_string(resume, "", "continue from the last valid checkpoint, or from the one named");
-DEFINE_string(weights, "", "start from the weights of a safetensors file or a Caffe model");
-DEFINE_bool(bgr, false, "with --weights=x.caffemodel: it was trained on BGR images");
+DEFINE_string(config, "", "the job: a prototxt `FILE`, see configs/");
+DEFINE_string(resume, "",
+              "continue from the last valid checkpoint of checkpoint.dir, or from the checkpoint "
+              "`FOLDER`");
+DEFINE_string(weights, "",
+              "start from the weights of a `FILE`: safetensors, or a Caffe model (x.caffemodel, "
+              "layers of the same names)");
+DEFINE_bool(bgr, false,
+            "with --weights=x.caffemodel: it was trained on BGR images, as Caffe reads JPEGs");
 DEFINE_bool(deterministic, false, "same seed and number of ranks: same bits");
-DEFINE_int64(max_steps, 0, "stop after this step; the learning rate keeps the config's length");
-DEFINE_string(timeline_steps, "", "record these steps, A:B, and write a timeline");
-DEFINE_string(timeline_file, "", "with --timeline_steps: where to");
-DEFINE_string(run_dir, "", "what the run writes of itself: telemetry.run_dir");
-DEFINE_bool(tensorboard, false, "with --run_dir: also TensorBoard's event files");
-DEFINE_bool(dry_run, false, "print the compiled net and its plans, train nothing");
-DEFINE_int64(print_schedule, 0, "print every so many steps of the schedule as CSV, train nothing");
-DEFINE_int32(ranks, 0, "with --print_schedule: of so many ranks; 0 = those that were started");
-DEFINE_string(net, "", "with --dry_run: a network's prototxt file instead of a config");
-DEFINE_string(input, "", "with --dry_run --net: CxHxW of the images if the net does not say");
+DEFINE_int64(max_steps, 0, "stop after step `N`; the learning rate keeps the config's length");
+DEFINE_string(timeline_steps, "",
+              "record where the time of steps `A:B` goes, on all ranks, for ui.perfetto.dev or "
+              "chrome://tracing");
+DEFINE_string(timeline_file, "",
+              "write them to this `FILE` instead of timeline.json in the run's folder");
+DEFINE_string(run_dir, "",
+              "write config.prototxt (resolved), log.jsonl and timeline.json to this `FOLDER`; "
+              "gfreport FOLDER shows it");
+DEFINE_bool(tensorboard, false, "with --run_dir: also write TensorBoard's event files");
+DEFINE_bool(dry_run, false, "print layers, memory and plans, train nothing");
+DEFINE_int64(print_schedule, 0,
+             "print epoch, learning rate, images and density of every `N`-th step as CSV, train "
+             "nothing; without a number, of every step");
+DEFINE_int32(ranks, 0, "with --print_schedule: as on `N` ranks; 0 = the ranks that were started");
+DEFINE_string(net, "", "with --dry_run: the prototxt `FILE` of a network, instead of a config");
+DEFINE_string(input, "", "with --dry_run --net: `CxHxW` of the images if the net does not say");
 DEFINE_int32(batch_size, 0, "with --dry_run: images per rank; 0 = what the files say");
-DEFINE_string(phase, "TRAIN", "with --dry_run: TRAIN or TEST");
+DEFINE_string(phase, "TRAIN", "with --dry_run: the `PHASE`, TRAIN or TEST");
 
 namespace gf {
 namespace {
 
-constexpr char kUsage[] = R"(gftrain: trains a network.
-
-  mpirun -n 2 gftrain --config=configs/quickstart.prototxt
-  gftrain --config=FILE --set solver.base_lr=0.05 --set train_data.batch_size=32
-  gftrain --dry_run --net=models/resnet50.prototxt
-
-  --config=FILE         the job
-  --set PATH=VALUE      override a field of it; may be repeated
-  --resume[=FOLDER]     continue from the last valid checkpoint of checkpoint.dir, or from
-                        the checkpoint FOLDER
-  --weights=FILE        start from the weights of a safetensors file or a Caffe model
-                        (x.caffemodel, layers of the same names)
-      --bgr             the Caffe model was trained on BGR images, as Caffe reads JPEG files
-  --max_steps=N         stop after step N (the learning rate keeps the config's length)
-  --deterministic       same seed and number of ranks: same bits
-  --timeline_steps=A:B  record where the time of steps A to B goes, on all ranks; for
-                        ui.perfetto.dev or chrome://tracing
-      --timeline_file=FILE  (timeline.json, in the run's folder if there is one)
-  --run_dir=FOLDER      what the run tells of itself goes there: config.prototxt (resolved),
-                        log.jsonl, timeline.json; gfreport FOLDER shows it
-      --tensorboard     event files for TensorBoard, too
-  --dry_run             print layers, memory and plans, train nothing; with --config, or with
-      --net=FILE        a network alone
-      --input=CxHxW     its images, if it does not say
-      --batch_size=N    images per rank
-      --phase=TEST      its TEST phase
-  --print_schedule[=N]  print epoch, learning rate, images and density of every (N-th) step as
-                        CSV, train nothing
-      --ranks=R         as on R ranks
-  --help, --version
-
-SIGTERM and SIGINT write a checkpoint and stop, SIGUSR1 writes a checkpoint.
-)";
+FlagSpec Spec() {
+  FlagSpec spec;
+  spec.summary = "gftrain: trains a network.";
+  spec.usage = {"mpirun -n RANKS gftrain --config=FILE [FLAGS]",
+                "gftrain --config=FILE --dry_run | --print_schedule[=N] [FLAGS]",
+                "gftrain --net=FILE --dry_run [FLAGS]"};
+  spec.examples = {"mpirun -n 2 gftrain --config=configs/quickstart.prototxt",
+                   "gftrain --config=FILE --set solver.base_lr=0.05 --set train_data.batch_size=32",
+                   "gftrain --dry_run --net=models/resnet50.prototxt"};
+  spec.groups = {
+      {"Job", {"config", "set", "resume", "weights", "bgr", "max_steps", "deterministic"}},
+      {"Records", {"run_dir", "tensorboard", "timeline_steps", "timeline_file"}},
+      {"Without training",
+       {"dry_run", "net", "input", "batch_size", "phase", "print_schedule", "ranks"}}};
+  spec.notes = "SIGTERM and SIGINT write a checkpoint and stop, SIGUSR1 writes a checkpoint.\n";
+  spec.bare = {{"resume", "latest"}, {"print_schedule", "1"}};
+  return spec;
+}
 
 void CheckCombination() {
   if (FLAGS_config.empty() && FLAGS_net.empty()) {
@@ -89,19 +86,20 @@ void CheckCombination() {
   }
   if (!FLAGS_timeline_steps.empty()) ParseStepRange(FLAGS_timeline_steps);
   if (FLAGS_print_schedule < 0) {
-    ThrowUserError("--print_schedule is ", FLAGS_print_schedule, ", expected > 0");
+    ThrowUserError("--print_schedule is ", FLAGS_print_schedule, ", must be at least 1");
   }
   if (FLAGS_print_schedule > 0 && (FLAGS_dry_run || FLAGS_config.empty())) {
     ThrowUserError("--print_schedule goes with --config and without --dry_run");
   }
-  if (FLAGS_ranks < 0) ThrowUserError("--ranks is ", FLAGS_ranks, ", expected > 0");
+  if (FLAGS_ranks < 0) ThrowUserError("--ranks is ", FLAGS_ranks, ", must be at least 0");
   if (FLAGS_ranks > 0 && FLAGS_print_schedule == 0) {
     ThrowUserError(
         "--ranks goes with --print_schedule; to train start the program with "
         "mpirun -n ",
         FLAGS_ranks);
   }
-  if (FLAGS_max_steps < 0) ThrowUserError("--max_steps is ", FLAGS_max_steps, ", expected > 0");
+  if (FLAGS_max_steps < 0)
+    ThrowUserError("--max_steps is ", FLAGS_max_steps, ", must be at least 0");
 }
 
 JobConfig ReadConfig(const std::vector<std::string>& overrides) {
@@ -151,11 +149,7 @@ void TrainBody(const JobConfig& config, int threads, Communicator* comm) {
 }
 
 int Main(int argc, char** argv) {
-  FlagSpec flags;
-  flags.file = __FILE__;
-  flags.usage = kUsage;
-  flags.bare = {{"resume", "latest"}, {"print_schedule", "1"}};
-  return RunJob(argc, argv, flags, ReadConfig,
+  return RunJob(argc, argv, Spec(), ReadConfig,
                 [](const JobConfig& config, int threads, Communicator* comm) {
                   if (FLAGS_dry_run) {
                     DryRunBody(config, comm);

@@ -70,8 +70,7 @@ int RunJob(int argc, char** argv, FlagSpec flags,
            const std::function<int(const JobConfig&, int threads, Communicator*)>& body) {
   InitLogging(argv[0]);
   std::vector<std::string> overrides;
-  flags.repeated = "set";
-  flags.values = &overrides;
+  flags.overrides = &overrides;
   JobConfig config;
   std::exception_ptr mistake;
   try {

@@ -6,6 +6,7 @@
 
 #include "comm/flow/host_transport.h"
 #include "comm/flow/tuner.h"
+#include "core/config/job_checks.h"
 #include "core/error.h"
 
 namespace gf {
@@ -46,10 +47,8 @@ std::string Obstacle(const CommConfig& config, const Device& device, Communicato
 std::unique_ptr<GradientTransport> NewGradientTransport(const CommConfig& config,
                                                         bool deterministic, Device* device,
                                                         Communicator* comm) {
+  CheckJobFields(config, "comm");
   const std::string& transport = config.device_transport();
-  if (transport != "auto" && transport != "nccl" && transport != "host") {
-    ThrowUserError("comm.device_transport is \"", transport, "\", expected auto, nccl or host");
-  }
   AlgorithmChoice algorithms(config, deterministic, comm);
   const auto by_host = [&](const std::string& why_not_device) {
     return std::make_unique<HostTransport>(std::move(algorithms), device, comm, why_not_device);

@@ -9,6 +9,7 @@
 #include "comm/sparse/chunk_arithmetic.h"
 #include "comm/sparse/selection.h"
 #include "comm/sparse/sparse_buckets.h"
+#include "core/config/job_checks.h"
 #include "core/error.h"
 #include "core/host_copy.h"
 
@@ -128,16 +129,7 @@ class SparseFlow : public BucketedFlow {
 
  private:
   static SparseConfig Checked(const SparseConfig& config) {
-    if (!(config.density() > 0 && config.density() <= 1)) {
-      ThrowUserError("comm.sparse.density is ", config.density(), ", expected 0 < density <= 1");
-    }
-    if (!(config.warmup_fraction() >= 0 && config.warmup_fraction() <= 1)) {
-      ThrowUserError("comm.sparse.warmup_fraction is ", config.warmup_fraction(),
-                     ", expected 0 to 1");
-    }
-    if (config.chunk_size() < 1) {
-      ThrowUserError("comm.sparse.chunk_size is ", config.chunk_size(), ", expected at least 1");
-    }
+    CheckJobFields(config, "comm.sparse");
     return config;
   }
 

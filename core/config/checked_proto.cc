@@ -4,93 +4,209 @@
 #include <google/protobuf/text_format.h>
 
 #include <cmath>
+#include <utility>
 
 #include "core/config/text_proto.h"
-#include "core/error.h"
 
 namespace gf {
 namespace {
 
 using google::protobuf::FieldDescriptor;
 using google::protobuf::Message;
-using ParseInfo = google::protobuf::TextFormat::ParseInfoTree;
+
+// Whole numbers with all their digits.
+std::string Text(double value) {
+  if (std::abs(value) < 1e15 && value == std::floor(value)) {
+    return StrCat(static_cast<int64_t>(value));
+  }
+  return StrCat(value);
+}
+
+// A number of the message; `index` is -1 for a field that is not repeated.
+double NumberOf(const Message& message, const FieldDescriptor* field, int index) {
+  const auto* const of = message.GetReflection();
+  const bool one = index < 0;
+  switch (field->cpp_type()) {
+    case FieldDescriptor::CPPTYPE_FLOAT:
+      return one ? of->GetFloat(message, field) : of->GetRepeatedFloat(message, field, index);
+    case FieldDescriptor::CPPTYPE_DOUBLE:
+      return one ? of->GetDouble(message, field) : of->GetRepeatedDouble(message, field, index);
+    case FieldDescriptor::CPPTYPE_INT32:
+      return one ? of->GetInt32(message, field) : of->GetRepeatedInt32(message, field, index);
+    case FieldDescriptor::CPPTYPE_INT64:
+      return static_cast<double>(one ? of->GetInt64(message, field)
+                                     : of->GetRepeatedInt64(message, field, index));
+    default:
+      return 0;
+  }
+}
+
+std::string StringOf(const Message& message, const FieldDescriptor* field, int index) {
+  const auto* const of = message.GetReflection();
+  return index < 0 ? of->GetString(message, field) : of->GetRepeatedString(message, field, index);
+}
 
 class Checker {
  public:
-  Checker(const std::string& name, const FieldRules& rules) : name_(name), rules_(rules) {}
+  Checker(const FieldRules& rules, const Places& places) : rules_(rules), places_(places) {}
 
-  // `where`: of the message's own beginning.
-  void Check(const Message& message, const ParseInfo* info, const std::string& path,
-             const std::string& where) const {
-    const auto* reflection = message.GetReflection();
-    const auto* descriptor = message.GetDescriptor();
+  void Check(const Message& message, const std::string& path) const {
+    const auto* const descriptor = message.GetDescriptor();
+    const auto* const reflection = message.GetReflection();
     for (int f = 0; f < descriptor->field_count(); ++f) {
-      const FieldDescriptor* field = descriptor->field(f);
-      const std::string own = path + (path.empty() ? "" : ".") + field->name();
-      const auto rule = rules_.find(descriptor->name() + "." + field->name());
-      const bool repeated = field->is_repeated();
-      const int count = repeated ? reflection->FieldSize(message, field)
-                                 : static_cast<int>(reflection->HasField(message, field));
-      if (count == 0 && rule != rules_.end() && rule->second.required) {
-        ThrowUserError(where, ": ", own, " is missing");
+      const FieldDescriptor* const field = descriptor->field(f);
+      const auto found = rules_.find(descriptor->name() + "." + field->name());
+      const FieldRule rule = found == rules_.end() ? FieldRule() : found->second;
+      const std::string own = PathOf(path, field->name());
+      if (!field->is_repeated()) {
+        if (rule.required() && IsMissing(message, field)) {
+          ThrowUserError(places_.BeforeMissing(own), own, " is missing", rule.advice());
+        }
+        if (reflection->HasField(message, field)) CheckElement(message, field, -1, rule, own);
+        continue;
+      }
+      const int count = reflection->FieldSize(message, field);
+      if (rule.required() && count == 0) {
+        ThrowUserError(places_.BeforeMissing(own), own, " is missing", rule.advice());
       }
       for (int i = 0; i < count; ++i) {
-        const int index = repeated ? i : -1;
-        const std::string element = repeated ? StrCat(own, "[", i, "]") : own;
-        const std::string at = Location(info, field, index, where);
-        if (field->cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE) {
-          const Message& inner = repeated ? reflection->GetRepeatedMessage(message, field, i)
-                                          : reflection->GetMessage(message, field);
-          Check(inner, info == nullptr ? nullptr : info->GetTreeForNested(field, index), element,
-                at);
-        } else if (!repeated && rule != rules_.end()) {
-          CheckNumber(Number(message, field), rule->second, element, at);
-        }
+        CheckElement(message, field, i, rule, StrCat(own, "[", i, "]"));
       }
     }
   }
 
  private:
-  static double Number(const Message& message, const FieldDescriptor* field) {
-    const auto* reflection = message.GetReflection();
-    switch (field->cpp_type()) {
-      case FieldDescriptor::CPPTYPE_DOUBLE:
-        return reflection->GetDouble(message, field);
-      case FieldDescriptor::CPPTYPE_INT32:
-        return reflection->GetInt32(message, field);
-      case FieldDescriptor::CPPTYPE_INT64:
-        return static_cast<double>(reflection->GetInt64(message, field));
-      default:
-        return 0;
+  static bool IsMissing(const Message& message, const FieldDescriptor* field) {
+    if (field->cpp_type() == FieldDescriptor::CPPTYPE_STRING) {
+      return StringOf(message, field, -1).empty();
     }
+    return !message.GetReflection()->HasField(message, field);
   }
 
-  static void CheckNumber(double value, const NumberRange& range, const std::string& path,
-                          const std::string& at) {
-    if (value >= range.least && value <= range.most) return;
-    if (range.least == range.most) return;  // not a number
-    ThrowUserError(at, ": ", path, " is ", value, ", expected ", range.least, " to ", range.most);
+  void CheckElement(const Message& message, const FieldDescriptor* field, int index,
+                    const FieldRule& rule, const std::string& path) const {
+    const auto* const reflection = message.GetReflection();
+    std::string value, wrong;
+    switch (field->cpp_type()) {
+      case FieldDescriptor::CPPTYPE_MESSAGE:
+        return Check(index < 0 ? reflection->GetMessage(message, field)
+                               : reflection->GetRepeatedMessage(message, field, index),
+                     path);
+      case FieldDescriptor::CPPTYPE_STRING:
+        value = StringOf(message, field, index);
+        wrong = rule.Wrong(value);
+        value = "\"" + value + "\"";
+        break;
+      default: {
+        const double number = NumberOf(message, field, index);
+        value = Text(number);
+        wrong = std::isfinite(number) ? rule.Wrong(number) : "a finite number";
+      }
+    }
+    if (wrong.empty()) return;
+    ThrowUserError(places_.Before(path), path, " is ", value, ", must be ", wrong, rule.advice());
   }
 
-  std::string Location(const ParseInfo* info, const FieldDescriptor* field, int index,
-                       const std::string& otherwise) const {
-    if (info == nullptr) return otherwise;
-    const auto location = info->GetLocation(field, index);
-    if (location.line < 0) return otherwise;
-    return StrCat(name_, ":", location.line + 1, ":", location.column + 1);
-  }
-
-  const std::string& name_;
   const FieldRules& rules_;
+  const Places& places_;
 };
 
 }  // namespace
 
-void ParseChecked(const std::string& text, const std::string& name, const FieldRules& rules,
-                  Message* message) {
-  ParseInfo info;
-  ParseTextProto(text, name, message, &info);
-  Checker(name, rules).Check(*message, &info, "", name);
+FieldRule FieldRule::MoreThan(double end) const {
+  FieldRule rule = AtLeast(end);
+  rule.least_excluded_ = true;
+  return rule;
+}
+
+FieldRule FieldRule::AtLeast(double end) const {
+  FieldRule rule = *this;
+  rule.least_ = end;
+  return rule;
+}
+
+FieldRule FieldRule::LessThan(double end) const {
+  FieldRule rule = AtMost(end);
+  rule.most_excluded_ = true;
+  return rule;
+}
+
+FieldRule FieldRule::AtMost(double end) const {
+  FieldRule rule = *this;
+  rule.most_ = end;
+  return rule;
+}
+
+FieldRule FieldRule::OneOf(std::vector<std::string> values) const {
+  FieldRule rule = *this;
+  rule.values_ = std::move(values);
+  return rule;
+}
+
+FieldRule FieldRule::Required() const {
+  FieldRule rule = *this;
+  rule.required_ = true;
+  return rule;
+}
+
+FieldRule FieldRule::Advice(const std::string& advice) const {
+  FieldRule rule = *this;
+  rule.advice_ = advice;
+  return rule;
+}
+
+std::string FieldRule::Wrong(double value) const {
+  if (!values_.empty()) return Wrong(Text(value));
+  if (least_excluded_ && !(value > least_)) return "greater than " + Text(least_);
+  if (!(value >= least_)) return "at least " + Text(least_);
+  if (most_excluded_ && !(value < most_)) return "less than " + Text(most_);
+  if (!(value <= most_)) return "at most " + Text(most_);
+  return "";
+}
+
+std::string FieldRule::Wrong(const std::string& value) const {
+  std::string all;
+  for (size_t i = 0; i < values_.size(); ++i) {
+    if (value == values_[i]) return "";
+    all += (i == 0 ? "" : i + 1 == values_.size() ? " or " : ", ") + values_[i];
+  }
+  return all;
+}
+
+FieldRule MoreThan(double end) { return FieldRule().MoreThan(end); }
+FieldRule AtLeast(double end) { return FieldRule().AtLeast(end); }
+FieldRule Between(double least, double most) { return FieldRule().AtLeast(least).AtMost(most); }
+FieldRule OneOf(std::vector<std::string> values) { return FieldRule().OneOf(std::move(values)); }
+FieldRule Required() { return FieldRule().Required(); }
+
+void CheckFields(const Message& message, const FieldRules& rules, const std::string& path,
+                 const Places& places) {
+  Checker(rules, places).Check(message, path);
+}
+
+void MistakeReport::RequireField(bool present, const std::string& field, const std::string& advice,
+                                 const std::string& cause) const {
+  if (present) return;
+  const std::string path = PathOf(path_, field), because = PathOf(path_, cause);
+  ThrowUserError(places_.IsSet(because) ? places_.Before(because) : places_.BeforeMissing(path),
+                 path, " is missing: ", advice);
+}
+
+void MistakeReport::RefuseBoth(bool both, const std::string& field, const std::string& other,
+                               const std::string& advice) const {
+  if (!both) return;
+  const bool by_other = places_.IsSet(PathOf(path_, other)) && !places_.IsSet(PathOf(path_, field));
+  const std::string& about = by_other ? other : field;
+  Fail(about, " does not go with ", by_other ? field : other, ": ", advice);
+}
+
+Places ParseChecked(const std::string& text, const std::string& name, const FieldRules& rules,
+                    Message* message) {
+  google::protobuf::TextFormat::ParseInfoTree locations;
+  ParseTextProto(text, name, message, &locations);
+  Places places(name, *message, locations);
+  CheckFields(*message, rules, "", places);
+  return places;
 }
 
 }  // namespace gf

@@ -22,12 +22,14 @@ void ParseTextProto(const std::string& text, const std::string& name,
 // Applies "a.b.c=value" to the field c of the sub-message b of a. A repeated field takes
 // values separated by commas (and replaces what was there), "a[1].b=value" one element; of
 // repeated messages the number after the last one adds an element.
-// Throws UserError that names the part of the path that is wrong.
-void SetField(const std::string& assignment, google::protobuf::Message* message);
+// Returns the path of the field; Throws UserError that names the part of
+// the path that is wrong.
+std::string SetField(const std::string& assignment, google::protobuf::Message* message);
 
 // A job's config: the file, then the overrides, then relative paths in `net`, the data
 // sources and the checkpoint folder resolved: net and data against the config's folder,
-// outputs against the working folder. Checks ranges (UserError with the field's path).
+// outputs against the working folder. Throws the UserErrors of CheckJob (job_checks.h); each says
+// whether the file or --set wrote the field.
 JobConfig ReadJobConfig(const std::string& file, const std::vector<std::string>& overrides);
 
 // The number type of a job's `compute_type`.

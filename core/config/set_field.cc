@@ -159,6 +159,9 @@ void Resolve(const std::string& part, Target* target) {
   if (part.back() != ']') Fail(*target, target->path, ": a ] is missing");
   target->index =
       ParseNumber<int>(*target, part.substr(bracket + 1, part.size() - bracket - 2), "an index");
+  // "[01]" is element 1, too.
+  target->path.resize(target->path.size() - (part.size() - bracket));
+  target->path += StrCat("[", target->index, "]");
   const Reflection* reflection = target->message->GetReflection();
   const int size = reflection->FieldSize(*target->message, target->field);
   if (target->index == size && target->field->cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE) {
@@ -187,7 +190,7 @@ void Descend(Target* target) {
 
 }  // namespace
 
-void SetField(const std::string& assignment, Message* message) {
+std::string SetField(const std::string& assignment, Message* message) {
   Target target;
   target.assignment = assignment;
   target.message = message;
@@ -205,10 +208,14 @@ void SetField(const std::string& assignment, Message* message) {
   }
   const bool whole_list = target.field->is_repeated() && target.index < 0 &&
                           target.field->cpp_type() != FieldDescriptor::CPPTYPE_MESSAGE;
-  if (!whole_list) return SetValue(target, value);
+  if (!whole_list) {
+    SetValue(target, value);
+    return target.path;
+  }
   target.message->GetReflection()->ClearField(target.message, target.field);
-  if (Trim(value).empty()) return;
+  if (Trim(value).empty()) return target.path;
   for (const std::string& element : Split(value, ',')) SetValue(target, element);
+  return target.path;
 }
 
 }  // namespace gf

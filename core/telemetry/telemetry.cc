@@ -28,16 +28,6 @@ std::string Format(const char* format, Args... args) {
 
 }  // namespace
 
-void PrintTable(const std::vector<std::pair<std::string, std::string>>& rows, FILE* out) {
-  size_t width = 0;
-  for (const auto& row : rows) width = std::max(width, row.first.size());
-  for (const auto& row : rows) {
-    std::fprintf(out, "  %-*s  %s\n", static_cast<int>(width), row.first.c_str(),
-                 row.second.c_str());
-  }
-  std::fflush(out);
-}
-
 bool IsTerminal(FILE* out) {
   const int fd = fileno(out);
   if (isatty(fd) == 0) return false;

@@ -4,15 +4,10 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
-#include <utility>
-#include <vector>
 
 #include "core/output_file.h"
 
 namespace gf {
-
-// Two-column table of names and values, aligned, for start-up ("every resolved setting").
-void PrintTable(const std::vector<std::pair<std::string, std::string>>& rows, FILE* out);
 
 // Whether a stream of this process ends at a terminal. mpirun gives its processes a terminal of
 // their own even when its output goes to a file, so there its output decides.

@@ -8,37 +8,8 @@
 namespace gf {
 namespace {
 
-constexpr int kMaxExtent = 65500;
 // Number of random windows to try before the largest possible one is used.
 constexpr int kTries = 10;
-
-void CheckExtent(const char* field, int value) {
-  if (value < 0 || value > kMaxExtent) {
-    ThrowUserError(field, ": ", value, ", expected 0 to ", kMaxExtent);
-  }
-}
-
-void CheckAtLeast0(const char* field, float value) {
-  if (!(value >= 0)) ThrowUserError(field, ": ", value, ", expected 0 or more");
-}
-
-void CheckResizedCrop(const DataConfig& config) {
-  const bool ordered = config.min_area() > 0 && config.min_area() <= config.max_area() &&
-                       config.max_area() <= 1 && config.min_aspect() > 0 &&
-                       config.min_aspect() <= config.max_aspect() && config.max_aspect() <= 100;
-  if (!ordered) {
-    ThrowUserError("random_resized_crop with min_area: ", config.min_area(),
-                   " max_area: ", config.max_area(), " min_aspect: ", config.min_aspect(),
-                   " max_aspect: ", config.max_aspect(),
-                   "; expected 0 < min_area <= max_area <= 1 and 0 < min_aspect <= max_aspect");
-  }
-  if (config.random_crop()) {
-    ThrowUserError("random_resized_crop: true with random_crop: true; expected one of the two");
-  }
-  if (config.pad() > 0) {
-    ThrowUserError("random_resized_crop: true with pad: ", config.pad(), "; expected pad: 0");
-  }
-}
 
 // Half of a number, rounded to nearest with ties to even, as torchvision centers its crops.
 int CenterOf(int free) { return free / 2 + (free % 2 != 0 && free / 2 % 2 != 0 ? 1 : 0); }
@@ -60,40 +31,7 @@ Axis WindowAxis(int begin, int length, int outputs) {
 
 }  // namespace
 
-Augment::Augment(const DataConfig& config, bool random) : config_(config), random_(random) {
-  CheckExtent("resize_shorter", config.resize_shorter());
-  CheckExtent("resize_height", config.resize_height());
-  CheckExtent("resize_width", config.resize_width());
-  CheckExtent("pad", config.pad());
-  CheckExtent("crop_size", config.crop_size());
-  CheckAtLeast0("brightness", config.brightness());
-  CheckAtLeast0("contrast", config.contrast());
-  CheckAtLeast0("saturation", config.saturation());
-  CheckAtLeast0("lighting", config.lighting());
-  if ((config.resize_height() > 0) != (config.resize_width() > 0)) {
-    ThrowUserError("resize_height: ", config.resize_height(),
-                   " with resize_width: ", config.resize_width(),
-                   "; expected both or neither (or resize_shorter)");
-  }
-  if (config.resize_shorter() > 0 && config.resize_height() > 0) {
-    ThrowUserError("resize_shorter: ", config.resize_shorter(),
-                   " with resize_height: ", config.resize_height(),
-                   "; expected one of the two ways to resize");
-  }
-  if (config.random_resized_crop()) CheckResizedCrop(config);
-  const bool colors = config.brightness() > 0 || config.contrast() > 0 || config.saturation() > 0 ||
-                      config.lighting() > 0;
-  if (colors && config.channels() != 3) {
-    ThrowUserError("channels: ", config.channels(),
-                   " with brightness, contrast, saturation or lighting; expected channels: 3");
-  }
-  for (const bool cuts : {config.random_crop(), config.random_resized_crop()}) {
-    if (cuts && config.crop_size() == 0) {
-      ThrowUserError(config.random_crop() ? "random_crop" : "random_resized_crop",
-                     ": true without crop_size; set crop_size to the window's size");
-    }
-  }
-}
+Augment::Augment(const DataConfig& config, bool random) : config_(config), random_(random) {}
 
 ImageSize Augment::ResizedSize(ImageSize in) const {
   if (config_.resize_height() > 0) return {config_.resize_height(), config_.resize_width()};

@@ -26,8 +26,7 @@ struct Recipe {
 class Augment {
  public:
   // `random`: crop, mirror and change colors at random, as the config says. Otherwise (evaluation)
-  // the window is cut from the center and nothing else changes. Throws UserError for settings that
-  // contradict each other.
+  // the window is cut from the center and nothing else changes. CheckData has accepted `config`.
   Augment(const DataConfig& config, bool random);
 
   // Size of the result for an image of this size. Throws UserError if the crop is larger than the

@@ -8,8 +8,8 @@
 #include <cstring>
 #include <new>
 
+#include "core/config/job_checks.h"
 #include "core/error.h"
-#include "data/loader/loader_checks.h"
 #include "data/loader/workers.h"
 
 namespace gf {
@@ -19,13 +19,13 @@ namespace {
 constexpr int64_t kMaxDamagedRun = 1000;
 
 const DataConfig& Checked(const DataConfig& config, const LoaderOptions& options) {
-  CheckLoaderConfig(config, options.mode == LoaderOptions::kTrain);
+  CheckData(config, options.mode == LoaderOptions::kTrain);
   return config;
 }
 
 int CountWorkers(const DataConfig& config, const LoaderOptions& options) {
   if (config.workers() > 0) return config.workers();
-  if (options.workers > 0) return std::min(options.workers, kMaxWorkers);
+  if (options.workers > 0) return std::min(options.workers, kMostWorkers);
   return AvailableProcessors();
 }
 

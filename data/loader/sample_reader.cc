@@ -73,9 +73,6 @@ SampleReader::SampleReader(const DataConfig& config, uint64_t seed, bool random,
       on_error_(config.on_error()),
       augment_(config, random),
       whole_(random && config.device_cache_mib() > 0) {
-  if (channels_ != 1 && channels_ != 3) {
-    ThrowUserError("channels: ", channels_, ", expected 1 (grayscale) or 3 (RGB)");
-  }
   source_ = OpenSource(DataConfig::Format_Name(config.format()),
                        {config.source(), on_error_ != DataConfig::FAIL});
   if (classes > 0) CheckLabels(classes);
@@ -84,10 +81,7 @@ SampleReader::SampleReader(const DataConfig& config, uint64_t seed, bool random,
 }
 
 std::unique_ptr<PixelCache> SampleReader::OpenCache(const DataConfig& config) const {
-  constexpr int64_t kMiB = 1 << 20, kMost = int64_t{1} << 24;
-  if (config.cache_mib() < 0 || config.cache_mib() > kMost) {
-    ThrowUserError("cache_mib: ", config.cache_mib(), ", expected 0 to ", kMost);
-  }
+  constexpr int64_t kMiB = 1 << 20;
   const int64_t bytes = config.cache_mib() * kMiB;
   if (config.cache_file().empty()) return NewMemoryCache(channels_, bytes);
   // Everything that the pixels depend on: the samples, and the settings for decoding and resizing.

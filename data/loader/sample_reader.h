@@ -27,9 +27,9 @@ struct SampleScratch {
 // device_cache_mib, images are only resized; CutOf returns the remaining crop and mirroring.
 class SampleReader {
  public:
-  // Opens the data set of the config and finds the size of its images. `classes`: number of classes
-  // of the net; 0 = labels are not checked. Throws UserError for wrong settings, an unreadable data
-  // set, and a label out of range (names the sample).
+  // Opens the data set of the config and finds the size of its images. CheckData has accepted
+  // `config`. `classes`: number of classes of the net; 0 = labels are not checked. Throws UserError
+  // for an unreadable data set and a label out of range (names the sample).
   SampleReader(const DataConfig& config, uint64_t seed, bool random, int64_t classes);
 
   const RecordSource& source() const { return *source_; }

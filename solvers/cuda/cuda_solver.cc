@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "solvers/solver_checks.h"
 #include "solvers/step_factors.h"
 
 namespace gf {
@@ -12,7 +11,6 @@ CudaSolver::CudaSolver(const SolverConfig& config, ParameterStore* store)
       store_(store),
       inspections_(static_cast<CudaDevice*>(store->device()), &pieces_),
       updates_(static_cast<CudaDevice*>(store->device()), &pieces_) {
-  CheckDecay(config);
   const std::vector<ParameterRule> parameter_rules = RulesOf(config, store->layout());
   std::vector<EntryRule> rules;
   for (const PoolEntry& entry : store->layout().entries()) {

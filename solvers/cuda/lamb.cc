@@ -1,7 +1,6 @@
 // LAMB; solvers/lamb.cc has the formulas.
 
 #include "solvers/cuda/cuda_solver.h"
-#include "solvers/solver_checks.h"
 
 namespace gf {
 namespace {
@@ -10,7 +9,6 @@ class CudaLamb : public CudaSolver {
  public:
   CudaLamb(const SolverConfig& config, ParameterStore* store)
       : CudaSolver(config, store), m_(NewState()), v_(NewState()) {
-    CheckLamb(config);
     pools()->first = m_.as<float>();
     pools()->second = v_.as<float>();
   }

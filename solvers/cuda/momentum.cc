@@ -1,7 +1,6 @@
 // SGD, LARS and LARC; solvers/momentum_solver.h and momentum_rules.cc have the formulas.
 
 #include "solvers/cuda/cuda_solver.h"
-#include "solvers/solver_checks.h"
 
 namespace gf {
 namespace {
@@ -10,7 +9,6 @@ class CudaMomentum : public CudaSolver {
  public:
   CudaMomentum(const SolverConfig& config, ParameterStore* store)
       : CudaSolver(config, store), velocity_(NewState()) {
-    CheckMomentum(config);
     pools()->first = velocity_.as<float>();
   }
 
@@ -35,9 +33,7 @@ class CudaMomentum : public CudaSolver {
 template <RateRule kRule>
 class CudaNormSolver : public CudaMomentum {
  public:
-  CudaNormSolver(const SolverConfig& config, ParameterStore* store) : CudaMomentum(config, store) {
-    CheckTrust(config);
-  }
+  CudaNormSolver(const SolverConfig& config, ParameterStore* store) : CudaMomentum(config, store) {}
 
   bool whole_tensors() const override { return true; }
 

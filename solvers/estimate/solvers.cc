@@ -2,7 +2,6 @@
 
 #include "core/estimate/estimate_device.h"
 #include "solvers/solver.h"
-#include "solvers/solver_checks.h"
 
 namespace gf {
 namespace {
@@ -26,7 +25,6 @@ class SolverEstimate : public Solver {
       : device_(static_cast<EstimateDevice*>(store->device())),
         gradient_(static_cast<int64_t>(SizeOf(store->gradient().desc.dtype))),
         compute_(gradient_ == kFloat ? 0 : gradient_) {
-    CheckDecay(config);
     for (const std::string& name : states) {
       Tensor state;
       state.desc = {Shape({store->layout().count()}), DType::kFP32, Layout()};
@@ -57,9 +55,7 @@ class SolverEstimate : public Solver {
 class MomentumEstimate : public SolverEstimate {
  public:
   MomentumEstimate(const SolverConfig& config, ParameterStore* store)
-      : SolverEstimate(config, store, {"momentum"}) {
-    CheckMomentum(config);
-  }
+      : SolverEstimate(config, store, {"momentum"}) {}
   // Reads weight, velocity and gradient; writes weights and velocity.
   void Update(const std::vector<ElementRange>& ranges) override {
     Launch(ranges, 4 * kFloat + gradient() + compute());
@@ -70,9 +66,7 @@ class MomentumEstimate : public SolverEstimate {
 class NormEstimate : public MomentumEstimate {
  public:
   NormEstimate(const SolverConfig& config, ParameterStore* store)
-      : MomentumEstimate(config, store) {
-    CheckTrust(config);
-  }
+      : MomentumEstimate(config, store) {}
   bool whole_tensors() const override { return true; }
   void BeginStep(const UpdateScalars& scalars) override {
     MomentumEstimate::BeginStep(scalars);
@@ -99,9 +93,7 @@ class NormEstimate : public MomentumEstimate {
 class LambEstimate : public SolverEstimate {
  public:
   LambEstimate(const SolverConfig& config, ParameterStore* store)
-      : SolverEstimate(config, store, {"mean", "variance"}) {
-    CheckLamb(config);
-  }
+      : SolverEstimate(config, store, {"mean", "variance"}) {}
   bool whole_tensors() const override { return true; }
   void Update(const std::vector<ElementRange>& ranges) override {
     // Reads weight, mean, variance and gradient; writes mean and variance.

@@ -6,6 +6,7 @@
 
 #include "core/error.h"
 #include "core/output_file.h"
+#include "core/telemetry/table.h"
 #include "core/telemetry/telemetry.h"
 
 namespace gf {

@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "core/error.h"
+#include "core/telemetry/table.h"
 
 namespace gf {
 namespace {

@@ -34,12 +34,15 @@ expect_error '--input' "$gftrain" --dry_run --net=net.prototxt --input=3x28
 expect_error 'solver.base_lrr|base_lrr.*base_lr' "${train[@]}" --set solver.base_lrr=1
 changed job.prototxt 's/base_lr:/base_lrr:/' wrong.prototxt
 expect_error 'wrong.prototxt:[0-9]+:[0-9]+: .*base_lrr.*base_lr' "$gftrain" --config=wrong.prototxt
-expect_error 'solver.momentum' "${train[@]}" --set solver.momentum=2
+expect_error '^gftrain: error: --set solver.momentum=2: solver.momentum is 2, must be less than 1' "${train[@]}" --set solver.momentum=2
 expect_error 'unknown solver.type "SDG" \(known: LAMB, LARC, LARS, SGD' "${train[@]}" --set solver.type=SDG
 expect_error 'solver.warmup_steps.*20' "$gftrain" --config=job.prototxt --set solver.max_steps=20
-expect_error 'solver.batch_phase\[1\].epoch: must ascend' "${train[@]}" \
+expect_error 'solver.batch_phase\[1\].epoch is 1, must be greater than' "${train[@]}" \
   --set 'solver.batch_phase[0].epoch=2' --set 'solver.batch_phase[0].iter_size=2' \
-  --set 'solver.batch_phase[1].epoch=1'
+  --set 'solver.batch_phase[1].epoch=1' --set 'solver.batch_phase[1].iter_size=1'
+changed job.prototxt 's/base_lr: [0-9.]*/base_lr: 0/' wrong.prototxt
+expect_error 'wrong.prototxt:[0-9]+:[0-9]+: solver.base_lr is 0, must be greater than 0' \
+  "$gftrain" --config=wrong.prototxt
 expect_error 'init\[0\].pattern: "fc.weight" fits none of the net.s 7 parameters' "${train[@]}" \
   --set 'init[0].pattern=fc.weight' --set 'init[0].filler.type=constant'
 expect_error 'batch_norm_group: groups of 2 do not fill 1 rank' "${train[@]}" --set batch_norm_group=2

@@ -38,11 +38,11 @@ TEST(ClusterTest, ReadsWhatIsGood) {
 
 TEST(ClusterTest, MistakesNameLineColumnFieldAndRange) {
   EXPECT_EQ(ErrorOf(With("gb_s: 5", "gb_s: -5")),
-            "c:2:50: node.nic.gb_s is -5, expected 0.0001 to 1e+06");
+            "c:2:50: node.nic.gb_s is -5, must be at least 0.0001");
   EXPECT_EQ(ErrorOf(With("devices: 8", "devices: 0")),
-            "c:2:8: node.devices is 0, expected 1 to 1024");
+            "c:2:8: node.devices is 0, must be at least 1");
   EXPECT_EQ(ErrorOf(With("hop_us: 3", "hop_us: 1e300")),
-            "c:3:25: collective.protocol[0].hop_us is 1e+300, expected 0 to 1e+06");
+            "c:3:25: collective.protocol[0].hop_us is 1e+300, must be at most 1000000");
 }
 
 TEST(ClusterTest, NumbersThatAreNotFiniteAreMistakes) {
@@ -67,27 +67,31 @@ TEST(ClusterTest, MisspeltFieldsAreMistakes) {
 
 TEST(ClusterTest, PartsMustFitTogether) {
   EXPECT_EQ(ErrorOf(With("gb_s: 5", "gb_s: 5 background_gb_s: 5")),
-            "c: node.nic.background_gb_s (5) must be less than gb_s (5)");
+            "c:2:58: node.nic.background_gb_s is 5, must be less than gb_s (5)");
   EXPECT_EQ(ErrorOf(With("devices: 8", "devices: 8 switches: 2")),
-            "c: node.switch_link is missing: node.switches is 2");
+            "c:2:1: node.switch_link is missing: switches is 2, so they need a link");
   EXPECT_EQ(ErrorOf(With("devices: 8", "devices: 8 switches: 9")),
-            "c: node.switches (9) is more than node.devices (8)");
-  EXPECT_EQ(ErrorOf(std::string(kGood) + "fabric { nodes_per_leaf: 4 }"),
-            "c: fabric.uplink is missing: fabric.nodes_per_leaf is 4");
+            "c:2:19: node.switches is 9, must be at most devices (8)");
+  EXPECT_EQ(
+      ErrorOf(std::string(kGood) + "fabric { nodes_per_leaf: 4 }"),
+      "c:5:1: fabric.uplink is missing: nodes_per_leaf is 4, so leaves need a link to each other");
 }
 
 TEST(ClusterTest, ProtocolsAscendAndTheLastTakesTheRest) {
   const auto protocols = [](const std::string& text) {
     return ErrorOf(With("protocol { hop_us: 3 }", text));
   };
-  EXPECT_EQ(protocols("protocol { hop_us: 1 } protocol { hop_us: 3 }"),
-            "c: collective.protocol[0].up_to_bytes is missing: only the last protocol may omit it");
+  EXPECT_EQ(
+      protocols("protocol { hop_us: 1 } protocol { hop_us: 3 }"),
+      "c:3:14: collective.protocol[0].up_to_bytes is missing: only the last protocol may omit "
+      "it");
   EXPECT_EQ(protocols("protocol { up_to_bytes: 9 hop_us: 1 }"),
-            "c: collective.protocol[0].up_to_bytes must be absent in the last protocol, which covers "
-            "all longer vectors");
+            "c:3:25: collective.protocol[0].up_to_bytes must be absent in the last protocol, which "
+            "covers all longer vectors");
   EXPECT_EQ(protocols("protocol { up_to_bytes: 9 hop_us: 1 } protocol { up_to_bytes: 9 hop_us: 1 } "
                       "protocol { hop_us: 3 }"),
-            "c: collective.protocol[1].up_to_bytes must ascend, got 9 after 9");
+            "c:3:63: collective.protocol[1].up_to_bytes is 9, must be greater than in the previous "
+            "protocol (9)");
 }
 
 // Whatever the file holds: an error or a cluster.
@@ -114,10 +118,10 @@ TEST(ProfileTest, MistakesAreErrors) {
   EXPECT_EQ(error(head + "layer { name: \"a\" backward_ms: 1 }"), "");
   EXPECT_EQ(error(head), "p: layer is missing");
   EXPECT_EQ(error(head + "layer { name: \"a\" backward_ms: -1 }"),
-            "p:2:19: layer[0].backward_ms is -1, expected 0 to 1e+09");
+            "p:2:19: layer[0].backward_ms is -1, must be at least 0");
   EXPECT_EQ(
       error(head + "layer { name: \"a\" backward_ms: 1 } layer { name: \"a\" backward_ms: 1 }"),
-      "p: layer \"a\" appears twice");
+      "p:2:44: layer[1].name is \"a\", but an earlier layer has the same name");
 }
 
 }  // namespace

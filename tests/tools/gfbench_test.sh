@@ -91,13 +91,21 @@ refused() { # PATTERN ARGUMENTS...
   grep -q -- "$pattern" "$out/refused.txt" || fail "no \"$pattern\": $*"
 }
 refused 'gfbench \[step\] --net=FILE'
-refused 'unknown benchmark "stop" (known: .*step' stop
+refused 'unknown command "stop" (known: .*step' stop
 refused 'did you mean --steps' --step=3
-refused '--steps must be at least 1' $net --steps=0
+refused '--steps is 0, must be at least 1' $net --steps=0
+refused '--warmup is -1, must be at least 0' $net --warmup=-1
+refused '--batch is 0, must be at least 1' $net --batch=0
 refused '--net is missing' step --batch=3
 refused 'unknown --solver "ADAM" (known: LAMB, LARC, LARS, SGD)' update $net --solver=ADAM
 refused 'expected resized_crop' data --data="$out/folder" --task=paint
+refused 'comm.sparse.density is 3, must be at most 1' train $net --comm='sparse { density: 3 }'
 refused '--data is missing' data --steps=1
 refused 'cannot write /nowhere/x.json' $net --steps=1 --warmup=0 --json=/nowhere/x.json
-"$gfbench" --help | grep -q '^Benchmarks: .*step' || fail "--help does not list the benchmarks"
+for command in allreduce data step train update; do
+  "$gfbench" --help | grep -q "^  $command  *[a-z]" || fail "--help does not list $command"
+  "$gfbench" $command --help >"$out/help.txt" || fail "$command --help"
+  grep -q "^  .*gfbench .*$command" "$out/help.txt" || fail "$command --help does not show its use"
+  grep -q '^  --json=FILE' "$out/help.txt" || fail "$command --help does not show --json"
+done
 echo PASS

@@ -18,36 +18,26 @@
 #include "core/error.h"
 #include "core/median.h"
 #include "core/telemetry/telemetry.h"
-#include "tools/flags.h"
+#include "tools/command.h"
 #include "tools/gfbench/common_flags.h"
-#include "tools/gfbench/family.h"
 #include "tools/rank_main.h"
 
-DEFINE_int64(min_bytes, 1024, "smallest message");
-DEFINE_int64(max_bytes, int64_t{64} << 20, "largest message");
-DEFINE_int64(factor, 4, "from one size to the next");
-DEFINE_string(algorithms, "", "comma-separated; by default all that fit, auto and mpi");
-DEFINE_string(dtype, "FP32", "numbers in memory: FP32 or BF16");
-DEFINE_string(wire, "", "numbers on the wire: FP32, BF16 or FP16; by default as in memory");
-DEFINE_int32(rounds, 5, "alternating rounds, of which the median counts");
-DEFINE_double(round_s, 0.2, "how long a round of one algorithm and size takes at least, about");
+DEFINE_int64(min_bytes, 1024, "the smallest message");
+DEFINE_int64(max_bytes, int64_t{64} << 20, "the largest message");
+DEFINE_int64(factor, 4, "each message is `N` times as long as the one before");
+DEFINE_string(algorithms, "", "comma-separated `NAMES`; by default all that fit, auto and mpi");
+DEFINE_string(dtype, "FP32", "the `TYPE` of numbers in memory: FP32 or BF16");
+DEFINE_string(wire, "",
+              "the `TYPE` of numbers on the wire: FP32, BF16 or FP16; by default --dtype");
+DEFINE_int32(rounds, 5, "rounds of all algorithms, of which the median counts");
+DEFINE_double(round_s, 0.2, "seconds that a round of one algorithm and size takes at least, about");
 DEFINE_bool(check, true, "also check the sums");
-DEFINE_double(timeout_s, 120, "deadline of every wait for other ranks");
+DEFINE_double(timeout_s, 120, "deadline in seconds of every wait for other ranks");
 
 namespace gf {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-constexpr char kUsage[] =
-    "mpirun -n N gfbench allreduce [--min_bytes=1024] [--max_bytes=67108864] [--factor=4]\n"
-    "        [--algorithms=auto,ring,mpi] [--dtype=FP32|BF16] [--wire=FP32|BF16|FP16]\n"
-    "        [--rounds=5] [--round_s=0.2] [--nocheck] [--json=FILE]\n"
-    "\n"
-    "Times sums over the ranks for each size and algorithm. Messages are started one after the\n"
-    "other and waited for at the end; bytes are those on the wire. algbw is bytes / time; busbw =\n"
-    "algbw * 2 (N - 1) / N is what a link must carry, whatever N. The last column is the speed\n"
-    "relative to mpi (MPI_Allreduce), the median over rounds in which algorithms take turns.\n";
 
 DType TypeOf(const std::string& name, const char* flag) {
   for (DType type : {DType::kFP32, DType::kBF16, DType::kFP16}) {
@@ -215,15 +205,28 @@ class Benchmark {
   nlohmann::ordered_json results_ = nlohmann::ordered_json::array();
 };
 
-class AllReduceFamily : public Family {
+class AllReduceBenchmark : public Command {
  public:
-  int Run(int argc, char** argv) override {
+  FlagSpec Spec() const override {
     FlagSpec spec;
-    spec.file = __FILE__;
-    spec.more_files = {kCommonFlagsFile};
-    spec.usage = kUsage;
-    const int parsed = ParseFlags(argc, argv, spec);
-    if (parsed >= 0) return parsed;
+    spec.summary = "times sums over the ranks for each size and algorithm.";
+    spec.usage = {"mpirun -n RANKS gfbench allreduce [FLAGS]"};
+    spec.examples = {
+        "mpirun -n 2 gfbench allreduce --max_bytes=1048576 --algorithms=auto,ring,mpi"};
+    spec.groups = {
+        {"Messages", {"min_bytes", "max_bytes", "factor", "algorithms", "dtype", "wire"}},
+        {"Rounds", {"rounds", "round_s", "check", "timeout_s"}},
+        CommonFlags()};
+    spec.notes =
+        "Messages are started one after the other and waited for at the end; bytes are bytes on "
+        "the wire. algbw is bytes / time; busbw = algbw * 2 (N - 1) / N is what a link must carry, "
+        "for any number N of ranks. The last column is the speed relative to mpi (MPI_Allreduce), "
+        "the median over rounds in which the algorithms take turns. --steps, --warmup and "
+        "--threads have no effect.\n";
+    return spec;
+  }
+
+  int Run(const Arguments& arguments) override {
     CheckCommonFlags();
     if (FLAGS_min_bytes < 4 || FLAGS_max_bytes < FLAGS_min_bytes || FLAGS_factor < 2 ||
         FLAGS_rounds < 1) {
@@ -231,6 +234,8 @@ class AllReduceFamily : public Family {
           "expected 4 <= --min_bytes <= --max_bytes, --factor of at least 2, --rounds "
           "of at least 1");
     }
+    int argc = arguments.argc;
+    char** argv = arguments.argv;
     return RunOnRanks(&argc, &argv, FLAGS_timeout_s, [](Communicator* comm) {
       if (comm->size() == 1) ThrowUserError("one rank has nobody to talk to: use mpirun -n 2");
       return Benchmark(comm).Run();
@@ -238,7 +243,7 @@ class AllReduceFamily : public Family {
   }
 };
 
-GF_REGISTER(FamilyRegistry, "allreduce", AllReduceFamily);
+GF_REGISTER(CommandRegistry, "allreduce", AllReduceBenchmark);
 
 }  // namespace
 }  // namespace gf

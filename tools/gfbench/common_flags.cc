@@ -9,17 +9,20 @@
 
 DEFINE_int32(steps, 10, "steps that are timed");
 DEFINE_int32(warmup, 2, "steps before that");
-DEFINE_int32(threads, 0, "compute threads, 0 = one per processor");
-DEFINE_string(json, "", "write the figures to this file, too");
+DEFINE_int32(threads, 0, "threads; 0 = the benchmark's own choice");
+DEFINE_string(json, "", "also write the figures to this `FILE`");
 
 namespace gf {
 
-const char kCommonFlagsFile[] = __FILE__;
+FlagGroup CommonFlags() { return {"Measurement", {"steps", "warmup", "threads", "json"}}; }
 
 void CheckCommonFlags() {
-  if (FLAGS_steps < 1 || FLAGS_warmup < 0 || FLAGS_threads < 0) {
-    ThrowUserError("--steps must be at least 1, --warmup and --threads at least 0");
-  }
+  const auto check = [](const char* flag, int value, int least) {
+    if (value < least) ThrowUserError("--", flag, " is ", value, ", must be at least ", least);
+  };
+  check("steps", FLAGS_steps, 1);
+  check("warmup", FLAGS_warmup, 0);
+  check("threads", FLAGS_threads, 0);
 }
 
 void WriteJson(const nlohmann::ordered_json& figures) {

@@ -4,7 +4,9 @@
 
 #include <nlohmann/json_fwd.hpp>
 
-// Flags that mean the same for every family.
+#include "tools/flags.h"
+
+// Flags that mean the same for every benchmark.
 DECLARE_int32(steps);
 DECLARE_int32(warmup);
 DECLARE_int32(threads);
@@ -12,8 +14,8 @@ DECLARE_string(json);
 
 namespace gf {
 
-// The source file of these flags, for FlagSpec.
-extern const char kCommonFlagsFile[];
+// These flags, for FlagSpec.
+FlagGroup CommonFlags();
 
 // Throws UserError for values out of range.
 void CheckCommonFlags();

@@ -16,29 +16,16 @@
 #include "core/error.h"
 #include "core/telemetry/telemetry.h"
 #include "data/loader/loader.h"
-#include "tools/flags.h"
+#include "tools/command.h"
 #include "tools/gfbench/common_flags.h"
-#include "tools/gfbench/family.h"
 
-DEFINE_string(data, "", "a data set: a folder, a file or a glob");
-DEFINE_string(task, "resized_crop", "resized_crop, crop, cache or evaluate");
+DEFINE_string(data, "", "the data set: a folder, a file or a glob, `SOURCE`");
+DEFINE_string(task, "resized_crop", "the `TASK`: resized_crop, crop, cache or evaluate");
 
 namespace gf {
 namespace {
 
 constexpr int kBatch = 64;
-constexpr char kUsage[] =
-    "gfbench data --data=SOURCE [--task=resized_crop|crop|cache|evaluate] [--threads=1]\n"
-    "             [--steps=10] [--warmup=2] [--json=FILE]\n"
-    "\n"
-    "Images per second of the loader with so many decoding threads, UINT8, without a net, over\n"
-    "--steps batches of 64:\n"
-    "  resized_crop  random window (area 0.08..1, aspect 3/4..4/3) at 224 x 224, mirrored\n"
-    "  crop          shorter side 256, random window of 227 x 227, mirrored\n"
-    "  cache         the same from a cache of decoded images, beside a copy (memcpy, as many\n"
-    "                threads) of memory that reads and writes as many bytes as the batch has\n"
-    "  evaluate      shorter side 256, centre 224\n";
-
 double Seconds(const std::function<void()>& body) {
   const auto start = std::chrono::steady_clock::now();
   body();
@@ -97,17 +84,29 @@ class Copier {
   int64_t next_ = 0;
 };
 
-class DataFamily : public Family {
+class DataBenchmark : public Command {
  public:
-  int Run(int argc, char** argv) override {
+  FlagSpec Spec() const override {
     FlagSpec spec;
-    spec.file = __FILE__;
-    spec.usage = kUsage;
-    spec.more_files = {kCommonFlagsFile};
-    const int parsed = ParseFlags(argc, argv, spec);
-    if (parsed >= 0) return parsed;
+    spec.summary = "times the loader: images per second, without a net.";
+    spec.usage = {"gfbench data --data=SOURCE [FLAGS]"};
+    spec.examples = {"gfbench data --data='shards/train-*.tar' --task=resized_crop --threads=1"};
+    spec.groups = {{"Data", {"data", "task"}}, CommonFlags()};
+    spec.notes =
+        "Loads --steps batches of 64 UINT8 images with --threads decoding threads (1 if not "
+        "given).\n"
+        "Tasks:\n"
+        "  resized_crop  random window (area 0.08..1, aspect 3/4..4/3) at 224 x 224, mirrored\n"
+        "  crop          shorter side 256, random window of 227 x 227, mirrored\n"
+        "  cache         the same from a cache of decoded images, beside a copy (memcpy, the same\n"
+        "                number of threads) that reads and writes as many bytes as the batch has\n"
+        "  evaluate      shorter side 256, center 224\n";
+    return spec;
+  }
+
+  int Run(const Arguments& arguments) override {
     CheckCommonFlags();
-    if (FLAGS_data.empty()) ThrowUserError("--data is missing\n", kUsage);
+    if (FLAGS_data.empty()) ThrowUserError("--data is missing: name a folder, a file or a glob");
     const DataConfig config = ConfigOfTask();
     LoaderOptions options;
     if (FLAGS_task == "evaluate") options.mode = LoaderOptions::kEvaluate;
@@ -159,7 +158,7 @@ class DataFamily : public Family {
   }
 };
 
-GF_REGISTER(FamilyRegistry, "data", DataFamily);
+GF_REGISTER(CommandRegistry, "data", DataBenchmark);
 
 }  // namespace
 }  // namespace gf

@@ -1,33 +1,17 @@
-// gfbench: how long things take; each kind of benchmark is a Family in a file of its own.
-
-#include <cstdio>
-#include <string>
-#include <vector>
+// gfbench: how long things take; each kind of benchmark is a file of its own.
 
 #include "core/error.h"
-#include "tools/gfbench/family.h"
+#include "tools/command.h"
 
 namespace gf {
 namespace {
 
-constexpr char kDefault[] = "step";
-
 int Main(int argc, char** argv) {
-  std::vector<char*> words(argv, argv + argc);
-  std::string name = kDefault;
-  const bool named = argc > 1 && argv[1][0] != '-';
-  if (named) {
-    name = argv[1];
-    words.erase(words.begin() + 1);
-  }
-  const auto family = FamilyRegistry::Get().Create("benchmark", name);
-  const int code = family->Run(static_cast<int>(words.size()), words.data());
-  if (!named && (argc == 1 || std::string(argv[1]) == "--help")) {
-    std::fprintf(argc == 1 ? stderr : stdout,
-                 "\nBenchmarks: %s (%s if none is named); gfbench BENCHMARK --help tells more.\n",
-                 FamilyRegistry::Get().Names().c_str(), kDefault);
-  }
-  return code;
+  Program program;
+  program.name = "gfbench";
+  program.summary = "measures how long things take.";
+  program.default_command = "step";
+  return RunCommand(argc, argv, program);
 }
 
 }  // namespace

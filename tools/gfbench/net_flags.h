@@ -4,29 +4,31 @@
 
 #include <memory>
 #include <string>
-#include <vector>
 
 #include "core/device.h"
 #include "models/net.h"
+#include "tools/flags.h"
 
-// Flags of the families that run a net.
+// Flags of the benchmarks that run a net.
 DECLARE_string(net);
 DECLARE_int32(batch);
 DECLARE_string(compute);
 DECLARE_string(device);
 DECLARE_string(profile_out);
+DECLARE_string(solver);
 
 namespace gf {
 
-// ParseFlags (tools/flags.h) for a family with the flags of `file`, of `more_files`, the common
-// ones and these.
-int ParseNetFamilyFlags(int argc, char** argv, const char* file, const char* usage,
-                        const std::vector<std::string>& more_files = {});
+// These flags but for --solver, for FlagSpec.
+FlagGroup NetFlags();
+
+// What --solver says, `otherwise` if it is not given.
+std::string SolverOfFlag(const std::string& otherwise);
 
 // The device that --device names, with --threads.
 std::unique_ptr<Device> DeviceOfFlags();
 
-// What they say, for the training net. Throws UserError; `usage` is shown if --net is missing.
-NetOptions NetOptionsOfFlags(const char* usage);
+// What they say, for the training net. Throws UserError.
+NetOptions NetOptionsOfFlags();
 
 }  // namespace gf

@@ -16,51 +16,28 @@
 #include "models/net.h"
 #include "solvers/estimate/step_estimate.h"
 #include "solvers/solver.h"
+#include "tools/command.h"
 #include "tools/gfbench/common_flags.h"
-#include "tools/gfbench/family.h"
 #include "tools/gfbench/measure.h"
 #include "tools/gfbench/net_flags.h"
 #include "tools/gfbench/process.h"
 #include "tools/gfbench/product_limit.h"
 #include "tools/gfbench/profile_out.h"
-#include "tools/gfbench/solver_flag.h"
 #include "tools/gfbench/step_cost.h"
 #include "tools/gfbench/synthetic.h"
 
 DEFINE_bool(layers, false, "also print each layer's times");
-DEFINE_bool(limit, false, "also time a product of matrices, the most that arithmetic reaches");
+DEFINE_bool(
+    limit, false,
+    "also time a product of matrices, and print the share of its speed that the step reaches");
 DEFINE_bool(forward_only, false, "time the evaluation net instead of training steps");
 DEFINE_bool(cost, false, "price the step on the GPU of --gpu instead of running it");
-DEFINE_string(gpu, "", "with --cost: a100, b200, h100, h200, l40s or t4");
+DEFINE_string(gpu, "", "with --cost: the GPU's `NAME`, a100, b200, h100, h200, l40s or t4");
 
 namespace gf {
 namespace {
 
 using nlohmann::ordered_json;
-
-constexpr char kUsage[] =
-    R"(gfbench [step] --net=FILE [--batch=64] [--compute=FP32|BF16|FP16] [--device=cpu|cuda]
-               [--threads=N] [--layers] [--limit]
-               [--steps=10] [--warmup=2] [--input=CxHxW] [--forward_only] [--recompute]
-               [--allow_tf32] [--solver=SGD|LARS|LARC|LAMB] [--json=FILE]
-               [--profile_out=FILE]
-gfbench [step] --net=FILE --cost --gpu=a100|b200|h100|h200|l40s|t4 [--batch=64]
-               [--compute=FP32|BF16|FP16] [--layers] [--input=CxHxW] [--forward_only]
-               [--recompute] [--allow_tf32] [--solver=SGD|LARS|LARC|LAMB] [--json=FILE]
-
-Times whole training steps (forward, backward, update by SGD or --solver) of a net on
-synthetic images and prints the median. --layers adds each layer's times and --profile_out
-writes them for gfsim, from steps of their own in which each layer is waited for. --limit adds
-the share of what a product of matrices reaches on this device.
-
---cost runs nothing and needs no GPU: it compiles the net as for the device cuda and prints, by
-kind of operation, launches, bytes of memory and FLOPs of a step, with their times on a GPU: at
-the rates of its data sheet, and at the shares of them that are assumed to be reached (80 % of
-the memory's, 60 % of the products', 2 us per launch).
-
-  gfbench --net=models/alexnet_owt.prototxt --batch=64 --compute=BF16 --layers
-  gfbench --net=models/resnet50.prototxt --batch=256 --compute=FP16 --cost --gpu=h200
-)";
 
 double Now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
@@ -231,13 +208,33 @@ void CheckCostFlags() {
   }
 }
 
-class StepFamily : public Family {
+class StepBenchmark : public Command {
  public:
-  int Run(int argc, char** argv) override {
-    const int parsed = ParseNetFamilyFlags(argc, argv, __FILE__, kUsage, {kSolverFlagFile});
-    if (parsed >= 0) return parsed;
+  FlagSpec Spec() const override {
+    FlagSpec spec;
+    spec.summary = "times training steps of a net and its layers, or prices them for a GPU.";
+    spec.usage = {"gfbench [step] --net=FILE [FLAGS]",
+                  "gfbench [step] --net=FILE --cost --gpu=NAME [FLAGS]"};
+    spec.examples = {
+        "gfbench --net=models/alexnet_owt.prototxt --batch=64 --compute=BF16 --layers",
+        "gfbench --net=models/resnet50.prototxt --batch=256 --compute=FP16 --cost --gpu=h200"};
+    spec.groups = {NetFlags(),
+                   {"Step", {"layers", "limit", "forward_only", "solver", "cost", "gpu"}},
+                   CommonFlags()};
+    spec.notes =
+        "Times whole training steps (forward, backward, update) on synthetic images and prints the "
+        "median. The times of layers come from other steps, which wait for each layer.\n"
+        "\n"
+        "--cost runs nothing and needs no GPU: it compiles the net as for the device cuda and "
+        "prints, by kind of operation, launches, bytes of memory and FLOPs of a step, and their "
+        "times at the rates of the GPU's data sheet and at the shares of these that we assume (80 "
+        "% of the memory's, 60 % of the products', 2 us per launch).\n";
+    return spec;
+  }
+
+  int Run(const Arguments& arguments) override {
     CheckCostFlags();
-    NetOptions options = NetOptionsOfFlags(kUsage);
+    NetOptions options = NetOptionsOfFlags();
     CheckCommonFlags();
     if (FLAGS_forward_only && !FLAGS_profile_out.empty()) {
       ThrowUserError("--profile_out is for training steps: leave out --forward_only");
@@ -279,7 +276,7 @@ class StepFamily : public Family {
   }
 };
 
-GF_REGISTER(FamilyRegistry, "step", StepFamily);
+GF_REGISTER(CommandRegistry, "step", StepBenchmark);
 
 }  // namespace
 }  // namespace gf

@@ -13,36 +13,27 @@
 
 #include "comm/flow/gradient_flow.h"
 #include "core/config/config.h"
+#include "core/config/job_checks.h"
 #include "core/device.h"
 #include "core/error.h"
 #include "core/median.h"
 #include "core/telemetry/telemetry.h"
 #include "models/net.h"
 #include "solvers/solver.h"
+#include "tools/command.h"
 #include "tools/gfbench/common_flags.h"
-#include "tools/gfbench/family.h"
 #include "tools/gfbench/net_flags.h"
 #include "tools/gfbench/profile_out.h"
 #include "tools/gfbench/synthetic.h"
 #include "tools/rank_main.h"
 
-DEFINE_string(comm, "", "the job's comm { } message, e.g. 'mode: LAZY wire_type: BF16'");
-DEFINE_bool(exchange, true, "exchange gradients; without, the same step with nothing to wait for");
+DEFINE_string(comm, "", "the job's comm { } `MESSAGE`, e.g. 'mode: LAZY wire_type: BF16'");
+DEFINE_bool(exchange, true, "exchange gradients; --noexchange leaves nothing to wait for");
 
 namespace gf {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-constexpr char kUsage[] =
-    "mpirun -n N gfbench train --net=FILE [--batch=64] [--compute=FP32|BF16] [--threads=1]\n"
-    "        [--comm='mode: LAZY wire_type: BF16'] [--noexchange] [--steps=10] [--warmup=2]\n"
-    "        [--json=FILE] [--profile_out=FILE]\n"
-    "\n"
-    "Times training steps of all ranks on synthetic images: forward, backward, exchange, update.\n"
-    "Steps begin together; the slowest rank's time counts, and the median is printed. exposed is\n"
-    "what the step waited for the exchange, transfer what the exchange itself took. --profile_out\n"
-    "writes rank 0's times of layers for gfsim.\n";
 
 double Seconds(Clock::duration duration) { return std::chrono::duration<double>(duration).count(); }
 
@@ -56,7 +47,7 @@ class Trainer {
   Trainer(Communicator* comm, const CommConfig& config, int threads)
       : comm_(comm),
         device_(DeviceRegistry::Get().Create("device", "cpu", threads)),
-        net_(ReadNet(FLAGS_net), NetOptionsOfFlags(kUsage), device_.get()),
+        net_(ReadNet(FLAGS_net), NetOptionsOfFlags(), device_.get()),
         batch_(SyntheticBatch(net_)) {
     net_.InitParameters();
     SolverConfig solver;
@@ -175,22 +166,39 @@ int Body(const CommConfig& config, Communicator* comm) {
   return 0;
 }
 
-class TrainFamily : public Family {
+class TrainBenchmark : public Command {
  public:
-  int Run(int argc, char** argv) override {
-    const int parsed = ParseNetFamilyFlags(argc, argv, __FILE__, kUsage);
-    if (parsed >= 0) return parsed;
+  FlagSpec Spec() const override {
+    FlagSpec spec;
+    spec.summary = "times training steps of all ranks and their exchange, without data.";
+    spec.usage = {"mpirun -n RANKS gfbench train --net=FILE [FLAGS]"};
+    spec.examples = {
+        "mpirun -n 2 gfbench train --net=models/lenet.prototxt --comm='mode: LAZY wire_type: "
+        "BF16'"};
+    spec.groups = {NetFlags(), {"Exchange", {"comm", "exchange"}}, CommonFlags()};
+    spec.notes =
+        "Times forward, backward, exchange and update on synthetic images. Steps begin together; "
+        "the slowest rank's time counts, and the median is printed. \"exposed\" is the time that a "
+        "step waited for the exchange, \"transfer\" the time of the exchange itself. --profile_out "
+        "writes rank 0's times. Without --threads, each rank has one thread.\n";
+    return spec;
+  }
+
+  int Run(const Arguments& arguments) override {
     CheckCommonFlags();
     CommConfig config;
     if (!google::protobuf::TextFormat::ParseFromString(FLAGS_comm, &config)) {
       ThrowUserError("--comm='", FLAGS_comm, "': not a comm message, e.g. 'mode: LAZY'");
     }
+    CheckJobFields(config, "comm");
+    int argc = arguments.argc;
+    char** argv = arguments.argv;
     return RunOnRanks(&argc, &argv, config.timeout_s(),
                       [&](Communicator* comm) { return Body(config, comm); });
   }
 };
 
-GF_REGISTER(FamilyRegistry, "train", TrainFamily);
+GF_REGISTER(CommandRegistry, "train", TrainBenchmark);
 
 }  // namespace
 }  // namespace gf

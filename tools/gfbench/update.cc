@@ -21,22 +21,12 @@
 #include "core/telemetry/telemetry.h"
 #include "models/net.h"
 #include "solvers/solver.h"
+#include "tools/command.h"
 #include "tools/gfbench/common_flags.h"
-#include "tools/gfbench/family.h"
 #include "tools/gfbench/net_flags.h"
-#include "tools/gfbench/solver_flag.h"
 
 namespace gf {
 namespace {
-
-constexpr char kUsage[] =
-    "gfbench update --net=FILE [--solver=SGD|LARS|LARC|LAMB] [--compute=FP32|BF16] [--threads=N]\n"
-    "               [--steps=10] [--warmup=2] [--json=FILE]\n"
-    "\n"
-    "Times updates of all parameters of a net, from gradients of the compute type, with FP32 "
-    "master\n"
-    "weights and state, in turns with a copy (memcpy, the same threads) of memory that reads and\n"
-    "writes as many bytes as the update must.\n";
 
 double Seconds(const std::function<void()>& body) {
   const auto start = std::chrono::steady_clock::now();
@@ -58,14 +48,27 @@ int64_t BytesPerParameter(const std::string& solver, int64_t gradient) {
   ThrowUserError("--solver=", solver, ": expected SGD, LARS, LARC or LAMB");
 }
 
-class UpdateFamily : public Family {
+class UpdateBenchmark : public Command {
  public:
-  int Run(int argc, char** argv) override {
-    const int parsed = ParseNetFamilyFlags(argc, argv, __FILE__, kUsage, {kSolverFlagFile});
-    if (parsed >= 0) return parsed;
+  FlagSpec Spec() const override {
+    FlagSpec spec;
+    spec.summary = "times a solver's update of all parameters beside a copy of as many bytes.";
+    spec.usage = {"gfbench update --net=FILE [FLAGS]"};
+    spec.examples = {
+        "gfbench update --net=models/alexnet_bn.prototxt --solver=LARS --compute=BF16"};
+    spec.groups = {NetFlags(), {"Update", {"solver"}}, CommonFlags()};
+    spec.notes =
+        "Updates take gradients of the compute type; master weights and state are FP32. Each "
+        "update is followed by a copy (memcpy, the same threads) of memory that reads and writes "
+        "as many bytes as the update must. The solver is LARS if --solver is not given; --batch "
+        "has no effect.\n";
+    return spec;
+  }
+
+  int Run(const Arguments& arguments) override {
     FLAGS_solver = SolverOfFlag("LARS");
     FLAGS_batch = 1;
-    const NetOptions options = NetOptionsOfFlags(kUsage);
+    const NetOptions options = NetOptionsOfFlags();
     CheckCommonFlags();
     const auto device = DeviceOfFlags();
     Net net(ReadNet(FLAGS_net), options, device.get());
@@ -157,7 +160,7 @@ class UpdateFamily : public Family {
   }
 };
 
-GF_REGISTER(FamilyRegistry, "update", UpdateFamily);
+GF_REGISTER(CommandRegistry, "update", UpdateBenchmark);
 
 }  // namespace
 }  // namespace gf

@@ -10,13 +10,15 @@
 #include "core/error.h"
 #include "core/telemetry/telemetry.h"
 
-DEFINE_string(from_format, "auto", "format to read: auto, tar, folder, idx or lmdb");
-DEFINE_string(out, "", "the folder to make");
+DEFINE_string(from_format, "auto", "the `FORMAT` to read: auto, tar, folder, idx or lmdb");
+DEFINE_string(out, "", "the `FOLDER` to make");
 DEFINE_bool(skip_damaged, false, "leave out damaged samples instead of giving up");
 DEFINE_bool(force, false, "move a folder that is in the way aside");
-DEFINE_int32(workers, 0, "threads, 0 = one per processor");
-DEFINE_int32(resize, 0, "make larger images' shorter side this, 0 = keep the files' bytes");
-DEFINE_int32(quality, 0, "JPEG quality, 1 to 100");
+DEFINE_int32(workers, 0, "threads; 0 = one per processor");
+DEFINE_int32(resize, 0,
+             "make JPEGs of larger images, with a shorter side of `N` pixels; 0 = keep the files' "
+             "bytes");
+DEFINE_int32(quality, 0, "JPEG quality, 1 to 100; 0 = the command's own choice");
 DEFINE_uint64(seed, 1, "another seed gives another order or other images");
 
 namespace gf {
@@ -26,21 +28,13 @@ std::string Upper(std::string text) {
   return text;
 }
 
-void Require(const char* flag, const std::string& value) {
-  if (value.empty()) ThrowUserError("--", flag, " is missing; gfdata --help shows the usage");
+void RequireFlag(const char* flag, const std::string& value) {
+  if (value.empty()) ThrowUserError("--", flag, " is missing (see --help)");
 }
 
-const std::string& OneArgument(const std::vector<std::string>& arguments, const char* command) {
-  if (arguments.size() != 1) {
-    ThrowUserError(command, ": ", arguments.size(), " sources, expected 1");
-  }
-  return arguments[0];
-}
-
-void NoArguments(const std::vector<std::string>& arguments, const char* command) {
-  if (!arguments.empty()) {
-    ThrowUserError("\"", arguments[0], "\" is not expected after ", command);
-  }
+const std::string& OneArgument(const std::vector<std::string>& words, const char* command) {
+  if (words.size() != 1) ThrowUserError(command, ": ", words.size(), " sources, expected 1");
+  return words[0];
 }
 
 void ReportOld(const std::string& old) {

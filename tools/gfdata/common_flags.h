@@ -21,10 +21,9 @@ namespace gf {
 std::string Upper(std::string text);
 
 // Throws UserError for a flag without value.
-void Require(const char* flag, const std::string& value);
-// The one argument of a command, or none. Throws UserError for any other number of them.
-const std::string& OneArgument(const std::vector<std::string>& arguments, const char* command);
-void NoArguments(const std::vector<std::string>& arguments, const char* command);
+void RequireFlag(const char* flag, const std::string& value);
+// The only word of a command line. Throws UserError for any other number of them.
+const std::string& OneArgument(const std::vector<std::string>& words, const char* command);
 
 // Says where the former contents of a folder are now, if there were any.
 void ReportOld(const std::string& old);

@@ -4,34 +4,37 @@
 
 #include <cstdio>
 
-#include "tools/gfdata/command.h"
+#include "tools/command.h"
 #include "tools/gfdata/common_flags.h"
 
-DEFINE_string(from, "", "convert: the data set, a folder, a file or a glob");
-DEFINE_string(to, "", "convert: the folder to make");
-DEFINE_string(format, "tar", "convert: format to write, tar, folder or idx");
-DEFINE_int32(shards, 0, "convert: tar shards, 0 = one per 5,000 images");
-DEFINE_bool(grayscale, false, "convert: colour images become grayscale (for idx)");
+DEFINE_string(from, "", "the data set: a folder, a file or a glob, `SOURCE` below");
+DEFINE_string(to, "", "the `FOLDER` to make");
+DEFINE_string(format, "tar", "the `FORMAT` to write: tar, folder or idx");
+DEFINE_int32(shards, 0, "tar: how many shards; 0 = one per 5,000 images");
+DEFINE_bool(grayscale, false, "color images become grayscale (for idx)");
 
 namespace gf {
 namespace {
 
 class ConvertCommand : public Command {
  public:
-  const char* Usage() const override {
-    return R"(  gfdata convert --from=SOURCE --to=DIR [--format=tar|folder|idx] [--from_format=...]
-                 [--shards=N] [--resize=256] [--quality=Q] [--grayscale] [--skip_damaged]
-                 [--force]
-      Copies a data set into another format. Between tar and folder the image files keep their
-      bytes; raw images (idx, some LMDBs) become PNGs, or JPEGs with --quality. --resize makes
-      larger images smaller (shorter side) and JPEGs. Shards get index files.
-)";
+  FlagSpec Spec() const override {
+    FlagSpec spec;
+    spec.summary = "copies a data set into another format.";
+    spec.usage = {"gfdata convert --from=SOURCE --to=DIR [FLAGS]"};
+    spec.examples = {"gfdata convert --from=mnist/train-images-idx3-ubyte --to=mnist_tar",
+                     "gfdata convert --from='shards/*.tar' --to=images --format=folder"};
+    spec.groups = {{"Data sets", {"from", "from_format", "to", "format", "shards", "force"}},
+                   {"Images", {"resize", "quality", "grayscale", "skip_damaged"}}};
+    spec.notes =
+        "Between tar and folder the image files keep their bytes. Raw images (idx, some LMDBs) "
+        "become PNGs, or JPEGs with --quality. Shards get index files.\n";
+    return spec;
   }
 
-  int Run(const std::vector<std::string>& arguments) override {
-    NoArguments(arguments, "convert");
-    Require("from", FLAGS_from);
-    Require("to", FLAGS_to);
+  int Run(const Arguments& arguments) override {
+    RequireFlag("from", FLAGS_from);
+    RequireFlag("to", FLAGS_to);
     ConvertOptions options;
     options.from = FLAGS_from;
     options.from_format = Upper(FLAGS_from_format);

@@ -4,26 +4,28 @@
 
 #include <cstdio>
 
-#include "tools/gfdata/command.h"
+#include "tools/command.h"
 #include "tools/gfdata/common_flags.h"
 
-DEFINE_int64(images, 20000, "draw: training images; a fifth as many are added for validation");
-DEFINE_int32(size, 32, "draw: height and width of the images");
+DEFINE_int64(images, 20000, "training images; a fifth as many are added for validation");
+DEFINE_int32(size, 32, "height and width of the images");
 
 namespace gf {
 namespace {
 
 class DrawCommand : public Command {
  public:
-  const char* Usage() const override {
-    return R"(  gfdata draw --out=DIR [--images=20000] [--size=32] [--seed=1] [--force]
-      Draws a data set of shapes in ten classes: train-*.tar and val-*.tar.
-)";
+  FlagSpec Spec() const override {
+    FlagSpec spec;
+    spec.summary = "draws a data set of shapes in ten classes: train-*.tar and val-*.tar.";
+    spec.usage = {"gfdata draw --out=DIR [FLAGS]"};
+    spec.examples = {"gfdata draw --out=shapes --images=1000"};
+    spec.groups = {{"Data set", {"out", "images", "size", "seed", "force"}}};
+    return spec;
   }
 
-  int Run(const std::vector<std::string>& arguments) override {
-    NoArguments(arguments, "draw");
-    Require("out", FLAGS_out);
+  int Run(const Arguments& arguments) override {
+    RequireFlag("out", FLAGS_out);
     DrawOptions options;
     options.folder = FLAGS_out;
     options.images = FLAGS_images;

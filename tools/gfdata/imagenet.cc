@@ -6,37 +6,43 @@
 
 #include "core/error.h"
 #include "core/telemetry/telemetry.h"
-#include "tools/gfdata/command.h"
+#include "tools/command.h"
 #include "tools/gfdata/common_flags.h"
 
-DEFINE_string(train, "", "imagenet: ILSVRC2012_img_train.tar");
-DEFINE_string(val, "", "imagenet: ILSVRC2012_img_val.tar");
-DEFINE_string(synsets, "", "imagenet: the list of synsets in the order of the classes");
-DEFINE_string(val_labels, "", "imagenet: the list of the validation images' classes");
-DEFINE_string(id_map, "", "imagenet: the development kit's list of synsets and ids");
-DEFINE_int32(train_shards, 1024, "imagenet: shards of training images");
-DEFINE_int32(val_shards, 128, "imagenet: shards of validation images");
+DEFINE_string(train, "", "ILSVRC2012_img_train.tar, a `FILE`");
+DEFINE_string(val, "", "ILSVRC2012_img_val.tar, a `FILE`");
+DEFINE_string(val_labels, "",
+              "the `FILE` of the validation images' classes: a synset per line, \"name class\" per "
+              "line, or the development kit's ids with --id_map");
+DEFINE_string(id_map, "", "the development kit's `FILE` of synsets and ids, map_clsloc.txt");
+DEFINE_string(synsets, "", "the `FILE` of synsets in the order of the classes");
+DEFINE_int32(train_shards, 1024, "shards of training images");
+DEFINE_int32(val_shards, 128, "shards of validation images");
 
 namespace gf {
 namespace {
 
 class ImageNetCommand : public Command {
  public:
-  const char* Usage() const override {
-    return R"(  gfdata imagenet --train=ILSVRC2012_img_train.tar --val=ILSVRC2012_img_val.tar --out=DIR
-                  --val_labels=FILE [--id_map=FILE] [--synsets=FILE] [--resize=256]
-                  [--quality=92] [--train_shards=1024] [--val_shards=128] [--seed=1]
-                  [--workers=N] [--skip_damaged]
-      Packs the official archives into shuffled shards of equal size with index files. Ended
-      early, the same command goes on. --val_labels: a synset per line, "name class" per line, or
-      the development kit's ids with --id_map=map_clsloc.txt. --resize makes larger images smaller
-      (shorter side) and JPEGs of --quality.
-)";
+  FlagSpec Spec() const override {
+    FlagSpec spec;
+    spec.summary = "packs ImageNet's archives into shuffled shards of equal size.";
+    spec.usage = {"gfdata imagenet --train=FILE --val=FILE --val_labels=FILE --out=DIR [FLAGS]"};
+    spec.examples = {
+        "gfdata imagenet --train=ILSVRC2012_img_train.tar --val=ILSVRC2012_img_val.tar "
+        "--val_labels=val.txt --out=imagenet --resize=256"};
+    spec.groups = {{"Archives", {"train", "val", "val_labels", "id_map", "synsets"}},
+                   {"Shards",
+                    {"out", "train_shards", "val_shards", "seed", "resize", "quality",
+                     "skip_damaged", "workers"}}};
+    spec.notes =
+        "Shards get index files. Ended early, the same command goes on. --quality is 92 if it is "
+        "not given.\n";
+    return spec;
   }
 
-  int Run(const std::vector<std::string>& arguments) override {
-    NoArguments(arguments, "imagenet");
-    Require("out", FLAGS_out);
+  int Run(const Arguments& arguments) override {
+    RequireFlag("out", FLAGS_out);
     ImageNetOptions options;
     options.train = FLAGS_train;
     options.val = FLAGS_val;

@@ -4,7 +4,7 @@
 #include "core/folder.h"
 #include "core/telemetry/telemetry.h"
 #include "data/formats/tar_walk.h"
-#include "tools/gfdata/command.h"
+#include "tools/command.h"
 #include "tools/gfdata/common_flags.h"
 
 namespace gf {
@@ -12,16 +12,22 @@ namespace {
 
 class IndexCommand : public Command {
  public:
-  const char* Usage() const override {
-    return R"(  gfdata index SOURCE
-      Writes an index file (x.idx beside x.tar) for each shard, in place of an older one: jobs that
-      find them need not walk the shards when they start.
-)";
+  FlagSpec Spec() const override {
+    FlagSpec spec;
+    spec.summary = "writes an index file (x.idx beside x.tar) for each shard.";
+    spec.usage = {"gfdata index SOURCE"};
+    spec.examples = {"gfdata index 'shards/*.tar'"};
+    spec.notes =
+        "An older index is replaced. Jobs that find indexes need not walk the shards when they "
+        "start.\n";
+    return spec;
   }
 
-  int Run(const std::vector<std::string>& arguments) override {
+  bool takes_words() const override { return true; }
+
+  int Run(const Arguments& arguments) override {
     int64_t shards = 0, samples = 0;
-    for (const std::string& file : ExpandFiles(OneArgument(arguments, "index"), ".tar")) {
+    for (const std::string& file : ExpandFiles(OneArgument(arguments.words, "index"), ".tar")) {
       if (HasEnding(file, ".idx")) continue;
       samples += WriteTarIndex(file);
       ++shards;

@@ -2,7 +2,7 @@
 
 #include <cstdio>
 
-#include "tools/gfdata/command.h"
+#include "tools/command.h"
 #include "tools/gfdata/common_flags.h"
 
 namespace gf {
@@ -10,15 +10,20 @@ namespace {
 
 class InfoCommand : public Command {
  public:
-  const char* Usage() const override {
-    return R"(  gfdata info SOURCE [--from_format=auto|tar|folder|idx|lmdb]
-      Prints what a data set holds: format, images per class, sizes, bytes. Reads headers only.
-)";
+  FlagSpec Spec() const override {
+    FlagSpec spec;
+    spec.summary = "prints format, images per class, sizes and bytes; reads headers only.";
+    spec.usage = {"gfdata info SOURCE [FLAGS]"};
+    spec.examples = {"gfdata info 'shards/train-*.tar'"};
+    spec.groups = {{"Data set", {"from_format"}}};
+    return spec;
   }
 
-  int Run(const std::vector<std::string>& arguments) override {
+  bool takes_words() const override { return true; }
+
+  int Run(const Arguments& arguments) override {
     const DataSetInfo info =
-        InspectDataSet(OneArgument(arguments, "info"), Upper(FLAGS_from_format));
+        InspectDataSet(OneArgument(arguments.words, "info"), Upper(FLAGS_from_format));
     std::fputs(FormatInfo(info).c_str(), stdout);
     return 0;
   }

@@ -2,7 +2,7 @@
 
 #include "core/telemetry/telemetry.h"
 #include "data/prepare/verify.h"
-#include "tools/gfdata/command.h"
+#include "tools/command.h"
 #include "tools/gfdata/common_flags.h"
 
 namespace gf {
@@ -10,15 +10,20 @@ namespace {
 
 class StatsCommand : public Command {
  public:
-  const char* Usage() const override {
-    return R"(  gfdata stats SOURCE [--from_format=...] [--workers=N]
-      Mean and standard deviation of the pixels, every image counting alike, in the form of a
-      config; how large the images are.
-)";
+  FlagSpec Spec() const override {
+    FlagSpec spec;
+    spec.summary = "prints the pixels' mean and standard deviation, and the images' sizes.";
+    spec.usage = {"gfdata stats SOURCE [FLAGS]"};
+    spec.examples = {"gfdata stats 'shards/train-*.tar' --workers=8"};
+    spec.groups = {{"Data set", {"from_format", "workers"}}};
+    spec.notes = "Every image counts alike. Mean and deviation have the form of a config.\n";
+    return spec;
   }
 
-  int Run(const std::vector<std::string>& arguments) override {
-    const DataSetStatistics result = Measure(OneArgument(arguments, "stats"));
+  bool takes_words() const override { return true; }
+
+  int Run(const Arguments& arguments) override {
+    const DataSetStatistics result = Measure(OneArgument(arguments.words, "stats"));
     std::printf("%s; %s measured, %s damaged\n", result.description.c_str(),
                 WithCommas(result.images).c_str(), WithCommas(result.damaged).c_str());
     for (const double mean : result.mean) std::printf("mean: %.3f ", mean);

@@ -3,7 +3,7 @@
 #include <cstdio>
 
 #include "core/telemetry/telemetry.h"
-#include "tools/gfdata/command.h"
+#include "tools/command.h"
 #include "tools/gfdata/common_flags.h"
 
 namespace gf {
@@ -11,15 +11,21 @@ namespace {
 
 class VerifyCommand : public Command {
  public:
-  const char* Usage() const override {
-    return R"(  gfdata verify SOURCE [--from_format=...] [--workers=N]
-      Decodes every image; lists the damaged ones and counts the odd ones (grayscale, CMYK, ...).
-      Exit code 2 if something is damaged.
-)";
+  FlagSpec Spec() const override {
+    FlagSpec spec;
+    spec.summary = "decodes every image and lists the damaged ones.";
+    spec.usage = {"gfdata verify SOURCE [FLAGS]"};
+    spec.examples = {"gfdata verify 'shards/train-*.tar'"};
+    spec.groups = {{"Data set", {"from_format", "workers"}}};
+    spec.notes =
+        "Also counts unusual images (grayscale, CMYK, ...). Exit code 2 if something is damaged.\n";
+    return spec;
   }
 
-  int Run(const std::vector<std::string>& arguments) override {
-    const Verification result = Verify(OneArgument(arguments, "verify"));
+  bool takes_words() const override { return true; }
+
+  int Run(const Arguments& arguments) override {
+    const Verification result = Verify(OneArgument(arguments.words, "verify"));
     for (const std::string& damaged : result.damaged) std::printf("damaged: %s\n", damaged.c_str());
     std::printf("%s\n", result.description.c_str());
     const auto row = [](const std::string& name, int64_t count) {

@@ -16,50 +16,57 @@
 #include "tools/flags.h"
 #include "tools/gfsim/print.h"
 
-DEFINE_string(config, "", "the job: a prototxt file, see configs/");
-DEFINE_string(cluster, "", "the cluster: a prototxt file, see configs/clusters/");
-DEFINE_string(profile, "", "times of the network's layers, see configs/profiles/");
-DEFINE_string(gpu, "", "estimate the layers' times: a100, b200, h100, h200, l40s or t4");
+DEFINE_string(config, "", "the job: a prototxt `FILE`, see configs/; its data are not opened");
+DEFINE_string(cluster, "", "devices and network: a prototxt `FILE`, see configs/clusters/");
 DEFINE_int32(ranks, 0, "devices; 0 = what the cluster file says");
-DEFINE_uint64(seed, 1, "of the jitter");
-DEFINE_int32(steps, 8, "steps to simulate, with jitter of their own");
-DEFINE_int64(train_images, 0, "images of an epoch");
-DEFINE_int64(validation_images, 0, "images of a validation");
-DEFINE_string(sweep, "", "what to vary");
-DEFINE_string(csv, "", "with --sweep: the table's file");
-DEFINE_string(svg, "", "gone: gfreport draws the table");
-DEFINE_string(timeline, "", "write one step for ui.perfetto.dev");
-DEFINE_int32(timeline_ranks, 8, "with --timeline: of so many ranks");
-DEFINE_bool(suggest, false, "try other settings and print the best");
+DEFINE_string(profile, "",
+              "the `FILE` of the layers' times, see configs/profiles/; without it, FLOPs and bytes "
+              "divide the step's time among layers");
+DEFINE_string(
+    gpu, "",
+    "estimate the layers' times on the GPU `NAME` (a100, b200, h100, h200, l40s or t4), as "
+    "gfbench step --cost does, in place of a profile and of the cluster's rates");
+DEFINE_int32(steps, 8, "steps to simulate, each with its own jitter");
+DEFINE_uint64(seed, 1, "the seed of the jitter");
+DEFINE_int64(
+    train_images, 0,
+    "images of an epoch; 0 = what the config's train_data.images says, or else ImageNet's");
+DEFINE_int64(validation_images, 0, "images of a validation; 0 = the same of validation_data");
+DEFINE_string(
+    sweep, "",
+    "vary one or two things and print CSV. Each of the `AXES` is NAME=A,B,C or NAME=A..B "
+    "(doubling); NAME is ranks, theta (K, M: powers of 1024), density, algorithm, mode or "
+    "any field of the config");
+DEFINE_string(
+    csv, "",
+    "with --sweep: write the CSV to this `FILE` instead; gfreport FILE --svg=PICTURE draws it");
+DEFINE_string(svg, "", "gone: gfreport draws the CSV");
+DEFINE_bool(suggest, false,
+            "try thresholds, algorithms and the sharded update, print the best settings");
+DEFINE_string(timeline, "",
+              "write one step of the first ranks to this `FILE`, for ui.perfetto.dev or "
+              "chrome://tracing");
+DEFINE_int32(timeline_ranks, 8, "with --timeline: how many ranks");
 
 namespace gf {
 namespace {
 
-constexpr char kUsage[] = R"(gfsim: simulates a training job on a cluster.
-
-  gfsim --config=FILE --cluster=configs/clusters/paper_v.prototxt
-  gfsim --config=FILE --cluster=FILE --sweep='ranks=1..4096 comm.mode=LAZY,SPARSE' --csv=x.csv
-
-  --config=FILE         the job; its data are not opened
-  --cluster=FILE        devices and network
-  --set PATH=VALUE      override a field of the config; may be repeated
-  --profile=FILE        times of the layers; else shared out by FLOPs and bytes
-  --gpu=NAME            an estimate of the layers' times on a100, b200, h100, h200, l40s or t4
-                        (gfbench step --cost) in place of a profile and of the cluster's rates
-  --ranks=N             devices (default: the cluster file's)
-  --sweep='AXIS AXIS'   vary one or two things: NAME=A,B,C or NAME=A..B (doubling); NAME is ranks,
-                        theta (K, M: powers of 1024), density, algorithm, mode or any field of the
-                        config. Prints CSV
-      --csv=FILE        CSV to a file instead
-                        gfreport draws it: gfreport FILE --svg=PICTURE
-  --timeline=FILE       one step of the first ranks for ui.perfetto.dev or chrome://tracing
-      --timeline_ranks=N  (8)
-  --suggest             try thresholds, algorithms and the sharded update, print the best
-  --steps=N --seed=N    how many steps, and whose jitter (8, 1)
-  --train_images=N --validation_images=N   sizes of the data (what the config's `images` say, or
-                        else ImageNet's)
-  --help, --version
-)";
+FlagSpec Spec() {
+  FlagSpec spec;
+  spec.summary = "gfsim: simulates a training job on a cluster.";
+  spec.usage = {"gfsim --config=FILE --cluster=FILE [FLAGS]"};
+  spec.examples = {
+      "gfsim --config=FILE --cluster=configs/clusters/paper_v.prototxt",
+      "gfsim --config=FILE --cluster=FILE --ranks=512 --suggest",
+      "gfsim --config=FILE --cluster=FILE --sweep='ranks=1..4096 comm.mode=LAZY,SPARSE' "
+      "--csv=x.csv"};
+  spec.groups = {{"Job and cluster",
+                  {"config", "set", "cluster", "ranks", "profile", "gpu", "steps", "seed",
+                   "train_images", "validation_images"}},
+                 {"Comparisons", {"sweep", "csv", "svg", "suggest"}},
+                 {"One step in detail", {"timeline", "timeline_ranks"}}};
+  return spec;
+}
 
 void CheckFlags() {
   if (FLAGS_config.empty()) ThrowUserError("--config is missing: name the job's file (see --help)");
@@ -75,7 +82,7 @@ void CheckFlags() {
   if (FLAGS_sweep.empty() && !FLAGS_csv.empty()) ThrowUserError("--csv goes with --sweep");
   if (!FLAGS_sweep.empty() && FLAGS_suggest) ThrowUserError("give --sweep or --suggest, not both");
   if (FLAGS_timeline_ranks < 1) {
-    ThrowUserError("--timeline_ranks is ", FLAGS_timeline_ranks, ", expected at least 1");
+    ThrowUserError("--timeline_ranks is ", FLAGS_timeline_ranks, ", must be at least 1");
   }
 }
 
@@ -92,11 +99,8 @@ void Sweep(const SimulatedJob& job) {
 
 int Main(int argc, char** argv) {
   std::vector<std::string> overrides;
-  FlagSpec flags;
-  flags.file = __FILE__;
-  flags.usage = kUsage;
-  flags.repeated = "set";
-  flags.values = &overrides;
+  FlagSpec flags = Spec();
+  flags.overrides = &overrides;
   const int code = ParseFlags(argc, argv, flags);
   if (code >= 0) return code;
   CheckFlags();

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "core/error.h"
+#include "core/telemetry/table.h"
 #include "core/telemetry/telemetry.h"
 
 namespace gf {

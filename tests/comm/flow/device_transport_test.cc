@@ -221,7 +221,7 @@ TEST(DeviceTransportTest, RanksThatShareADeviceGoThroughTheHostAndAreNamed) {
 TEST(DeviceTransportTest, ImpossibleTransportsAreTheUsersError) {
   RunWithDevices(2, [](Device* device, Communicator* comm) {
     EXPECT_NE(UserErrorOf(Options(device, CommConfig::LAZY, "tcp"), comm)
-                  .find("comm.device_transport is \"tcp\", expected auto, nccl or host"),
+                  .find("comm.device_transport is \"tcp\", must be auto, nccl or host"),
               std::string::npos);
     EXPECT_NE(UserErrorOf(Options(TestDevice(), CommConfig::LAZY, "nccl"), comm)
                   .find("the device is \"cpu\""),

@@ -4,6 +4,7 @@
 
 #include <fstream>
 
+#include "core/config/job_checks.h"
 #include "core/error.h"
 
 namespace gf {
@@ -28,16 +29,21 @@ class ConfigTest : public testing::Test {
     return ReadJobConfig(file_, overrides);
   }
 
-  // The error without the file's name in front.
   std::string Error(const std::vector<std::string>& overrides) {
     try {
       Read(overrides);
     } catch (const UserError& e) {
-      const std::string message = e.what();
-      EXPECT_EQ(message.find(file_ + ": "), 0u) << message;
-      return message.substr(std::min(message.size(), file_.size() + 2));
+      return e.what();
     }
     return "no error";
+  }
+
+  // The error of a file with this text; "FILE" stands for its name.
+  std::string ErrorOfFile(const std::string& text, const std::vector<std::string>& overrides = {}) {
+    std::ofstream(file_) << text;
+    std::string error = Error(overrides);
+    const size_t at = error.find(file_);
+    return at == error.npos ? error : error.replace(at, file_.size(), "FILE");
   }
 
   std::string file_;
@@ -65,23 +71,100 @@ TEST_F(ConfigTest, OverridesComeAfterTheFileInOrder) {
   EXPECT_EQ(config.threads(), 3);
 }
 
-TEST_F(ConfigTest, AMissingFieldIsNamed) {
-  EXPECT_EQ(Error({"net="}).find("net: missing"), 0u);
-  EXPECT_EQ(Error({"train_data.source="}).find("train_data.source: missing"), 0u);
-  std::ofstream(file_) << "net: \"n\" train_data { source: \"d\" } solver { max_steps: 1 }";
-  EXPECT_EQ(Error({}).find("solver.base_lr: missing"), 0u);
-  std::ofstream(file_) << "net: \"n\" train_data { source: \"d\" } solver { base_lr: 1 }";
-  EXPECT_EQ(Error({}).find("solver.max_epochs: missing: give max_epochs or max_steps"), 0u);
-  std::ofstream(file_) << "net: \"n\" solver { base_lr: 1 max_steps: 2 }";
-  EXPECT_EQ(Error({}).find("train_data: missing"), 0u);
+TEST_F(ConfigTest, AMissingFieldIsNamedWithTheBlockThatShouldHoldIt) {
+  EXPECT_EQ(ErrorOfFile("net: 'n'\ntrain_data { batch_size: 3 }"),
+            "FILE:2:1: train_data.source is missing: name a folder, a file or a glob of shards");
+  EXPECT_EQ(ErrorOfFile("net: 'n'\n train_data { source: 'd' }\n  solver { max_steps: 1 }"),
+            "FILE:3:3: solver.base_lr is missing: give the learning rate");
+  EXPECT_EQ(ErrorOfFile("net: 'n' train_data { source: 'd' }\nsolver { base_lr: 1 }"),
+            "FILE:2:1: solver.max_epochs is missing: give max_epochs or max_steps, the length of "
+            "training");
+  EXPECT_EQ(ErrorOfFile("train_data { source: 'd' }"),
+            "FILE: net is missing: name the network's prototxt file");
+  EXPECT_EQ(ErrorOfFile("net: 'n' solver { base_lr: 1 max_steps: 2 }"),
+            "FILE: train_data is missing: say what to train on");
+  EXPECT_EQ(ErrorOfFile(kJob, {"init[0].pattern=*"})
+                .find("--set init[0].pattern=*: "
+                      "init[0].filler is missing: "),
+            0u);
 }
 
-TEST_F(ConfigTest, TheMessageSaysWhatIsWrongAndWhatWasGot) {
-  EXPECT_EQ(Error({"solver.base_lr=-1"}), "solver.base_lr: must be greater than 0, got -1");
+TEST_F(ConfigTest, AnErrorOfTheFileNamesLineAndColumn) {
+  const std::string head = "net: 'n'\ntrain_data {\n  source: 'd'\n  batch_size: 0\n}\n";
+  EXPECT_EQ(ErrorOfFile(head), "FILE:4:3: train_data.batch_size is 0, must be greater than 0");
+  const std::string solver =
+      "net: 'n' train_data { source: 'd' }\nsolver { base_lr: 1 max_steps: 1 ";
+  EXPECT_EQ(ErrorOfFile(solver + "momentum: 1 }"),
+            "FILE:2:34: solver.momentum is 1, must be less than 1");
+  EXPECT_EQ(ErrorOfFile(solver + "lr_policy: MULTISTEP step_value: 5\n  step_value: 5 }"),
+            "FILE:3:3: solver.step_value[1] is 5, must be greater than the one before (5)");
+  EXPECT_EQ(ErrorOfFile(solver + "max_epochs: 2 }"),
+            "FILE:2:21: solver.max_steps does not go with max_epochs: give one of them");
+  EXPECT_EQ(ErrorOfFile("net: 'n' train_data { source: 'd' std: [1,\n 0, 1] }"),
+            "FILE:1:35: train_data.std[1] is 0, must be greater than 0");
+}
+
+TEST_F(ConfigTest, AnErrorOfSetNamesTheAssignment) {
+  EXPECT_EQ(Error({"train_data.batch_size=0"}),
+            "--set train_data.batch_size=0: train_data.batch_size is 0, must be greater than 0");
   EXPECT_EQ(Error({"train_data.mean=1,2"}),
-            "train_data.mean: 1 or 3 values are expected (channels: 3), got 2");
+            "--set train_data.mean=1,2: train_data.mean has 2 values, must have 1 or 3 (channels)");
   EXPECT_EQ(Error({"solver.lr_policy=MULTISTEP", "solver.step_value=5,5"}),
-            "solver.step_value: must ascend, got 5 after 5");
+            "--set solver.step_value=5,5: solver.step_value[1] is 5, must be greater than the one "
+            "before (5)");
+  EXPECT_EQ(Error({"solver.lr_policy=STEP"}),
+            "--set solver.lr_policy=STEP: solver.step_size is missing: lr_policy STEP needs "
+            "step_size or step_epochs");
+  EXPECT_EQ(Error({"net="}), "--set net=: net is missing: name the network's prototxt file");
+  // The file has max_epochs; what --set adds to it is the mistake.
+  EXPECT_EQ(Error({"solver.max_steps=9"}),
+            "--set solver.max_steps=9: solver.max_steps does not go with max_epochs: give one of "
+            "them");
+}
+
+TEST_F(ConfigTest, TheLastSetOfAFieldIsNamed) {
+  EXPECT_EQ(Error({"threads=2", "threads=-3"}),
+            "--set threads=-3: threads is -3, must be at least 0");
+  EXPECT_EQ(ErrorOfFile("net: 'n' threads: -1 train_data { source: 'd' }", {"threads=-2"}),
+            "--set threads=-2: threads is -2, must be at least 0");
+  EXPECT_EQ(ErrorOfFile("net: 'n' threads: -1 train_data { source: 'd' }", {"seed=2"}),
+            "FILE:1:10: threads is -1, must be at least 0");
+}
+
+TEST_F(ConfigTest, OfTwoFieldsThatDoNotGoTogetherTheOneFromSetIsNamed) {
+  const std::string job = "net: 'n' train_data { source: 'd' } solver { base_lr: 1 max_steps: 1 }";
+  EXPECT_EQ(ErrorOfFile(job, {"solver.max_epochs=2"}),
+            "--set solver.max_epochs=2: solver.max_epochs does not go with max_steps: give one of "
+            "them");
+}
+
+TEST_F(ConfigTest, AConfigThatWasBuiltInCodeNamesTheFieldAlone) {
+  const auto error = [](const JobConfig& config) -> std::string {
+    try {
+      CheckJob(config);
+    } catch (const UserError& e) {
+      return e.what();
+    }
+    return "no error";
+  };
+  JobConfig config = Read();
+  EXPECT_EQ(error(config), "no error");
+  config.mutable_comm()->mutable_sparse()->set_density(3);
+  EXPECT_EQ(error(config), "comm.sparse.density is 3, must be at most 1");
+  config.mutable_comm()->clear_sparse();
+  config.clear_net();
+  EXPECT_EQ(error(config), "net is missing: name the network's prototxt file");
+}
+
+// min_area is 0.08 by default.
+TEST_F(ConfigTest, ADefaultHasNoPlace) {
+  EXPECT_EQ(Places().Before("train_data.min_area"), "");
+  const std::string error = Error({"train_data.random_resized_crop=true", "train_data.crop_size=9",
+                                   "train_data.max_area=0.05"});
+  EXPECT_EQ(error.find("--set train_data.max_area=0.05: train_data.max_area leaves no area"), 0u)
+      << error;
+  EXPECT_EQ(Error({"solver.lr_policy=EXP", "solver.gamma=0"}),
+            "--set solver.gamma=0: solver.gamma is 0, must be greater than 0 with lr_policy EXP");
 }
 
 TEST_F(ConfigTest, EveryRangeIsChecked) {
@@ -95,6 +178,29 @@ TEST_F(ConfigTest, EveryRangeIsChecked) {
       {"solver.momentum=-0.1"},
       {"solver.weight_decay=-1"},
       {"solver.iter_size=0"},
+      {"solver.base_lr_per_256=1"},  // besides base_lr
+      {"solver.end_lr=-1"},
+      {"solver.trust_coefficient=0"},
+      {"solver.epsilon=-1"},
+      {"solver.type=LAMB", "solver.epsilon=0"},
+      {"solver.beta1=1"},
+      {"solver.beta2=-0.1"},
+      {"solver.label_smoothing=1"},
+      {"solver.loss_scale.scale=0.5"},
+      {"solver.loss_scale.scale=2e12"},
+      {"solver.loss_scale.least=0"},
+      {"solver.loss_scale.least=65537"},
+      {"solver.loss_scale.growth_interval=0"},
+      {"solver.loss_scale.most_bad_steps=0"},
+      {"solver.batch_phase[0].epoch=1"},
+      {"solver.batch_phase[0].iter_size=2", "solver.batch_phase[0].epoch=-1"},
+      {"solver.batch_phase[0].epoch=2", "solver.batch_phase[0].iter_size=2",
+       "solver.batch_phase[1].iter_size=2", "solver.batch_phase[1].epoch=2"},
+      {"solver.step_size=0"},
+      {"solver.step_epochs=0"},
+      {"solver.lr_policy=STEP", "solver.step_epochs=1", "solver.step_size=1"},
+      {"solver.epoch_value=0"},
+      {"solver.gamma=-1"},
       {"solver.warmup_steps=-1"},
       {"solver.warmup_epochs=-1"},
       {"solver.warmup_steps=1", "solver.warmup_epochs=1"},
@@ -116,11 +222,52 @@ TEST_F(ConfigTest, EveryRangeIsChecked) {
       {"train_data.resize_height=8"},
       {"train_data.resize_height=8", "train_data.resize_width=8", "train_data.resize_shorter=8"},
       {"train_data.pad=-1"},
+      {"train_data.batch_size=16777217"},
+      {"train_data.workers=1025"},
+      {"train_data.prefetch=1025"},
+      {"train_data.images=-1"},
+      {"train_data.resize_shorter=65501"},
+      {"train_data.resize_width=-1"},
+      {"train_data.crop_size=65501"},
+      {"train_data.brightness=-1"},
+      {"train_data.contrast=-1"},
+      {"train_data.saturation=-1"},
+      {"train_data.lighting=-1"},
+      {"train_data.brightness=1", "train_data.mean=1", "train_data.channels=1"},
+      {"train_data.cache_mib=-1"},
+      {"train_data.cache_mib=16777217"},
+      {"train_data.device_cache_mib=-1"},
+      {"validation_data.device_cache_mib=1"},
+      {"train_data.brightness=1", "train_data.device_cache_mib=1"},
+      {"train_data.shuffle_window=-1"},
+      {"train_data.exchange=1.1"},
+      {"train_data.exchange=-0.1"},
+      {"train_data.exchange=0.5", "train_data.shuffle_window=9"},
+      {"train_data.min_area=0"},
+      {"train_data.max_area=1.1"},
+      {"train_data.min_aspect=0"},
+      {"train_data.max_aspect=101"},
+      {"train_data.random_crop=true"},
+      {"train_data.random_resized_crop=true"},
+      {"train_data.crop_size=9", "train_data.random_crop=true",
+       "train_data.random_resized_crop=true"},
+      {"train_data.crop_size=9", "train_data.pad=1", "train_data.random_resized_crop=true"},
+      {"train_data.crop_size=9", "train_data.random_resized_crop=true", "train_data.min_aspect=2"},
       {"train_data.crop_size=-1"},
       {"train_data.resize_shorter=32", "train_data.pad=2", "train_data.crop_size=37"},
       {"threads=-1"},
+      {"batch_norm_group=-1"},
       {"device="},
       {"comm.timeout_s=0"},
+      {"comm.threshold_first=-1"},
+      {"comm.threshold_middle=-1"},
+      {"comm.threshold_last=-1"},
+      {"comm.device_transport=tcp"},
+      {"comm.sparse.density=0"},
+      {"comm.sparse.density=1.1"},
+      {"comm.sparse.chunk_size=0"},
+      {"comm.sparse.warmup_fraction=-0.1"},
+      {"comm.sparse.warmup_fraction=1.1"},
       {"checkpoint.keep=-1"},
       {"checkpoint.interval_epochs=-1"},
       {"checkpoint.interval_steps=-1"},
@@ -128,11 +275,13 @@ TEST_F(ConfigTest, EveryRangeIsChecked) {
       {"validation_interval_epochs=0"},
   };
   for (const auto& overrides : wrong) {
-    // The field that the last override names, or a companion of it, begins the message.
+    // The message is about one of the overrides, or about the block that lacks something.
     const std::string error = Error(overrides);
-    EXPECT_NE(error, "no error") << overrides.back();
-    const std::string block = overrides.back().substr(0, overrides.back().find_first_of(".="));
-    EXPECT_EQ(error.find(block), 0u) << error;
+    bool named = error.find(" is missing: ") != error.npos;
+    for (const std::string& override : overrides) {
+      named = named || error.find("--set " + override + ": ") == 0;
+    }
+    EXPECT_TRUE(named) << overrides.back() << ": " << error;
   }
 }
 
@@ -142,6 +291,11 @@ TEST_F(ConfigTest, TheLimitsThemselvesAreAllowed) {
            {"checkpoint.keep=0"},
            {"threads=0"},
            {"train_data.mean="},
+           {"comm.sparse.density=1"},
+           {"train_data.exchange=0"},
+           {"train_data.workers=1024"},
+           {"solver.loss_scale.scale=1"},
+           {"solver.epsilon=0"},
            {"train_data.mean=1"},
            {"train_data.resize_shorter=32", "train_data.pad=2", "train_data.crop_size=36"},
            {"solver.lr_policy=MULTISTEP", "solver.step_value=1,2"}}) {

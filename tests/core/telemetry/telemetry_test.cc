@@ -24,14 +24,6 @@ std::string Contents(const std::string& path) {
   return text.str();
 }
 
-TEST(TelemetryTest, TableIsAligned) {
-  const std::string path = TempFile("table");
-  FILE* out = std::fopen(path.c_str(), "w");
-  PrintTable({{"net", "alexnet"}, {"solver.base_lr", "0.1"}}, out);
-  std::fclose(out);
-  EXPECT_EQ(Contents(path), "  net             alexnet\n  solver.base_lr  0.1\n");
-}
-
 TEST(ConsoleTest, InAFileEveryLineOfProgressIsALine) {
   const std::string path = TempFile("progress");
   FILE* out = std::fopen(path.c_str(), "w");

@@ -169,7 +169,8 @@ TEST_F(DeviceCacheTest, WhatCannotBeIsRefused) {
   config.set_resize_width(600);
   EXPECT_NE(error().find("no room for one"), std::string::npos) << error();
   config.set_device_cache_mib(-1);
-  EXPECT_NE(error().find("device_cache_mib: -1, expected 0 to"), std::string::npos) << error();
+  EXPECT_NE(error().find("device_cache_mib is -1, must be at least 0"), std::string::npos)
+      << error();
   config.set_device_cache_mib(64);
   config.set_random_resized_crop(true);
   EXPECT_NE(error().find("does not go with random_resized_crop"), std::string::npos) << error();
@@ -177,7 +178,7 @@ TEST_F(DeviceCacheTest, WhatCannotBeIsRefused) {
   config.set_contrast(0.5f);
   EXPECT_NE(error().find("does not go with contrast"), std::string::npos) << error();
   options.mode = LoaderOptions::kEvaluate;
-  EXPECT_NE(error().find("in training only"), std::string::npos) << error();
+  EXPECT_NE(error().find("only applies to training"), std::string::npos) << error();
 }
 
 class DevicePlacesTest : public testing::Test {

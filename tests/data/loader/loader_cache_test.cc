@@ -110,7 +110,7 @@ TEST(LoaderCache, WrongSharesAreRefused) {
   WriteShard(folder / "a.tar", 0, 3, 2);
   DataConfig config = Config(folder / "a.tar", 2);
   config.set_exchange(1.5);
-  EXPECT_EQ(ErrorOf([&] { Loader(config, {}); }), "exchange: 1.5, expected 0 to 1");
+  EXPECT_EQ(ErrorOf([&] { Loader(config, {}); }), "exchange is 1.5, must be at most 1");
   config.set_exchange(0.5);
   EXPECT_NE(ErrorOf([&] {
               Loader(config, Ranked(LoaderOptions::kTrain, 0, 4));

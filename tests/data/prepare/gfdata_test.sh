@@ -19,7 +19,14 @@ expect() {
 
 expect 2 "Usage:"
 expect 0 "Usage:" --help
-expect 2 "unknown flag --shard=3" convert --shard=3
+expect 0 "Usage:" help
+expect 0 "gfdata convert --from=SOURCE" convert --help
+expect 2 "unknown flag --shard; did you mean --shards?" convert --shard=3
+expect 2 "unknown flag --shards" draw --shards=3
+expect 2 "is not a flag" draw shapes
+expect 2 "the command is missing" --out=x
+expect 0 "GradientFlow" --version
+expect 0 "GradientFlow" draw --version
 expect 2 "unknown command \"paint\"" paint
 expect 2 "--from is missing" convert --to="$work/x"
 expect 2 "no such file" info "$work/nothing"
@@ -40,7 +47,8 @@ expect 2 "resize: -1" convert --from="$work/folder" --to="$work/x" --resize=-1
 head -c 30000 "$work/drawn/train-000000.tar" > "$work/cut.tar"
 expect 2 "not in the index                1" verify "$work/cut.tar"
 expect 2 "give --train=" imagenet --out="$work/x"
-expect 2 "expected 1" stats
+expect 2 "gfdata stats SOURCE" stats
+expect 2 "2 sources, expected 1" stats a b
 expect 2 "known: FOLDER, IDX, TAR" convert --from="$work/folder" --to="$work/x" --format=zip
 expect 2 "cannot create the folder" draw --out=/proc/nowhere/x --images=30
 echo passed

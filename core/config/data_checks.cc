@@ -1,0 +1,88 @@
+// How the fields of DataConfig go together.
+
+#include <utility>
+
+#include "core/config/checked_proto.h"
+#include "core/config/job_checks.h"
+
+namespace gf {
+namespace {
+
+// The first change of colors that is asked for, or null.
+const char* ColorChange(const DataConfig& data) {
+  if (data.brightness() > 0) return "brightness";
+  if (data.contrast() > 0) return "contrast";
+  if (data.saturation() > 0) return "saturation";
+  return data.lighting() > 0 ? "lighting" : nullptr;
+}
+
+void CheckResize(const DataConfig& data, const MistakeReport& report) {
+  const bool height = data.resize_height() > 0, width = data.resize_width() > 0;
+  if (height != width) {
+    report.Fail(height ? "resize_height" : "resize_width",
+                " stands alone: give resize_height and resize_width together");
+  }
+  report.RefuseBoth(data.resize_shorter() > 0 && height, "resize_shorter", "resize_height",
+                    "give one of the two ways to resize");
+}
+
+// `resized`: the window has a random size and is resized to crop_size.
+void CheckCrop(const DataConfig& data, bool resized, const MistakeReport& report) {
+  const std::pair<const char*, int> sides[] = {{"resize_shorter", data.resize_shorter()},
+                                               {"resize_height", data.resize_height()},
+                                               {"resize_width", data.resize_width()}};
+  for (const auto& [name, side] : sides) {
+    const int64_t most = side + 2 * int64_t{data.pad()};
+    report.Require(side == 0 || resized || data.crop_size() <= most, "crop_size", " is ",
+                   data.crop_size(), ", must be at most ", most, " (", name, " and 2 pad)");
+  }
+  for (const auto& [name, crops] :
+       {std::make_pair("random_crop", data.random_crop()),
+        std::make_pair("random_resized_crop", data.random_resized_crop())}) {
+    report.Require(!crops || data.crop_size() > 0, name,
+                   " needs crop_size: set it to the window's size");
+  }
+  if (!data.random_resized_crop()) return;
+  report.RefuseBoth(data.random_crop(), "random_resized_crop", "random_crop");
+  report.Require(data.pad() == 0, "pad", " is ", data.pad(),
+                 ", must be 0 with random_resized_crop");
+  report.Require(data.min_area() <= data.max_area(), data.has_min_area() ? "min_area" : "max_area",
+                 " leaves no area: min_area (", data.min_area(), ") must be at most max_area (",
+                 data.max_area(), ")");
+  report.Require(data.min_aspect() <= data.max_aspect(),
+                 data.has_min_aspect() ? "min_aspect" : "max_aspect",
+                 " leaves no shape: min_aspect (", data.min_aspect(),
+                 ") must be at most max_aspect (", data.max_aspect(), ")");
+}
+
+void CheckDeviceCache(const DataConfig& data, bool training, const MistakeReport& report) {
+  if (data.device_cache_mib() == 0) return;
+  report.Require(training, "device_cache_mib", " is ", data.device_cache_mib(),
+                 ", but only applies to training; set it to 0 here");
+  const char* const other = data.random_resized_crop() ? "random_resized_crop" : ColorChange(data);
+  report.RefuseBoth(other != nullptr, "device_cache_mib", other == nullptr ? "" : other,
+                    "images that stay on the device are only cropped and mirrored there; leave one "
+                    "of them out, or use cache_mib");
+}
+
+}  // namespace
+
+void CheckData(const DataConfig& data, bool training, const std::string& path,
+               const Places& places) {
+  CheckJobFields(data, path, places);
+  const MistakeReport report(places, path);
+  CheckResize(data, report);
+  CheckCrop(data, training && data.random_resized_crop(), report);
+  for (const auto& [name, size] :
+       {std::make_pair("mean", data.mean_size()), std::make_pair("std", data.std_size())}) {
+    report.Require(size <= 1 || size == data.channels(), name, " has ", size,
+                   " values, must have 1 or ", data.channels(), " (channels)");
+  }
+  const char* const change = ColorChange(data);
+  report.Require(change == nullptr || data.channels() == 3, change == nullptr ? "" : change,
+                 " needs channels: 3, but channels is ", data.channels());
+  report.RefuseBoth(data.exchange() < 1 && data.shuffle_window() > 0, "exchange", "shuffle_window");
+  CheckDeviceCache(data, training, report);
+}
+
+}  // namespace gf

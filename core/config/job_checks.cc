@@ -1,0 +1,100 @@
+// How the fields of JobConfig go together; data have a file of their own.
+
+#include "core/config/job_checks.h"
+
+#include "core/config/checked_proto.h"
+
+namespace gf {
+namespace {
+
+template <typename Values>
+void CheckAscending(const Values& values, const char* name, const MistakeReport& report) {
+  for (int i = 1; i < values.size(); ++i) {
+    report.Require(values[i] > values[i - 1], StrCat(name, "[", i, "]"), " is ", values[i],
+                   ", must be greater than the one before (", values[i - 1], ")");
+  }
+}
+
+void CheckPolicy(const SolverConfig& solver, const MistakeReport& report) {
+  const auto policy = solver.lr_policy();
+  const std::string name = SolverConfig::Policy_Name(policy);
+  const auto exactly_one = [&](bool by_steps, bool by_epochs, const char* step_field,
+                               const char* epoch_field) {
+    report.RequireField(by_steps || by_epochs, step_field,
+                        StrCat("lr_policy ", name, " needs ", step_field, " or ", epoch_field),
+                        "lr_policy");
+    report.RefuseBoth(by_steps && by_epochs, step_field, epoch_field);
+  };
+  if (policy == SolverConfig::STEP) {
+    exactly_one(solver.has_step_size(), solver.has_step_epochs(), "step_size", "step_epochs");
+  }
+  if (policy == SolverConfig::MULTISTEP) {
+    exactly_one(solver.step_value_size() > 0, solver.epoch_value_size() > 0, "step_value",
+                "epoch_value");
+    CheckAscending(solver.step_value(), "step_value", report);
+    CheckAscending(solver.epoch_value(), "epoch_value", report);
+  }
+  if (policy == SolverConfig::STEP || policy == SolverConfig::MULTISTEP ||
+      policy == SolverConfig::EXP) {
+    report.Require(solver.gamma() > 0, "gamma", " is ", solver.gamma(),
+                   ", must be greater than 0 with lr_policy ", name);
+  }
+}
+
+void CheckSolver(const SolverConfig& solver, const MistakeReport& report) {
+  report.RequireField(solver.has_base_lr() || solver.has_base_lr_per_256(), "base_lr",
+                      "give the learning rate");
+  report.RefuseBoth(solver.has_base_lr() && solver.has_base_lr_per_256(), "base_lr",
+                    "base_lr_per_256");
+  report.RequireField(solver.has_max_steps() || solver.has_max_epochs(), "max_epochs",
+                      "give max_epochs or max_steps, the length of training");
+  report.RefuseBoth(solver.has_max_steps() && solver.has_max_epochs(), "max_steps", "max_epochs");
+  report.RefuseBoth(solver.warmup_steps() > 0 && solver.warmup_epochs() > 0, "warmup_steps",
+                    "warmup_epochs");
+  for (int i = 1; i < solver.batch_phase_size(); ++i) {
+    const double epoch = solver.batch_phase(i).epoch(), before = solver.batch_phase(i - 1).epoch();
+    report.Require(epoch > before, StrCat("batch_phase[", i, "].epoch"), " is ", epoch,
+                   ", must be greater than the epoch of the phase before (", before, ")");
+  }
+}
+
+void CheckLeast(const LossScaleConfig& config, const MistakeReport& report) {
+  report.Require(config.least() <= config.scale(), config.has_least() ? "least" : "scale",
+                 " does not fit: least (", config.least(), ") must be at most scale (",
+                 config.scale(), ")");
+}
+
+void CheckEpsilon(const SolverConfig& config, const std::string& type,
+                  const MistakeReport& report) {
+  report.Require(type != "LAMB" || !config.has_epsilon() || config.epsilon() > 0, "epsilon", " is ",
+                 config.epsilon(), ", must be greater than 0 for LAMB");
+}
+
+}  // namespace
+
+void CheckLossScale(const LossScaleConfig& config, const std::string& path, const Places& places) {
+  CheckJobFields(config, path, places);
+  CheckLeast(config, MistakeReport(places, path));
+}
+
+void CheckUpdate(const SolverConfig& config, const std::string& type, const std::string& path,
+                 const Places& places) {
+  CheckJobFields(config, path, places);
+  CheckEpsilon(config, type, MistakeReport(places, path));
+}
+
+void CheckJob(const JobConfig& config, const Places& places) {
+  CheckJobFields(config, "", places);
+  CheckData(config.train_data(), true, "train_data", places);
+  if (config.has_validation_data()) {
+    CheckData(config.validation_data(), false, "validation_data", places);
+  }
+  const SolverConfig& solver = config.solver();
+  const MistakeReport report(places, "solver");
+  CheckSolver(solver, report);
+  CheckPolicy(solver, report);
+  CheckEpsilon(solver, solver.type(), report);
+  CheckLeast(solver.loss_scale(), report.Inner("loss_scale"));
+}
+
+}  // namespace gf

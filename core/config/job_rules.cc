@@ -1,0 +1,105 @@
+// What each field of JobConfig and of the messages inside may hold, whatever the others hold.
+
+#include "core/config/checked_proto.h"
+#include "core/config/job_checks.h"
+
+namespace gf {
+namespace {
+
+// libjpeg's largest height and width.
+constexpr double kLargestExtent = 65500;
+constexpr double kMostMiB = 1 << 24;
+constexpr double kMostBatch = 1 << 24;
+
+const FieldRules& JobRules() {
+  static const FieldRules rules = {
+      {"JobConfig.net", Required().Advice("name the network's prototxt file")},
+      {"JobConfig.device", Required().Advice("name one, e.g. \"cpu\"")},
+      {"JobConfig.threads", AtLeast(0)},
+      {"JobConfig.train_data", Required().Advice("say what to train on")},
+      {"JobConfig.validation_interval_epochs", MoreThan(0)},
+      {"JobConfig.batch_norm_group", AtLeast(0)},
+
+      {"InitConfig.filler",
+       Required().Advice("say how to fill the parameters, e.g. filler { type: 'constant' }")},
+
+      {"DataConfig.source", Required().Advice("name a folder, a file or a glob of shards")},
+      {"DataConfig.batch_size", MoreThan(0).AtMost(kMostBatch)},
+      {"DataConfig.workers", Between(0, kMostWorkers)},
+      {"DataConfig.prefetch", Between(1, 1024)},
+      {"DataConfig.channels", OneOf({"1", "3"}).Advice("1 is grayscale, 3 is RGB")},
+      {"DataConfig.images", AtLeast(0)},
+      {"DataConfig.resize_shorter", Between(0, kLargestExtent)},
+      {"DataConfig.resize_height", Between(0, kLargestExtent)},
+      {"DataConfig.resize_width", Between(0, kLargestExtent)},
+      {"DataConfig.pad", Between(0, kLargestExtent)},
+      {"DataConfig.crop_size", Between(0, kLargestExtent)},
+      {"DataConfig.std", MoreThan(0)},
+      {"DataConfig.min_area", MoreThan(0).AtMost(1)},
+      {"DataConfig.max_area", MoreThan(0).AtMost(1)},
+      {"DataConfig.min_aspect", MoreThan(0).AtMost(100)},
+      {"DataConfig.max_aspect", MoreThan(0).AtMost(100)},
+      {"DataConfig.brightness", AtLeast(0)},
+      {"DataConfig.contrast", AtLeast(0)},
+      {"DataConfig.saturation", AtLeast(0)},
+      {"DataConfig.lighting", AtLeast(0)},
+      {"DataConfig.cache_mib", Between(0, kMostMiB)},
+      {"DataConfig.shuffle_window", AtLeast(0)},
+      {"DataConfig.exchange", Between(0, 1)},
+      {"DataConfig.device_cache_mib", Between(0, kMostMiB)},
+
+      {"SolverConfig.base_lr", MoreThan(0)},
+      {"SolverConfig.base_lr_per_256", MoreThan(0)},
+      {"SolverConfig.end_lr", AtLeast(0)},
+      {"SolverConfig.gamma", AtLeast(0)},
+      {"SolverConfig.power", AtLeast(0)},
+      {"SolverConfig.step_size", MoreThan(0)},
+      {"SolverConfig.step_value", MoreThan(0)},
+      {"SolverConfig.step_epochs", MoreThan(0)},
+      {"SolverConfig.epoch_value", MoreThan(0)},
+      {"SolverConfig.max_steps", MoreThan(0)},
+      {"SolverConfig.max_epochs", MoreThan(0)},
+      {"SolverConfig.warmup_steps", AtLeast(0)},
+      {"SolverConfig.warmup_epochs", AtLeast(0)},
+      {"SolverConfig.warmup_lr", AtLeast(0)},
+      {"SolverConfig.momentum", AtLeast(0).LessThan(1)},
+      {"SolverConfig.weight_decay", AtLeast(0)},
+      {"SolverConfig.iter_size", MoreThan(0)},
+      {"SolverConfig.trust_coefficient", MoreThan(0)},
+      {"SolverConfig.epsilon", AtLeast(0)},
+      {"SolverConfig.beta1", AtLeast(0).LessThan(1)},
+      {"SolverConfig.beta2", AtLeast(0).LessThan(1)},
+      {"SolverConfig.label_smoothing", AtLeast(0).LessThan(1)},
+      {"BatchPhase.epoch", AtLeast(0)},
+      {"BatchPhase.iter_size",
+       MoreThan(0).Required().Advice("give the batches per update from this epoch on")},
+      {"LossScaleConfig.scale", Between(1, kLargestLossScale)},
+      {"LossScaleConfig.growth_interval", MoreThan(0)},
+      {"LossScaleConfig.least", MoreThan(0)},
+      {"LossScaleConfig.most_bad_steps", MoreThan(0)},
+
+      {"CommConfig.timeout_s", MoreThan(0)},
+      {"CommConfig.threshold_first", AtLeast(0)},
+      {"CommConfig.threshold_middle", AtLeast(0)},
+      {"CommConfig.threshold_last", AtLeast(0)},
+      {"CommConfig.device_transport", OneOf({"auto", "nccl", "host"})},
+      {"SparseConfig.density", MoreThan(0).AtMost(1)},
+      {"SparseConfig.chunk_size", MoreThan(0)},
+      {"SparseConfig.warmup_fraction", Between(0, 1)},
+
+      {"CheckpointConfig.interval_epochs", AtLeast(0)},
+      {"CheckpointConfig.interval_steps", AtLeast(0)},
+      {"CheckpointConfig.keep", AtLeast(0)},
+      {"TelemetryConfig.display_interval", MoreThan(0)},
+  };
+  return rules;
+}
+
+}  // namespace
+
+void CheckJobFields(const google::protobuf::Message& message, const std::string& path,
+                    const Places& places) {
+  CheckFields(message, JobRules(), path, places);
+}
+
+}  // namespace gf
