@@ -4,7 +4,6 @@
 #include <sys/resource.h>
 
 #include <atomic>
-#include <cerrno>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -29,8 +28,7 @@ constexpr auto kLongestFarewell = std::chrono::seconds(1);
 // Without a look at other threads, which may hang while they hold what exit() or stdout need.
 [[noreturn]] void EndProcess(
     const std::string& message, const std::function<void()>& before_exit = [] {}) {
-  std::fprintf(stderr, "%s: communication error: %s\n", program_invocation_short_name,
-               message.c_str());
+  PrintError("communication error", message);
   before_exit();
   std::_Exit(3);
 }
@@ -66,8 +64,7 @@ class ThreadedCommunicator : public Communicator {
     SetRanks(inner_->rank(), inner_->hosts());
     SetTimeout(inner_->timeout_s());
     inner_->ReportTo([this](const std::string& suspicion) {
-      const std::string text = suspicion + WriteFlightRecorder(suspicion);
-      std::fprintf(stderr, "%s: %s\n", program_invocation_short_name, text.c_str());
+      PrintRemark(suspicion + WriteFlightRecorder(suspicion));
       written_in_vain_ = true;
     });
   }
