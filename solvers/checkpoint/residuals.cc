@@ -211,26 +211,29 @@ void LoadResiduals(const std::string& folder, int saved_ranks, const SparseConfi
   }
   const Tensor residual = flow->residual();
   const std::string label = "residuals of the start";
+  const int64_t pool = store->layout().count();
+  std::vector<int64_t> chunks;
+  const auto read_chunks = [&] {
+    chunks = ReadChunks(folder + "/" + kChunksFile, config, pool, note);
+  };
   if (saved_ranks == comm->size()) {
     // Rank 0's pool is the buffer for the others; its own comes last.
     for (int rank = saved_ranks - 1; rank >= 0; --rank) {
       RunOnRankZero(comm, label, [&] {
         ReadPoolFile(folder + "/" + ResidualFile(rank), ResidualTensors(*store, residual), store);
+        if (rank == 0) read_chunks();
       });
       if (rank > 0) SendPool(store->device(), residual, rank, label, comm);
     }
   } else {
     say(StrCat("the residuals of ", saved_ranks, saved_ranks == 1 ? " rank" : " ranks",
                " are summed and divided evenly among ", comm->size()));
-    RunOnRankZero(comm, label,
-                  [&] { ReadShare(folder, saved_ranks, comm->size(), residual, store); });
+    RunOnRankZero(comm, label, [&] {
+      ReadShare(folder, saved_ranks, comm->size(), residual, store);
+      read_chunks();
+    });
     BroadcastPool(store->device(), residual, label, comm);
   }
-
-  const int64_t pool = store->layout().count();
-  std::vector<int64_t> chunks;
-  RunOnRankZero(comm, label,
-                [&] { chunks = ReadChunks(folder + "/" + kChunksFile, config, pool, note); });
   std::string bytes(reinterpret_cast<const char*>(chunks.data()), chunks.size() * sizeof(int64_t));
   comm->Broadcast(&bytes, 0, label);
   chunks.resize(bytes.size() / sizeof(int64_t));

@@ -13,7 +13,7 @@ namespace {
 
 double MeanLoss(const std::vector<PendingLoss>& losses) {
   double loss = 0;
-  losses.back().Value();  // then the others have come, too
+  losses.back().Value();  // waits; the other losses came before
   for (const PendingLoss& part : losses) loss += part.Value() / static_cast<double>(losses.size());
   return loss;
 }

@@ -32,10 +32,11 @@ bool Passes(double before, double now, double interval) {
 }
 
 // Note [Steps in flight]
-// The host gives a step's work to the device and goes on: what it learns of the step, loss and
-// whether its gradients were finite, it asks for after the next step's forward pass is enqueued, so
-// that the device never waits for it. Backward needs the answer (the loss scale), and so does
-// whatever judges or saves a step: it concludes it first, with nothing of the next begun.
+// The host gives a step's work to the device and goes on. It asks for the results of the step (the
+// loss, and whether the gradients were finite) only after the next step's forward pass is enqueued,
+// so that the device never waits for the host. The next backward pass needs these results (the loss
+// scale). Validation and checkpoints need them, too: they conclude the step first, before anything
+// of the next step begins.
 
 class Trainer {
  public:
@@ -46,7 +47,7 @@ class Trainer {
   // Enqueues a step and concludes the one before.
   void Step();
   PendingLoss Forward(const Batch& batch, int64_t number);
-  // Gives the gradients to the accumulator, those of a step's last batch to the flow.
+  // Gives the gradients to the accumulator, after the last batch of a step to the flow.
   void Backward(bool last_batch);
 
   // Waits for what the host must know of the step in flight, if there is one.
@@ -107,7 +108,7 @@ void Trainer::Step() {
   state_.epoch =
       static_cast<double>(state_.position) / static_cast<double>(parts_.train.loader->size());
   in_flight_ = std::move(step);
-  // What shares the host's memory has done it all.
+  // A device that shares the host's memory has finished the step already.
   if (parts_.device->shares_host_memory()) Conclude();
 }
 
