@@ -3,9 +3,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 
-#include <cerrno>
 #include <chrono>
-#include <cstdio>
 #include <cstdlib>
 #include <utility>
 
@@ -26,8 +24,7 @@ constexpr auto kLongestFarewell = std::chrono::seconds(1);
 // Does not run exit handlers or flush stdout: another thread may hang while it holds their locks.
 [[noreturn]] void EndProcess(
     const std::string& message, const std::function<void()>& before_exit = [] {}) {
-  std::fprintf(stderr, "%s: communication error: %s\n", program_invocation_short_name,
-               message.c_str());
+  PrintError("communication error", message);
   before_exit();
   std::_Exit(3);
 }

@@ -1,31 +1,39 @@
 #include "core/error.h"
 
+#include <cerrno>
 #include <cstdio>
 #include <exception>
+#include <new>
 
 namespace gf {
 
+Failure Describe(const std::exception& error) {
+  if (dynamic_cast<const UserError*>(&error) != nullptr) return {"error", error.what(), 2};
+  if (dynamic_cast<const CommError*>(&error) != nullptr) {
+    return {"communication error", error.what(), 3};
+  }
+  if (dynamic_cast<const std::bad_alloc*>(&error) != nullptr) {
+    return {"error", "out of memory: lower batch_size, or run fewer ranks on this host", 2};
+  }
+  return {"internal error", error.what(), 1};
+}
+
+void PrintError(const std::string& kind, const std::string& message) {
+  PrintRemark(kind + ": " + message);
+}
+
+void PrintRemark(const std::string& message) {
+  std::fprintf(stderr, "%s: %s\n", program_invocation_short_name, message.c_str());
+}
+
 int RunMain(int (*body)(int, char**), int argc, char** argv) {
-  const std::string program = argc > 0 ? argv[0] : "gradientflow";
-  const std::string name = program.substr(program.rfind('/') + 1);
-  const auto report = [&](const char* kind, const char* message) {
-    std::fflush(stdout);
-    std::fprintf(stderr, "%s: %s: %s\n", name.c_str(), kind, message);
-  };
   try {
     return body(argc, argv);
-  } catch (const UserError& e) {
-    report("error", e.what());
-    return 2;
-  } catch (const CommError& e) {
-    report("communication error", e.what());
-    return 3;
-  } catch (const std::bad_alloc&) {
-    report("error", "out of memory: lower batch_size, or run fewer ranks on this host");
-    return 2;
-  } catch (const std::exception& e) {
-    report("internal error", e.what());
-    return 1;
+  } catch (const std::exception& error) {
+    const Failure failure = Describe(error);
+    std::fflush(stdout);
+    PrintError(failure.kind, failure.message);
+    return failure.exit_code;
   }
 }
 

@@ -33,8 +33,24 @@ template <typename... Args>
   throw UserError(StrCat(args...));
 }
 
-// Runs the body of a program. Turns an exception into one line on standard error and an exit code:
-// 2 for UserError, 3 for CommError, 1 for any other.
+// What a program tells the user about an exception that ends it.
+struct Failure {
+  std::string kind;  // "error", "communication error", "internal error"
+  std::string message;
+  int exit_code = 1;
+};
+
+// UserError and a lack of memory: exit code 2. CommError: 3. Anything else is a bug of ours: 1.
+Failure Describe(const std::exception& error);
+
+// Prints "program: kind: message" to standard error. Touches no other stream, so that a process
+// whose other threads hang can call it.
+void PrintError(const std::string& kind, const std::string& message);
+// Prints "program: message": a remark that ends nothing.
+void PrintRemark(const std::string& message);
+
+// Runs a program's body. An exception that leaves the body becomes one line on standard error and
+// an exit code: see Describe.
 int RunMain(int (*body)(int argc, char** argv), int argc, char** argv);
 
 }  // namespace gf

@@ -11,7 +11,7 @@
 #include "core/telemetry/telemetry.h"
 #include "data/loader/loader.h"
 #include "models/net.h"
-#include "solvers/train/job.h"
+#include "solvers/train/data_and_net.h"
 
 namespace gf {
 namespace {

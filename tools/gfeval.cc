@@ -12,10 +12,11 @@
 #include "core/config/config.h"
 #include "core/error.h"
 #include "core/telemetry/telemetry.h"
+#include "solvers/checkpoint/load.h"
 #include "solvers/evaluate/evaluation_report.h"
 #include "solvers/evaluate/evaluator.h"
-#include "solvers/train/job.h"
-#include "solvers/train/start.h"
+#include "solvers/train/data_and_net.h"
+#include "solvers/train/same_job.h"
 #include "tools/flags.h"
 #include "tools/rank_main.h"
 
@@ -73,7 +74,7 @@ JobConfig ReadConfig(const std::vector<std::string>& overrides) {
 
 void Evaluate(const JobConfig& config, int threads, Communicator* comm) {
   CheckSameConfig(config, comm);
-  const JobOptions options = MakeJobOptions(config, false, threads, *comm);
+  const BuildOptions options = {NetOptionsOf(config, TEST), comm->rank(), comm->size(), threads};
   std::unique_ptr<Device> device;
   DataAndNet job;
   AgreeOnErrors(comm, "building the net", [&] {
@@ -107,12 +108,19 @@ void Evaluate(const JobConfig& config, int threads, Communicator* comm) {
   });
 }
 
+class EvaluationTool : public JobTool {
+ public:
+  JobConfig ReadConfig(const std::vector<std::string>& overrides) override {
+    return gf::ReadConfig(overrides);
+  }
+  void Run(const JobConfig& config, int threads, Communicator* comm) override {
+    Evaluate(config, threads, comm);
+  }
+};
+
 int Main(int argc, char** argv) {
-  return RunJob(argc, argv, Spec(), ReadConfig,
-                [](const JobConfig& config, int threads, Communicator* comm) {
-                  Evaluate(config, threads, comm);
-                  return 0;
-                });
+  EvaluationTool tool;
+  return RunJob(argc, argv, Spec(), &tool);
 }
 
 }  // namespace

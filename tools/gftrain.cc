@@ -9,6 +9,7 @@
 #include "core/error.h"
 #include "core/telemetry/timeline.h"
 #include "solvers/report/run_folder.h"
+#include "solvers/train/signals.h"
 #include "solvers/train/trainer.h"
 #include "tools/dry_run.h"
 #include "tools/flags.h"
@@ -132,9 +133,9 @@ void PrintScheduleBody(const JobConfig& config, Communicator* comm) {
   });
 }
 
-void TrainBody(const JobConfig& config, int threads, Communicator* comm) {
+TrainOptions OptionsOf(const JobConfig& config, int threads) {
   TrainOptions options;
-  options.start.threads = threads;
+  options.threads = threads;
   options.start.resume = FLAGS_resume;
   options.start.weights = FLAGS_weights;
   options.start.bgr = FLAGS_bgr;
@@ -145,21 +146,30 @@ void TrainBody(const JobConfig& config, int threads, Communicator* comm) {
     options.timeline_file =
         FLAGS_timeline_file.empty() ? TimelinePath(config) : FLAGS_timeline_file;
   }
-  Train(config, options, comm);
+  return options;
 }
 
+class TrainTool : public JobTool {
+ public:
+  JobConfig ReadConfig(const std::vector<std::string>& overrides) override {
+    // Not later: a signal during the start of MPI must not kill a rank.
+    if (Trains()) WatchSignals();
+    return gf::ReadConfig(overrides);
+  }
+
+  void Run(const JobConfig& config, int threads, Communicator* comm) override {
+    if (Trains()) return Train(config, OptionsOf(config, threads), comm);
+    if (FLAGS_dry_run) return DryRunBody(config, comm);
+    PrintScheduleBody(config, comm);
+  }
+
+ private:
+  static bool Trains() { return !FLAGS_dry_run && FLAGS_print_schedule == 0; }
+};
+
 int Main(int argc, char** argv) {
-  return RunJob(argc, argv, Spec(), ReadConfig,
-                [](const JobConfig& config, int threads, Communicator* comm) {
-                  if (FLAGS_dry_run) {
-                    DryRunBody(config, comm);
-                  } else if (FLAGS_print_schedule > 0) {
-                    PrintScheduleBody(config, comm);
-                  } else {
-                    TrainBody(config, threads, comm);
-                  }
-                  return 0;
-                });
+  TrainTool tool;
+  return RunJob(argc, argv, Spec(), &tool);
 }
 
 }  // namespace

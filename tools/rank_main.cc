@@ -1,21 +1,40 @@
 #include "tools/rank_main.h"
 
 #include <glog/logging.h>
+#include <omp.h>
+#include <sched.h>
 
-#include <cerrno>
+#include <algorithm>
 #include <cstdio>
 #include <exception>
 #include <memory>
-#include <new>
 #include <string>
+#include <vector>
 
 #include "comm/agree.h"
 #include "comm/launch/launch.h"
 #include "core/error.h"
 #include "solvers/report/run_folder.h"
-#include "solvers/train/threads.h"
 
 namespace gf {
+namespace {
+
+// Prints an error of this rank alone, and ends the job if there are other ranks. Must be called
+// where `error` is caught: what this function cannot handle is thrown on.
+void EndAlone(const std::exception& error, Communicator* comm) {
+  const Failure failure = Describe(error);
+  if (comm->size() == 1 || failure.exit_code == 3) throw;
+  const bool bug = failure.exit_code == 1;
+  const std::string where =
+      comm->watchdog()->TellEnd(bug ? failure.kind + ": " + failure.message : failure.message);
+  if (bug) throw;
+  std::fflush(stdout);
+  PrintError(StrCat(failure.kind, " on ", RankName(comm->rank(), comm->hosts())),
+             failure.message + where);
+  comm->Abort(failure.exit_code);
+}
+
+}  // namespace
 
 void InitLogging(const char* program) {
   FLAGS_logtostderr = true;
@@ -23,51 +42,43 @@ void InitLogging(const char* program) {
   google::InitGoogleLogging(program);
 }
 
+int SetComputeThreads(int configured, Communicator* comm) {
+  cpu_set_t mask;
+  CPU_ZERO(&mask);
+  int processors = omp_get_num_procs();
+  std::string allowed;
+  if (sched_getaffinity(0, sizeof(mask), &mask) == 0) {
+    processors = CPU_COUNT(&mask);
+    for (int i = 0; i < CPU_SETSIZE; ++i) allowed += CPU_ISSET(i, &mask) ? '1' : '0';
+  }
+  const std::string mine = comm->host() + " " + allowed;
+  const std::vector<std::string> all = comm->AllGather(mine, "sharing out the processors");
+  const int sharers = static_cast<int>(std::count(all.begin(), all.end(), mine));
+  const int threads = configured > 0 ? configured : std::max(1, processors / sharers);
+  omp_set_num_threads(threads);
+  return threads;
+}
+
 int RunOnRanks(int* argc, char*** argv, double timeout_s,
                const std::function<int(Communicator*)>& body, const std::string& flight_recorder) {
   const std::unique_ptr<Communicator> comm = NewCommunicator(argc, argv, timeout_s);
   comm->watchdog()->Guard(flight_recorder);
   comm->watchdog()->SetActivity("the start of the job");
-  const std::string tool = program_invocation_short_name;
-  const auto fail_alone = [&](const std::string& what) {
-    const std::string me = RankName(comm->rank(), comm->hosts());
-    const std::string where = comm->watchdog()->TellEnd(what);
-    std::fflush(stdout);
-    std::fprintf(stderr, "%s: error on %s: %s%s\n", tool.c_str(), me.c_str(), what.c_str(),
-                 where.c_str());
-    std::fflush(stderr);
-    comm->Abort(2);
-  };
+  int code = 0;
   try {
-    const int code = body(comm.get());
-    comm->Finalize();
-    return code;
-  } catch (const AgreedError& e) {
-    if (comm->size() == 1) throw;
-    if (comm->rank() == 0) {
-      std::fflush(stdout);
-      std::fprintf(stderr, "%s: error: %s\n", tool.c_str(), e.what());
-    }
-    comm->Finalize();
-    return 2;
-  } catch (const UserError& e) {
-    if (comm->size() == 1) throw;
-    fail_alone(e.what());
-  } catch (const std::bad_alloc&) {
-    if (comm->size() == 1) throw;
-    fail_alone("out of memory: lower batch_size, or run fewer ranks on this host");
-  } catch (const CommError&) {
-    throw;
-  } catch (const std::exception& e) {
-    if (comm->size() > 1) comm->watchdog()->TellEnd(StrCat("internal error: ", e.what()));
-    throw;
+    code = body(comm.get());
+  } catch (const AgreedError& error) {
+    code = 2;
+    std::fflush(stdout);
+    if (comm->rank() == 0) PrintError("error", error.what());
+  } catch (const std::exception& error) {
+    EndAlone(error, comm.get());
   }
-  return 2;
+  comm->Finalize();
+  return code;
 }
 
-int RunJob(int argc, char** argv, FlagSpec flags,
-           const std::function<JobConfig(const std::vector<std::string>& overrides)>& read_config,
-           const std::function<int(const JobConfig&, int threads, Communicator*)>& body) {
+int RunJob(int argc, char** argv, FlagSpec flags, JobTool* tool) {
   InitLogging(argv[0]);
   std::vector<std::string> overrides;
   flags.overrides = &overrides;
@@ -76,18 +87,18 @@ int RunJob(int argc, char** argv, FlagSpec flags,
   try {
     const int code = ParseFlags(argc, argv, flags);
     if (code >= 0) return code;
-    config = read_config(overrides);
+    config = tool->ReadConfig(overrides);
   } catch (const UserError&) {
     mistake = std::current_exception();
   }
-  const auto checked_body = [&](Communicator* comm) {
+  const auto body = [&](Communicator* comm) {
     AgreeOnErrors(comm, "reading the config", [&] {
       if (mistake) std::rethrow_exception(mistake);
     });
-    return body(config, SetComputeThreads(config.threads(), comm), comm);
+    tool->Run(config, SetComputeThreads(config.threads(), comm), comm);
+    return 0;
   };
-  return RunOnRanks(&argc, &argv, config.comm().timeout_s(), checked_body,
-                    FlightRecorderPrefix(config));
+  return RunOnRanks(&argc, &argv, config.comm().timeout_s(), body, FlightRecorderPrefix(config));
 }
 
 }  // namespace gf

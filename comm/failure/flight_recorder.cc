@@ -162,7 +162,7 @@ bool FlightRecorder::Write(const std::string& path, int rank, const std::string&
     ReplaceFile(path, Json(rank, host, reason));
     return true;
   } catch (const std::exception& error) {
-    std::fprintf(stderr, "the flight recorder of rank %d is lost: %s\n", rank, error.what());
+    PrintRemark(StrCat("the flight recorder of rank ", rank, " is lost: ", error.what()));
     return false;
   }
 }

@@ -1,7 +1,8 @@
 #include "comm/failure/last_words.h"
 
-#include <cerrno>
 #include <cstdio>
+
+#include "core/error.h"
 
 namespace gf {
 
@@ -24,8 +25,7 @@ std::string LastWords::Write(int rank, const std::string& host, const std::strin
 }
 
 void LastWords::Suspect(int rank, const std::string& host, const std::string& suspicion) {
-  const std::string text = suspicion + Write(rank, host, suspicion);
-  std::fprintf(stderr, "%s: %s\n", program_invocation_short_name, text.c_str());
+  PrintRemark(suspicion + Write(rank, host, suspicion));
   suspected_ = true;
 }
 

@@ -100,7 +100,7 @@ MpiCommunicator::~MpiCommunicator() {
   try {
     Finalize();
   } catch (const std::exception& e) {
-    std::fprintf(stderr, "communication error: %s\n", e.what());
+    PrintError("communication error", e.what());
     Abort(3);
   }
 }

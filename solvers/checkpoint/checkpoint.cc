@@ -60,6 +60,57 @@ T Get(const json& object, const char* key, const std::string& file) {
   return it->template get<T>();
 }
 
+json ToJson(const TrainingState& state) {
+  json root;
+  root["step"] = state.step;
+  root["updates"] = state.updates;
+  root["last_lr"] = state.last_lr;
+  root["loss_scale"] = state.loss_scale;
+  root["clean_steps"] = state.clean_steps;
+  root["position"] = state.position;
+  root["epoch"] = state.epoch;
+  root["seed"] = state.seed;
+  root["world"] = state.world;
+  root["threads"] = state.threads;
+  root["solver"] = state.solver;
+  root["net"] = state.net;
+  root["config"] = state.config;
+  if (state.residual_ranks > 0) root["residual_ranks"] = state.residual_ranks;
+  return root;
+}
+
+TrainingState FromJson(const json& root, const std::string& file) {
+  TrainingState state;
+  state.step = Get<int64_t>(root, "step", file);
+  state.updates = state.step;
+  if (root.contains("updates")) {  // not in older ones
+    state.updates = Get<int64_t>(root, "updates", file);
+    state.last_lr = Get<double>(root, "last_lr", file);
+    state.loss_scale = Get<double>(root, "loss_scale", file);
+    state.clean_steps = Get<int64_t>(root, "clean_steps", file);
+  }
+  state.position = Get<int64_t>(root, "position", file);
+  state.epoch = Get<double>(root, "epoch", file);
+  state.seed = Get<uint64_t>(root, "seed", file);
+  state.world = static_cast<int>(Get<int64_t>(root, "world", file));
+  state.threads = static_cast<int>(Get<int64_t>(root, "threads", file));
+  state.solver = Get<std::string>(root, "solver", file);
+  state.net = Get<std::string>(root, "net", file);
+  state.config = Get<std::string>(root, "config", file);
+  if (state.step < 0 || state.updates < 0 || state.position < 0) {
+    ThrowUserError(file, ": step ", state.step, ", updates ", state.updates, " and position ",
+                   state.position, " must not be negative");
+  }
+  if (root.contains("residual_ranks")) {
+    const auto ranks = Get<int64_t>(root, "residual_ranks", file);
+    if (ranks < 1 || ranks > kMaxRanks) {
+      ThrowUserError(file, ": residual_ranks is ", ranks, ", expected 1 to ", kMaxRanks);
+    }
+    state.residual_ranks = static_cast<int>(ranks);
+  }
+  return state;
+}
+
 // state.json as an object, its own checksum checked and removed.
 json ReadStateFile(const std::string& file) {
   json root = json::parse(ReadSmallFile(file, kMaxStateBytes), nullptr, false);
@@ -91,26 +142,21 @@ void CheckFinite(const ParameterStore& store) {
 
 }  // namespace
 
+std::string ToText(const TrainingState& state) { return Dump(ToJson(state)); }
+
+TrainingState ParseTrainingState(const std::string& text, const std::string& where) {
+  const json root = json::parse(text, nullptr, false);
+  if (!root.is_object()) ThrowUserError(where, ": not a JSON object: incomplete or damaged");
+  return FromJson(root, where);
+}
+
 void WriteCheckpointFiles(const std::string& folder, const TrainingState& state,
                           const ParameterStore& store, const Solver& solver,
                           const ExtraFiles& extra) {
   CheckFinite(store);
   json root;
   root["format"] = kFormat;
-  root["step"] = state.step;
-  root["updates"] = state.updates;
-  root["last_lr"] = state.last_lr;
-  root["loss_scale"] = state.loss_scale;
-  root["clean_steps"] = state.clean_steps;
-  root["position"] = state.position;
-  root["epoch"] = state.epoch;
-  root["seed"] = state.seed;
-  root["world"] = state.world;
-  root["threads"] = state.threads;
-  root["solver"] = state.solver;
-  root["net"] = state.net;
-  root["config"] = state.config;
-  if (state.residual_ranks > 0) root["residual_ranks"] = state.residual_ranks;
+  root.update(ToJson(state));
   root["files"][kWeightsFile] =
       ToJson(WritePoolFile(folder + "/" + kWeightsFile, store, WeightTensors(store), state.step));
   root["files"][kOptimizerFile] = ToJson(
@@ -127,37 +173,10 @@ void WriteCheckpointFiles(const std::string& folder, const TrainingState& state,
 TrainingState VerifyCheckpoint(const std::string& folder) {
   const std::string file = folder + "/" + kStateFile;
   const json root = ReadStateFile(file);
-  TrainingState state;
-  state.step = Get<int64_t>(root, "step", file);
-  state.updates = state.step;
-  if (root.contains("updates")) {  // not in older ones
-    state.updates = Get<int64_t>(root, "updates", file);
-    state.last_lr = Get<double>(root, "last_lr", file);
-    state.loss_scale = Get<double>(root, "loss_scale", file);
-    state.clean_steps = Get<int64_t>(root, "clean_steps", file);
-  }
-  state.position = Get<int64_t>(root, "position", file);
-  state.epoch = Get<double>(root, "epoch", file);
-  state.seed = Get<uint64_t>(root, "seed", file);
-  state.world = static_cast<int>(Get<int64_t>(root, "world", file));
-  state.threads = static_cast<int>(Get<int64_t>(root, "threads", file));
-  state.solver = Get<std::string>(root, "solver", file);
-  state.net = Get<std::string>(root, "net", file);
-  state.config = Get<std::string>(root, "config", file);
-  if (state.step < 0 || state.updates < 0 || state.position < 0) {
-    ThrowUserError(file, ": step ", state.step, ", updates ", state.updates, " and position ",
-                   state.position, " must not be negative");
-  }
+  const TrainingState state = FromJson(root, file);
   std::vector<std::string> names = {kWeightsFile, kOptimizerFile};
-  if (root.contains("residual_ranks")) {
-    const auto ranks = Get<int64_t>(root, "residual_ranks", file);
-    if (ranks < 1 || ranks > kMaxRanks) {
-      ThrowUserError(file, ": residual_ranks is ", ranks, ", expected 1 to ", kMaxRanks);
-    }
-    state.residual_ranks = static_cast<int>(ranks);
-    names.emplace_back(kChunksFile);
-    for (int rank = 0; rank < state.residual_ranks; ++rank) names.push_back(ResidualFile(rank));
-  }
+  if (state.residual_ranks > 0) names.emplace_back(kChunksFile);
+  for (int rank = 0; rank < state.residual_ranks; ++rank) names.push_back(ResidualFile(rank));
   const json files = Get<json>(root, "files", file);
   for (const std::string& name : names) {
     const json record = Get<json>(files, name.c_str(), file);

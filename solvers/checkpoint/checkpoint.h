@@ -32,6 +32,11 @@ struct TrainingState {
   int residual_ranks = 0;
 };
 
+// The state as a JSON object, and back from it. `where` names the text in errors. Throws UserError
+// if a member is missing, of the wrong type or negative.
+std::string ToText(const TrainingState& state);
+TrainingState ParseTrainingState(const std::string& text, const std::string& where);
+
 // A checkpoint is a folder:
 //   weights.safetensors    master weights and batch-norm statistics, plain order, FP32
 //   optimizer.safetensors  the solver's pools

@@ -13,16 +13,14 @@
 #include "comm/sparse/chunks.h"
 #include "core/error.h"
 #include "core/host_copy.h"
-#include "solvers/checkpoint/pool_exchange.h"
 #include "solvers/checkpoint/pool_file.h"
+#include "solvers/checkpoint/pool_transfer.h"
 #include "solvers/checkpoint/safetensors.h"
 
 namespace gf {
 namespace {
 
 constexpr char kChunks[] = "important_chunks", kChunkSize[] = "chunk_size", kPool[] = "pool";
-
-bool HasResidual(const GradientFlow& flow) { return flow.residual().data != nullptr; }
 
 std::vector<PoolTensor> ResidualTensors(const ParameterStore& store, const Tensor& residual) {
   std::vector<PoolTensor> tensors;
@@ -86,44 +84,6 @@ class ResidualWriter {
   std::unique_ptr<SafetensorsWriter> file_;
   std::exception_ptr error_;
 };
-
-// Stages the files of the Note and returns them on rank 0.
-ExtraFiles StageResiduals(CheckpointFolder* folder, int64_t step, const ParameterStore& store,
-                          const GradientFlow& flow, const SparseConfig& config,
-                          Communicator* comm) {
-  ResidualWriter writer(folder, step);
-  ExtraFiles files;
-  const std::vector<PoolTensor> tensors = ResidualTensors(store, flow.residual());
-  const bool writes = comm->rank() == 0;
-  for (int rank = 0; rank < comm->size(); ++rank) {
-    const std::string label = StrCat("the residuals of rank ", rank, ", step ", step);
-    if (writes) writer.Open(ResidualFile(rank), tensors);
-    for (const PoolTensor& tensor : tensors) {
-      std::vector<float> values;
-      const int64_t count = tensor.entry->shape.count();
-      if (comm->rank() == rank) {
-        values = store.Export(tensor.pool, *tensor.entry);
-      } else if (writes) {
-        values.resize(count);
-      }
-      if (rank != 0) comm->Transfer(rank, 0, values.data(), count, label);
-      if (writes) writer.Write(values);
-    }
-    // Nobody waits longer than for one rank's without a sign of life.
-    RunOnRankZero(comm, label, [&] {
-      files.emplace_back(ResidualFile(rank), writer.Finish());
-      writer.Rethrow();
-    });
-  }
-  RunOnRankZero(comm, StrCat("the chunks of step ", step), [&] {
-    writer.Do([&](const std::string& path) {
-      files.emplace_back(kChunksFile, WriteChunks(path + "/" + kChunksFile, flow.important_chunks(),
-                                                  config, store));
-    });
-    writer.Rethrow();
-  });
-  return files;
-}
 
 // The sum of `ranks` residuals, divided by `world`, into a pool.
 void ReadShare(const std::string& folder, int ranks, int world, const Tensor& residual,
@@ -194,20 +154,43 @@ bool IsZero(Device* device, const Tensor& pool) {
 
 }  // namespace
 
-std::string SaveCheckpoint(CheckpointFolder* folder, const TrainingState& state,
-                           const ParameterStore& store, const Solver& solver,
-                           const GradientFlow& flow, const SparseConfig& config,
-                           Communicator* comm) {
-  TrainingState full = state;
-  full.residual_ranks = HasResidual(flow) ? comm->size() : 0;
-  ExtraFiles extra;
-  if (full.residual_ranks > 0) {
-    extra = StageResiduals(folder, state.step, store, flow, config, comm);
+bool HasResidual(const GradientFlow& flow) { return flow.residual().data != nullptr; }
+
+ExtraFiles StageResiduals(CheckpointFolder* folder, int64_t step, const ParameterStore& store,
+                          const GradientFlow& flow, const SparseConfig& config,
+                          Communicator* comm) {
+  ResidualWriter writer(folder, step);
+  ExtraFiles files;
+  const std::vector<PoolTensor> tensors = ResidualTensors(store, flow.residual());
+  const bool writes = comm->rank() == 0;
+  for (int rank = 0; rank < comm->size(); ++rank) {
+    const std::string label = StrCat("the residuals of rank ", rank, ", step ", step);
+    if (writes) writer.Open(ResidualFile(rank), tensors);
+    for (const PoolTensor& tensor : tensors) {
+      std::vector<float> values;
+      const int64_t count = tensor.entry->shape.count();
+      if (comm->rank() == rank) {
+        values = store.Export(tensor.pool, *tensor.entry);
+      } else if (writes) {
+        values.resize(count);
+      }
+      if (rank != 0) comm->Transfer(rank, 0, values.data(), count, label);
+      if (writes) writer.Write(values);
+    }
+    // Nobody waits longer than for one rank's without a sign of life.
+    RunOnRankZero(comm, label, [&] {
+      files.emplace_back(ResidualFile(rank), writer.Finish());
+      writer.Rethrow();
+    });
   }
-  std::string path;
-  RunOnRankZero(comm, StrCat("checkpoint of step ", state.step),
-                [&] { path = folder->Write(full, store, solver, extra); });
-  return path;
+  RunOnRankZero(comm, StrCat("the chunks of step ", step), [&] {
+    writer.Do([&](const std::string& path) {
+      files.emplace_back(kChunksFile, WriteChunks(path + "/" + kChunksFile, flow.important_chunks(),
+                                                  config, store));
+    });
+    writer.Rethrow();
+  });
+  return files;
 }
 
 void LoadResiduals(const std::string& folder, int saved_ranks, const SparseConfig& config,
@@ -229,26 +212,29 @@ void LoadResiduals(const std::string& folder, int saved_ranks, const SparseConfi
   }
   const Tensor residual = flow->residual();
   const std::string label = "residuals of the start";
+  const int64_t pool = store->layout().count();
+  std::vector<int64_t> chunks;
+  const auto read_chunks = [&] {
+    chunks = ReadChunks(folder + "/" + kChunksFile, config, pool, note);
+  };
   if (saved_ranks == comm->size()) {
     // Rank 0's pool is the buffer for the others; its own comes last.
     for (int rank = saved_ranks - 1; rank >= 0; --rank) {
       RunOnRankZero(comm, label, [&] {
         ReadPoolFile(folder + "/" + ResidualFile(rank), ResidualTensors(*store, residual), store);
+        if (rank == 0) read_chunks();
       });
       if (rank > 0) SendPool(store->device(), residual, rank, label, comm);
     }
   } else {
     say(StrCat("the residuals of ", saved_ranks, saved_ranks == 1 ? " rank" : " ranks",
                " are summed and divided evenly among ", comm->size()));
-    RunOnRankZero(comm, label,
-                  [&] { ReadShare(folder, saved_ranks, comm->size(), residual, store); });
+    RunOnRankZero(comm, label, [&] {
+      ReadShare(folder, saved_ranks, comm->size(), residual, store);
+      read_chunks();
+    });
     BroadcastPool(store->device(), residual, label, comm);
   }
-
-  const int64_t pool = store->layout().count();
-  std::vector<int64_t> chunks;
-  RunOnRankZero(comm, label,
-                [&] { chunks = ReadChunks(folder + "/" + kChunksFile, config, pool, note); });
   std::string bytes(reinterpret_cast<const char*>(chunks.data()), chunks.size() * sizeof(int64_t));
   comm->Broadcast(&bytes, 0, label);
   chunks.resize(bytes.size() / sizeof(int64_t));

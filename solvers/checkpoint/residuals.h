@@ -9,7 +9,6 @@
 #include "core/config/job.pb.h"
 #include "models/parameter_store.h"
 #include "solvers/checkpoint/checkpoint_folder.h"
-#include "solvers/solver.h"
 
 namespace gf {
 
@@ -28,13 +27,12 @@ namespace gf {
 //   no residuals (LAZY)     SPARSE starts with none; the first step communicates all chunks
 //   a mode without them     the residuals are lost
 
-// Writes a checkpoint from all ranks' state; called by all of them between two steps. Returns its
-// folder on rank 0, "" elsewhere. Throws UserError on all ranks like CheckpointFolder::Write.
-// `folder` is used on rank 0 only.
-std::string SaveCheckpoint(CheckpointFolder* folder, const TrainingState& state,
-                           const ParameterStore& store, const Solver& solver,
-                           const GradientFlow& flow, const SparseConfig& config,
-                           Communicator* comm);
+bool HasResidual(const GradientFlow& flow);
+
+// Stages the files of the Note for the checkpoint of `step` and returns them on rank 0, the only
+// one that uses `folder`; called by all ranks. Throws UserError on all of them.
+ExtraFiles StageResiduals(CheckpointFolder* folder, int64_t step, const ParameterStore& store,
+                          const GradientFlow& flow, const SparseConfig& config, Communicator* comm);
 
 // Gives a new flow what the checkpoint in `folder` (known to rank 0) holds for it, see the Note;
 // called by all ranks. `saved_ranks`: the checkpoint's residual_ranks. `note` gets remarks for

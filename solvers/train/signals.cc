@@ -2,12 +2,13 @@
 
 #include <glog/logging.h>
 
+#include <csignal>
+
 namespace gf {
 namespace {
 
 volatile std::sig_atomic_t stop = 0;
 volatile std::sig_atomic_t checkpoint = 0;
-volatile std::sig_atomic_t watching = 0;
 
 void OnStop(int signal) {
   if (signal == SIGINT && stop != 0) {
@@ -19,35 +20,25 @@ void OnStop(int signal) {
 
 void OnCheckpoint(int) { checkpoint = 1; }
 
-void Install(int signal, void (*handler)(int), struct sigaction* old) {
+void Install(int signal, void (*handler)(int)) {
   struct sigaction action = {};
   action.sa_handler = handler;
   action.sa_flags = SA_RESTART;
   sigemptyset(&action.sa_mask);
-  PCHECK(sigaction(signal, &action, old) == 0);
+  PCHECK(sigaction(signal, &action, nullptr) == 0);
 }
 
 }  // namespace
 
-SignalWatch::SignalWatch() {
-  CHECK_EQ(watching, 0);
-  watching = 1;
+void WatchSignals() {
   stop = checkpoint = 0;
-  Install(SIGTERM, OnStop, &old_term_);
-  Install(SIGINT, OnStop, &old_int_);
-  Install(SIGUSR1, OnCheckpoint, &old_usr1_);
+  Install(SIGTERM, OnStop);
+  Install(SIGINT, OnStop);
+  Install(SIGUSR1, OnCheckpoint);
 }
 
-SignalWatch::~SignalWatch() {
-  sigaction(SIGTERM, &old_term_, nullptr);
-  sigaction(SIGINT, &old_int_, nullptr);
-  sigaction(SIGUSR1, &old_usr1_, nullptr);
-  watching = 0;
-}
-
-bool SignalWatch::StopRequested() { return stop != 0; }
-bool SignalWatch::stop_requested() const { return StopRequested(); }
-bool SignalWatch::checkpoint_requested() const { return checkpoint != 0; }
-void SignalWatch::ClearCheckpointRequest() { checkpoint = 0; }
+bool StopRequested() { return stop != 0; }
+bool CheckpointRequested() { return checkpoint != 0; }
+void ClearCheckpointRequest() { checkpoint = 0; }
 
 }  // namespace gf

@@ -9,21 +9,22 @@
 
 namespace gf {
 
-StepUpdate::StepUpdate(const JobConfig& config, int world, const Parts& parts)
-    : parts_(parts), world_(world), scaler_(config.solver().loss_scale()) {
-  const bool sparse = config.comm().mode() == CommConfig::SPARSE;
+StepUpdate::StepUpdate(const SolverConfig& solver, const CommConfig& comm, int world,
+                       const Parts& parts)
+    : parts_(parts), world_(world), scaler_(solver.loss_scale()) {
+  const bool sparse = comm.mode() == CommConfig::SPARSE;
   const bool whole = parts.solver->whole_tensors();
-  if (config.comm().sharded_update() && scaler_.active()) {
+  if (comm.sharded_update() && scaler_.active()) {
     ThrowUserError(
         "comm.sharded_update: an update cannot be skipped with it; set it to false, or "
         "solver.loss_scale.policy to NONE");
   }
-  if (config.comm().sharded_update() && whole) {
-    ThrowUserError("comm.sharded_update: solver.type ", config.solver().type(),
+  if (comm.sharded_update() && whole) {
+    ThrowUserError("comm.sharded_update: solver.type ", solver.type(),
                    " needs whole tensors; set comm.sharded_update to false, or solver.type to SGD");
   }
   wait_ = scaler_.active() || (whole && sparse);  // chunks cut tensors
-  const DType wire = WireTypeOf(config.comm(), parts.store->gradient().desc.dtype);
+  const DType wire = WireTypeOf(comm, parts.store->gradient().desc.dtype);
   if (scaler_.active() && wire == DType::kFP16) {
     while (share_ < world) share_ *= 2;
   }

@@ -13,8 +13,8 @@
 
 namespace gf {
 
-// From the sums of gradients to new weights: waits for the sums, updates range by range as they
-// come where that is possible, and skips the update where the loss was scaled and they are not
+// From the sums of gradients to new weights: waits for the sums, updates range by range as the sums
+// come where that is possible, and skips the update where the loss was scaled and a sum is not
 // finite. A GPU finds that out and skips by itself; the host learns of it in Conclude.
 class StepUpdate {
  public:
@@ -29,7 +29,7 @@ class StepUpdate {
   };
 
   // Throws UserError for settings that do not go together.
-  StepUpdate(const JobConfig& config, int world, const Parts& parts);
+  StepUpdate(const SolverConfig& solver, const CommConfig& comm, int world, const Parts& parts);
 
   // After the state and residuals of a checkpoint were loaded, if there is one.
   void Restore();

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cerrno>
 #include <new>
 
 namespace gf {
@@ -31,11 +32,22 @@ TEST(ErrorTest, RunMainTurnsExceptionsIntoExitCodes) {
 }
 
 TEST(ErrorTest, RunMainPrintsOneLineWithTheProgramsName) {
-  char name[] = "/bin/program";
-  char* argv[] = {name, nullptr};
-  testing::internal::CaptureStderr();
-  RunMain([](int, char**) -> int { throw UserError("wrong"); }, 1, argv);
-  EXPECT_EQ(testing::internal::GetCapturedStderr(), "program: error: wrong\n");
+  const std::string program = program_invocation_short_name;
+  const auto printed = [](int (*body)(int, char**)) {
+    testing::internal::CaptureStderr();
+    RunMain(body, 0, nullptr);
+    return testing::internal::GetCapturedStderr();
+  };
+  EXPECT_EQ(printed([](int, char**) -> int { throw UserError("wrong"); }),
+            program + ": error: wrong\n");
+  EXPECT_EQ(printed([](int, char**) -> int { throw CommError("gone"); }),
+            program + ": communication error: gone\n");
+  EXPECT_EQ(printed([](int, char**) -> int { throw std::runtime_error("bug"); }),
+            program + ": internal error: bug\n");
+  EXPECT_EQ(printed([](int, char**) -> int {
+              throw std::bad_alloc();
+            }).find(program + ": error: out of memory"),
+            0u);
 }
 
 }  // namespace

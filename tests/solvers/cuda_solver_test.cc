@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "core/random.h"
-#include "solvers/accumulator.h"
 #include "solvers/loss_scaler.h"
+#include "solvers/pool_arithmetic.h"
 #include "solvers/solver.h"
 #include "tests/solvers/store_for_test.h"
 

@@ -6,7 +6,7 @@
 
 #include "core/error.h"
 #include "core/random.h"
-#include "solvers/accumulator.h"
+#include "solvers/pool_arithmetic.h"
 #include "solvers/solver.h"
 #include "tests/solvers/store_for_test.h"
 

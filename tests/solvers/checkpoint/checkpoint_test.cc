@@ -67,6 +67,21 @@ class CheckpointTest : public ::testing::Test {
   TrainingState state_;
 };
 
+TEST_F(CheckpointTest, StateTravelsAsText) {
+  state_.config = "name: \"small\"";
+  state_.last_lr = 0.1 / 3;
+  state_.residual_ranks = 3;
+  const TrainingState state = ParseTrainingState(ToText(state_), "text");
+  EXPECT_EQ(ToText(state), ToText(state_));
+  EXPECT_EQ(state.last_lr, 0.1 / 3);
+  EXPECT_EQ(state.residual_ranks, 3);
+  EXPECT_EQ(ToText(ParseTrainingState(ToText(TrainingState()), "text")), ToText(TrainingState()));
+  EXPECT_THROW(ParseTrainingState("{", "text"), UserError);
+  EXPECT_THROW(ParseTrainingState("{}", "text"), UserError);
+  state_.step = -1;
+  EXPECT_THROW(ParseTrainingState(ToText(state_), "text"), UserError);
+}
+
 TEST_F(CheckpointTest, BringsBackEveryBit) {
   Write();
   auto store = std::make_unique<ParameterStore>(TestDevice(), store_->layout(),

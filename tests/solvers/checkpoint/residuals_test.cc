@@ -13,6 +13,7 @@
 #include "comm/local/communicator.h"
 #include "core/error.h"
 #include "solvers/checkpoint/safetensors.h"
+#include "solvers/checkpoint/save.h"
 #include "tests/comm/separate_device.h"
 #include "tests/solvers/store_for_test.h"
 

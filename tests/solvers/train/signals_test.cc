@@ -7,21 +7,26 @@
 namespace gf {
 namespace {
 
-TEST(SignalWatchTest, RemembersWhatWasAskedFor) {
-  SignalWatch watch;
-  EXPECT_FALSE(watch.stop_requested());
-  EXPECT_FALSE(watch.checkpoint_requested());
+TEST(SignalsTest, WhatTheyAskForIsRemembered) {
+  WatchSignals();
+  EXPECT_FALSE(StopRequested());
+  EXPECT_FALSE(CheckpointRequested());
   std::raise(SIGUSR1);
-  EXPECT_TRUE(watch.checkpoint_requested());
-  watch.ClearCheckpointRequest();
-  EXPECT_FALSE(watch.checkpoint_requested());
+  EXPECT_TRUE(CheckpointRequested());
+  ClearCheckpointRequest();
+  EXPECT_FALSE(CheckpointRequested());
+  EXPECT_FALSE(StopRequested());
   std::raise(SIGTERM);
-  EXPECT_TRUE(watch.stop_requested());
+  EXPECT_TRUE(StopRequested());
 }
 
-TEST(SignalWatchTest, GivesTheSignalsBack) {
-  { SignalWatch watch; }
-  EXPECT_EXIT(std::raise(SIGTERM), ::testing::KilledBySignal(SIGTERM), "");
+TEST(SignalsTest, TheSecondInterruptEndsTheProcess) {
+  const auto interrupt_twice = [] {
+    WatchSignals();
+    std::raise(SIGINT);
+    if (StopRequested()) std::raise(SIGINT);
+  };
+  EXPECT_EXIT(interrupt_twice(), ::testing::KilledBySignal(SIGINT), "");
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "solvers/train/job.h"
+#include "solvers/train/data_and_net.h"
 
 #include "core/error.h"
 
@@ -44,19 +44,8 @@ NetOptions NetOptionsOf(const JobConfig& config, Phase phase) {
   return net;
 }
 
-JobOptions MakeJobOptions(const JobConfig& config, bool deterministic, int threads,
-                          const Communicator& comm) {
-  JobOptions options;
-  options.net = NetOptionsOf(config, TRAIN);
-  options.net.deterministic = deterministic;
-  options.rank = comm.rank();
-  options.world = comm.size();
-  options.threads = threads;
-  return options;
-}
-
 DataAndNet BuildDataAndNet(const DataConfig& data, const NetSource& source, Phase phase,
-                           const JobOptions& options, std::shared_ptr<ParameterStore> parameters,
+                           const BuildOptions& options, std::shared_ptr<ParameterStore> parameters,
                            Device* device) {
   LoaderOptions loader;
   loader.mode = phase == TRAIN ? LoaderOptions::kTrain : LoaderOptions::kEvaluate;
@@ -88,20 +77,6 @@ DataAndNet BuildDataAndNet(const DataConfig& data, const NetSource& source, Phas
     result.loader = NewLoader(data, phase, loader);
   }
   return result;
-}
-
-void BuildJob(const JobConfig& config, const JobOptions& options, Job* job) {
-  Device* const device = job->device.get();
-  job->source = ReadNet(config.net());
-  job->train = BuildDataAndNet(config.train_data(), job->source, TRAIN, options, nullptr, device);
-  job->store = job->train.net->parameters().get();
-  if (config.has_validation_data()) {
-    job->validation = BuildDataAndNet(config.validation_data(), job->source, TEST, options,
-                                      job->train.net->parameters(), device);
-  }
-  job->solver = NewSolver("solver.type", config.solver().type(), config.solver(), job->store);
-  job->solver->set_record(config.cuda_graphs());
-  job->train.net->InitParameters();
 }
 
 }  // namespace gf

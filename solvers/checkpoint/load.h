@@ -6,32 +6,26 @@
 #include "comm/communicator.h"
 #include "comm/flow/gradient_flow.h"
 #include "core/config/job.pb.h"
+#include "models/parameter_store.h"
 #include "solvers/checkpoint/checkpoint.h"
-#include "solvers/train/job.h"
+#include "solvers/solver.h"
 
 namespace gf {
 
-// Where the first weights come from; at most one of the two is set.
+// Where the first weights come from; at most one of `resume` and `weights` is set.
 struct StartOptions {
   // "latest" = the last valid checkpoint of checkpoint.dir, or a checkpoint's folder.
   std::string resume;
   // A safetensors file or a Caffe model.
   std::string weights;
   bool bgr = false;  // the Caffe model was trained on BGR images
-  int threads = 1;   // compute threads of this rank
 };
 
-// Checks that all ranks have the same config and program before anything large is built.
-// Throws UserError on all ranks.
-void CheckSameConfig(const JobConfig& config, Communicator* comm);
-
-// The same for the net: parameters, their places in the pools, and the bits of the weights.
-void CheckSameNet(const Job& job, Communicator* comm);
-
 // Fills the pools of all ranks, and `flow` (which is new), from what rank 0 reads, and returns
-// where training stands. `note` gets remarks for people (on rank 0). Throws UserError on all ranks.
-TrainingState LoadStart(const JobConfig& config, const StartOptions& options, const Job& job,
-                        GradientFlow* flow, Communicator* comm,
+// where training stands: after a checkpoint with everything that state.json says, otherwise as a
+// new TrainingState. `note` gets remarks for people (on rank 0). Throws UserError on all ranks.
+TrainingState LoadStart(const JobConfig& config, const StartOptions& options, ParameterStore* store,
+                        const Solver& solver, GradientFlow* flow, Communicator* comm,
                         const std::function<void(const std::string&)>& note);
 
 // Fills the parameters and states of an evaluation net on all ranks from `path`, a checkpoint's

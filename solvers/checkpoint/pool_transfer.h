@@ -8,13 +8,14 @@
 
 namespace gf {
 
-// Replaces a pool on a device, of the same size on all ranks, by rank 0's, in pieces that need
-// little memory.
+// Hands out pools that rank 0 has read from a file. All ranks call these functions; the pool has
+// the same size on all of them and may be in a device's memory.
+
+// Replaces the pool of every rank by the pool of rank 0, in pieces that need little memory.
 void BroadcastPool(Device* device, const Tensor& pool, const std::string& label,
                    Communicator* comm);
 
-// Replaces the FP32 pool of rank `to`, on a device, by that of rank 0; `to` is not 0. Called by all
-// ranks.
+// Replaces the FP32 pool of rank `to`, another rank than 0, by the pool of rank 0.
 void SendPool(Device* device, const Tensor& pool, int to, const std::string& label,
               Communicator* comm);
 

@@ -1,0 +1,127 @@
+#include "solvers/checkpoint/load.h"
+
+#include <glog/logging.h>
+
+#include <vector>
+
+#include "comm/agree.h"
+#include "core/error.h"
+#include "core/file.h"
+#include "solvers/checkpoint/checkpoint_folder.h"
+#include "solvers/checkpoint/pool_transfer.h"
+#include "solvers/checkpoint/residuals.h"
+#include "solvers/checkpoint/weights_file.h"
+
+namespace gf {
+namespace {
+
+using Note = std::function<void(const std::string&)>;
+
+// The checkpoint that --resume means, "" if it means none.
+std::string FindCheckpoint(const std::string& resume, const std::string& folder, const Note& note) {
+  if (resume.empty()) return "";
+  if (resume != "latest") {
+    if (IsFolder(resume)) return resume;
+    ThrowUserError("--resume: ", resume,
+                   " is not a folder: name a checkpoint, e.g. DIR/step-00001000");
+  }
+  if (folder.empty()) {
+    ThrowUserError(
+        "--resume: checkpoint.dir is not set: set it, or name a checkpoint with --resume=FOLDER");
+  }
+  const std::string path = LatestValidCheckpoint(folder, note);
+  if (path.empty()) note(StrCat("no valid checkpoint in ", folder, ": starting from scratch"));
+  return path;
+}
+
+// A run must not mix its checkpoints with later ones of another.
+void CheckFolderIsFree(const std::string& folder, int64_t step) {
+  if (folder.empty()) return;
+  const std::vector<FoundCheckpoint> found = ListCheckpoints(folder);
+  if (found.empty() || found.back().step <= step) return;
+  const std::string valid = LatestValidCheckpoint(folder, [](const std::string&) {});
+  for (const FoundCheckpoint& later : found) {
+    if (later.step > step && later.path == valid) {
+      ThrowUserError("checkpoint.dir: ", folder, " already holds later checkpoints (", valid,
+                     "): continue them with --resume, set another checkpoint.dir, or remove the "
+                     "folder");
+    }
+  }
+}
+
+// Weights and statistics of all ranks become rank 0's.
+void BroadcastWeights(ParameterStore* store, Communicator* comm) {
+  BroadcastPool(store->device(), store->master(), "weights of the start", comm);
+  BroadcastPool(store->device(), store->states(), "weights of the start", comm);
+  store->SyncCompute();
+  store->BumpVersion();
+}
+
+}  // namespace
+
+TrainingState LoadStart(const JobConfig& config, const StartOptions& options, ParameterStore* store,
+                        const Solver& solver, GradientFlow* flow, Communicator* comm,
+                        const Note& note) {
+  const std::string& folder = config.checkpoint().dir();
+  // On rank 0: the checkpoint that was read ("": none), and the state that goes with what was read
+  // ("": nothing was).
+  std::string checkpoint, text;
+  RunOnRankZero(comm, "reading the checkpoint", [&] {
+    TrainingState state;
+    checkpoint = FindCheckpoint(options.resume, folder, note);
+    if (!checkpoint.empty()) {
+      state = LoadCheckpoint(checkpoint, config.solver().type(), store, &solver);
+      note(StrCat("resuming from ", checkpoint, ", step ", state.step));
+      text = ToText(state);
+    } else if (!options.weights.empty()) {
+      LoadWeightsFile(options.weights, {/*complete=*/false, options.bgr}, store, note);
+      note(StrCat("starting from the weights of ", options.weights));
+      text = ToText(state);
+    }
+    if (options.resume != "latest") CheckFolderIsFree(folder, state.step);
+  });
+  comm->Broadcast(&text, 0, "state of the start");
+  if (text.empty()) return {};
+  comm->Broadcast(&checkpoint, 0, "name of the checkpoint");
+  const TrainingState state = ParseTrainingState(text, "state of the start");
+  BroadcastWeights(store, comm);
+  for (const auto& pool : solver.State()) {
+    BroadcastPool(store->device(), pool.second, "optimizer of the start", comm);
+  }
+  if (!checkpoint.empty()) {
+    LoadResiduals(checkpoint, state.residual_ranks, config.comm().sparse(), store, flow, comm,
+                  note);
+  }
+  return state;
+}
+
+std::string LoadEvaluationWeights(const JobConfig& config, const std::string& path, bool bgr,
+                                  ParameterStore* store, Communicator* comm) {
+  const auto note = [](const std::string& text) { LOG(WARNING) << text; };
+  std::string source = path;
+  RunOnRankZero(comm, "reading the weights", [&] {
+    if (source.empty()) {
+      const std::string& folder = config.checkpoint().dir();
+      if (folder.empty()) {
+        ThrowUserError(
+            "--checkpoint is missing and checkpoint.dir is not set: name a checkpoint's "
+            "folder, or a weights file with --weights");
+      }
+      source = LatestValidCheckpoint(folder, note);
+      if (source.empty()) {
+        ThrowUserError("checkpoint.dir: no valid checkpoint in ", folder,
+                       ": train first, or name one with --checkpoint");
+      }
+    }
+    if (IsFolder(source)) {
+      LoadCheckpoint(source, "", store, nullptr);
+    } else {
+      LoadWeightsFile(source, {/*complete=*/true, bgr}, store, note);
+    }
+  });
+  comm->Broadcast(&source, 0, "name of the weights");
+  BroadcastWeights(store, comm);
+  return source;
+}
+
+}  // namespace gf

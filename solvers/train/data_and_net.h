@@ -1,0 +1,37 @@
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "core/config/config.h"
+#include "core/device.h"
+#include "data/loader/loader.h"
+#include "models/net.h"
+
+namespace gf {
+
+// A data set and the net that runs on it.
+struct DataAndNet {
+  std::unique_ptr<Loader> loader;
+  std::unique_ptr<Net> net;
+};
+
+struct BuildOptions {
+  // Of both nets of a job; the net for evaluation leaves out what is for training only.
+  NetOptions net;
+  int rank = 0, world = 1;
+  // Compute threads of this rank; as many decode where the config leaves it open.
+  int threads = 1;
+};
+
+// What a config says of its nets.
+NetOptions NetOptionsOf(const JobConfig& config, Phase phase);
+
+// Opens a data set and builds the net of `phase` for its images. `parameters`: the parameters of
+// the job's other net, or null. Labels that the net cannot tell apart are a UserError that names
+// the sample.
+DataAndNet BuildDataAndNet(const DataConfig& data, const NetSource& source, Phase phase,
+                           const BuildOptions& options, std::shared_ptr<ParameterStore> parameters,
+                           Device* device);
+
+}  // namespace gf

@@ -1,0 +1,103 @@
+#include "solvers/train/same_job.h"
+
+#include <dnnl.h>
+#include <xxhash.h>
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "comm/agree.h"
+#include "comm/consistency.h"
+#include "core/config/config.h"
+#include "core/error.h"
+#include "core/host_copy.h"
+#include "solvers/checkpoint/file_io.h"
+#include "solvers/report/config_table.h"
+
+namespace gf {
+namespace {
+
+using Items = std::vector<std::pair<std::string, std::string>>;
+
+// A difference is known to all ranks: one of them prints it.
+void CheckSame(Communicator* comm, const Items& items) {
+  try {
+    CheckSameOnAllRanks(comm, items);
+  } catch (const UserError& e) {
+    throw AgreedError(e.what());
+  }
+}
+
+// Whether a setting changes what is learned.
+bool Matters(const std::string& setting) {
+  for (const char* message : {"solver.", "train_data.", "comm.sparse."}) {
+    if (setting.rfind(message, 0) == 0) return true;
+  }
+  for (const char* field : {"comm.mode", "comm.wire_type", "seed", "compute_type"}) {
+    if (setting == field) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+void CheckSameConfig(const JobConfig& config, Communicator* comm) {
+  Items items = ConfigTable(config);
+  const dnnl_version_t* version = dnnl_version();
+  items.emplace_back("the version of oneDNN", StrCat(version->major, ".", version->minor, ".",
+                                                     version->patch, " ", version->hash));
+  items.emplace_back("the program", HashName(DigestFile("/proc/self/exe").hash));
+  CheckSame(comm, items);
+}
+
+void CheckSameNet(const NetSource& source, const ParameterStore& store, const Loader& data,
+                  Communicator* comm) {
+  const std::string net = source.param.DebugString();
+  Items items = {{"the net", HashName(XXH3_64bits(net.data(), net.size()))}};
+  for (const PoolLayout* layout : {&store.layout(), &store.state_layout()}) {
+    int index = 0;
+    for (const PoolEntry& entry : layout->entries()) {
+      items.emplace_back(
+          "parameter " + entry.name,
+          StrCat("number ", index++, ", ", entry.shape.ToString(), " ", entry.layout.Name(),
+                 ", lr_mult ", entry.lr_mult, ", decay_mult ", entry.decay_mult));
+    }
+  }
+  const HostCopy copy(store.device(), store.master());
+  const Tensor& master = copy.tensor();
+  items.emplace_back("the checksum of the weights",
+                     HashName(XXH3_64bits(master.data, master.desc.bytes())));
+  items.emplace_back("the number of images", StrCat(data.size()));
+  CheckSame(comm, items);
+}
+
+void NoteChanges(const TrainingState& checkpoint, const JobConfig& config, int world, int threads,
+                 const std::function<void(const std::string&)>& note) {
+  if (checkpoint.world != world) {
+    note(StrCat("resuming on ", world, " ranks what ran on ", checkpoint.world,
+                ": the data go on where they stopped, but the batches differ"));
+  }
+  if (checkpoint.threads != threads) {
+    note(StrCat("resuming with ", threads, " compute threads what ran with ", checkpoint.threads,
+                ": the last bits may differ"));
+  }
+  JobConfig old_config;
+  try {
+    ParseTextProto(checkpoint.config, "the checkpoint's config", &old_config);
+  } catch (const UserError&) {
+    return;
+  }
+  const Items was = ConfigTable(old_config);
+  for (const auto& [name, is] : ConfigTable(config)) {
+    if (!Matters(name)) continue;
+    const auto old = std::find_if(was.begin(), was.end(),
+                                  [&name = name](const auto& row) { return row.first == name; });
+    const std::string before = old == was.end() ? "not set" : old->second;
+    if (before != is) {
+      note(StrCat("changed since the checkpoint: ", name, " was ", before, ", is ", is));
+    }
+  }
+}
+
+}  // namespace gf

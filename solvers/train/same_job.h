@@ -1,0 +1,28 @@
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "comm/communicator.h"
+#include "core/config/job.pb.h"
+#include "data/loader/loader.h"
+#include "models/net.h"
+#include "solvers/checkpoint/checkpoint.h"
+
+namespace gf {
+
+// Checks that all ranks have the same config and program before anything large is built.
+// Throws UserError on all ranks.
+void CheckSameConfig(const JobConfig& config, Communicator* comm);
+
+// Checks that all ranks train the same: the net, its parameters, their places in the pools, the
+// bits of the weights, and the number of images. Throws UserError on all ranks.
+void CheckSameNet(const NetSource& source, const ParameterStore& store, const Loader& data,
+                  Communicator* comm);
+
+// Tells `note` what differs between a job and the checkpoint that it continues: ranks, threads, and
+// the settings that change what is learned.
+void NoteChanges(const TrainingState& checkpoint, const JobConfig& config, int world, int threads,
+                 const std::function<void(const std::string&)>& note);
+
+}  // namespace gf

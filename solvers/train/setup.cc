@@ -1,0 +1,144 @@
+#include "solvers/train/setup.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "comm/agree.h"
+#include "comm/flow/gradient_transport.h"
+#include "comm/group_sum.h"
+#include "solvers/checkpoint/save.h"
+#include "solvers/report/announce.h"
+#include "solvers/report/run_folder.h"
+#include "solvers/train/same_job.h"
+#include "solvers/train/signals.h"
+
+namespace gf {
+namespace {
+
+// The files that the job writes from its first step on, and the device.
+void Open(const JobConfig& config, const TrainOptions& options, Communicator* comm,
+          TrainingParts* parts) {
+  CheckSameConfig(config, comm);
+  AgreeOnErrors(comm, "opening the log and the device", [&] {
+    const bool writes = comm->rank() == 0;
+    if (writes) PrepareRunFolder(config, !options.start.resume.empty());
+    parts->report =
+        std::make_unique<Report>(LogPath(config), config.telemetry().tensorboard(), writes);
+    parts->batch_norm_group = NewGroupSum(config.batch_norm_group(), comm);
+    parts->device = DeviceRegistry::Get().Create("device", config.device(), options.threads);
+  });
+  parts->timeline = std::make_unique<Timeline>(comm->rank(), comm->host(), options.timeline_steps);
+  parts->timeline_writer = std::make_unique<TimelineWriter>(
+      parts->timeline.get(), options.timeline_steps, options.timeline_file, comm,
+      [parts] { parts->flow->Settle(); });
+}
+
+// Data sets, nets, their parameters (initialised from the seed), and what updates them when.
+void BuildNets(const JobConfig& config, const TrainOptions& options, Communicator* comm,
+               TrainingParts* parts) {
+  Device* const device = parts->device.get();
+  BuildOptions build = {NetOptionsOf(config, TRAIN), comm->rank(), comm->size(), options.threads};
+  build.net.deterministic = options.deterministic;
+  build.net.batch_norm_group = parts->batch_norm_group.get();
+  AgreeOnErrors(comm, "building the net", [&] {
+    // First, because GPUs connect while the net is built.
+    parts->transport = NewGradientTransport(config.comm(), options.deterministic, device, comm);
+    parts->source = ReadNet(config.net());
+    parts->train =
+        BuildDataAndNet(config.train_data(), parts->source, TRAIN, build, nullptr, device);
+    const std::shared_ptr<ParameterStore>& parameters = parts->train.net->parameters();
+    parts->store = parameters.get();
+    if (config.has_validation_data()) {
+      parts->validation =
+          BuildDataAndNet(config.validation_data(), parts->source, TEST, build, parameters, device);
+    }
+    parts->solver = NewSolver("solver.type", config.solver().type(), config.solver(), parts->store);
+    parts->solver->set_record(config.cuda_graphs());
+    parts->train.net->InitParameters();
+    parts->batches =
+        std::make_unique<BatchSchedule>(config.solver(), parts->train.loader->size(),
+                                        int64_t{config.train_data().batch_size()} * comm->size());
+    parts->rate = std::make_unique<LearningRate>(config.solver(), *parts->batches);
+  });
+  parts->feed = std::make_unique<BatchFeed>(parts->train.loader.get(), parts->train.net.get(),
+                                            parts->timeline.get());
+  parts->last_step = parts->rate->max_steps();
+  if (options.stop_step > 0) parts->last_step = std::min(parts->last_step, options.stop_step);
+}
+
+// The numbers of the gradients that complete the flow's buckets.
+std::vector<int> LastEntries(const GradientFlow& flow) {
+  std::vector<int> entries;
+  for (const Bucket& bucket : flow.Buckets()) entries.push_back(bucket.last_entry);
+  return entries;
+}
+
+// What sums gradients over batches and ranks, and hands the sums to the solver.
+void BuildFlow(const JobConfig& config, bool deterministic, Communicator* comm,
+               TrainingParts* parts) {
+  GradientFlowOptions flow;
+  flow.config = config.comm();
+  flow.deterministic = deterministic;
+  flow.total_steps = parts->rate->max_steps();
+  flow.momentum = config.solver().momentum();
+  flow.device = parts->device.get();
+  flow.timeline = parts->timeline.get();
+  flow.transport = parts->transport;
+  flow.master = parts->store->master();
+  flow.weights_changed = [parts] { parts->store->SyncCompute(); };
+  // Not with the nets: a new flow may measure algorithms, which takes all ranks.
+  AgreeOnErrors(comm, "preparing the exchange of gradients", [&] {
+    parts->flow = NewGradientFlow(parts->store->layout(), parts->store->gradient(), comm, flow);
+    if (!config.comm().threshold_auto()) {
+      parts->train.net->SetBucketEnds(LastEntries(*parts->flow));
+    }
+    parts->update = std::make_unique<StepUpdate>(
+        config.solver(), config.comm(), comm->size(),
+        StepUpdate::Parts{parts->store, parts->solver.get(), parts->flow.get(),
+                          parts->timeline.get(), &parts->state,
+                          [parts](const std::string& text) { parts->report->Note(text); }});
+    if (parts->batches->largest_iter_size() > 1) {
+      parts->accumulator = std::make_unique<Accumulator>(parts->store);
+    }
+  });
+  parts->statistics = std::make_unique<StatisticsMean>(parts->store, comm, deterministic);
+}
+
+// Weights and all other state, from a checkpoint if the options name one.
+void Load(const JobConfig& config, const TrainOptions& options, Communicator* comm,
+          TrainingParts* parts) {
+  const auto note = [parts](const std::string& text) { parts->report->Note(text); };
+  parts->checkpoints =
+      OpenCheckpointFolder(config.checkpoint(), *parts->store, *parts->solver, *parts->flow, comm);
+  TrainingState* const state = &parts->state;
+  *state =
+      LoadStart(config, options.start, parts->store, *parts->solver, parts->flow.get(), comm, note);
+  const bool from_checkpoint = !state->config.empty();
+  if (from_checkpoint) NoteChanges(*state, config, comm->size(), options.threads, note);
+  parts->update->Restore();
+  parts->train.loader->Seek(state->position);
+  state->seed = config.seed();
+  state->world = comm->size();
+  state->threads = options.threads;
+  state->solver = config.solver().type();
+  state->net = parts->train.net->name();
+  state->config = config.DebugString();
+}
+
+}  // namespace
+
+void SetUp(const JobConfig& config, const TrainOptions& options, Communicator* comm,
+           TrainingParts* parts) {
+  comm->watchdog()->WatchSignals(StopRequested);
+  Open(config, options, comm, parts);
+  BuildNets(config, options, comm, parts);
+  BuildFlow(config, options.deterministic, comm, parts);
+  Announce({config, options.threads, options.deterministic, parts->last_step, *comm, *parts->device,
+            *parts->train.net, *parts->train.loader, parts->validation.loader.get(), *parts->flow,
+            *parts->batches, *parts->rate},
+           parts->report.get());
+  Load(config, options, comm, parts);
+  CheckSameNet(parts->source, *parts->store, *parts->train.loader, comm);
+}
+
+}  // namespace gf

@@ -1,0 +1,76 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "comm/communicator.h"
+#include "comm/flow/gradient_flow.h"
+#include "comm/flow/gradient_transport.h"
+#include "core/config/job.pb.h"
+#include "core/device.h"
+#include "core/group_sum.h"
+#include "core/telemetry/timeline.h"
+#include "models/net.h"
+#include "solvers/batch_schedule.h"
+#include "solvers/checkpoint/checkpoint_folder.h"
+#include "solvers/checkpoint/load.h"
+#include "solvers/lr_policy.h"
+#include "solvers/pool_arithmetic.h"
+#include "solvers/report/report.h"
+#include "solvers/report/timeline_writer.h"
+#include "solvers/solver.h"
+#include "solvers/train/batch_feed.h"
+#include "solvers/train/data_and_net.h"
+#include "solvers/train/statistics.h"
+#include "solvers/train/step_update.h"
+
+namespace gf {
+
+struct TrainOptions {
+  StartOptions start;
+  int threads = 1;  // compute threads of this rank
+  // Same seed and number of ranks: same bits.
+  bool deterministic = false;
+  // Training ends after this step (0 = where the config says); the learning rate follows the
+  // config's length all the same.
+  int64_t stop_step = 0;
+  // Steps whose timeline is recorded, and the file that rank 0 writes at the end.
+  StepRange timeline_steps;
+  std::string timeline_file = "timeline.json";
+};
+
+// All that a training job consists of, on one rank. Parts use the parts above them.
+struct TrainingParts {
+  std::unique_ptr<Report> report;
+  std::unique_ptr<Timeline> timeline;
+  std::unique_ptr<Device> device;
+  std::unique_ptr<GroupSum> batch_norm_group;  // null: every rank has statistics of its own
+  // How gradients on the device travel.
+  std::shared_ptr<GradientTransport> transport;
+
+  NetSource source;
+  DataAndNet train;
+  DataAndNet validation;  // both null without validation_data
+  ParameterStore* store = nullptr;
+  std::unique_ptr<Solver> solver;
+  std::unique_ptr<BatchSchedule> batches;
+  std::unique_ptr<LearningRate> rate;
+  int64_t last_step = 0;  // training ends after it
+  std::unique_ptr<BatchFeed> feed;
+
+  TrainingState state;
+  std::unique_ptr<GradientFlow> flow;
+  std::unique_ptr<StepUpdate> update;
+  std::unique_ptr<Accumulator> accumulator;  // null where each step has one batch per rank
+  std::unique_ptr<StatisticsMean> statistics;
+  std::unique_ptr<CheckpointFolder> checkpoints;  // null without checkpoint.dir
+  std::unique_ptr<TimelineWriter> timeline_writer;
+};
+
+// Fills `parts`, which is new and stays where it is, up to the first step; called by all ranks.
+// Throws UserError on all ranks, and CommError.
+void SetUp(const JobConfig& config, const TrainOptions& options, Communicator* comm,
+           TrainingParts* parts);
+
+}  // namespace gf

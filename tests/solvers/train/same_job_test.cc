@@ -1,0 +1,71 @@
+#include "solvers/train/same_job.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "comm/agree.h"
+#include "comm/local/communicator.h"
+
+namespace gf {
+namespace {
+
+TEST(SameConfigTest, RanksThatDifferAreNamed) {
+  JobConfig same;
+  RunLocal(2, 20, [&](Communicator* comm) { CheckSameConfig(same, comm); });
+  try {
+    RunLocal(2, 20, [](Communicator* comm) {
+      JobConfig config;
+      config.mutable_solver()->set_base_lr(comm->rank() == 0 ? 0.5f : 0.25f);
+      CheckSameConfig(config, comm);
+    });
+    FAIL();
+  } catch (const AgreedError& e) {
+    const std::string message = e.what();
+    EXPECT_NE(message.find("solver.base_lr: 0.5 on rank 0"), std::string::npos) << message;
+    EXPECT_NE(message.find("0.25 on rank 1"), std::string::npos) << message;
+  }
+}
+
+class NoteChangesTest : public ::testing::Test {
+ protected:
+  NoteChangesTest() {
+    config_.mutable_solver()->set_base_lr(0.5f);
+    config_.mutable_telemetry()->set_display_interval(10);
+    checkpoint_.world = 2;
+    checkpoint_.threads = 4;
+    checkpoint_.config = config_.DebugString();
+  }
+
+  std::string Notes(int world = 2, int threads = 4) const {
+    std::string notes;
+    NoteChanges(checkpoint_, config_, world, threads,
+                [&](const std::string& text) { notes += text + "\n"; });
+    return notes;
+  }
+
+  TrainingState checkpoint_;
+  JobConfig config_;
+};
+
+TEST_F(NoteChangesTest, NothingIsSaidOfTheSameJob) { EXPECT_EQ(Notes(), ""); }
+
+TEST_F(NoteChangesTest, RanksAndThreadsAreTold) {
+  EXPECT_NE(Notes(3).find("resuming on 3 ranks what ran on 2"), std::string::npos);
+  EXPECT_NE(Notes(2, 1).find("with 1 compute threads what ran with 4"), std::string::npos);
+}
+
+TEST_F(NoteChangesTest, OnlySettingsThatChangeWhatIsLearnedAreTold) {
+  config_.mutable_telemetry()->set_display_interval(20);
+  EXPECT_EQ(Notes(), "");
+  config_.mutable_solver()->set_base_lr(0.25f);
+  config_.set_seed(77);
+  EXPECT_NE(Notes().find("changed since the checkpoint: solver.base_lr was 0.5, is 0.25\n"),
+            std::string::npos);
+  EXPECT_NE(Notes().find("changed since the checkpoint: seed was "), std::string::npos);
+  checkpoint_.config = "not a config";
+  EXPECT_EQ(Notes(), "");
+}
+
+}  // namespace
+}  // namespace gf
