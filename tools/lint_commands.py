@@ -178,14 +178,16 @@ class Tree:
         if not words or words[0].startswith("$"):
             return errors
         for word in words:
+            if " " in word and (word.split()[0] in self.programs or
+                                word.split()[0] in SYSTEM):
+                errors += self.command_errors(word.split(), True)
+                continue
             for part in re.split(r"[=,]", word):
                 if part.startswith(tuple(folder + "/" for folder in FOLDERS)):
                     errors.append(self.path_error(part))
                 elif part.startswith("//") and "bazel" in words[0] + words[0].replace(
                         "tools/test", "bazel") and not part.startswith("//bazel"):
                     errors.append(self.target_error(part))
-            if " " in word and word.split()[0] in self.programs:
-                errors += self.command_errors(word.split(), True)
         first = words[0]
         wrapper = first in ("mpirun", "srun", "gradientflow/run", "python3", "/usr/bin/python3")
         if wrapper:
