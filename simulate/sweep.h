@@ -28,10 +28,7 @@ struct SweepPoint {
 // Every combination, the second axis outermost. Throws UserError.
 std::vector<SweepPoint> RunSweep(const SimulatedJob& job, const std::vector<SweepAxis>& axes);
 
-// A header and a line per point. Times in seconds, traffic in bytes per step.
+// A header and a line per point, which gfreport draws. Times in seconds, traffic in bytes per step.
 std::string SweepCsv(const std::vector<SweepAxis>& axes, const std::vector<SweepPoint>& points);
-// Images/s over the first axis, a curve per value of the second; ideal scaling where it is ranks.
-std::string SweepSvg(const std::string& title, const std::vector<SweepAxis>& axes,
-                     const std::vector<SweepPoint>& points);
 
 }  // namespace gf

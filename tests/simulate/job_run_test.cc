@@ -113,15 +113,6 @@ TEST(SweepTest, ChangesFieldsOfTheConfig) {
   EXPECT_LT(4 * points[2].run.sent_bytes, points[3].run.sent_bytes);  // SPARSE
 }
 
-TEST(SweepTest, PicturesHaveAxesUnitsAndLegend) {
-  const auto axes = ParseSweep("ranks=1..64 mode=LAZY,SPARSE");
-  const std::string svg = SweepSvg("a < b", axes, RunSweep(Job(), axes));
-  for (const char* word :
-       {"ranks (devices)", "images/s", "mode LAZY", "mode SPARSE", "ideal (linear)", "a &lt; b"}) {
-    EXPECT_NE(svg.find(word), std::string::npos) << word;
-  }
-}
-
 TEST(SuggestTest, IsAtLeastAsGoodAsTheConfig) {
   SimulatedJob job = Job({"comm.threshold_first=0", "comm.threshold_middle=0"});
   job.ranks = 64;

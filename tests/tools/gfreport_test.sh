@@ -93,5 +93,44 @@ refused 'holds no record of a run' "$out/other.jsonl"
 refused 'noise.jsonl' "$out/noise.jsonl"
 refused 'unknown or empty option --ouf' "$out/one" --ouf=x
 refused 'cannot be written' "$out/one" --out=/nowhere/x.html
+# Sweeps: tables that are none, are cut off or hold no numbers.
+header=ranks,ranks_total,images_per_s,speedup,layer_times
+printf '%s\n1,1,10,1,x\n2,2,19,1.9,x\n' $header >"$out/sweep.csv"
+"$gfreport" "$out/sweep.csv" "$out/one" --out="$out/both.html" >"$out/said.txt" || fail "a sweep"
+grep -q ': 1 run, 1 sweep$' "$out/said.txt" || fail "it does not say what it made"
+printf 'a,b\n1,2\n' >"$out/other.csv"
+printf '%s\n1,1,10\n' $header >"$out/cut.csv"
+printf '%s\n1,1,-3,1,x\n' $header >"$out/negative.csv"
+printf '%s\n' $header >"$out/empty.csv"
+refused 'other.csv:1: not the table of a sweep' "$out/other.csv"
+refused 'cut.csv:2: got 3 values, expected 5' "$out/cut.csv"
+refused 'negative.csv:2: images_per_s is -3, must be a number greater than 0' "$out/negative.csv"
+refused 'empty.csv: the table has no rows' "$out/empty.csv"
+refused 'noise.jsonl' "$out/noise.jsonl" --svg="$out/x.svg"
+refused 'draws one sweep' "$out/one" --svg="$out/x.svg"
+refused 'goes with --svg' "$out/sweep.csv" --title=x
+refused 'goes with a run' "$out/sweep.csv" --timeline="$out/one/timeline.json"
+
+# Pictures for documentation.
+printf '{"kind":"validation","epoch":1,"top1":0.5}\n{"kind":"validation","epoch":2,"top1":0.7}\n' \
+  >"$out/seed1.jsonl"
+cp "$out/seed1.jsonl" "$out/seed2.jsonl"
+tools/gfbench/plot_accuracy "$out/accuracy.svg" "SGD=$out/seed1.jsonl,$out/seed2.jsonl" ||
+  fail "plot_accuracy"
+echo '{"forward_ms":10,"backward_ms":25,"step_ms":50}' >"$out/step.json"
+tools/gfbench/plot_steps "$out/steps.svg" --peer DDP=120 "LAZY=$out/step.json" || fail "plot_steps"
+python3 - "$out" <<'PY' || fail "the pictures"
+import sys
+import xml.etree.ElementTree as xml
+svg = "{http://www.w3.org/2000/svg}"
+curves = [p for p in xml.parse(sys.argv[1] + "/accuracy.svg").iter(svg + "path")
+          if p.get("class") == "curve"]
+assert len(curves) == 2 and len({c.get("stroke") for c in curves}) == 1, curves
+steps = xml.parse(sys.argv[1] + "/steps.svg")
+words = [text.text for text in steps.iter(svg + "text")]
+assert "120 ms" in words and "50 ms" in words, words
+widths = [float(r.get("width")) for r in steps.iter(svg + "rect") if r.get("height") == "18"]
+assert abs(sum(widths[:4]) / sum(widths[4:]) - 120 / 50) < 0.02, widths
+PY
 refused 'not a timeline' "$out/one" --timeline="$out/other.jsonl"
 echo PASS

@@ -20,8 +20,11 @@ for word in forward backward 'exposed communication' update data images/s speed-
 done
 "$gfsim" $config $cluster >"$out/again.txt" || fail "gfsim again"
 cmp -s "$out/run.txt" "$out/again.txt" || fail "not the same result twice"
-"$gfsim" $config $cluster --sweep='ranks=1..64 mode=LAZY,SPARSE' --csv="$out/sweep.csv" \
-  --svg="$out/sweep.svg" || fail "--sweep"
+"$gfsim" $config $cluster --sweep='ranks=1..64 mode=LAZY,SPARSE' --csv="$out/sweep.csv" ||
+  fail "--sweep"
+tools/gfreport/gfreport "$out/sweep.csv" --svg="$out/sweep.svg" --title="a < b" ||
+  fail "gfreport of a sweep"
+tools/gfreport/gfreport "$out/sweep.csv" --out="$out/sweep.html" || fail "gfreport of a sweep"
 "$gfsim" $config $cluster --ranks=64 --steps=1 --suggest >"$out/suggest.txt" || fail "--suggest"
 grep -q -- '--set comm.threshold_first=' "$out/suggest.txt" || fail "--suggest suggests nothing"
 
@@ -38,7 +41,17 @@ for r in rows:
     parts = sum(float(r[k + "_s"]) for k in ("forward", "backward", "exposed", "update", "data"))
     assert abs(parts - float(r["step_s"])) < 1e-6 * parts, r
     assert abs(float(r["images_per_s"]) * float(r["step_s"]) / 128 - int(r["ranks"])) < 1e-3, r
-xml.parse(out + "/sweep.svg")
+svg = "{http://www.w3.org/2000/svg}"
+picture = xml.parse(out + "/sweep.svg")
+words = [text.text for text in picture.iter(svg + "text")]
+for word in ("a < b", "ranks (devices)", "images/s", "mode LAZY", "mode SPARSE", "ideal (linear)", "64"):
+    assert word in words, (word, words)
+dots = [c for c in picture.iter(svg + "circle")]
+assert len(dots) == len(rows), (len(dots), len(rows))
+# Logarithms on both axes: 64 ranks lie at the right end, and above 1 rank.
+at = [(float(c.get("cx")), float(c.get("cy"))) for c in dots]
+assert at[6][0] == max(x for x, _ in at) and at[6][1] < at[0][1] - 150, at
+assert all("mode SPARSE" in page for page in [open(out + "/sweep.html").read()])
 events = json.load(open(out + "/timeline.json"))["traceEvents"]
 assert {e["pid"] for e in events} == set(range(8))
 assert {"forward", "backward", "bucket transfer", "update"} <= {e.get("cat") for e in events}
@@ -65,9 +78,10 @@ clouds=--cluster=$out/steady.prototxt
 "$gfsim" $lenet $clouds --ranks=1 --gpu=h200 --timeline="$out/estimate.json" \
   >"$out/estimate.txt" || fail "--gpu"
 grep -q 'times of layers  *estimate for h200' "$out/estimate.txt" || fail "--gpu is no estimate"
-"$gfsim" $lenet $clouds --gpu=h200 --sweep=ranks=1,2 --csv="$out/estimate.csv" \
-  --svg="$out/estimate.svg" || fail "--gpu --sweep"
-grep -q 'simulated, layers: estimate for h200' "$out/estimate.svg" || fail "the picture's title"
+"$gfsim" $lenet $clouds --gpu=h200 --sweep=ranks=1,2 --csv="$out/estimate.csv" ||
+  fail "--gpu --sweep"
+tools/gfreport/gfreport "$out/estimate.csv" --svg="$out/estimate.svg" || fail "gfreport"
+grep -q 'simulated, layer times: estimate for h200' "$out/estimate.svg" || fail "the picture's title"
 "$gfsim" $lenet $clouds --ranks=2 --steps=1 --gpu=h200 --suggest >"$out/suggest.txt" ||
   fail "--gpu --suggest"
 grep -q 'times of layers: estimate for h200' "$out/suggest.txt" || fail "--suggest is no estimate"
@@ -115,7 +129,8 @@ refused 'ranks is -1' $config $cluster --ranks=-1
 refused 'steps is 0' $config $cluster --steps=0
 refused 'not a range of numbers' $config $cluster --sweep=ranks=0..4
 refused 'not a number of ranks' $config $cluster --sweep=ranks=0
-refused 'go with --sweep' $config $cluster --csv=x
+refused 'run gfreport FILE --svg=x.svg' $config $cluster --svg=x.svg
+refused 'goes with --sweep' $config $cluster --csv=x
 refused 'cannot be written' $config $cluster --timeline=/nowhere/x.json
 refused 'comm.sparse.density is 2' $config $cluster --set comm.sparse.density=2
 refused 'unknown comm.algorithm "rink"' $config $cluster --set comm.algorithm=rink

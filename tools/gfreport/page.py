@@ -1,7 +1,8 @@
-"""The page: figures and tables of runs."""
+"""The page: figures and tables of runs and sweeps."""
 import html
 
 import plot
+import sweeps
 
 STYLE = """
 body { font: 15px/1.45 system-ui, sans-serif; margin: 0 auto; padding: 16px; max-width: 1200px; }
@@ -9,14 +10,12 @@ h1 { font-size: 1.4em; } h2 { font-size: 1.1em; margin-top: 2em; }
 .figures { display: grid; gap: 24px; grid-template-columns: repeat(auto-fit, minmax(min(100%, 480px), 1fr)); }
 figure { margin: 0; min-width: 0; } figcaption { font-weight: 600; margin-bottom: 4px; }
 svg { width: 100%; height: auto; font: 13px system-ui, sans-serif; }
-.grid { stroke: #ddd; } .frame { stroke: #000; fill: none; }
-.curve { fill: none; stroke-width: 2; } .span { stroke: #fff; stroke-width: .5; }
 .legend { margin: 2px 0; } .legend span { display: inline-block; margin-right: 14px; }
 .legend i { display: inline-block; width: 12px; height: 12px; margin-right: 5px; }
 .wide { overflow-x: auto; margin-bottom: 20px; } table { border-collapse: collapse; }
 th, td { text-align: left; padding: 2px 12px 2px 0; border-bottom: 1px solid #eee; vertical-align: top; }
 td { overflow-wrap: break-word; } td.number { text-align: right; }
-"""
+""" + plot.STYLE
 
 
 def mean(values):
@@ -75,12 +74,12 @@ def scaling(runs):
         if run.ranks and rate:
             points[run.ranks] = max(rate, points.get(run.ranks, 0))
     if len(points) < 2:
-        return ""
+        return None
     least = min(points)
     ideal = [(ranks, points[least] * ranks / least) for ranks in sorted(points)]
     return plot.lines("Scaling", "ranks", "images/s",
-                      [("measured", sorted(points.items())), ("ideal (linear)", ideal)], log=True,
-                      dashed=("ideal (linear)",))
+                      [("measured", sorted(points.items())), ("ideal (linear)", ideal)],
+                      log_x=True, log_y=True, dashed=("ideal (linear)",))
 
 
 def timeline(run):
@@ -88,7 +87,7 @@ def timeline(run):
     ranks = sorted({span["rank"] for span in spans})
     steps = sorted({span["step"] for span in spans if isinstance(span["step"], int)})
     if not ranks:
-        return ""
+        return None
     chosen = [span for span in spans
               if span["rank"] == ranks[0] and (not steps or span["step"] == steps[0])]
     return plot.lanes("%s: rank %d%s" % (run.name, ranks[0],
@@ -112,7 +111,7 @@ def settings(runs):
     return "".join(parts)
 
 
-def render(runs):
+def render(runs, tables=()):
     def curves(kind, x, y, factor=1):
         return [(run.name, [(a, factor * b) for a, b in run.series(kind, x, y)]) for run in runs]
 
@@ -126,11 +125,12 @@ def render(runs):
         plot.stacked("Where the time of a step goes (means)", "ms per step",
                      ["compute and update", "exposed communication", "data wait"],
                      [bar for bar in bars if bar[1]]),
-        scaling(runs)] + [timeline(run) for run in runs]
-    title = "Training report: %s" % ", ".join(run.name for run in runs)
+        scaling(runs)]
+    figures += [timeline(run) for run in runs] + [sweeps.picture(table) for table in tables]
+    title = "Report: %s" % ", ".join([run.name for run in runs] + [table.name for table in tables])
     return ('<!DOCTYPE html><html lang="en"><head><meta charset="utf-8">'
             '<meta name="viewport" content="width=device-width, initial-scale=1">'
             "<title>%s</title><style>%s</style></head><body><h1>%s</h1>%s"
             '<div class="figures">%s</div>%s</body></html>\n' %
-            (html.escape(title), STYLE, html.escape(title), summary(runs), "".join(figures),
-             settings(runs)))
+            (html.escape(title), STYLE, html.escape(title), summary(runs) if runs else "",
+             "".join(plot.figure(picture) for picture in figures), settings(runs)))

@@ -1,15 +1,24 @@
-"""Plots as inline SVG: axes with units, ticks, a legend."""
+"""Pictures in SVG: curves, bars, lanes; with axes, units, ticks and a legend.
+
+Each function returns a Picture, or None where there is nothing to draw. figure() makes it a part of
+an HTML page, document() a file of its own.
+"""
 import html
 import math
 
 WIDTH, HEIGHT = 560, 320
-LEFT, RIGHT, TOP, BOTTOM = 66, 546, 14, 268
-# Okabe and Ito's palette: told apart also by people who do not see colours.
-COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#000000")
+LEFT, RIGHT, TOP, BOTTOM = 66, 536, 14, 268
+# Okabe and Ito's palette, which color-blind people can tell apart.
+COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#000000")
+DASHED = "#777"
+# How the classes of the parts look; a page and a document have it once.
+STYLE = """.grid { stroke: #ddd; } .frame { stroke: #000; fill: none; }
+.curve { fill: none; stroke-width: 2; } .span { stroke: #fff; stroke-width: .5; }
+"""
 
 
-def colour(i):
-    return COLOURS[i % len(COLOURS)]
+def color_of(i):
+    return COLORS[i % len(COLORS)]
 
 
 def short(value):
@@ -52,14 +61,20 @@ class Axis:
         return [step * i for i in range(first, int(math.floor(self.high / step + 1e-9)) + 1)]
 
 
-def frame(x, y, x_name, y_name, x_ticks=None):
+def frame(x, y, x_name, y_name, x_marks=None):
+    """The axes. x_marks: [(value, word)] in place of numbers along the x axis."""
     parts = []
     for tick in y.ticks():
         parts.append('<path d="M%d %.1fH%d" class="grid"/>' % (LEFT, y.at(tick), RIGHT))
         parts.append(text(LEFT - 6, y.at(tick) + 4, "end", short(tick)))
-    for tick in x_ticks or x.ticks():
-        parts.append('<path d="M%.1f %dV%d" class="grid"/>' % (x.at(tick), TOP, BOTTOM))
-        parts.append(text(x.at(tick), BOTTOM + 17, "middle", short(tick)))
+    if x_marks is None:
+        x_marks = [(tick, short(tick)) for tick in x.ticks()]
+    end = -math.inf  # of the last word: a word that would cover it is left out
+    for value, word in x_marks:
+        parts.append('<path d="M%.1f %dV%d" class="grid"/>' % (x.at(value), TOP, BOTTOM))
+        if x.at(value) - 4 * len(word) > end:
+            parts.append(text(x.at(value), BOTTOM + 17, "middle", word))
+            end = x.at(value) + 4 * len(word)
     parts.append('<path d="M%d %dV%dH%d" class="frame"/>' % (LEFT, TOP, BOTTOM, RIGHT))
     parts.append(text((LEFT + RIGHT) / 2, BOTTOM + 38, "middle", x_name))
     parts.append(text(0, 0, "middle", y_name,
@@ -67,69 +82,113 @@ def frame(x, y, x_name, y_name, x_ticks=None):
     return parts
 
 
-def svg(parts, height=HEIGHT, label=""):
-    return ('<svg viewBox="0 0 %d %d" role="img" aria-label="%s">%s</svg>' %
-            (WIDTH, height, html.escape(label, quote=True), "".join(parts)))
+class Picture:
+    """Parts of an SVG picture WIDTH pixels wide, and the names that its colors stand for."""
+
+    def __init__(self, title, parts, names, height=HEIGHT, colors=None):
+        self.title, self.parts, self.names, self.height = title, parts, names, height
+        self.colors = colors or [color_of(i) for i in range(len(names))]
 
 
-def legend(names, dashed=()):
-    items = ['<span><i style="background:%s"></i>%s</span>' %
-             ("#777" if name in dashed else colour(i), html.escape(name))
-             for i, name in enumerate(names)]
-    return '<p class="legend">%s</p>' % "".join(items)
+def figure(picture):
+    """A part of an HTML page; "" for None."""
+    if picture is None:
+        return ""
+    legend = "".join('<span><i style="background:%s"></i>%s</span>' % (color, html.escape(name))
+                     for name, color in zip(picture.names, picture.colors))
+    return ('<figure><figcaption>%s</figcaption><svg viewBox="0 0 %d %d" role="img" '
+            'aria-label="%s">%s</svg><p class="legend">%s</p></figure>' %
+            (html.escape(picture.title), WIDTH, picture.height,
+             html.escape(picture.title, quote=True), "".join(picture.parts), legend))
 
 
-def lines(title, x_name, y_name, curves, zero=True, log=False, dashed=()):
-    """curves: [(name, [(x, y)])]. A figure, or "" if nothing has points."""
+def document(picture):
+    """A whole SVG file: the title above, the legend below."""
+    above, row = 30, 18
+    height = above + picture.height + row * len(picture.names) + 8
+    parts = [text(WIDTH / 2, 20, "middle", picture.title, ' font-weight="600"'),
+             '<g transform="translate(0 %d)">%s</g>' % (above, "".join(picture.parts))]
+    for i, (name, color) in enumerate(zip(picture.names, picture.colors)):
+        y = above + picture.height + row * i
+        parts.append('<rect x="%d" y="%d" width="12" height="12" fill="%s"/>' % (LEFT, y, color))
+        parts.append(text(LEFT + 18, y + 11, "start", name))
+    return ('<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" width="%d" '
+            'font-family="sans-serif" font-size="13"><style>%s</style>'
+            '<rect width="100%%" height="100%%" fill="white"/>%s</svg>\n' %
+            (WIDTH, height, WIDTH, STYLE, "\n".join(parts)))
+
+
+def lines(title, x_name, y_name, curves, zero=True, log_x=False, log_y=False, dashed=(), words=()):
+    """curves: [(name, [(x, y)])]; curves of one name share a color. `zero` starts the y axis at 0.
+    `words` stand along the x axis in place of 0, 1, 2, ..."""
+    curves = [(name, [p for p in points if (p[0] > 0 or not log_x) and (p[1] > 0 or not log_y)])
+              for name, points in curves]
     curves = [(name, points) for name, points in curves if points]
-    if log:
-        curves = [(name, [p for p in points if p[0] > 0 and p[1] > 0]) for name, points in curves]
     values = [point for _, points in curves for point in points]
     if not values:
-        return ""
-    low = min(v[1] for v in values)
-    high = max(v[1] for v in values)
-    if zero and not log:
-        low = min(low, 0)
-    x = Axis(min(v[0] for v in values), max(v[0] for v in values), LEFT, RIGHT, log)
-    y = Axis(low / 1.1, high * 1.1, BOTTOM, TOP, log) if log else Axis(low, high, BOTTOM, TOP)
-    # With logarithms the values themselves are marked: numbers of ranks.
-    marks = sorted({v[0] for v in values}) if log else None
+        return None
+    low, high = min(v[1] for v in values), max(v[1] for v in values)
+    ends = (-0.5, len(words) - 0.5) if words else (min(v[0] for v in values),
+                                                   max(v[0] for v in values))
+    x = Axis(*ends, LEFT, RIGHT, log_x)
+    y = (Axis(low / 1.1, high * 1.1, BOTTOM, TOP, True) if log_y else
+         Axis(min(low, 0) if zero else low, high, BOTTOM, TOP))
+    marks = None
+    if words:
+        marks = list(enumerate(words))
+    elif log_x:  # the values themselves, numbers of ranks for example
+        marks = [(value, "%g" % value if value < 1e4 else short(value))
+                 for value in sorted({v[0] for v in values})]
     parts = frame(x, y, x_name, y_name, marks)
-    for i, (name, points) in enumerate(curves):
-        stroke = "#777" if name in dashed else colour(i)
+    names = list(dict.fromkeys(name for name, _ in curves))
+    colors = [DASHED if name in dashed else color_of(i) for i, name in enumerate(names)]
+    for name, points in curves:
+        color = colors[names.index(name)]
         path = "L".join("%.1f %.1f" % (x.at(a), y.at(b)) for a, b in points)
         dash = ' stroke-dasharray="5 4"' if name in dashed else ""
-        parts.append('<path d="M%s" class="curve" stroke="%s"%s/>' % (path, stroke, dash))
+        parts.append('<path d="M%s" class="curve" stroke="%s"%s/>' % (path, color, dash))
         if len(points) < 40 and name not in dashed:
-            parts += ['<circle cx="%.1f" cy="%.1f" r="3" fill="%s"/>' % (x.at(a), y.at(b), stroke)
+            parts += ['<circle cx="%.1f" cy="%.1f" r="3" fill="%s"/>' % (x.at(a), y.at(b), color)
                       for a, b in points]
-    return figure(title, svg(parts, label=title), legend([name for name, _ in curves], dashed))
-
-
-def figure(title, picture, words):
-    return "<figure><figcaption>%s</figcaption>%s%s</figure>" % (html.escape(title), picture, words)
+    return Picture(title, parts, names, colors=colors)
 
 
 def stacked(title, y_name, names, bars):
-    """bars: [(label, [value by name])], heights add up."""
+    """Upright bars. bars: [(label, [value by name])]; the values add up."""
     bars = [bar for bar in bars if sum(bar[1]) > 0]
     if not bars:
-        return ""
+        return None
     y = Axis(0, max(sum(values) for _, values in bars) * 1.05, BOTTOM, TOP)
-    parts = frame(Axis(0, 1, LEFT, RIGHT), y, "run", y_name)
-    parts = [part for part in parts if 'y="%.1f"' % (BOTTOM + 17) not in part and "V%d" % BOTTOM
-             not in part] + ['<path d="M%d %dV%dH%d" class="frame"/>' % (LEFT, TOP, BOTTOM, RIGHT)]
+    parts = frame(Axis(0, 1, LEFT, RIGHT), y, "run", y_name, x_marks=[])
     width = (RIGHT - LEFT) / len(bars)
     for i, (label, values) in enumerate(bars):
         middle, base = LEFT + (i + 0.5) * width, 0.0
         for k, value in enumerate(values):
             parts.append('<rect x="%.1f" y="%.1f" width="%.1f" height="%.1f" fill="%s"/>' %
                          (middle - width * 0.3, y.at(base + value), width * 0.6,
-                          y.at(base) - y.at(base + value), colour(k)))
+                          y.at(base) - y.at(base + value), color_of(k)))
             base += value
         parts.append(text(middle, BOTTOM + 17, "middle", label[:max(4, int(width / 7))]))
-    return figure(title, svg(parts, label=title), legend(names))
+    return Picture(title, parts, names)
+
+
+def rows(title, unit, names, bars):
+    """Level bars with their sums beside them. bars: [(label, [value by name])]."""
+    bars = [bar for bar in bars if sum(bar[1]) > 0]
+    if not bars:
+        return None
+    left, row = 200, 26
+    x = Axis(0, max(sum(values) for _, values in bars), left, RIGHT - 60)
+    parts = []
+    for i, (label, values) in enumerate(bars):
+        top, base = TOP + row * i, 0.0
+        parts.append(text(left - 8, top + 13, "end", label))
+        for k, value in enumerate(values):
+            parts.append('<rect x="%.1f" y="%d" width="%.1f" height="18" fill="%s"/>' %
+                         (x.at(base), top, x.at(base + value) - x.at(base), color_of(k)))
+            base += value
+        parts.append(text(x.at(base) + 6, top + 13, "start", "%.0f %s" % (base, unit)))
+    return Picture(title, parts, names, height=TOP + row * len(bars) + 8)
 
 
 def lanes(title, spans):
@@ -139,7 +198,7 @@ def lanes(title, spans):
         if span["lane"] not in names:
             names.append(span["lane"])
     if not names:
-        return ""
+        return None
     start = min(span["begin"] for span in spans)
     row, left = 30, 110
     bottom = TOP + row * len(names)
@@ -155,8 +214,8 @@ def lanes(title, spans):
         begin, end = x.at(span["begin"] - start), x.at(span["end"] - start)
         parts.append('<rect x="%.1f" y="%d" width="%.1f" height="%d" fill="%s" class="span">'
                      "<title>%s: %.2f ms</title></rect>" %
-                     (begin, TOP + row * k + 5, max(0.5, end - begin), row - 8, colour(k),
+                     (begin, TOP + row * k + 5, max(0.5, end - begin), row - 8, color_of(k),
                       html.escape(span["name"]), span["end"] - span["begin"]))
     parts.append('<path d="M%d %dV%dH%d" class="frame"/>' % (left, TOP, bottom, RIGHT))
     parts.append(text((left + RIGHT) / 2, bottom + 38, "middle", "ms from the start"))
-    return figure(title, svg(parts, bottom + 48, title), legend(names))
+    return Picture(title, parts, names, height=bottom + 48)

@@ -28,7 +28,7 @@ DEFINE_int64(train_images, 0, "images of an epoch");
 DEFINE_int64(validation_images, 0, "images of a validation");
 DEFINE_string(sweep, "", "what to vary");
 DEFINE_string(csv, "", "with --sweep: the table's file");
-DEFINE_string(svg, "", "with --sweep: the picture's file");
+DEFINE_string(svg, "", "gone: gfreport draws the table");
 DEFINE_string(timeline, "", "write one step for ui.perfetto.dev");
 DEFINE_int32(timeline_ranks, 8, "with --timeline: of so many ranks");
 DEFINE_bool(suggest, false, "try other settings and print the best");
@@ -39,7 +39,7 @@ namespace {
 constexpr char kUsage[] = R"(gfsim: simulates a training job on a cluster.
 
   gfsim --config=FILE --cluster=configs/clusters/paper_v.prototxt
-  gfsim --config=FILE --cluster=FILE --sweep='ranks=1..4096 comm.mode=LAZY,SPARSE' --svg=x.svg
+  gfsim --config=FILE --cluster=FILE --sweep='ranks=1..4096 comm.mode=LAZY,SPARSE' --csv=x.csv
 
   --config=FILE         the job; its data are not opened
   --cluster=FILE        devices and network
@@ -52,7 +52,7 @@ constexpr char kUsage[] = R"(gfsim: simulates a training job on a cluster.
                         theta (K, M: powers of 1024), density, algorithm, mode or any field of the
                         config. Prints CSV
       --csv=FILE        CSV to a file instead
-      --svg=FILE        and a picture
+                        gfreport draws it: gfreport FILE --svg=PICTURE
   --timeline=FILE       one step of the first ranks for ui.perfetto.dev or chrome://tracing
       --timeline_ranks=N  (8)
   --suggest             try thresholds, algorithms and the sharded update, print the best
@@ -76,9 +76,13 @@ void CheckFlags() {
   if (FLAGS_cluster.empty()) {
     ThrowUserError("--cluster is missing: name the cluster's file, see configs/clusters/");
   }
-  if (FLAGS_sweep.empty() && (!FLAGS_csv.empty() || !FLAGS_svg.empty())) {
-    ThrowUserError("--csv and --svg go with --sweep");
+  if (!FLAGS_svg.empty()) {
+    ThrowUserError("--svg=", FLAGS_svg,
+                   ": gfsim draws no pictures; write the table with --csv=FILE, "
+                   "then run gfreport FILE --svg=",
+                   FLAGS_svg);
   }
+  if (FLAGS_sweep.empty() && !FLAGS_csv.empty()) ThrowUserError("--csv goes with --sweep");
   if (!FLAGS_sweep.empty() && FLAGS_suggest) ThrowUserError("give --sweep or --suggest, not both");
   if (FLAGS_timeline_ranks < 1) {
     ThrowUserError("--timeline_ranks is ", FLAGS_timeline_ranks, ", expected at least 1");
@@ -94,10 +98,6 @@ void Sweep(const SimulatedJob& job) {
   } else {
     WriteFile("csv", FLAGS_csv, csv);
   }
-  if (FLAGS_svg.empty()) return;
-  const std::string title = job.config.name() + " on " + job.cluster.name() + ", simulated" +
-                            (job.gpu != nullptr ? ", layers: " + LayerTimesOf(job) : "");
-  WriteFile("svg", FLAGS_svg, SweepSvg(title, axes, points));
 }
 
 int Main(int argc, char** argv) {
