@@ -174,6 +174,9 @@ class Tree:
         """Errors in one command. `must_be_known`: its first word must be a program."""
         errors = []
         while words and re.match(r"^\w+=", words[0]):
+            value = words[0].partition("=")[2].split()
+            if len(value) > 1 and value[0] in self.programs:  # job="gftrain --config=..."
+                errors += self.command_errors(value, must_be_known)
             words = words[1:]
         if not words or words[0].startswith("$"):
             return errors

@@ -165,6 +165,7 @@ class LintDocsTest(unittest.TestCase):
         self.expect_error(self.command("mpirun -n 2 gftrain --resum"), "no flag --resum")
         self.expect_error(self.command("X=1 gftrain --resum"), "no flag --resum")
         self.expect_error(self.command("report 'gftrain --resum'"), "no flag --resum")
+        self.expect_error(self.command("job='gftrain --resum'\n$job"), "no flag --resum")
 
     def test_a_command_over_several_lines_is_one(self):
         self.expect_good(self.command("gftrain \\\n  --config='a\nb' --resume"))
