@@ -14,7 +14,7 @@ loader.exec_module(lint_docs)
 TREE = {
     "README.md": "# Title\n\nA program. See [the index](docs/README.md#pages).\n",
     "docs/README.md": "# Index\n\nThis page lists pages.\n\n## Pages\n[Training](training.md)\n",
-    "docs/training.md": "# Training\n\nThis page answers how to train.\n",
+    "docs/training.md": "# Training\n\nThis page explains how to train.\n",
     "tools/BUILD": 'cc_binary(\n    name = "gftrain",\n    srcs = ["gftrain.cc"],\n)\n',
     "tools/gftrain.cc": 'const char* kUsage = "--set PATH=VALUE";\n'
                         'DEFINE_string(config, "", "");\nDEFINE_bool(resume, false, "");\n',
@@ -102,7 +102,7 @@ class LintDocsTest(unittest.TestCase):
         self.assertEqual(len(lint_docs.lint(self.folder.name)[0]), 1)
 
     def test_the_index_must_link_to_every_page(self):
-        self.write("docs/results/speed.md", "# Speed\n\nThis page answers how fast.\n")
+        self.write("docs/results/speed.md", "# Speed\n\nThis page explains how fast.\n")
         self.assertEqual(lint_docs.lint(self.folder.name)[0],
                          ["docs/results/speed.md:1: docs/README.md does not link to this page"])
 
