@@ -81,7 +81,9 @@ class Tree:
     def _protos(self):
         """({message: {field: type}}, {enum: values}) of all .proto files."""
         messages, enums = {}, {}
-        for path in glob.glob(self.root + "/*/**/*.proto", recursive=True):
+        paths = [path for folder in FOLDERS  # not out/, which is large
+                 for path in glob.glob(f"{self.root}/{folder}/**/*.proto", recursive=True)]
+        for path in paths:
             stack = []
             for line in self._read(os.path.relpath(path, self.root)).splitlines():
                 line = line.split("//")[0]
