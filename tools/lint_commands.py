@@ -72,8 +72,8 @@ class Tree:
             text = self._read(path)
             if path.endswith(".cc"):
                 found |= set(re.findall(r"\bDEFINE_\w+\(\s*(\w+)", text))
-                # Flags that may be repeated have no DEFINE_ line: {"set", &values}.
-                found |= {"set"} if "--set PATH=VALUE" in text else set()
+                # --set may be repeated and has no DEFINE_ line.
+                found |= {"set"} if re.search(r'--set PATH|"set"', text) else set()
             else:
                 found |= set(FLAG.findall(text))
         return found
