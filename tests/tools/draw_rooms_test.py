@@ -30,7 +30,9 @@ class DrawRoomsTest(unittest.TestCase):
     def setUp(self):
         self.folder = tempfile.TemporaryDirectory()
         self.addCleanup(self.folder.cleanup)
-        os.mkdir(self.folder.name + "/docs")
+        self.write("docs/architecture.md", " ".join(
+            f"`{room}/`" for _, levels in draw_rooms.RULES.values()
+            for level in levels for room in level))
         for path, text in GOOD.items():
             self.write(path, text)
 
@@ -115,6 +117,11 @@ class DrawRoomsTest(unittest.TestCase):
     def test_a_room_without_a_rule_is_refused(self):
         self.write("comm/rdma/transport.cc", '#include <vector>\n')
         self.expect_refused("comm/rdma is not in RULES of tools/draw_rooms")
+
+    def test_a_room_that_the_page_does_not_name_is_refused(self):
+        self.write("docs/architecture.md", "`core/` `core/config/` `layers/` `models/` `comm/` "
+                                           "`comm/mpi/` `solvers/`\n")
+        self.expect_refused("docs/architecture.md does not name the room comm/local/")
 
     def test_the_rules_themselves_have_no_circle(self):
         seen = set()
