@@ -7,33 +7,33 @@
 
 namespace gf {
 
-// Which part of an image enters the net: where it begins, in pixels, and whether it is mirrored
-// left to right. What of it lies outside of the image is 0.
+// The part of an image that enters the net: its origin in pixels, and whether it is mirrored left
+// to right. Pixels outside the image are 0.
 struct ImageCut {
   int32_t top = 0, left = 0;
   int32_t mirrored = 0;  // 0 or 1
 };
 
 // Note [Images kept on the device]
-// Images can stay in the device's memory, so that each is decoded and sent there once. The loader
-// decides what lies where (data/loader/device_places.h); the kernel that takes a batch in puts
-// those there that have a place and are not there yet. So the batches of a loader that keeps images
-// must be taken in by one device, each of them, in order.
+// Images can stay in the device's memory, so that each is decoded and sent only once. The loader
+// assigns images to places (data/loader/device_places.h). The Input kernel stores the images that
+// have a place and are not there yet. Therefore one device must consume every batch of such a
+// loader, in order.
 struct KeptImages {
   // Device memory, UINT8 in the order N, H, W, C; desc.shape is N, C, H, W, where N is the number
-  // of places. No axes: no images are kept.
+  // of places. Without axes, no images are kept.
   Tensor images;
-  // One per image of the batch: the place that it gets or has, -1: none.
+  // One per image of the batch: its place, or -1 if it has none.
   std::vector<int64_t> places;
-  // One per image: whether it lies there by now; then there are no pixels of it in the batch.
+  // One per image: whether it is already at its place. The batch then does not contain its pixels.
   std::vector<uint8_t> there;
 
   bool any() const { return images.desc.shape.rank() > 0; }
-  // On the device.
+  // Device address of a place.
   uint8_t* At(int64_t place) const {
     return images.as<uint8_t>() + place * images.desc.shape.count(1, 4);
   }
-  // Whether all this makes sense for a batch of this shape.
+  // Whether these fields are consistent with a batch of this shape.
   bool Fit(const Shape& batch) const {
     if (!any()) return true;
     const Shape& shape = images.desc.shape;
@@ -47,27 +47,27 @@ struct KeptImages {
   }
 };
 
-// What a Loader hands to a Net: decoded images of one size.
+// Decoded images of one size, which a Loader hands to a Net.
 struct Batch {
-  // UINT8 in the order N, H, W, C (host memory); or FP32 in the order N, C, H, W, which is
-  // taken as it is (tests and converted data). desc.shape is always N, C, H, W.
+  // Host memory: UINT8 in the order N, H, W, C, or FP32 in the order N, C, H, W, which is used
+  // unchanged (tests and converted data). desc.shape is always N, C, H, W.
   Tensor images;
-  // One per image of UINT8, or none: then images are of the net's size, and enter it as they are.
+  // One per UINT8 image, or empty: the images then have the net's input size and enter it uncut.
   std::vector<ImageCut> cuts;
   KeptImages kept;  // only with cuts
   // Class index of each image.
   std::vector<int64_t> labels;
-  // Images at the end of the batch that only fill it up (evaluation): not counted.
+  // Number of images at the end that only fill up the batch (evaluation); they do not count.
   int64_t padding = 0;
   // pixel -> (pixel - mean[c]) * inverse_std[c]; one value per channel. Empty: 0 and 1.
   std::vector<float> mean, inverse_std;
-  // Where the batch lies: epoch, and the first global sample position in it.
+  // Epoch of the batch, and the global position of its first sample within the epoch.
   int64_t epoch = 0, position = 0;
 
   int64_t size() const { return images.desc.shape.rank() ? images.desc.shape[0] : 0; }
 
-  // Whether the images, or the parts that are cut from them, are of this shape (N, C, H, W). Each
-  // part must show some of its image.
+  // Whether the images, or the parts cut from them, have this shape (N, C, H, W). Each part must
+  // contain at least one pixel of its image.
   bool Fits(const Shape& input) const {
     const Shape& own = images.desc.shape;
     if (cuts.empty()) return own == input && !kept.any();

@@ -1,7 +1,8 @@
 #pragma once
 
-// Loads and stores of FP32 and BF16 for kernels compiled by simd_library: static, so that each
-// variant has its own; plain integer arithmetic, so that the compiler vectorises the loops.
+// Loads and stores of FP32 and BF16 for kernels compiled by simd_library. They are static, so that
+// each variant has its own copy, and use plain integer arithmetic, so that the compiler vectorizes
+// loops.
 
 #include <cstdint>
 

@@ -5,7 +5,7 @@
 namespace gf {
 namespace {
 
-// Copied already.
+// A reading that is already complete.
 class Bytes : public HostReading {
  public:
   explicit Bytes(size_t count) : bytes_(count) {}

@@ -16,7 +16,7 @@ size_t SizeOf(DType type);
 // "FP32", "BF16", ...
 const char* Name(DType type);
 
-// BF16 is the upper half of an FP32. Rounds to nearest, ties to even; NaN stays NaN.
+// BF16 is the upper half of an FP32 number. Rounds to nearest, ties to even; NaN stays NaN.
 inline uint16_t ToBF16(float value) {
   uint32_t bits;
   std::memcpy(&bits, &value, sizeof(bits));

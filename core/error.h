@@ -6,14 +6,14 @@
 
 namespace gf {
 
-// A mistake in what the user gave us (config, net, data, files). The message says what,
-// where, got and expected, and what to do. Exit code 2.
+// A mistake in the user's input (config, net, data, files). The message says what is wrong and
+// where, what was found and expected, and what to do. Exit code 2.
 class UserError : public std::runtime_error {
  public:
   explicit UserError(const std::string& message) : std::runtime_error(message) {}
 };
 
-// Another rank is gone, stopped or out of step. Exit code 3.
+// Another rank has died, stopped or fallen out of step. Exit code 3.
 class CommError : public std::runtime_error {
  public:
   explicit CommError(const std::string& message) : std::runtime_error(message) {}
@@ -27,14 +27,14 @@ std::string StrCat(const Args&... args) {
   return out.str();
 }
 
-// throw UserError(StrCat(args...))
+// Throws UserError(StrCat(args...)).
 template <typename... Args>
 [[noreturn]] void ThrowUserError(const Args&... args) {
   throw UserError(StrCat(args...));
 }
 
-// Runs a program's body and turns its exceptions into one line on standard error and the
-// exit code: UserError 2, CommError 3, anything else 1.
+// Runs the body of a program. Turns an exception into one line on standard error and an exit code:
+// 2 for UserError, 3 for CommError, 1 for any other.
 int RunMain(int (*body)(int argc, char** argv), int argc, char** argv);
 
 }  // namespace gf

@@ -4,14 +4,14 @@
 
 namespace gf {
 
-// Adds up numbers over some of the ranks, this one among them.
+// Sums numbers over a group of ranks that includes this one.
 class GroupSum {
  public:
   virtual ~GroupSum() = default;
-  // Ranks of the group, at least 2.
+  // Number of ranks in the group, at least 2.
   virtual int size() const = 0;
-  // Replaces the values by their sums, the same bits on all ranks of the group. Called by all ranks
-  // of the job in the same order with equal counts. Throws CommError.
+  // Replaces the values by their sums, bit for bit equal on all ranks of the group. All ranks of
+  // the job must call it in the same order with equal counts. Throws CommError.
   virtual void Sum(double* values, int64_t count) = 0;
 };
 

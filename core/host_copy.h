@@ -7,8 +7,8 @@
 
 namespace gf {
 
-// A tensor as it lies in memory, for the host: the tensor itself where the host reads the device's
-// memory, else a copy.
+// Host access to a tensor in its own layout: the tensor itself if the host can access the device's
+// memory, otherwise a copy.
 class HostCopy {
  public:
   HostCopy(Device* device, const Tensor& tensor) : device_(device), tensor_(tensor), host_(tensor) {
@@ -21,7 +21,7 @@ class HostCopy {
 
   const Tensor& tensor() const { return host_; }
 
-  // Writes what was changed back to the device.
+  // Writes changes back to the device.
   void Put() {
     if (device_->shares_host_memory()) return;
     device_->CopyFromHost(host_.data, tensor_.data, tensor_.desc.bytes(),

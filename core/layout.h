@@ -8,18 +8,18 @@
 
 namespace gf {
 
-// A device's own order of a tensor's elements in memory (oneDNN blocked, NHWC filters).
+// A device-specific order of a tensor's elements in memory (oneDNN blocked, NHWC filters).
 class DeviceLayout {
  public:
   virtual ~DeviceLayout() = default;
   virtual bool Equals(const DeviceLayout& other) const = 0;
-  // Elements of storage, padding included.
+  // Number of stored elements, including padding.
   virtual int64_t StorageCount() const = 0;
   virtual std::string Name() const = 0;
 };
 
-// How a tensor lies in memory: plain (row-major in the order of its Shape) or in a device's
-// own order. A cheap value.
+// The order of a tensor's elements in memory: plain (row-major in the order of its Shape) or
+// device-specific. Cheap to copy.
 class Layout {
  public:
   Layout() = default;
@@ -28,7 +28,7 @@ class Layout {
   bool plain() const { return device_ == nullptr; }
   const DeviceLayout* device() const { return device_.get(); }
 
-  // Elements of storage of a tensor of this shape.
+  // Number of stored elements of a tensor of this shape.
   int64_t StorageCount(const Shape& shape) const {
     return device_ ? device_->StorageCount() : shape.count();
   }

@@ -6,7 +6,8 @@
 
 namespace gf {
 
-// The middle of the values, of an even number the lower one of the two; not of none.
+// The middle value; for an even number of values, the lower of the two in the middle. `values` must
+// not be empty.
 inline double Median(std::vector<double> values) {
   const size_t middle = (values.size() - 1) / 2;
   std::nth_element(values.begin(), values.begin() + middle, values.end());

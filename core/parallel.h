@@ -12,9 +12,9 @@
 
 namespace gf {
 
-// Splits [0, n) into one contiguous range per compute thread and calls body(begin, end) for
-// each, in parallel; ranges start at multiples of `grain`. The compute threads are OpenMP's,
-// which oneDNN uses too. The split depends on n, grain and the number of threads only.
+// Splits [0, n) into one contiguous range per compute thread and calls body(begin, end) for each
+// range in parallel. Ranges start at multiples of `grain`. The compute threads are OpenMP threads,
+// which oneDNN uses too. The split depends only on n, grain and the number of threads.
 template <typename Body>
 void ParallelFor(int64_t n, int64_t grain, const Body& body) {
   const int64_t pieces = (n + grain - 1) / grain;
@@ -30,7 +30,7 @@ void ParallelFor(int64_t n, int64_t grain, const Body& body) {
     if (begin < end) body(begin, end);
   };
 #ifdef __SANITIZE_THREAD__
-  // ThreadSanitizer does not know how OpenMP's threads wait for each other.
+  // ThreadSanitizer does not understand the synchronization of OpenMP threads.
   std::vector<std::thread> others;
   for (int thread = 1; thread < threads; ++thread) others.emplace_back(run, thread, threads);
   run(0, threads);

@@ -1,7 +1,7 @@
 #pragma once
 
-// The generator of core/random.h for kernels compiled by simd_library: sixteen counters at once,
-// in the lanes of vectors.
+// The generator of core/random.h for kernels compiled by simd_library; it computes sixteen counters
+// at once in vector lanes.
 
 #include <cstdint>
 

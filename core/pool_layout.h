@@ -8,19 +8,20 @@
 
 namespace gf {
 
-// Where one parameter lies in every pool (master, compute, gradient, momentum, residual).
+// Position of one parameter, the same in every pool (master, compute, gradient, momentum,
+// residual).
 struct PoolEntry {
   std::string name;    // "conv1.weight"
   std::string layer;   // "conv1"
   Shape shape;         // plain order, as in checkpoints
   Layout layout;       // order within the pools
   int64_t offset = 0;  // elements from the start of a pool
-  int64_t count = 0;   // elements of storage, padding of the layout included
+  int64_t count = 0;   // stored elements, including padding of the layout
   float lr_mult = 1;
   float decay_mult = 1;
 };
 
-// Elements of a pool.
+// A range of elements of a pool.
 struct ElementRange {
   int64_t begin = 0, end = 0;  // [begin, end)
 
@@ -29,8 +30,8 @@ struct ElementRange {
   }
 };
 
-// The static order of all parameters: that in which backward generates their gradients.
-// Offsets are multiples of kAlignment; the gaps and the padding inside an entry hold zeros.
+// The static order of all parameters, in which backward generates their gradients. Offsets are
+// multiples of kAlignment; the gaps and the padding inside an entry hold zeros.
 class PoolLayout {
  public:
   static constexpr int64_t kAlignment = 32;
@@ -39,11 +40,11 @@ class PoolLayout {
   void Add(PoolEntry entry);
 
   const std::vector<PoolEntry>& entries() const { return entries_; }
-  // Elements of a pool.
+  // Number of elements of a pool.
   int64_t count() const { return count_; }
-  // Elements of the parameters themselves, without padding.
+  // Number of parameter elements, without padding.
   int64_t parameter_count() const { return parameter_count_; }
-  // Index of a parameter by name, -1 if there is none.
+  // Index of the parameter with this name, or -1.
   int Find(const std::string& name) const;
 
  private:

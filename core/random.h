@@ -6,9 +6,9 @@
 
 namespace gf {
 
-// Philox4x32-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC 2011):
-// four random words as a pure function of a 64-bit key and a 128-bit counter. constexpr: kernels on
-// GPUs call it, too.
+// Philox4x32-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC 2011): four
+// random words as a pure function of a 64-bit key and a 128-bit counter. It is constexpr so that
+// GPU kernels can call it.
 constexpr std::array<uint32_t, 4> Philox(uint64_t key, uint64_t stream, uint64_t index) {
   std::array<uint32_t, 4> c = {static_cast<uint32_t>(index), static_cast<uint32_t>(index >> 32),
                                static_cast<uint32_t>(stream), static_cast<uint32_t>(stream >> 32)};
@@ -23,10 +23,10 @@ constexpr std::array<uint32_t, 4> Philox(uint64_t key, uint64_t stream, uint64_t
   return c;
 }
 
-// What a random stream is for; part of every stream's name, so that no two overlap.
+// Purpose of a random stream. It is part of every stream's name, so that streams never overlap.
 enum class RandomUse : uint64_t { kInit = 1, kDropout = 2, kShuffle = 3, kAugment = 4, kDraw = 5 };
 
-// A stream's name from its use and two numbers (epoch and sample, layer and step, ...).
+// Name of a stream, from its purpose and two numbers (epoch and sample, layer and step, ...).
 inline uint64_t StreamId(RandomUse use, uint64_t a, uint64_t b = 0) {
   const auto mixed = Philox(static_cast<uint64_t>(use), a, b);
   return (uint64_t{mixed[1]} << 32) | mixed[0];
@@ -35,7 +35,7 @@ inline uint64_t StreamId(RandomUse use, uint64_t a, uint64_t b = 0) {
 // Uniform in [0, 1) with 24 bits.
 constexpr float ToUniform(uint32_t word) { return static_cast<float>(word >> 8) * 0x1p-24f; }
 
-// Draws of one stream, one after the other. The i-th draw depends on (seed, stream, i) only.
+// Sequential draws from one stream. The i-th draw depends only on (seed, stream, i).
 class Random {
  public:
   Random(uint64_t seed, uint64_t stream) : seed_(seed), stream_(stream) {}
@@ -61,7 +61,7 @@ class Random {
     return value % n;
   }
 
-  // Normal with mean 0 and variance 1 (Box-Muller, one of the pair).
+  // Normal with mean 0 and variance 1 (Box-Muller; the second number of the pair is discarded).
   float Gaussian() {
     const double u = (Next() + 0.5) * 0x1p-32, v = (Next() + 0.5) * 0x1p-32;
     return static_cast<float>(std::sqrt(-2 * std::log(u)) * std::cos(2 * 3.14159265358979324 * v));

@@ -6,7 +6,7 @@
 
 namespace gf {
 
-// Many words of one Philox stream (core/random.h).
+// Words of one Philox stream (core/random.h) in bulk.
 struct RandomWordsKernels {
   // words[i] = word (begin + i) % 4 of Philox(key, stream, (begin + i) / 4) for i < count.
   // begin is a multiple of 4.

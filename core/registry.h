@@ -13,8 +13,8 @@
 
 namespace gf {
 
-// Maps names to factories of Base. One registry per (Base, Args...); entries are added by
-// static objects (GF_REGISTER), so their libraries are linked with alwayslink.
+// Maps names to factories of Base. There is one registry per (Base, Args...). Static objects
+// (GF_REGISTER) add entries, so their libraries must set alwayslink.
 template <typename Base, typename... Args>
 class Registry {
  public:
@@ -40,7 +40,7 @@ class Registry {
 
   bool Has(const std::string& name) const { return factories_.count(name) != 0; }
 
-  // A new object. Throws UserError "unknown <what> "<name>" (known: ...)".
+  // Creates an object. Throws UserError "unknown <what> "<name>" (known: ...)".
   std::unique_ptr<Base> Create(const std::string& what, const std::string& name,
                                Args... args) const {
     const auto it = factories_.find(name);

@@ -15,7 +15,7 @@ class Shape {
   explicit Shape(std::vector<int64_t> dims) : dims_(std::move(dims)) {}
 
   int rank() const { return static_cast<int>(dims_.size()); }
-  // dims[i]; a negative i counts from the end. CHECKs the range.
+  // The extent dims()[i]; a negative i counts from the end. CHECKs the range.
   int64_t operator[](int i) const;
   const std::vector<int64_t>& dims() const { return dims_; }
 
@@ -34,10 +34,10 @@ class Shape {
   std::vector<int64_t> dims_;
 };
 
-// The largest number of elements a shape read from outside may have.
+// Maximum number of elements of a shape that is read from a file.
 constexpr int64_t kMaxElements = int64_t{1} << 40;
 
-// Whether every extent is positive and the count at most kMaxElements.
+// Whether every extent is positive and the number of elements is at most kMaxElements.
 bool IsSane(const Shape& shape);
 
 }  // namespace gf

@@ -1,10 +1,10 @@
 #pragma once
 
-// Kernels compiled for several instruction sets (bazel/simd.bzl) and chosen at run time.
+// Kernels are compiled for several instruction sets (bazel/simd.bzl) and selected at run time.
 //
 // The header of a kernel file declares a struct of function pointers and
 //   GF_SIMD_DECLARE(ReluKernels, Relu)
-// which gives `const ReluKernels& Relu()`, the table for this machine. The source defines
+// which defines `const ReluKernels& Relu()`, the table for this machine. The source file defines
 // the functions and
 //   GF_SIMD_DEFINE(ReluKernels, Relu) = {&Forward, &Backward};
 
@@ -15,8 +15,8 @@ namespace gf {
 
 enum class Isa { kBaseline, kAvx2, kAvx512 };
 
-// The best of this processor, or less if the environment's GF_MAX_ISA says "avx2" or "baseline"
-// (oneDNN has a variable of its own, ONEDNN_MAX_CPU_ISA).
+// The best instruction set of this processor. The environment variable GF_MAX_ISA limits it to
+// "avx2" or "baseline" (oneDNN reads ONEDNN_MAX_CPU_ISA instead).
 inline Isa BestIsa() {
   static const Isa isa = [] {
     const char* limit = std::getenv("GF_MAX_ISA");

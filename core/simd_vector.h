@@ -1,7 +1,7 @@
 #pragma once
 
-// Vectors of 4, 8 or 16 floats for kernels compiled by simd_library, on the compiler's vector
-// extension: the widest instructions of the variant are used. Loads and stores of FP32 and BF16.
+// Vectors of 4, 8 or 16 floats for kernels compiled by simd_library, based on the compiler's vector
+// extension, which uses the widest instructions of the variant. Loads and stores of FP32 and BF16.
 
 #include <cstdint>
 
@@ -57,9 +57,9 @@ GF_INLINE void StoreVec(uint16_t* p, Vec<kLanes> v) {
   __builtin_memcpy(p, &h, sizeof(h));
 }
 
-// Stores past the cache, for results that will not be read soon: the line need not be read
-// first. p must be aligned to the vector's size. A plain store where there is no such
-// instruction.
+// Stores past the cache, for results that will not be read soon; the cache line need not be read
+// first. p must be aligned to the size of the vector. Falls back to a plain store if there is no
+// such instruction.
 template <int kLanes, typename T>
 GF_INLINE void StreamVec(T* p, Vec<kLanes> v) {
 #ifdef __AVX512F__

@@ -9,7 +9,7 @@
 
 namespace gf {
 
-// What a tensor is, without its memory.
+// Description of a tensor, without its memory.
 struct TensorDesc {
   Shape shape;
   DType dtype = DType::kFP32;
@@ -19,8 +19,8 @@ struct TensorDesc {
   size_t bytes() const { return storage_count() * SizeOf(dtype); }
 };
 
-// A tensor: a description and its memory. `data` may point into memory owned by somebody
-// else (an arena, a pool); `owner` keeps alive what it owns, if anything.
+// A tensor: a description and its memory. `data` may point into memory that belongs to another
+// object (an arena, a pool); `owner`, if set, keeps the memory alive.
 struct Tensor {
   TensorDesc desc;
   void* data = nullptr;

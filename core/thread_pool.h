@@ -9,12 +9,12 @@
 
 namespace gf {
 
-// Worker threads that run tasks in the order in which they were added. For waiting work
-// (files, decoding); arithmetic uses ParallelFor. Tasks must not throw.
+// Worker threads that start tasks in the order of their addition. For decoding and work that waits
+// for files; arithmetic uses ParallelFor. Tasks must not throw.
 class ThreadPool {
  public:
   explicit ThreadPool(int threads);
-  // Drops tasks that have not started, waits for the others.
+  // Drops tasks that have not started and waits for running ones.
   ~ThreadPool();
   ThreadPool(const ThreadPool&) = delete;
   ThreadPool& operator=(const ThreadPool&) = delete;

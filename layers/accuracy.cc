@@ -1,5 +1,7 @@
 #include "layers/accuracy.h"
 
+#include "layers/labels.h"
+
 namespace gf {
 
 void AccuracyLayer::SetUp(const std::vector<Shape>& bottoms) {

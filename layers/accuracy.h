@@ -3,13 +3,14 @@
 #include <vector>
 
 #include "layers/class_axis.h"
+#include "layers/layer.h"
 
 namespace gf {
 
-// The share of predictions whose label is among the top_k scores (bottom 0: scores, bottom 1:
-// INT64 labels). Of equal scores the one of the lower class ranks higher, so that top_k 1 is
-// what argmax says; a label whose score is NaN is never right, a NaN score ranks above all.
-// Top 0: one FP32 number. Top 1, optional: the same per class, 0 for classes without samples.
+// The fraction of predictions whose label is among the top_k scores (bottom 0: scores, bottom 1:
+// INT64 labels). Among equal scores the lower class ranks higher, so top_k 1 agrees with argmax. A
+// NaN score ranks above all others, and a label whose score is NaN is never right. Top 0: one FP32
+// number. Top 1, optional: the fraction per class, 0 for classes without samples.
 class AccuracyLayer : public Layer {
  public:
   using Layer::Layer;

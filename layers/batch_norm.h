@@ -4,15 +4,16 @@
 
 namespace gf {
 
-// Batch normalisation (Ioffe and Szegedy, 2015) over N and the spatial axes of N x C x ...:
+// Batch normalization (Ioffe and Szegedy, 2015) over N and the spatial axes of N x C x ...:
 //   y = gamma * (x - mean) / sqrt(variance + eps) + beta
-// In phase TRAIN (unless use_global_stats) mean and the biased variance are the batch's, and
-// the running statistics follow: running = f * running + (1 - f) * batch with
-// f = moving_average_fraction and the batch's unbiased variance. In phase TEST they are used.
+// In phase TRAIN (unless use_global_stats) mean and biased variance come from the batch. The
+// running statistics are then updated by running = f * running + (1 - f) * batch, where f =
+// moving_average_fraction and the batch's variance is unbiased. Phase TEST normalizes with the
+// running statistics.
 //
-// With fusion.scale there are parameters weight (gamma) and, with scale_bias, bias (beta);
-// without, the result is not scaled (Caffe's bare BatchNorm). With fusion.add a second bottom
-// of the same shape is added to y, with fusion.relu the result is then clipped at 0.
+// With fusion.scale the layer has the parameters weight (gamma) and, with scale_bias, bias (beta).
+// Without fusion.scale, gamma is 1 and beta 0 (Caffe's bare BatchNorm). With fusion.add, a second
+// bottom of the same shape is added to y; with fusion.relu, the result is then clipped at 0.
 class BatchNormLayer : public Layer {
  public:
   using Layer::Layer;
@@ -25,7 +26,7 @@ class BatchNormLayer : public Layer {
   bool scale_bias() const { return param().fusion().scale_bias(); }
   bool add() const { return param().fusion().add(); }
   bool relu() const { return param().fusion().relu(); }
-  // Whether the running statistics are used instead of the batch's.
+  // Whether the layer normalizes with the running statistics instead of the batch's statistics.
   bool global_statistics() const;
   float eps() const { return param().batch_norm_param().eps(); }
   float fraction() const { return param().batch_norm_param().moving_average_fraction(); }

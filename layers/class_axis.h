@@ -2,22 +2,19 @@
 
 #include <cstdint>
 
-#include "layers/class_view.h"
-#include "layers/layer.h"
+#include "core/shape.h"
 
 namespace gf {
 
-// `axis` (non-negative) holds the classes.
+// A plain tensor of class scores seen as [outer][classes][inner].
+struct ClassAxis {
+  int64_t outer = 0, classes = 0, inner = 0;
+  constexpr int64_t predictions() const { return outer * inner; }
+};
+
+// The view of scores whose axis `axis` (not negative) holds the classes.
 inline ClassAxis ClassAxisOf(const Shape& scores, int axis) {
   return {scores.count(0, axis), scores[axis], scores.count(axis + 1, scores.rank())};
 }
-
-// Fails unless there is one label per prediction.
-void CheckLabels(const Layer& layer, const Shape& scores, const Shape& labels,
-                 const ClassAxis& view);
-
-// The label of prediction (outer, inner). Fails if it is outside [0, classes).
-int64_t CheckedLabel(const Layer& layer, const ClassAxis& view, const int64_t* labels,
-                     int64_t outer, int64_t inner);
 
 }  // namespace gf

@@ -6,7 +6,7 @@
 
 namespace gf {
 
-// Puts its bottoms one after the other along an axis.
+// Concatenates its bottoms along an axis.
 class ConcatLayer : public Layer {
  public:
   using Layer::Layer;

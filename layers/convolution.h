@@ -5,8 +5,8 @@
 
 namespace gf {
 
-// Convolution of N x C x H x W with num_output filters, as Caffe defines it (a correlation).
-// Parameters: weight [O, C / group, KH, KW] and, with bias_term, bias [O].
+// Convolution of N x C x H x W with num_output filters; as in Caffe, filters are not flipped (a
+// cross-correlation). Parameters: weight [O, C / group, KH, KW] and, with bias_term, bias [O].
 class ConvolutionLayer : public Layer {
  public:
   using Layer::Layer;
@@ -18,7 +18,7 @@ class ConvolutionLayer : public Layer {
   int64_t groups() const { return groups_; }
   bool bias() const { return parameters_.size() > 1; }
   bool relu() const { return param().fusion().relu(); }
-  // Whether Backward has to apply the gradient of the fused ReLU.
+  // Whether Backward must apply the gradient of the fused ReLU.
   bool relu_backward() const { return relu() && !param().fusion().relu_backward_done(); }
 
  private:

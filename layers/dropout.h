@@ -2,11 +2,11 @@
 
 #include <vector>
 
-#include "layers/same_shape.h"
+#include "layers/layer.h"
 
 namespace gf {
 
-// TRAIN: y = x / (1 - ratio) with probability 1 - ratio, else 0. TEST: y = x.
+// Phase TRAIN: y = x / (1 - ratio) with probability 1 - ratio, otherwise 0. Phase TEST: y = x.
 class DropoutLayer : public SameShapeLayer {
  public:
   using SameShapeLayer::SameShapeLayer;

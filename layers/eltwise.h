@@ -6,9 +6,9 @@
 
 namespace gf {
 
-// The sum (with coefficients), product or maximum of two or more bottoms of one shape, and
-// a ReLU on the result if fusion().relu(). The gradient of the product is always the stable
-// one (the product of the other bottoms), whatever stable_prod_grad says.
+// The sum (with coefficients), product or maximum of two or more bottoms with equal shapes,
+// followed by a ReLU if fusion().relu(). The gradient of a product is always computed in the stable
+// way, as the product of the other bottoms; stable_prod_grad has no effect.
 class EltwiseLayer : public Layer {
  public:
   using Layer::Layer;
@@ -17,7 +17,7 @@ class EltwiseLayer : public Layer {
   void SetUp(const std::vector<Shape>& bottoms) override;
 
   EltwiseParameter::EltwiseOp operation() const { return param().eltwise_param().operation(); }
-  // One coefficient per bottom; 1 unless given.
+  // One coefficient per bottom; the default is 1.
   const std::vector<float>& coefficients() const { return coefficients_; }
   bool relu() const { return param().fusion().relu(); }
 

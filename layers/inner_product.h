@@ -4,8 +4,8 @@
 
 namespace gf {
 
-// y = x W^T + b with x the bottom flattened from `axis` on. Parameters: weight
-// [num_output, K] and, with bias_term, bias [num_output].
+// y = x W^T + b, where x is the bottom flattened from `axis` on. Parameters: weight [num_output, K]
+// and, with bias_term, bias [num_output].
 class InnerProductLayer : public Layer {
  public:
   using Layer::Layer;

@@ -4,9 +4,9 @@
 
 namespace gf {
 
-// Where a batch enters the net: tops with four axes get the images, others the labels. The
-// net sets `shape`s of the Input, Data and ImageData layers of a file to the job's batch
-// before SetUp (models/inputs.h), so that all of them end up as this layer.
+// The entry of a batch into the net: tops with four axes receive the images, other tops the labels.
+// Before SetUp, the net turns every Input, Data and ImageData layer of the file into this layer and
+// sets its shapes to the job's batch (models/inputs.h).
 class InputLayer : public Layer {
  public:
   using Layer::Layer;

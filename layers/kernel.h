@@ -13,35 +13,39 @@
 
 namespace gf {
 
-// What a kernel and the net agree on before memory is planned. The gradient of a blob or a
+// The agreement between a kernel and the net before memory is planned. The gradient of a blob or
 // parameter always has the type and layout of the blob or parameter itself.
 struct KernelPlan {
   // Given.
-  bool backward = false;          // Backward will be called
-  std::vector<bool> propagate;    // per bottom: its gradient is wanted
-  bool parameters_fixed = false;  // layouts of `parameters` are given, not chosen
+  bool backward = false;          // whether Backward will be called
+  std::vector<bool> propagate;    // per bottom: whether its gradient is needed
+  bool parameters_fixed = false;  // whether the layouts of `parameters` are given
 
-  // Given with the layouts in which they are produced. The kernel may ask for another layout
-  // by changing it; the net then puts a conversion in between.
+  // Given, with the layouts in which they are produced. The kernel may change a layout to request
+  // another one; the net then inserts a conversion.
   std::vector<TensorDesc> bottoms;
-  // Shapes and types are given, the kernel sets the layouts (default: plain).
+  // Shapes and types are given; the kernel sets the layouts (default: plain).
   std::vector<TensorDesc> tops;
-  // Shapes and types (the compute type) are given; the kernel chooses the layouts in which they
-  // lie in the pools (default: plain) unless parameters_fixed.
+  // Shapes and types (the compute type) are given; unless parameters_fixed, the kernel sets the
+  // layouts of the parameters in the pools (default: plain).
   std::vector<TensorDesc> parameters;
 
   // Filled in by the kernel.
-  std::vector<bool> needs_bottom;  // per bottom: Backward reads its data
-  std::vector<bool> needs_top;     // per top: Backward reads its data
-  size_t saved_bytes = 0;          // memory that lives from Forward to Backward
+  std::vector<bool> needs_bottom;  // per bottom: whether Backward reads its data
+  std::vector<bool> needs_top;     // per top: whether Backward reads its data
+  size_t saved_bytes = 0;          // memory kept from Forward to Backward
   size_t forward_scratch_bytes = 0;
   size_t backward_scratch_bytes = 0;
-  bool in_place = false;             // tops[0] may lie where bottoms[0] lies
-  bool in_place_backward = false;    // the gradient of a bottom may lie where that of tops[0] lies:
-  int in_place_backward_bottom = 0;  // that of this bottom
-  bool gradient_over_bottom = false;  // the gradient of bottoms[0] where its data lie
-  // How many gradients of tops[0] Backward can take and add up itself; if more consumers
-  // than that produce one, the net adds them up first.
+  // tops[0] may share the memory of bottoms[0].
+  bool in_place = false;
+  // The gradient of bottom in_place_backward_bottom may share the memory of the gradient of
+  // tops[0].
+  bool in_place_backward = false;
+  int in_place_backward_bottom = 0;
+  // The gradient of bottoms[0] may share the memory of bottoms[0].
+  bool gradient_over_bottom = false;
+  // Number of gradients of tops[0] that Backward can add up itself. If more consumers of the top
+  // produce gradients, the net adds them up first.
   int max_top_diffs = 1;
 };
 
@@ -55,17 +59,18 @@ struct KernelArgs {
   uint64_t parameters_version = 0;      // changes when the parameters do
   void* saved = nullptr;
   void* scratch = nullptr;
-  const Batch* batch = nullptr;  // what Input layers copy from
-  // Number of the batch in the whole run, the same for equal (position, batch size): names the
-  // random stream of dropout together with the layer.
+  const Batch* batch = nullptr;  // the source of Input layers
+  // Number of the batch within the run, equal for equal (position, batch size). Together with the
+  // layer it selects dropout's random stream.
   uint64_t sequence = 0;
 
-  // Backward only.
-  // Per top: at most max_top_diffs gradients to be added up; Backward may overwrite them.
+  // The rest is for Backward only.
+
+  // Per top: at most max_top_diffs gradients, which Backward adds up and may overwrite.
   std::vector<std::vector<void*>> top_diffs;
-  std::vector<void*> bottom_diffs;     // null where not wanted
+  std::vector<void*> bottom_diffs;     // null where not needed
   std::vector<void*> parameter_diffs;  // into the gradient pool, overwritten
-  // The gradients of losses are multiplied by this (mixed precision).
+  // Factor of the losses' gradients (mixed precision).
   float loss_scale = 1;
 };
 
@@ -75,9 +80,9 @@ struct KernelContext {
   uint64_t seed = 0;
   int layer_index = 0;
   bool deterministic = false;
-  // Batch norms in training: the ranks whose batches count as one; null: this one alone.
+  // The ranks whose batches share batch-norm statistics in training; null: this rank alone.
   GroupSum* batch_norm_group = nullptr;
-  // Products of FP32 may round their factors to TF32's 10 bits where that is faster.
+  // FP32 products may round their factors to TF32 (a 10-bit mantissa) where that is faster.
   bool allow_tf32 = false;
 };
 
@@ -85,36 +90,37 @@ struct KernelContext {
 class Kernel {
  public:
   virtual ~Kernel() = default;
-  // Chooses layouts and memory; called once, before Forward. Sizes of the vectors in `plan`
-  // are set; needs_bottom and needs_top are false.
+  // Chooses layouts and memory; called once, before Forward. All vectors in `plan` have their final
+  // sizes; needs_bottom and needs_top are false.
   virtual void Plan(KernelPlan* plan) = 0;
-  // The next Forward will get this batch, which stays as it is until then: what travels to the
-  // device may start now.
+  // Announces the batch of the next Forward, so that its copy to the device can start now. The
+  // batch must not change until then.
   virtual void Stage(const Batch& batch) {}
   virtual void Forward(const KernelArgs& args) = 0;
   virtual void Backward(const KernelArgs& args) {}
-  // Whether each call enqueues the same work as the last if the memory is the same: it depends on
-  // nothing else in `args`, and the host has no part in it. Such calls can be recorded
-  // (Device::Record).
+  // Whether every call with the same memory enqueues the same work: the work depends on nothing
+  // else in `args` and involves no host code. Such calls can be recorded (Device::Record).
   virtual bool ForwardRepeats() const { return false; }
   virtual bool BackwardRepeats() const { return false; }
-  // Whether Recompute can write tops[0] once more during the backward pass from bottoms,
-  // parameters and saved, so that its memory is free in between. Costs one pass over memory.
+  // Whether Recompute can write tops[0] again during the backward pass from bottoms, parameters and
+  // saved memory, at the cost of one pass over memory. The memory of tops[0] is then free in
+  // between.
   virtual bool CanRecompute() const { return false; }
   virtual void Recompute(const KernelArgs& args) {}
-  // By what it computes, for reports; empty: there is no more to say than its layer's type.
+  // The implementation that computes, for reports ("cuDNN on tensor cores"); empty if the layer's
+  // type says enough.
   virtual std::string Describe() const { return ""; }
 };
 
-// What Describe says of a layer with weights: "A", or "forward A, weights B, data C". Empty parts
-// are left out.
+// The Describe text of a layer with weights: "A" if all passes agree, otherwise "forward A, weights
+// B, data C". Empty parts are omitted.
 std::string DescribePasses(const std::string& forward, const std::string& weights,
                            const std::string& data);
 
-// Names are "<device>/<layer type>".
+// Kernels are registered as "<device>/<layer type>".
 using KernelRegistry = Registry<Kernel, const Layer&, const KernelContext&>;
 
-// A kernel with a constructor (const LayerType&, const KernelContext&), for the registry:
+// Adapts a kernel with the constructor (const LayerType&, const KernelContext&) to the registry:
 //   GF_REGISTER(KernelRegistry, "cpu/ReLU", KernelOf<ReluLayer, ReluKernel>);
 template <typename LayerType, typename KernelType>
 class KernelOf : public KernelType {

@@ -21,18 +21,18 @@ struct ParameterSpec {
   float decay_mult = 1;
 };
 
-// A tensor that a layer updates itself and that is saved with the weights (FP32).
+// An FP32 tensor that the layer itself updates and that checkpoints store with the weights.
 struct StateSpec {
   std::string name;  // "running_mean"
   Shape shape;
   float initial = 0;
 };
 
-// What a layer is, the same on every device: shape rule, parameters, FLOPs. Its arithmetic is
-// a Kernel. A new layer is a subclass, a GF_REGISTER line and a kernel per device.
+// The device-independent part of a layer: shape rule, parameters, FLOPs. A Kernel holds its
+// arithmetic. A new layer needs a subclass, a GF_REGISTER line and one kernel per device.
 class Layer {
  public:
-  // `location` is "file:line:col" of the declaration, for messages.
+  // `location` is the "file:line:col" of the declaration, for messages.
   Layer(const LayerParameter& param, Phase phase, std::string location)
       : param_(param), phase_(phase), location_(std::move(location)) {}
   virtual ~Layer() = default;
@@ -42,32 +42,34 @@ class Layer {
   const std::string& type() const { return param_.type(); }
   Phase phase() const { return phase_; }
 
-  // How many bottoms and tops the layer takes; checked before SetUp. A max of -1: any number.
+  // Numbers of bottoms and tops that the layer accepts, checked before SetUp. A maximum of -1 means
+  // any number.
   virtual int MinBottoms() const { return 1; }
   virtual int MaxBottoms() const { return 1; }
   virtual int MinTops() const { return 1; }
   virtual int MaxTops() const { return 1; }
 
-  // Derives top shapes, parameters and states from the bottoms' shapes. Called once. Throws
-  // UserError (Fail) when they do not fit.
+  // Derives the shapes of tops, the parameters and the states from the shapes of the bottoms.
+  // Called once. Throws UserError (Fail) if the shapes do not fit.
   virtual void SetUp(const std::vector<Shape>& bottoms) = 0;
 
   const std::vector<Shape>& tops() const { return tops_; }
   const std::vector<ParameterSpec>& parameters() const { return parameters_; }
   const std::vector<StateSpec>& states() const { return states_; }
 
-  // Arithmetic of a forward pass; a multiply-add counts as two. 0 for what is bound by memory.
+  // Floating-point operations of a forward pass; a multiply-add counts as two. 0 for layers bound
+  // by memory.
   virtual int64_t ForwardFlops() const { return 0; }
-  // Whether a gradient flows to bottom i (not to labels).
+  // Whether a gradient flows to a bottom; false for labels.
   virtual bool Differentiable(int bottom) const { return true; }
-  // The number type of top i, given the compute type.
+  // Number type of a top, given the compute type.
   virtual DType TopType(int top, DType compute) const { return compute; }
-  // Weight of top i in the objective; non-zero for losses.
+  // Weight of a top in the objective; nonzero for losses.
   virtual float LossWeight(int top) const {
     return top < param_.loss_weight_size() ? param_.loss_weight(top) : 0;
   }
 
-  // throw UserError("file:line:col: layer "conv1" (Convolution): " + args...)
+  // Throws UserError("file:line:col: layer "conv1" (Convolution): " + args...).
   template <typename... Args>
   [[noreturn]] void Fail(const Args&... args) const {
     ThrowUserError(location_, location_.empty() ? "" : ": ", "layer \"", name(), "\" (", type(),
@@ -75,10 +77,12 @@ class Layer {
   }
 
  protected:
-  // lr_mult, decay_mult of the i-th `param { }` of the declaration, 1 where there is none.
+  // A parameter with lr_mult and decay_mult from the i-th `param { }` of the declaration, or 1
+  // without one.
   ParameterSpec Parameter(int i, const std::string& name, Shape shape,
                           const FillerParameter& filler) const;
-  // A non-negative axis from one that may count from the end; Fails if out of range.
+  // Converts an axis that may count from the end into a non-negative one. Fails if it is out of
+  // range.
   int Axis(int axis, int rank) const;
 
   std::vector<Shape> tops_;
@@ -89,6 +93,13 @@ class Layer {
   LayerParameter param_;
   Phase phase_;
   std::string location_;
+};
+
+// A layer with one bottom whose top has the bottom's shape.
+class SameShapeLayer : public Layer {
+ public:
+  using Layer::Layer;
+  void SetUp(const std::vector<Shape>& bottoms) override { tops_ = {bottoms[0]}; }
 };
 
 using LayerRegistry = Registry<Layer, const LayerParameter&, Phase, std::string>;

@@ -2,14 +2,13 @@
 
 #include <vector>
 
-#include "layers/same_shape.h"
+#include "layers/layer.h"
 
 namespace gf {
 
-// Local response normalisation (Krizhevsky et al., NIPS 2012, section 3.3).
-// ACROSS_CHANNELS: y = x * (k + alpha / n * sum of x^2 over n channels around)^-beta.
-// WITHIN_CHANNEL: y = x * (1 + alpha / n^2 * sum of x^2 over the n x n window around)^-beta;
-// outside the image x is 0.
+// Local response normalization (Krizhevsky et al., NIPS 2012, section 3.3). ACROSS_CHANNELS: y = x
+// * (k + alpha / n * sum of x^2 over the n channels around)^-beta. WITHIN_CHANNEL: y = x * (1 +
+// alpha / n^2 * sum of x^2 over the n x n window around)^-beta; outside the image x is 0.
 class LrnLayer : public SameShapeLayer {
  public:
   using SameShapeLayer::SameShapeLayer;

@@ -5,9 +5,9 @@
 
 namespace gf {
 
-// Maximum or average over a sliding window, as Caffe defines it: the output size is rounded up
-// unless round_mode is FLOOR; the last window starts inside the image or its left padding; an
-// average divides by the part of the window inside the padded image, padding included.
+// Maximum or average over a sliding window, as Caffe defines it. The output size is rounded up
+// unless round_mode is FLOOR. The last window starts inside the image or its left padding. An
+// average divides by the size of the window's part inside the padded image, padding included.
 class PoolingLayer : public Layer {
  public:
   using Layer::Layer;
@@ -16,8 +16,9 @@ class PoolingLayer : public Layer {
 
   const Window& window() const { return window_; }
   bool max() const { return param().pooling_param().pool() == PoolingParameter::MAX; }
-  // Backward also applies the gradient of the ReLU that made the bottom: where the top is not
-  // positive nothing flows back. Only for max(), where top > 0 exactly if the chosen input is.
+  // Whether Backward also applies the gradient of the ReLU that produced the bottom: no gradient
+  // flows back where the top is not positive. Only with max(): there the top is positive exactly if
+  // the selected input is.
   bool relu_backward() const { return param().fusion().relu_backward(); }
 
  private:

@@ -6,12 +6,13 @@
 
 namespace gf {
 
-// y = gamma * x (+ beta), gamma and beta spread over the axes [axis, axis + num_axes).
+// y = gamma * x (+ beta), where gamma and beta have the extents of the axes [axis, axis + num_axes)
+// and are broadcast over the others.
 class ScaleLayer : public Layer {
  public:
   using Layer::Layer;
   void SetUp(const std::vector<Shape>& bottoms) override;
-  // Two, so that SetUp can say what Caffe's form with two bottoms should become.
+  // Two, so that SetUp can suggest a replacement for Caffe's form with two bottoms.
   int MaxBottoms() const override { return 2; }
 
   bool bias() const { return param().scale_param().bias_term(); }

@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "layers/class_axis.h"
-#include "layers/same_shape.h"
+#include "layers/layer.h"
 
 namespace gf {
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "layers/labels.h"
+
 namespace gf {
 
 void SoftmaxWithLossLayer::SetUp(const std::vector<Shape>& bottoms) {

@@ -3,14 +3,14 @@
 #include <vector>
 
 #include "layers/class_axis.h"
+#include "layers/layer.h"
 
 namespace gf {
 
-// Cross entropy of softmax(bottom 0) against the labels (bottom 1, INT64), summed over the
-// predictions and divided by Normalizer. The target of a prediction is
-// (1 - label_smoothing) * one_hot + label_smoothing / classes.
-// Top 0: the loss, one FP32 number. Top 1, optional: the probabilities; no gradient flows
-// through it.
+// Cross entropy between softmax(bottom 0) and the labels (bottom 1, INT64), summed over the
+// predictions and divided by Normalizer. The target of a prediction is (1 - label_smoothing) *
+// one_hot + label_smoothing / classes. Top 0: the loss, one FP32 number. Top 1, optional: the
+// probabilities; no gradient flows through them.
 class SoftmaxWithLossLayer : public Layer {
  public:
   using Layer::Layer;
@@ -21,7 +21,7 @@ class SoftmaxWithLossLayer : public Layer {
 
   bool Differentiable(int bottom) const override { return bottom == 0; }
   DType TopType(int top, DType compute) const override { return top == 0 ? DType::kFP32 : compute; }
-  // 1 for the loss unless given.
+  // The default is 1 for the loss.
   float LossWeight(int top) const override;
 
   const ClassAxis& view() const { return view_; }
@@ -29,8 +29,8 @@ class SoftmaxWithLossLayer : public Layer {
     return param().loss_param().has_ignore_label() && label == param().loss_param().ignore_label();
   }
   float label_smoothing() const { return param().loss_param().label_smoothing(); }
-  // What the sum over the predictions is divided by: `counted` of them, in `samples` samples,
-  // were not ignored. At least 1.
+  // Divisor of the sum over the predictions, at least 1. `counted` is the number of predictions
+  // that are not ignored, in `samples` samples.
   double Normalizer(int64_t counted, int64_t samples) const;
 
  private:

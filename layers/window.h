@@ -21,13 +21,13 @@ struct Window {
   int64_t extent(int axis) const { return dilation[axis] * (kernel[axis] - 1) + 1; }
 };
 
-// One of Caffe's window settings: "x: 3", "x: 3 x: 5" or "x_h: 3 x_w: 5"; `fallback` where it
-// is absent. Fails on a mixture or a wrong number of values.
+// Reads one of Caffe's window settings: "x: 3", "x: 3 x: 5" or "x_h: 3 x_w: 5"; returns `fallback`
+// if it is absent. Fails if the forms are mixed or the number of values is wrong.
 std::array<int64_t, 2> WindowField(const Layer& layer, const std::string& name,
                                    const google::protobuf::RepeatedField<uint32_t>& both,
                                    bool has_h, int64_t h, bool has_w, int64_t w, int64_t fallback);
 
-// Fails unless kernel, stride and dilation are positive and all are sanely small.
+// Fails unless kernel, stride and dilation are positive and all settings are at most 32768.
 void CheckWindow(const Layer& layer, const Window& window);
 
 // Fails unless the bottom has four axes (N, C, H, W).

@@ -19,8 +19,8 @@ void CheckComputeType(DType compute, const Device& device) {
   for (DType type : {DType::kFP32, DType::kBF16, DType::kFP16}) {
     if (device.Supports(type)) others += (others.empty() ? "" : " or ") + std::string(Name(type));
   }
-  ThrowUserError("compute_type: ", Name(compute), " cannot be computed here (",
-                 device.Description(), "); set compute_type: ", others,
+  ThrowUserError("compute_type: ", Name(compute), " is not supported here (", device.Description(),
+                 "); set compute_type: ", others,
                  compute == DType::kFP16 ? ", or device: \"cuda\"" : "");
 }
 
@@ -43,7 +43,7 @@ class Compiler {
     FindResults();
     BuildParameters();
     PlanMemory(options_, device_, &net_);
-    device_->ReleaseUnused();  // of trials
+    device_->ReleaseUnused();  // memory of trials
     return std::move(net_);
   }
 
@@ -57,7 +57,7 @@ class Compiler {
     return static_cast<int>(net_.blobs.size()) - 1;
   }
 
-  // Creates the layer, checks its counts and derives its shapes.
+  // Creates the layer, checks its numbers of bottoms and tops, and derives its shapes.
   void AddLayer(const GraphNode& node) {
     LayerParameter p = node.param;
     if (p.type()[0] == '_' || !LayerRegistry::Get().Has(p.type())) {
@@ -78,7 +78,7 @@ class Compiler {
       p.mutable_loss_param()->set_label_smoothing(*options_.label_smoothing);
     }
     const bool is_loss = IsLoss(p);
-    // As in Caffe, a loss may leave out its top.
+    // As in Caffe, a loss may omit its top.
     if (is_loss && p.top_size() == 0) {
       p.add_top(StrCat(p.name(), by_name_.count(p.name()) ? " (loss)" : ""));
     }
@@ -90,9 +90,9 @@ class Compiler {
       if (weight == 0 || is_loss) continue;
       op.layer->Fail("has loss_weight ", weight, " but is not a loss; remove it");
     }
-    CheckCount(*op.layer, "bottoms", p.bottom_size(), op.layer->MinBottoms(),
+    CheckCount(*op.layer, "bottom", p.bottom_size(), op.layer->MinBottoms(),
                op.layer->MaxBottoms());
-    CheckCount(*op.layer, "tops", p.top_size(), op.layer->MinTops(), op.layer->MaxTops());
+    CheckCount(*op.layer, "top", p.top_size(), op.layer->MinTops(), op.layer->MaxTops());
     const int index = static_cast<int>(net_.ops.size());
     std::vector<Shape> shapes;
     for (const std::string& bottom : p.bottom()) {
@@ -111,17 +111,18 @@ class Compiler {
     net_.ops.push_back(std::move(op));
   }
 
+  // `what`: "bottom" or "top".
   static void CheckCount(const Layer& layer, const char* what, int got, int min, int max) {
     if (got >= min && (max < 0 || got <= max)) return;
     layer.Fail("expects ",
                min == max ? StrCat(min)
                : max < 0  ? StrCat("at least ", min)
                           : StrCat(min, " to ", max),
-               " ", what, ", got ", got);
+               " ", what, (max < 0 ? min : max) == 1 ? "" : "s", ", got ", got);
   }
 
-  // Labels go where labels are expected (a bottom after the first that has no gradient), and
-  // nowhere else.
+  // Labels must go to bottoms that expect labels (a bottom after the first, without gradient), and
+  // to no others.
   void CheckBottomTypes(const CompiledOp& op) const {
     if (op.layer->param().top_size() == 0) return;
     for (size_t i = 0; i < op.bottoms.size(); ++i) {
@@ -129,13 +130,14 @@ class Compiler {
       const bool wants_labels = i > 0 && !op.layer->Differentiable(static_cast<int>(i));
       const bool labels = blob.desc.dtype == DType::kINT64;
       if (labels == wants_labels) continue;
-      op.layer->Fail("bottom \"", PlainBlobName(blob.name), "\" (", blob.desc.shape.ToString(),
-                     labels ? ") holds labels, expected numbers" : ") is not labels of the data",
-                     "; an Input of N x C x H x W holds images, any other holds labels");
+      op.layer->Fail(
+          "bottom \"", PlainBlobName(blob.name), "\" (", blob.desc.shape.ToString(),
+          labels ? ") holds labels, expected numbers" : ") does not hold labels of the data",
+          "; an Input of N x C x H x W holds images, any other Input holds labels");
     }
   }
 
-  // A loss is a layer whose first top has a weight by itself.
+  // A loss is a layer whose first top has a nonzero default weight.
   bool IsLoss(LayerParameter p) const {
     p.clear_loss_weight();
     const auto layer =
@@ -143,8 +145,8 @@ class Compiler {
     return layer->LossWeight(0) != 0;
   }
 
-  // Which blobs need a gradient (parameters lie before them) and which operations work in the
-  // backward pass (a loss lies behind them, too).
+  // Finds the blobs that need a gradient (they depend on parameters) and the operations that run
+  // backward (a loss also depends on them).
   void FindGradients() {
     if (options_.phase == TEST) return;
     for (CompiledOp& op : net_.ops) {
@@ -195,7 +197,8 @@ class Compiler {
                                         Context(layer_index));
   }
 
-  // Lets the kernels agree on layouts, in forward order; puts conversions in between.
+  // Lets the kernels agree on layouts, in forward order, and inserts conversions where layouts
+  // differ.
   void PlanKernels() {
     std::vector<CompiledOp> layers = std::move(net_.ops);
     net_.ops.clear();
@@ -228,12 +231,14 @@ class Compiler {
         } else {
           op.bottoms[i] = converted[key] = AddReorder(op.bottoms[i], plan.bottoms[i]);
         }
+        // The conversion runs backward if any of its readers passes a gradient to it.
+        if (plan.propagate[i]) net_.ops[net_.blobs[op.bottoms[i]].producer].backward = true;
       }
       AddOp(std::move(op));
     }
   }
 
-  // Adds an operation at the end and enters it into its blobs.
+  // Appends an operation and registers it with its blobs.
   void AddOp(CompiledOp op) {
     const int index = static_cast<int>(net_.ops.size());
     for (size_t i = 0; i < op.tops.size(); ++i) {
@@ -257,10 +262,9 @@ class Compiler {
     const int top = NewBlob(StrCat(net_.blobs[blob].name, "@", wanted.layout.Name()), wanted, -1);
     op.tops = {top};
     net_.blobs[top].needs_gradient = net_.blobs[blob].needs_gradient;
-    // Backward if a reader will be: the first one is; unneeded ones are left out later.
-    op.backward = options_.phase == TRAIN && net_.blobs[blob].needs_gradient;
-    op.plan.backward = op.backward;
-    op.plan.propagate = {op.backward};
+    // Able to run backward; PlanKernels decides whether it does.
+    op.plan.backward = options_.phase == TRAIN && net_.blobs[blob].needs_gradient;
+    op.plan.propagate = {op.plan.backward};
     op.plan.bottoms = {net_.blobs[blob].desc};
     op.plan.tops = {wanted};
     op.plan.needs_bottom = {false};
@@ -304,7 +308,7 @@ class Compiler {
     return entry;
   }
 
-  // Creates the pools, or finds this net's places in another net's.
+  // Creates the pools, or finds this net's parameters in the pools of another net.
   void BuildParameters() {
     if (options_.parameters != nullptr) {
       CHECK(options_.parameters->compute().desc.dtype == options_.compute);
@@ -344,7 +348,7 @@ class Compiler {
       }
       for (const StateSpec& spec : op.layer->states()) {
         const int entry = net_.parameters->state_layout().Find(op.layer->name() + "." + spec.name);
-        if (entry < 0) op.layer->Fail("its ", spec.name, " does not exist in the training net");
+        if (entry < 0) op.layer->Fail(spec.name, " does not exist in the training net");
         op.state_entries.push_back(entry);
       }
     }

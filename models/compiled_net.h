@@ -18,16 +18,16 @@ struct CompiledBlob {
   int producer = -1;
   std::vector<int> readers;  // operations, once per reading bottom
   bool needs_gradient = false;
-  bool keep = false;  // readable after the pass
+  bool keep = false;  // whether it is readable after the pass
   int buffer = -1;
-  // Where the backward pass finds it if it is recomputed, and the operation (the first to read
-  // it then) before which that happens; else -1.
+  // If the blob is recomputed in the backward pass: its buffer then, and the operation before which
+  // that happens (the first one to read it). Otherwise -1.
   int recomputed_buffer = -1, recomputed_at = -1;
-  // Buffers of the gradients that the readers produce, in the order in which they do.
+  // Buffers of the gradients that the readers produce, in the order of production.
   std::vector<int> gradients;
 };
 
-// An operation: a layer with its kernel, and what it reads and writes.
+// An operation: a layer with its kernel, and the memory that it reads and writes.
 struct CompiledOp {
   std::unique_ptr<Layer> layer;
   int layer_index = 0;  // GraphNode::index
@@ -36,16 +36,16 @@ struct CompiledOp {
   std::vector<int> bottoms, tops;  // blobs
   std::vector<int> entries, state_entries;
   bool backward = false;
-  std::vector<int> bottom_gradients;  // buffers, -1 where not wanted
+  std::vector<int> bottom_gradients;  // buffers; -1 if not needed
   int saved = -1, forward_scratch = -1, backward_scratch = -1;
-  // Per top: adds up its gradients beforehand, if the kernel cannot; else null.
+  // Per top: a kernel that adds up the gradients first, or null if the operation's kernel does it.
   std::vector<std::unique_ptr<Kernel>> gradient_sums;
   std::vector<KernelArgs> gradient_sum_args;
   std::vector<int> recompute;  // operations whose tops[0] is recomputed before Backward
   KernelArgs forward_args, backward_args, recompute_args;
 };
 
-// The net after parsing: layers created, layouts agreed, lifetimes known, memory placed.
+// The compiled net: layers created, layouts agreed, lifetimes known, memory placed.
 struct CompiledNet {
   std::vector<CompiledBlob> blobs;
   std::vector<CompiledOp> ops;
@@ -53,17 +53,18 @@ struct CompiledNet {
   std::shared_ptr<void> arena;
   std::shared_ptr<ParameterStore> parameters;
   int logits = -1;           // blob; -1 if there is no loss or Softmax
-  std::vector<int> scalars;  // blobs
+  std::vector<int> scalars;  // blobs with one number: losses and accuracies
 };
 
-// Builds it. See Net's constructor for the errors.
+// Compiles a net. Throws as the constructor of Net does.
 CompiledNet CompileNet(const NetSource& source, const NetOptions& options, Device* device);
 
-// Steps of operation i of n in memory plans: forward, then backward in reverse.
-inline int ForwardTime(int i) { return i; }
+// The step of a memory plan at which operation i of n runs backward, and the operation that runs at
+// a backward step: the function is its own inverse. Operation i runs forward at step i.
 inline int BackwardTime(int i, int n) { return 2 * n - 1 - i; }
 
-// Chooses buffers and lifetimes of everything in `net` and places them (models/lifetimes.cc).
+// Chooses buffers and lifetimes for all memory of `net` and places the buffers
+// (models/lifetimes.cc).
 void PlanMemory(const NetOptions& options, Device* device, CompiledNet* net);
 
 }  // namespace gf

@@ -11,14 +11,14 @@
 namespace gf {
 namespace {
 
-// FNV-1a: the stream of a parameter depends on its name only, not on its place in the net.
+// FNV-1a. The random stream of a parameter depends only on its name, not on its place in the net.
 uint64_t HashName(const std::string& name) {
   uint64_t hash = 0xcbf29ce484222325u;
   for (unsigned char c : name) hash = (hash ^ c) * 0x100000001b3u;
   return hash;
 }
 
-// Number of inputs (outputs) that one output (input) is connected to.
+// Number of inputs per output (FAN_IN), outputs per input (FAN_OUT), or their mean.
 double Fan(const FillerParameter& filler, const Shape& shape) {
   const double fan_in = static_cast<double>(shape.count()) / shape[0];
   const double fan_out =
@@ -39,8 +39,8 @@ double Fan(const FillerParameter& filler, const Shape& shape) {
 void Fill(const FillerParameter& filler, const Shape& shape, uint64_t seed, const std::string& name,
           float* values) {
   const uint64_t stream = StreamId(RandomUse::kInit, HashName(name));
-  // Calls body(words, count, out) for chunks of the values: out[i] is to come from words[i], the
-  // stream's word for that value. There are words for two values more than asked for.
+  // Calls body(words, count, out) for chunks of the values. out[i] must be computed from words[i],
+  // the stream's word for that value; two more words than `count` are available.
   const auto draw = [&](const auto& body) {
     constexpr int64_t kChunk = 1024;
     ParallelFor(shape.count(), kChunk, [&](int64_t begin, int64_t end) {
@@ -57,7 +57,7 @@ void Fill(const FillerParameter& filler, const Shape& shape, uint64_t seed, cons
       for (int64_t i = 0; i < count; ++i) out[i] = low + range * ToUniform(words[i]);
     });
   };
-  // Box-Muller: two words make two normal numbers.
+  // Box-Muller: two words give two normal numbers.
   const auto gaussian = [&](float mean, float std) {
     draw([mean, std](const uint32_t* words, int64_t count, float* out) {
       for (int64_t i = 0; i < count; i += 2) {

@@ -11,12 +11,12 @@ namespace gf {
 
 // Writes the initial values of a parameter in plain order (shape.count() values), as Caffe's
 // fillers define them: constant, uniform, gaussian, xavier, msra, positive_unitball, bilinear.
-// Value i is a function of (seed, name, i). Throws UserError for an unknown type or unusable
+// Value i is a function of (seed, name, i). Throws UserError for an unknown type or invalid
 // settings.
 void Fill(const FillerParameter& filler, const Shape& shape, uint64_t seed, const std::string& name,
           float* values);
 
-// The same into a new vector.
+// Returns the same values in a new vector.
 std::vector<float> Fill(const FillerParameter& filler, const Shape& shape, uint64_t seed,
                         const std::string& name);
 

@@ -11,7 +11,7 @@
 namespace gf {
 namespace {
 
-// Whether a rule matches the state (phase, level 0, no stages) that nets are built in.
+// Whether a rule matches the state in which nets are built: this phase, level 0, no stages.
 bool Matches(const NetStateRule& rule, Phase phase) {
   if (rule.has_phase() && rule.phase() != phase) return false;
   if (rule.has_min_level() && rule.min_level() > 0) return false;
@@ -39,7 +39,7 @@ std::vector<GraphNode> NetInputs(const NetSource& source) {
     ThrowUserError(source.file, ": give input_shape or input_dim, not both");
   }
   if (net.input_shape_size() != net.input_size() && net.input_dim_size() != 4 * net.input_size()) {
-    ThrowUserError(source.file, ": ", net.input_size(), " inputs need as many input_shape (got ",
+    ThrowUserError(source.file, ": ", net.input_size(), " inputs need one input_shape each (got ",
                    net.input_shape_size(), ") or four input_dim each (got ", net.input_dim_size(),
                    ")");
   }
@@ -68,7 +68,7 @@ std::vector<GraphNode> NetInputs(const NetSource& source) {
   for (const GraphNode& node : pending) {
     const auto& bottoms = node.param.bottom();
     for (const std::string& top : node.param.top()) {
-      // A layer in place needs somebody else to make the blob.
+      // An in-place layer needs another layer to produce the blob.
       if (std::find(bottoms.begin(), bottoms.end(), top) == bottoms.end()) {
         producer.emplace(top, &node);
       }
@@ -81,11 +81,11 @@ std::vector<GraphNode> NetInputs(const NetSource& source) {
       for (const auto& entry : producer) names.push_back(entry.first);
       const std::string nearest = Nearest(bottom, names);
       ThrowUserError(node.location, ": layer \"", node.param.name(), "\" (", node.param.type(),
-                     "): no layer of phase ", Phase_Name(phase), " makes its bottom \"", bottom,
+                     "): no layer of phase ", Phase_Name(phase), " produces its bottom \"", bottom,
                      "\"", nearest.empty() ? "" : "; did you mean \"" + nearest + "\"?");
     }
   }
-  // Every missing blob is made by a pending layer: walk back until a layer comes twice.
+  // A pending layer produces every missing blob: walk back until a layer repeats.
   std::vector<const GraphNode*> path;
   const GraphNode* node = &pending.front();
   while (std::find(path.begin(), path.end(), node) == path.end()) {
@@ -134,7 +134,7 @@ std::vector<GraphNode> ResolveGraph(const NetSource& source, Phase phase) {
   std::set<std::string> known;
   std::vector<GraphNode> nodes;
   while (!pending.empty()) {
-    // The first layer in file order whose bottoms exist.
+    // The first layer, in file order, whose bottoms exist.
     const auto ready = std::find_if(pending.begin(), pending.end(), [&](const GraphNode& node) {
       const auto& bottoms = node.param.bottom();
       return std::all_of(bottoms.begin(), bottoms.end(),
@@ -153,7 +153,7 @@ std::vector<GraphNode> ResolveGraph(const NetSource& source, Phase phase) {
       }
       if (known.count(name) && !bottoms.count(name)) {
         ThrowUserError(node.location, ": layer \"", p.name(), "\": blob \"", name,
-                       "\" is already made by another layer");
+                       "\" is already produced by another layer");
       }
       const int version = ++versions[name];
       if (version > 1) top = StrCat(name, "#", version);

@@ -12,7 +12,7 @@ void AddShape(InputParameter* input, const std::vector<int64_t>& dims) {
 
 std::string Describe(const Shape& image) { return image.rank() == 0 ? "none" : image.ToString(); }
 
-// A Caffe data layer: images, then (if there is a second top) labels.
+// Converts a Caffe data layer: its first top holds images, its second top, if any, labels.
 void FromData(int64_t batch_size, const Shape& image_shape, GraphNode* node) {
   LayerParameter& p = node->param;
   const bool image_data = p.type() == "ImageData";
@@ -31,18 +31,18 @@ void FromData(int64_t batch_size, const Shape& image_shape, GraphNode* node) {
     image = Shape{channels, crop, crop};
     if (image_shape.rank() == 3 && image != image_shape) {
       ThrowUserError(node->location, ": layer \"", p.name(), "\" crops images to ",
-                     image.ToString(), " but the data are ", image_shape.ToString(),
+                     image.ToString(), " but the data is ", image_shape.ToString(),
                      "; set crop_size of the data to ", crop);
     }
   }
   if (image.rank() != 3) {
     ThrowUserError(node->location, ": layer \"", p.name(), "\" (", p.type(),
-                   ") does not say how large images are (no crop_size); give the image size, for "
+                   ") does not state the image size (no crop_size); give the image size, for "
                    "example with --input=3x32x32");
   }
   if (p.top_size() > 2) {
     ThrowUserError(node->location, ": layer \"", p.name(), "\" has ", p.top_size(),
-                   " tops; expected the images and the labels");
+                   " tops; expected at most two: images and labels");
   }
   p.set_type("Input");
   p.clear_input_param();
@@ -58,7 +58,7 @@ void FromInput(int64_t batch_size, const Shape& image_shape, GraphNode* node) {
     const Shape image{shape.dim(1), shape.dim(2), shape.dim(3)};
     if (image.count() == 1 || image == image_shape) continue;
     ThrowUserError(node->location, ": layer \"", node->param.name(), "\" takes images of ",
-                   Describe(image), " but the data are ", Describe(image_shape),
+                   Describe(image), " but the data is ", Describe(image_shape),
                    "; change resize, crop_size or channels of the data");
   }
 }

@@ -9,11 +9,11 @@ namespace gf {
 namespace {
 
 // Note [Lifetimes]
-// A net of n operations has 2n steps: operation i runs forward at step i and backward at step
-// 2n - 1 - i. A blob lives from its producer to its last reader, backward included when a kernel
-// says that it needs it there. A gradient lives from the reader that makes it to the producer
-// that consumes it. Work in place joins two of these lives in one buffer. A blob that can be
-// recomputed cheaply has two short lives instead of one that spans the turning point, where
+// A net of n operations has 2n steps: operation i runs forward at step i and backward at step 2n -
+// 1 - i. A blob lives from its producer to its last reader, which may be a backward step if a
+// kernel needs the blob there. A gradient lives from the reader that produces it to the producer of
+// the blob, which consumes it. In-place work joins two lifetimes in one buffer. A blob that is
+// cheap to recompute has two short lifetimes instead of a long one across the turning point, where
 // memory is scarcest.
 class Planner {
  public:
@@ -24,7 +24,6 @@ class Planner {
     backward_first_.assign(net_.blobs.size(), -1);
     backward_last_.assign(net_.blobs.size(), -1);
     used_by_producer_.assign(net_.blobs.size(), false);
-    FindReached();
     BackwardReads();
     Blobs();
     Gradients();
@@ -43,24 +42,7 @@ class Planner {
   }
 
  private:
-  // Operations that get no gradient need not run backward.
-  void FindReached() {
-    std::vector<bool> has_gradient(net_.blobs.size(), false);
-    for (int k = n_ - 1; k >= 0; --k) {
-      CompiledOp& op = net_.ops[k];
-      if (!op.backward) continue;
-      bool reached = false;
-      for (size_t i = 0; i < op.tops.size(); ++i) {
-        reached |= op.layer->LossWeight(static_cast<int>(i)) != 0 || has_gradient[op.tops[i]];
-      }
-      op.backward = reached;
-      for (size_t i = 0; reached && i < op.bottoms.size(); ++i) {
-        if (op.plan.propagate[i]) has_gradient[op.bottoms[i]] = true;
-      }
-    }
-  }
-
-  // In backward order: where gradients lie.
+  // Assigns buffers to gradients, in backward order.
   void Gradients() {
     for (int k = n_ - 1; k >= 0; --k) {
       CompiledOp& op = net_.ops[k];
@@ -88,7 +70,7 @@ class Planner {
     }
   }
 
-  // A buffer that the gradient of bottom i may take over, -1 if there is none.
+  // A buffer that the gradient of bottom i may reuse, or -1.
   int SharedGradient(const CompiledOp& op, int i, int time) const {
     if (!options_.reuse_memory || op.tops.empty()) return -1;
     const int b = op.bottoms[i];
@@ -129,7 +111,7 @@ class Planner {
     backward_last_[blob] = std::max(backward_last_[blob], time);
   }
 
-  // When the data of blobs are read in the backward pass.
+  // Finds the backward steps that read the data of blobs.
   void BackwardReads() {
     for (int k = 0; k < n_; ++k) {
       const CompiledOp& op = net_.ops[k];
@@ -145,7 +127,7 @@ class Planner {
     }
   }
 
-  // Whether the operation's result should be given up after forward and recomputed.
+  // Whether the operation's result should be discarded after forward and recomputed.
   bool ShouldRecompute(const CompiledOp& op) const {
     constexpr size_t kWorthIt = size_t{1} << 20;
     if (!options_.reuse_memory || !options_.recompute || !op.backward || op.tops.size() != 1) {
@@ -170,7 +152,7 @@ class Planner {
         CompiledBlob& blob = net_.blobs[b];
         int end = blob.readers.empty() ? k : std::max(k, blob.readers.back());
         if (i == 0 && ShouldRecompute(op)) {
-          blob.recomputed_at = 2 * n_ - 1 - backward_first_[b];
+          blob.recomputed_at = BackwardTime(backward_first_[b], n_);
           blob.recomputed_buffer =
               net_.memory.Add(blob.desc.bytes(), backward_first_[b], backward_last_[b]);
           net_.ops[blob.recomputed_at].recompute.push_back(k);
@@ -189,7 +171,7 @@ class Planner {
     }
   }
 
-  // Whether operation k may write its top over its bottom: nobody reads that any more.
+  // Whether operation k may overwrite its bottom with its top: no later step reads the bottom.
   bool InPlace(const CompiledOp& op, int k) const {
     if (!options_.reuse_memory || !op.plan.in_place || op.bottoms.empty()) return false;
     const int b = op.bottoms[0];
@@ -204,7 +186,7 @@ class Planner {
     return static_cast<char*>(net_.arena.get()) + net_.memory.offset(buffer);
   }
 
-  // Where the backward pass finds a blob's data.
+  // Address of a blob's data in the backward pass.
   char* BackwardData(int blob) const {
     const CompiledBlob& b = net_.blobs[blob];
     return At(b.recomputed_buffer >= 0 ? b.recomputed_buffer : b.buffer);
@@ -260,7 +242,7 @@ class Planner {
   // Per blob: first and last step of the backward pass that reads its data; -1 if none.
   std::vector<int> backward_first_, backward_last_;
   std::vector<bool> used_by_producer_;
-  std::set<int> shared_;  // buffers of several blobs
+  std::set<int> shared_;  // buffers that hold several blobs
 };
 
 }  // namespace

@@ -6,7 +6,7 @@
 namespace gf {
 namespace {
 
-// cuBLASLt asks for as much of its workspace (cublasLtMatmul).
+// Alignment of the workspace that cublasLtMatmul requires.
 constexpr size_t kAlignment = 256;
 
 }  // namespace

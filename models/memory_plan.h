@@ -5,23 +5,23 @@
 
 namespace gf {
 
-// Places buffers with known lifetimes in one arena, so that two whose lifetimes overlap never
-// share memory. Offsets are multiples of 256 bytes. Times are steps of the compiled net; both ends
-// are inclusive.
+// Places buffers with known lifetimes in one arena. Buffers whose lifetimes overlap never share
+// memory. Offsets are multiples of 256 bytes. Times are steps of the compiled net; both ends are
+// inclusive.
 class MemoryPlan {
  public:
-  // Adds a buffer that is used at steps [begin, end] and returns its number.
+  // Adds a buffer that is used from step `begin` to step `end`; returns its number.
   int Add(size_t bytes, int begin, int end);
-  // Lengthens a buffer's life (a blob that is worked on in place).
+  // Extends a buffer's lifetime (for in-place work on a blob).
   void Extend(int buffer, int begin, int end);
 
-  // Chooses the offsets: largest first, each at the lowest free place. With reuse = false every
-  // buffer gets its own memory.
+  // Chooses the offsets: the largest buffer first, each at the lowest free offset. With reuse =
+  // false, every buffer gets its own memory.
   void Solve(bool reuse);
 
   size_t offset(int buffer) const { return buffers_[buffer].offset; }
   size_t bytes() const { return bytes_; }
-  // What all buffers take together, without reuse.
+  // Total size of all buffers without reuse.
   size_t bytes_without_reuse() const;
 
  private:

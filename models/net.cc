@@ -48,7 +48,8 @@ class Net::Impl {
         line.parameter_count += spec.shape.count();
       }
       line.forward_flops = op.layer->ForwardFlops();
-      // As much again for the weights' gradients and for the bottom's, where they are wanted.
+      // The gradient of the weights and the gradient of the bottom cost as much again, if they are
+      // needed.
       const bool propagates = !op.plan.propagate.empty() && op.plan.propagate[0];
       line.backward_flops =
           op.backward ? line.forward_flops * ((op.entries.empty() ? 0 : 1) + propagates) : 0;
@@ -57,7 +58,7 @@ class Net::Impl {
     }
     if (input_shape_.rank() == 0) {
       ThrowUserError(source.file,
-                     ": the net takes no images; give it an Input of N x C x H x W, "
+                     ": the net has no image input; add an Input of N x C x H x W, "
                      "or a Data or ImageData layer");
     }
     std::vector<bool> forward, backward;
@@ -80,7 +81,7 @@ class Net::Impl {
     return !op.backward || op.kernel->BackwardRepeats();
   }
 
-  // The operation that comes k-th in the backward pass.
+  // The k-th operation of the backward pass.
   int FromEnd(int k) const { return static_cast<int>(net_.ops.size()) - 1 - k; }
 
   void SetBucketEnds(const std::vector<int>& entries) {
@@ -98,7 +99,7 @@ class Net::Impl {
       if (!input.IsImage(static_cast<int>(i))) continue;
       const Shape& shape = input.tops()[i];
       if (input_shape_.rank() > 0 && shape != input_shape_) {
-        input.Fail("takes images of ", shape.ToString(), ", another input of the net takes ",
+        input.Fail("takes images of ", shape.ToString(), ", but another input of the net takes ",
                    input_shape_.ToString(), "; all must be equal");
       }
       input_shape_ = shape;
@@ -123,7 +124,7 @@ class Net::Impl {
     Run(forward_pass_.get(), forward, [](int) {});
   }
 
-  // Of the last Forward: add(weight, number of values, where they lie) for each loss.
+  // Calls add(weight, number of values, address) for each loss of the last Forward.
   template <typename Add>
   void ForLosses(const Add& add) const {
     for (const CompiledOp& op : net_.ops) {
@@ -141,7 +142,8 @@ class Net::Impl {
     CHECK(options_.phase == TRAIN);
     const auto backward = [&](int k) {
       const int op = FromEnd(k);
-      // Without it: parameters that no loss depends on, their gradients stay zero.
+      // Operations that do not run backward: no loss depends on their parameters, whose gradients
+      // stay zero.
       if (!net_.ops[op].backward) return;
       Timed(&lines_[op].backward_seconds, [&] { Backward(&net_.ops[op], loss_scale); });
     };
@@ -166,7 +168,7 @@ class Net::Impl {
     op->kernel->Backward(op->backward_args);
   }
 
-  // Operations that are timed are not recorded.
+  // Runs a pass; timed operations are not recorded.
   void Run(RecordedPass* pass, const RecordedPass::Call& enqueue, const RecordedPass::Call& after) {
     times_ ? pass->RunPlain(enqueue, after) : pass->Run(enqueue, after);
   }
@@ -178,7 +180,7 @@ class Net::Impl {
     if (times_) *seconds += TimeWhenDone() - start;
   }
 
-  // Seconds, once the device has done what was enqueued.
+  // Waits for all enqueued work and returns the time in seconds.
   double TimeWhenDone() const {
     device_->compute_stream()->Synchronize();
     return Now();
@@ -208,7 +210,7 @@ class Net::Impl {
     return values;
   }
 
-  // The newest version of a blob of the file.
+  // The newest version of a blob with this name in the file.
   int FindBlob(const std::string& name) const {
     int found = -1;
     for (size_t i = 0; i < net_.blobs.size(); ++i) {
@@ -238,7 +240,7 @@ class Net::Impl {
     for (const PoolEntry& entry : store.layout().entries()) {
       largest = std::max(largest, entry.shape.count());
     }
-    // In the gradient pool where that can be, so that no fresh memory need be touched.
+    // Uses the gradient pool if possible, to avoid touching new memory.
     const size_t bytes = largest * sizeof(float);
     const Tensor& gradient = store.gradient();
     const bool borrow =
@@ -353,7 +355,7 @@ std::vector<float> Net::BlobGradient(const std::string& blob) const {
   std::vector<int> buffers = b.gradients;
   const CompiledOp& producer = impl_->net_.ops[b.producer];
   for (size_t i = 0; i < producer.gradient_sums.size(); ++i) {
-    // The sum was written over the first.
+    // The sum overwrote the first gradient.
     if (&b == &impl_->net_.blobs[producer.tops[i]] && producer.gradient_sums[i]) buffers.resize(1);
   }
   std::vector<float> sum(b.desc.shape.count());

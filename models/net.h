@@ -21,28 +21,31 @@ struct NetOptions {
   DType compute = DType::kFP32;
   uint64_t seed = 1;
   bool deterministic = false;
-  // Replaces the first dimension of the inputs; 0 keeps what the file says.
+  // Replaces the first extent of the inputs; 0 keeps the extent in the file.
   int64_t batch_size = 0;
-  // C, H, W of the images where the net does not say (a Data layer without crop_size);
-  // a net that says otherwise is an error. Empty: the net must say.
+  // C, H, W of the images, for nets that do not state a size (a Data layer without crop_size). A
+  // net with a different size is an error. Empty: the net must state the size.
   Shape image_shape;
-  // Parameters of another net of the same job to use instead of own ones.
+  // Parameters of another net of the same job, used instead of new ones.
   std::shared_ptr<ParameterStore> parameters;
-  // Merge and fuse layers, and reuse the memory of activations. Off in tests that look inside.
+  // Merge and fuse layers, and reuse the memory of activations. Tests that read intermediate blobs
+  // turn these off.
   bool fuse = true;
   bool reuse_memory = true;
-  // Give up results that one pass over memory can bring back (batch norm) after forward, and
-  // recompute them in backward: an eighth less memory for ResNet-50, for 1-2 % more time.
+  // After the forward pass, discard results that one pass over memory can restore (batch norm), and
+  // recompute them in the backward pass. For ResNet-50 this saves an eighth of the memory and costs
+  // 1 to 2% more time.
   bool recompute = false;
   // See KernelContext.
   bool allow_tf32 = false;
-  // Replay what repeats in every pass where the device can record it (Note [Recorded passes]).
+  // On devices that can record, replay the work that repeats in every pass (Note [Recorded
+  // passes]).
   bool record = true;
-  // See KernelContext; outlives the net.
+  // See KernelContext; must outlive the net.
   GroupSum* batch_norm_group = nullptr;
-  // In place of the nets' own: losses' label smoothing, and first values of parameters by patterns
-  // of their names (the last that fits counts; one that fits none is a UserError of
-  // InitParameters).
+  // Override settings of the net: the label smoothing of losses, and the initial values of
+  // parameters by name pattern. The last matching pattern applies; InitParameters throws UserError
+  // for a pattern without match.
   std::optional<float> label_smoothing;
   std::vector<std::pair<std::string, FillerParameter>> init;
 };
@@ -53,17 +56,17 @@ struct NetOp {
   std::vector<std::string> bottoms, tops;  // blob names
   std::vector<Shape> top_shapes;
   std::vector<Layout> top_layouts;
-  std::vector<int> entries;  // its parameters, indices into the pool layout
-  std::string how;           // Kernel::Describe
+  std::vector<int> entries;  // its parameters, as indices into the pool layout
+  std::string how;           // text of Kernel::Describe
   int64_t parameter_count = 0;
   int64_t forward_flops = 0, backward_flops = 0;
   double forward_seconds = 0, backward_seconds = 0;  // summed since ResetTimes
 };
 
-// The loss of a pass, on its way from the device.
+// The loss of a pass, while it is copied from the device.
 class PendingLoss {
  public:
-  // Waits for it: the weighted sum of the net's losses.
+  // Waits for the copy. Returns the weighted sum of the net's losses.
   float Value() const;
 
  private:
@@ -79,50 +82,51 @@ class PendingLoss {
 // A compiled network: checked, ordered, fused, with kernels built and memory planned.
 class Net {
  public:
-  // Throws UserError for whatever is wrong with the net. New parameters are zero until
-  // InitParameters or a checkpoint fills them.
+  // Throws UserError for any mistake in the net. New parameters are zero until InitParameters or a
+  // checkpoint fills them.
   Net(const NetSource& source, const NetOptions& options, Device* device);
   ~Net();
 
   const std::string& name() const;
   const std::shared_ptr<ParameterStore>& parameters() const;
-  // N, C, H, W of the images that Forward takes.
+  // N, C, H, W of the images for Forward.
   const Shape& input_shape() const;
-  // Classes that the last loss (or Softmax) tells apart; 0 if there is none.
+  // Number of classes of the last loss (or Softmax); 0 without one.
   int64_t classes() const;
 
-  // Fills the parameters from their fillers: functions of (seed, parameter name, index).
+  // Fills the parameters with values of their fillers, which are functions of (seed, parameter
+  // name, index).
   void InitParameters();
 
-  // The device may begin to take over what the next call of Forward gets, beside what it has to do
-  // by now. The batch stays as it is until then.
+  // Announces the batch of the next Forward, so that the device can copy it beside its current
+  // work. The batch must not change until then.
   void Stage(const Batch& batch);
-  // Runs the net on a batch of input_shape(), which the host may change when the call returns.
-  // `sequence` numbers the batches of the whole run over all ranks (dropout's stream).
-  // Labels out of range are a UserError.
+  // Runs the net on a batch of input_shape(); the host may change the batch when the call returns.
+  // `sequence` is the number of the batch within the run, over all ranks (it selects dropout's
+  // random stream). Throws UserError for labels out of range.
   PendingLoss Forward(const Batch& batch, uint64_t sequence = 0);
-  // Writes the gradients of loss_scale * loss into the gradient pool; calls `done`, if not null,
-  // after each layer with parameters, with their pool entries, in pool order.
+  // Writes the gradients of loss_scale * loss into the gradient pool. Calls `done`, if not null,
+  // after each layer with parameters, with the pool entries of these parameters, in pool order.
   void Backward(float loss_scale, const std::function<void(const std::vector<int>&)>& done);
-  // The pool entries with which `done` starts something (a bucket ends with them): Backward calls
-  // it for them at once, for others perhaps later. Without it: for all at once.
+  // Sets the pool entries that end a bucket. Backward calls `done` for them at once; for other
+  // entries the call may come later. By default, `done` is called at once for all entries.
   void SetBucketEnds(const std::vector<int>& entries);
 
-  // Scalars of the last Forward by name: losses and accuracies.
+  // Losses and accuracies of the last Forward, by name.
   std::vector<std::pair<std::string, float>> Scalars() const;
-  // The scores that the last loss (or Softmax) gets, FP32 [N][classes], of the last Forward.
+  // Scores of the last Forward, the input of the last loss (or Softmax): FP32 [N][classes].
   std::vector<float> Logits() const;
-  // Any blob of the last Forward as plain FP32 (needs reuse_memory = false unless an output).
+  // Any blob of the last Forward as plain FP32. Blobs other than outputs need reuse_memory = false.
   std::vector<float> Blob(const std::string& blob) const;
   std::vector<float> BlobGradient(const std::string& blob) const;
 
   const std::vector<NetOp>& ops() const;
-  // Bytes of the arena of activations, and what they would take without reuse.
+  // Bytes of the arena of activations, and bytes that it would need without reuse.
   size_t arena_bytes() const;
   size_t arena_bytes_without_reuse() const;
-  // Operations that are replayed, forward and backward, and how many there are.
+  // Number of replayed operations, forward and backward, and the total number.
   std::pair<int, int> RecordedOps() const;
-  // Times every operation from now on, one by one; gfbench.
+  // Times every single operation from now on; for gfbench.
   void EnableTimes();
   void ResetTimes();
 

@@ -9,11 +9,11 @@
 
 namespace gf {
 
-// The pools of a net's parameters, and its states (batch-norm statistics). Shared by the nets
-// of one job (training, validation). All pools have the offsets of `layout`.
+// The pools of a net's parameters, and its states (batch-norm statistics). The nets of a job
+// (training, validation) share one store. All pools use the offsets of `layout`.
 class ParameterStore {
  public:
-  // Allocates zeroed pools; `gradients` = false leaves out the gradient pool (evaluation).
+  // Allocates zeroed pools; `gradients` = false omits the gradient pool (evaluation).
   ParameterStore(Device* device, PoolLayout layout, PoolLayout states, DType compute,
                  bool gradients);
 
@@ -26,18 +26,18 @@ class ParameterStore {
   const Tensor& gradient() const { return gradient_; }  // compute type
   const Tensor& states() const { return states_; }      // FP32 [state_layout.count()]
 
-  // Who writes to the master or compute pool calls this afterwards, so that kernels renew what
-  // they derived from the weights.
+  // Must be called after any write to the master or compute pool, so that kernels update data
+  // derived from the weights.
   void BumpVersion() { ++version_; }
   uint64_t version() const { return version_; }
 
-  // Converts one entry between its pool layout and plain FP32 host memory (shape.count()
-  // values). `pool` is one of the pools above or another of equal offsets.
+  // Convert one entry between its pool layout and plain FP32 host memory (shape.count() values).
+  // `pool` is one of the pools above or another pool with the same offsets.
   std::vector<float> Export(const Tensor& pool, const PoolEntry& entry) const;
   void Import(const float* values, const PoolEntry& entry, const Tensor& pool);
   void Import(const std::vector<float>& values, const PoolEntry& entry, const Tensor& pool);
 
-  // Writes the compute pool from the master pool (after initialisation or loading).
+  // Writes the compute pool from the master pool (after initialization or loading).
   void SyncCompute();
 
  private:

@@ -10,7 +10,7 @@ namespace {
 
 using Nodes = std::vector<GraphNode>;
 
-// Index of the only layer that reads a blob (once); -1 if there are none or several.
+// Index of the only layer that reads a blob, if it reads the blob once; otherwise -1.
 int OnlyReader(const Nodes& nodes, const std::string& blob) {
   int reader = -1;
   for (size_t i = 0; i < nodes.size(); ++i) {
@@ -32,7 +32,7 @@ int Producer(const Nodes& nodes, const std::string& blob) {
   return -1;
 }
 
-// Whether a layer can vanish into another one: nothing about it but its type matters.
+// Whether a layer can be merged into another one: nothing except its type matters.
 bool CanVanish(const LayerParameter& p) {
   const auto& down = p.propagate_down();
   return p.loss_weight_size() == 0 &&
@@ -53,7 +53,7 @@ bool IsPlainSum(const LayerParameter& p) {
 
 void Erase(Nodes* nodes, int i) { nodes->erase(nodes->begin() + i); }
 
-// A residual sum whose operand is a BatchNorm that nobody else reads.
+// Merges a residual sum into an operand that is a BatchNorm without other readers.
 void FuseAdd(Nodes* nodes) {
   for (size_t i = 0; i < nodes->size(); ++i) {
     LayerParameter& sum = (*nodes)[i].param;
@@ -66,7 +66,7 @@ void FuseAdd(Nodes* nodes) {
           OnlyReader(*nodes, blob) != static_cast<int>(i)) {
         continue;
       }
-      // The merged layer stands where the sum was: by then both operands exist.
+      // The merged layer takes the position of the sum, where both operands exist.
       GraphNode merged = (*nodes)[norm];
       merged.param.add_bottom(sum.bottom(1 - operand));
       merged.param.set_top(0, sum.top(0));
@@ -109,7 +109,7 @@ void FuseReluBackward(Nodes* nodes) {
   }
 }
 
-// Removes layer i, whose top equals its bottom: the top's readers read the bottom.
+// Removes layer i, whose top equals its bottom; readers of the top read the bottom instead.
 void Bypass(Nodes* nodes, int i) {
   const std::string from = (*nodes)[i].param.top(0), to = (*nodes)[i].param.bottom(0);
   Erase(nodes, i);
@@ -125,7 +125,7 @@ void DropIdentities(Phase phase, Nodes* nodes) {
     const LayerParameter& p = (*nodes)[i].param;
     if (p.bottom_size() != 1 || p.top_size() != 1 || !CanVanish(p)) continue;
     const int reader = OnlyReader(*nodes, p.top(0));
-    if (reader < 0) continue;  // a result of the net keeps its name
+    if (reader < 0) continue;  // an output of the net keeps its name
     const LayerParameter& next = (*nodes)[reader].param;
     const bool flatten = p.type() == "Flatten" && p.flatten_param().axis() == 1 &&
                          p.flatten_param().end_axis() == -1 && next.type() == "InnerProduct" &&
@@ -150,7 +150,8 @@ void MergeBatchNormAndScale(Nodes* nodes) {
     }
     const LayerParameter& scale = (*nodes)[reader].param;
     const ScaleParameter& p = scale.scale_param();
-    // Caffe's BatchNorm has three `param`s, for its statistics; ours are those of the Scale.
+    // Caffe's BatchNorm has three `param` entries for its statistics; the merged layer uses the
+    // entries of the Scale layer.
     norm.clear_param();
     if (scale.type() != "Scale" || scale.bottom_size() != 1 || p.axis() != 1 || p.num_axes() != 1 ||
         !CanVanish(scale)) {

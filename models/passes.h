@@ -6,14 +6,14 @@
 
 namespace gf {
 
-// Caffe's idiom of a BatchNorm followed by a Scale becomes one BatchNorm layer with gamma and
-// beta, named after the BatchNorm; done always, since it decides the parameters' names.
+// Merges Caffe's idiom of a BatchNorm followed by a Scale into one BatchNorm layer with gamma and
+// beta, named after the BatchNorm. This pass always runs, because it determines parameter names.
 void MergeBatchNormAndScale(std::vector<GraphNode>* nodes);
 
-// Merges what needs no pass over memory of its own: ReLU into the layer before it (Convolution,
-// InnerProduct, BatchNorm, Eltwise), a residual sum into the BatchNorm before it, the gradient
-// of a ReLU into the max pooling after it; drops Flatten before InnerProduct, and Dropout in
-// phase TEST. The results are the same.
+// Merges layers that need no separate pass over memory: a ReLU into the layer before it
+// (Convolution, InnerProduct, BatchNorm, Eltwise), a residual sum into the BatchNorm before it, and
+// the gradient of a ReLU into the max pooling after it. Removes Flatten before InnerProduct, and
+// Dropout in phase TEST. Results do not change.
 void FuseLayers(Phase phase, std::vector<GraphNode>* nodes);
 
 }  // namespace gf

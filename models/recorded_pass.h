@@ -9,33 +9,33 @@
 namespace gf {
 
 // Note [Recorded passes]
-// A GPU that is given a net's kernels one by one waits for the host between small ones. So what
-// enqueues the same work in every step is recorded and replayed with one call per stretch. A
-// stretch ends before an operation that does not repeat (input, dropout's numbers, the loss, which
-// looks at labels on the host) and where someone must act as soon as an operation is enqueued (a
-// bucket of gradients is complete). The first pass is not recorded: libraries load and allocate in
-// it. Nothing is done differently on devices that record nothing.
+// A GPU that receives kernels one by one waits for the host between small ones. So operations that
+// enqueue the same work in every step are recorded, and one call replays a whole stretch of them. A
+// stretch ends before an operation that does not repeat (input, dropout's random numbers, the loss,
+// which reads labels on the host). It also ends after an operation that completes a bucket of
+// gradients, because the bucket must start at once. The first pass is not recorded, because
+// libraries load and allocate in it. Devices that cannot record run every pass in the ordinary way.
 
-// A pass over a net's operations, forward or backward, in the order in which it runs them.
+// A forward or backward pass over a net's operations, in execution order.
 class RecordedPass {
  public:
   using Call = std::function<void(int)>;
 
-  // `repeats`: per operation, whether it may be recorded.
+  // `repeats`: for each operation, whether it may be recorded.
   RecordedPass(Device* device, std::vector<bool> repeats);
 
-  // Operations after which Run calls `after` before it enqueues another; after the others it may
-  // enqueue more first. At the start: all.
+  // Sets the operations after which Run must call `after` before it enqueues the next one. After
+  // other operations, Run may enqueue more first. By default, all operations are such ends.
   void SetEnds(std::vector<bool> ends);
 
-  // Calls `enqueue` for every operation, or replays what it enqueued in an earlier pass, and
-  // `after` for every operation once it is enqueued, both in order.
+  // For every operation in order: calls `enqueue`, or replays the work that it enqueued in an
+  // earlier pass; once the work is enqueued, calls `after`.
   void Run(const Call& enqueue, const Call& after);
 
-  // The same without recordings, this time.
+  // Runs the pass without recordings.
   void RunPlain(const Call& enqueue, const Call& after) const;
 
-  // Operations that are replayed.
+  // Number of replayed operations.
   int recorded() const;
 
  private:

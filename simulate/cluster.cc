@@ -63,7 +63,7 @@ const FieldRules& ProfileRules() {
 void CheckLink(const LinkConfig& link, const std::string& name, const char* path) {
   if (link.background_gb_s() < link.gb_s()) return;
   ThrowUserError(name, ": ", path, ".background_gb_s (", link.background_gb_s(),
-                 ") leaves nothing of gb_s (", link.gb_s(), "): expected less");
+                 ") must be less than gb_s (", link.gb_s(), ")");
 }
 
 void CheckNode(const ClusterConfig& cluster, const std::string& name) {
@@ -93,8 +93,8 @@ void CheckProtocols(const CollectiveConfig& collective, const std::string& name)
     const bool last = i + 1 == count;
     if (protocol.has_up_to_bytes() == last) {
       ThrowUserError(name, ": collective.protocol[", i, "].up_to_bytes ",
-                     last ? "is not for the last protocol, which takes all that is longer"
-                          : "is missing: only the last protocol takes all that is longer");
+                     last ? "must be absent in the last protocol, which covers all longer vectors"
+                          : "is missing: only the last protocol may omit it");
     }
     if (i == 0 || last || protocol.up_to_bytes() > collective.protocol(i - 1).up_to_bytes()) {
       continue;
@@ -124,7 +124,7 @@ ProfileConfig ParseProfile(const std::string& text, const std::string& name) {
   std::set<std::string> names;
   for (const ProfileConfig::Layer& layer : profile.layer()) {
     if (names.insert(layer.name()).second) continue;
-    ThrowUserError(name, ": layer \"", layer.name(), "\" is there twice");
+    ThrowUserError(name, ": layer \"", layer.name(), "\" appears twice");
   }
   return profile;
 }

@@ -6,15 +6,15 @@
 
 namespace gf {
 
-// Most ranks that are simulated.
+// Maximum number of simulated ranks.
 constexpr int kMostRanks = 1 << 16;
 
 // Reads and checks a cluster description. Throws UserError "file:line:col: field: what".
 ClusterConfig ReadCluster(const std::string& file);
-// The same for a text; `name` stands for the file in messages.
+// The same for a text; messages use `name` in place of the file.
 ClusterConfig ParseCluster(const std::string& text, const std::string& name);
 
-// Times of a network's layers, checked in the same way.
+// Reads and checks a profile, the times of a network's layers.
 ProfileConfig ReadProfile(const std::string& file);
 ProfileConfig ParseProfile(const std::string& text, const std::string& name);
 

@@ -10,16 +10,16 @@ namespace gf {
 namespace {
 
 constexpr double kGiga = 1e9, kTera = 1e12, kMilli = 1e-3;
-// Backward makes two products (gradients of inputs and of weights) of forward's one.
+// Backward computes two products (gradients of inputs and of weights) for each product of forward.
 constexpr double kBackwardPerForward = 2;
-// A layer reads and writes its values.
+// A layer reads its inputs and writes its values.
 constexpr double kPassesOverValues = 2;
 
 double Sum(const std::vector<double>& values) {
   return std::accumulate(values.begin(), values.end(), 0.0);
 }
 
-// The rate of the nearest batch; null if the device has none for the net.
+// The rate for the nearest batch size; null if the device has no rate for the net.
 const RateConfig* RateOf(const NetModel& net, const AcceleratorConfig& device,
                          ComputeType compute) {
   const RateConfig* best = nullptr;
@@ -72,12 +72,13 @@ UpdateTraffic TrafficOf(const SolverConfig& solver, ComputeType compute) {
   const auto gradient = static_cast<double>(SizeOf(ToDType(compute)));
   const double compute_copy = compute == FP32 ? 0 : gradient;
   UpdateTraffic traffic;
-  // Reads weight, momentum, gradient; writes weight, momentum and the weight in the compute type.
+  // Reads weight, momentum and gradient; writes weight, momentum and the compute copy of the
+  // weight.
   traffic.update = 4 + 4 + gradient + 4 + 4 + compute_copy;
   // The norms of weights and gradients come first.
   if (solver.type() != "SGD") traffic.update += 4 + gradient;
-  // Reads weight, mean, variance, gradient, writes mean and variance; then reads weight, mean and
-  // variance, writes the weights.
+  // Reads weight, mean, variance and gradient and writes mean and variance; then reads weight, mean
+  // and variance and writes the weights.
   if (solver.type() == "LAMB") traffic.update = 9 * 4 + gradient + compute_copy;
   traffic.keep = gradient + 4 + 4;
   traffic.pack = 2 * gradient;
@@ -85,10 +86,10 @@ UpdateTraffic TrafficOf(const SolverConfig& solver, ComputeType compute) {
 }
 
 // Note [Single-device steps]
-// The step of one device is known as a whole (its rate). The profile, or FLOPs and bytes, tell how
-// forward and backward share it; the update takes its bytes over the memory's rate; what then
-// remains is `other`: the preparation of images. Where nothing remains (other hardware than the
-// profile's) forward and backward are scaled to fit.
+// The total time of a step on one device is known from its rate. The profile, or FLOPs and bytes,
+// divide it among forward and backward passes of the layers. The update takes its bytes divided by
+// the memory bandwidth. The remaining time is `other`, the preparation of images. If no time
+// remains (the profile comes from other hardware), forward and backward are scaled to fit.
 ComputeTimes TimesOf(const NetModel& net, const AcceleratorConfig& device,
                      const ProfileConfig* profile, ComputeType compute,
                      const UpdateTraffic& traffic) {
@@ -97,8 +98,9 @@ ComputeTimes TimesOf(const NetModel& net, const AcceleratorConfig& device,
   times.backward.resize(net.layers.size());
   const RateConfig* rate = RateOf(net, device, compute);
   if (profile == nullptr && !device.has_tflops()) {
-    ThrowUserError("device.tflops is missing: it shares out the step of ", net.name,
-                   " among its layers where no --profile does");
+    ThrowUserError(
+        "device.tflops is missing: without --profile it is needed to divide the step of ", net.name,
+        " among its layers");
   }
   double step = 0, scale = 1;
   if (profile != nullptr) {

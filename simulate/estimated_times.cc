@@ -31,7 +31,7 @@ ComputeTimes EstimatedTimes(const NetModel& net, const NetSource& source, const 
       (operation.backward ? times.backward : times.forward)[found->second] += seconds;
     }
   }
-  // As steps with an exchange price it, bucket by bucket.
+  // Priced as in steps with communication, bucket by bucket.
   times.update =
       static_cast<double>(net.layout.parameter_count()) * traffic.update / MemoryRateOf(gpu);
   return times;

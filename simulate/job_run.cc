@@ -12,7 +12,7 @@
 namespace gf {
 namespace {
 
-// Densities of the warm-up that are simulated; between them steps change in proportion.
+// Number of simulated densities of the warm-up; steps between them are interpolated.
 constexpr int kWarmupPoints = 16;
 
 Shape ImageOf(const DataConfig& data) {
@@ -45,7 +45,7 @@ void CheckComm(const CommConfig& comm) {
 
 std::string LayerTimesOf(const SimulatedJob& job) {
   if (job.gpu != nullptr) return "estimate for " + job.gpu->name;
-  return job.profile != nullptr ? "profile" : "shared out by FLOPs and bytes";
+  return job.profile != nullptr ? "profile" : "estimated from FLOPs and bytes";
 }
 
 Simulator::Simulator(const SimulatedJob& job) : job_(job) {
@@ -53,11 +53,11 @@ Simulator::Simulator(const SimulatedJob& job) : job_(job) {
   CheckComm(config.comm());
   if (config.solver().iter_size() != 1 || config.solver().batch_phase_size() > 0) {
     ThrowUserError(
-        "solver.iter_size, solver.batch_phase: batches that are accumulated cannot be "
-        "simulated: set iter_size to 1 and leave batch_phase out");
+        "solver.iter_size, solver.batch_phase: accumulated batches cannot be simulated: set "
+        "iter_size to 1 and remove batch_phase");
   }
   if (job_.gpu != nullptr && job_.profile != nullptr) {
-    ThrowUserError("--gpu stands in place of --profile: give one of them");
+    ThrowUserError("--gpu replaces --profile: give only one of them");
   }
   if (job_.steps < 1) ThrowUserError("--steps is ", job_.steps, ", expected at least 1");
   if (job_.train_images < 1 || job_.validation_images < 0) {

@@ -15,28 +15,29 @@ struct SimulatedJob {
   JobConfig config;
   ClusterConfig cluster;
   const ProfileConfig* profile = nullptr;  // may be null
-  // In place of a profile and of the cluster's rates: the layers' times are estimated for this GPU.
+  // If set, layer times are estimated for this GPU instead of taken from a profile or the cluster's
+  // rates.
   const Gpu* gpu = nullptr;
-  int ranks = 0;  // 0 = the cluster's
+  int ranks = 0;  // 0 = the cluster's number
   uint64_t seed = 1;
-  int steps = 8;  // simulated, with different jitter; means are told
+  int steps = 8;  // number of simulated steps with different jitter; results are means
   int64_t train_images = 1281167, validation_images = 50000;  // ImageNet's
 };
 
-// "estimate for h200", "profile" or "shared out by FLOPs and bytes".
+// "estimate for h200", "profile" or "estimated from FLOPs and bytes".
 std::string LayerTimesOf(const SimulatedJob& job);
 
-// Means over the simulated steps of the final density.
+// Means over the simulated steps at the final density.
 struct RunResult {
   int ranks = 1, nodes = 1;
   int batch = 1;            // images per rank and step
-  std::string layer_times;  // where those of the layers are from
+  std::string layer_times;  // source of the layer times, see LayerTimesOf
   StepParts step;
   double communication = 0;  // seconds per step in which a collective ran
   int64_t sent_bytes = 0;
   std::array<double, kLinkKinds> traffic = {};  // bytes per step, see StepResult
   double images_per_s = 0;
-  double one_device = 0;  // images/s of a device that exchanges nothing
+  double one_device = 0;  // images/s of a single device, without communication
   double speedup() const { return images_per_s / one_device; }
   double efficiency() const { return speedup() / ranks; }
 
@@ -46,16 +47,16 @@ struct RunResult {
   double training() const { return startup + warmup + steady + validation; }
 };
 
-// What a job's network, config and cluster come to; reads the net. For several numbers of ranks.
+// Simulates a job's network and config on a cluster, for any number of ranks.
 class Simulator {
  public:
-  // Throws UserError.
+  // Reads the net. Throws UserError for mistakes in the job.
   explicit Simulator(const SimulatedJob& job);
   ~Simulator();
 
-  // `ranks`: 0 = the job's. Throws UserError.
+  // `ranks`: 0 = the job's number. Throws UserError.
   RunResult Run(int ranks = 0);
-  // One step with its spans, on the job's ranks.
+  // Simulates one step with its spans, on the job's number of ranks.
   StepResult Trace();
 
   const NetModel& net() const { return net_; }
@@ -64,7 +65,7 @@ class Simulator {
  private:
   RunResult RunWith(Pricer* pricer);
   StepSetup SetupFor(int nodes) const;
-  // The mean of the job's steps at a density.
+  // Mean of the job's steps at a density.
   StepResult Mean(double density, Pricer* pricer) const;
   int RanksOf(int ranks) const;
 

@@ -51,7 +51,7 @@ NetModel ModelOf(const NetSource& source, int batch, const Shape& image) {
     }
   }
   if (net.layout.entries().empty()) {
-    ThrowUserError(source.file, ": the net has no parameters in phase TRAIN: nothing to exchange");
+    ThrowUserError(source.file, ": the net has no parameters in phase TRAIN: nothing to simulate");
   }
   return net;
 }

@@ -9,11 +9,11 @@ namespace gf {
 namespace {
 
 constexpr double kMicro = 1e-6;
-// To make one rank's part of a double tree the messages of all ranks are put into rounds: the plans
-// of 4,096 ranks take a quarter of a minute. Beyond this "auto" does without it.
+// Planning one rank of a double tree requires the rounds of all ranks' messages, which takes 15
+// seconds for 4,096 ranks. For more ranks than this, "auto" does not consider double_tree.
 constexpr int kMostRanksOfTrees = 1024;
 
-// Loads of links, of which only those that were touched are visited.
+// Loads of links. Only links with a load are visited.
 class Loads {
  public:
   explicit Loads(const Network& network) : network_(network), parts_(network.links()) {}
@@ -23,7 +23,7 @@ class Loads {
     parts_[link] += parts;
   }
 
-  // Seconds per byte of the vector of the busiest link, if `parts` parts make the vector.
+  // Time of the busiest link in seconds per byte of the vector, where the vector has `parts` parts.
   double Busiest(int parts) const {
     double most = 0;
     for (int link : touched_) {
@@ -52,8 +52,8 @@ class Loads {
   std::vector<int> touched_;
 };
 
-// The longest chain of messages: what a rank sends waits for what it received before. A message
-// that is early lies ready, so that slow hops of a ring add up once each, not in every step.
+// The longest chain of messages: a rank sends after it has received its earlier messages. An early
+// message waits at the receiver, so each slow hop of a ring counts once, not in every step.
 double Chain(const PlanRounds& rounds, const Network& network, double hop_s) {
   std::vector<double> now(network.world()), next;
   std::vector<int> path;
@@ -127,7 +127,7 @@ const PlanPrice& Pricer::Price(const std::string& algorithm) {
   } else {
     const auto plan = AlgorithmRegistry::Get().Create("comm.algorithm", algorithm);
     if (world > 1 && !plan->Fits(network_.topology())) {
-      ThrowUserError("comm.algorithm: ", algorithm, " does not fit ", world, " ranks on ",
+      ThrowUserError("comm.algorithm: ", algorithm, " does not support ", world, " ranks on ",
                      network_.nodes(), " nodes; set auto");
     }
     rounds = RoundsOf([&](int rank) { return plan->AllReduce(rank, network_.topology()); }, world);
@@ -136,7 +136,7 @@ const PlanPrice& Pricer::Price(const std::string& algorithm) {
 }
 
 std::string Pricer::Choose(const std::string& algorithm, int64_t bytes) {
-  // MPI's and NCCL's own large sums are rings.
+  // MPI and NCCL use rings for large vectors.
   if (algorithm == "native" || algorithm == "mpi") return "ring";
   if (algorithm != "auto") return algorithm;
   if (network_.world() == 1) return "ring";

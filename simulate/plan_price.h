@@ -14,51 +14,51 @@
 
 namespace gf {
 
-// What a plan costs on a network, for vectors of any length.
+// Cost of a plan on a network, for vectors of any length.
 //
 // Note [Price of a plan]
-// seconds(bytes) = call + latency + bytes * (busy + (in_rounds - busy) / segments).
-// latency: the longest chain of messages that wait for each other, each costing the protocol's hop
-// and the latencies of its links. in_rounds: rounds one after the other, each as long as its
-// busiest link. busy: the link that is busiest in the whole plan. One segment takes in_rounds; as
-// the executor sends segments one behind the other, different rounds share the links at the same
-// time and the busiest link is what remains (a pipeline fills once). In a ring both are equal.
+// seconds(bytes) = call + latency + bytes * (busy + (in_rounds - busy) / segments). latency: the
+// longest chain of dependent messages; each costs the protocol's hop and the latencies of its
+// links. in_rounds: the rounds one after the other, each as long as its busiest link. busy: the
+// busiest link of the whole plan. One segment takes in_rounds. The executor pipelines segments, so
+// different rounds use the links at the same time, and with many segments only the busiest link
+// counts (the pipeline fills once). In a ring both are equal.
 struct PlanPrice {
   std::vector<double> latency_s;   // by protocol
   double in_rounds = 0, busy = 0;  // seconds per byte of the vector
-  double largest = 0;              // message, as a share of the vector
-  // Bytes through the busiest link of each kind, per byte of the vector.
+  double largest = 0;              // largest message, as a fraction of the vector
+  // Bytes through the busiest link of each kind per byte of the vector.
   std::array<double, kLinkKinds> traffic = {};
 };
 
 PlanPrice PriceOf(const PlanRounds& rounds, const Network& network,
                   const CollectiveConfig& collective);
 
-// Prices of the product's collectives on the first `world` devices of a cluster. Plans are made
-// when first asked for. Not for several threads.
+// Prices the product's collectives on the first `world` devices of a cluster. Makes each plan at
+// its first use. Not thread-safe.
 class Pricer {
  public:
   Pricer(const ClusterConfig& cluster, int world);
 
   const Network& network() const { return network_; }
 
-  // The algorithm that sums a vector of so many bytes: `algorithm` itself, or for "auto" the
-  // cheapest of those that fit (without double_tree beyond 1,024 ranks). Throws UserError for an
-  // unknown one or one that does not fit.
+  // The algorithm for a vector of `bytes` bytes: `algorithm` itself, or for "auto" the cheapest one
+  // that supports this number of ranks (double_tree up to 1,024 ranks). Throws UserError for an
+  // algorithm that is unknown or does not support it.
   std::string Choose(const std::string& algorithm, int64_t bytes);
-  // An allreduce; `algorithm` as chosen.
+  // Seconds of an allreduce; `algorithm` is a result of Choose.
   double Seconds(const std::string& algorithm, int64_t bytes);
   const PlanPrice& Price(const std::string& algorithm);
   double Seconds(const PlanPrice& price, int64_t bytes) const;
   // See ProtocolConfig.rate_lost.
   double RateLost(int64_t bytes) const;
 
-  // The halves of a ring of all ranks, for the sharded update.
+  // The two halves of a ring allreduce, for the sharded update.
   static constexpr char kReduceScatter[] = "reduce-scatter", kAllGather[] = "allgather";
 
  private:
   int ProtocolOf(int64_t bytes) const;
-  // For "auto".
+  // The algorithms that "auto" considers.
   std::vector<std::string> Candidates() const;
 
   const CollectiveConfig collective_;

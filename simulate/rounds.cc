@@ -13,7 +13,7 @@ namespace {
 
 int Parts(const PartRange& range) { return range.end - range.begin; }
 
-// Equal steps of a rank: [begin, end).
+// A run of equal steps [begin, end) of a rank.
 struct Run {
   int64_t begin = 0, end = 0;
   int send_to = -1, sent = 0, receive_from = -1, received = 0;
@@ -40,7 +40,8 @@ std::vector<Run> RunsOf(const Plan& plan) {
 
 using WorldRuns = std::vector<std::vector<Run>>;
 
-// Cuts the steps at the borders of all runs. False if somewhere different steps meet.
+// Cuts the steps at the borders of all runs. Returns false if a message connects steps with
+// different numbers.
 bool Aligned(const WorldRuns& ranks, std::vector<PlanRound>* rounds) {
   std::set<int64_t> borders = {0};
   for (const auto& runs : ranks) {
@@ -71,7 +72,7 @@ bool Aligned(const WorldRuns& ranks, std::vector<PlanRound>* rounds) {
   return true;
 }
 
-// Follows the plans message by message, each taking a unit of time.
+// Follows the plans message by message; each message takes one unit of time.
 class Follower {
  public:
   explicit Follower(const WorldRuns& ranks) : ranks_(ranks), states_(ranks.size()) {}

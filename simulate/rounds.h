@@ -8,34 +8,34 @@
 
 namespace gf {
 
-// A message of a collective, in parts of the vector.
+// A message of a collective; sizes are in parts of the vector.
 struct PlanMessage {
   int from = 0, to = 0, parts = 0;
-  bool reduce = false;  // the receiver adds it up
+  bool reduce = false;  // whether the receiver adds it to its data
 };
 
-// Messages that travel at the same time, so many times one after the other.
+// Messages that travel at the same time, and the number of repetitions.
 struct PlanRound {
   int64_t times = 1;
   std::vector<PlanMessage> messages;
 };
 
 struct PlanRounds {
-  int parts = 1;    // that the vector is cut into
-  int largest = 0;  // parts in the largest message
+  int parts = 1;    // number of parts in the vector
+  int largest = 0;  // number of parts in the largest message
   std::vector<PlanRound> rounds;
 };
 
 // Note [Rounds of large worlds]
-// The plans of all ranks of a ring of 4,096 hold 33 million steps, but only two patterns: every
-// rank does the same 4,095 times while it reduces and 4,095 times while it gathers. So plans are
-// made one rank at a time and kept as runs of equal steps. Where every rank's step s meets its
-// peer's step s (rings, tori, hypercubes), the borders of all runs cut the steps into rounds with
-// equal messages. In other plans (trees, rings of some ranks) steps with different numbers meet;
-// there a message's round is the step at which both ends are free, found by following the plans
-// message by message. Those plans are short on most ranks.
+// The plans of all ranks in a ring of 4,096 have 33 million steps but only two patterns: every rank
+// repeats one step 4,095 times while it reduces, and another 4,095 times while it gathers. So plans
+// are made one rank at a time and stored as runs of equal steps. If step s of every rank exchanges
+// messages with step s of another rank (rings, tori, hypercubes), the borders of all runs cut the
+// steps into rounds with equal messages. In other plans (trees, rings of some ranks), a message can
+// connect steps with different numbers. The round of such a message is the step at which both ends
+// are free, found by following the plans message by message. These plans are short on most ranks.
 //
-// `plan`: what a rank does. Plans that do not fit together are a bug of theirs (CHECK).
+// `plan` returns the plan of a rank. Plans that do not match each other are a bug (CHECK).
 PlanRounds RoundsOf(const std::function<Plan(int rank)>& plan, int world);
 
 }  // namespace gf

@@ -8,7 +8,7 @@
 namespace gf {
 namespace {
 
-// The compute of a step in nominal seconds, as the ranks' factors and the collectives stretch it.
+// The compute of a step in nominal seconds, stretched by the ranks' factors and by collectives.
 class Compute {
  public:
   Compute(const StepSetup& setup, const Exchange& exchange, const std::vector<double>& factors)
@@ -34,11 +34,12 @@ class Compute {
   double backward_end() const { return ends_.back(); }
   double slowest() const { return slowest_; }
 
-  // When the slowest rank has the gradients up to `entry`, given the collectives so far.
+  // Time at which the slowest rank has the gradients up to `entry`, given the collectives so far.
   double Ready(int entry) const { return ready_[entry] * slowest_ + lost_; }
   double BackwardEnd(double factor) const { return ends_.back() * factor + lost_; }
 
-  // The first time from `time` on at which all ranks have ended a layer with parameters.
+  // The earliest time, not before `time`, by which every rank has completed its current layer with
+  // parameters.
   double LayerEnd(double time) const {
     double latest = time;
     for (double factor : factors_) {
@@ -49,15 +50,15 @@ class Compute {
     return latest;
   }
 
-  // The time that a collective takes from `begin` on which alone takes `seconds`, and loses
-  // `rate_lost` of its speed beside compute.
+  // Duration of a collective that starts at `begin`, takes `seconds` alone, and loses the fraction
+  // `rate_lost` of its speed during compute.
   double Stretched(double begin, double seconds, double rate_lost) const {
     const double computes =
         std::max(0.0, BackwardEnd(slowest_) - begin) / (1 - setup_.compute_lost);
     return std::min(seconds / (1 - rate_lost), seconds + computes * rate_lost);
   }
 
-  // A collective ran: what the slowest rank lost to it before its backward ended.
+  // Adds the time that the slowest rank lost to a collective before the end of its backward pass.
   void Lose(double begin, double end) {
     const double left = std::max(0.0, BackwardEnd(slowest_) - begin);
     const double share = setup_.compute_lost;
@@ -77,7 +78,7 @@ class Compute {
   double forward_ = 0;
   double lost_ = 0;
   std::vector<double> ready_;  // by entry
-  std::vector<double> ends_;   // of backward's layers with parameters, and its own, ascending
+  std::vector<double> ends_;   // ends of layers with parameters and of backward, ascending
 };
 
 class Step {
@@ -111,7 +112,8 @@ class Step {
   }
 
  private:
-  // Returns when it is through. `half`: of the sharded update, instead of an allreduce.
+  // Runs a collective and returns its end. `half`: a half of the sharded update, instead of an
+  // allreduce.
   double Collective(const std::string& name, double begin, int64_t bytes, const std::string& half) {
     if (bytes == 0) return begin;
     const std::string algorithm = half.empty() ? pricer_->Choose(setup_.algorithm, bytes) : half;
@@ -178,8 +180,8 @@ class Step {
   Pricer* const pricer_;
   const bool keep_spans_;
   Compute compute_;
-  double free_ = 0;  // when the communication thread is
-  double now_ = 0;   // of the slowest rank, after backward
+  double free_ = 0;  // time at which the communication thread is free
+  double now_ = 0;   // time of the slowest rank, after backward
   StepResult result_;
 };
 

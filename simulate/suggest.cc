@@ -21,7 +21,7 @@ std::vector<Suggestion> Suggest(const SimulatedJob& job) {
       if (sharded && (sparse || std::string(algorithm) == "auto")) continue;
       for (const int64_t theta : {kMega / 4, kMega, 4 * kMega, 16 * kMega, 64 * kMega}) {
         for (const int64_t last : {64 * kKilo, kMega, 8 * kMega}) {
-          if (sparse && last != kMega) continue;  // it has no threshold of its own
+          if (sparse && last != kMega) continue;  // SPARSE has no separate last threshold
           std::vector<std::string> settings = {StrCat("comm.algorithm=", algorithm),
                                                StrCat("comm.threshold_first=", theta),
                                                StrCat("comm.threshold_middle=", theta)};

@@ -7,14 +7,15 @@
 
 namespace gf {
 
-// Settings of a job, as values of --set, and what they come to.
+// Settings of a job, as values of --set, and their simulated result.
 struct Suggestion {
   std::vector<std::string> settings;
   RunResult run;
 };
 
-// Tries thresholds, algorithms, overlap of update and communication on the job's ranks. What
-// changes the results of training (the mode, the density) is left as the config has it. Best first.
+// Tries thresholds, algorithms, and overlap of update and communication on the job's number of
+// ranks. Settings that change the results of training (mode, density) stay as in the config.
+// Returns the best suggestion first.
 std::vector<Suggestion> Suggest(const SimulatedJob& job);
 
 }  // namespace gf

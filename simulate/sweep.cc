@@ -111,7 +111,7 @@ std::vector<SweepAxis> ParseSweep(const std::string& text) {
     if (!word.empty()) axes.push_back(ParseAxis(word));
   }
   if (axes.empty() || axes.size() > 2) {
-    ThrowUserError("--sweep=\"", text, "\": one or two axes are possible; ", kForm);
+    ThrowUserError("--sweep=\"", text, "\": expected one or two axes; ", kForm);
   }
   return axes;
 }

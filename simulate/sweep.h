@@ -7,28 +7,29 @@
 
 namespace gf {
 
-// One thing that a sweep changes: "ranks", or a field of the job's config.
+// A variable of a sweep: "ranks", or a field of the job's config.
 struct SweepAxis {
   std::string name;                 // as the user wrote it
-  std::string field;                // "comm.mode"; empty for ranks; theta stands for two fields
-  std::vector<std::string> values;  // of which none is empty
-  bool numbers = false;             // all values are numbers
+  std::string field;                // "comm.mode"; empty for ranks; "theta" sets two fields
+  std::vector<std::string> values;  // none is empty
+  bool numbers = false;             // whether all values are numbers
 };
 
-// "ranks=1..4096 comm.mode=LAZY,SPARSE": one or two axes. A..B doubles; K, M and G (of theta) are
-// powers of 1024. Short names: theta (threshold_first and threshold_middle, in bytes), density,
-// algorithm, mode. Throws UserError.
+// Parses one or two axes: "ranks=1..4096 comm.mode=LAZY,SPARSE". A..B doubles from A to B; the
+// suffixes K, M and G (for theta) are powers of 1024. Short names: theta (threshold_first and
+// threshold_middle, in bytes), density, algorithm, mode. Throws UserError.
 std::vector<SweepAxis> ParseSweep(const std::string& text);
 
 struct SweepPoint {
-  std::string x, series;  // values of the first axis and (or "") of the second
+  std::string x, series;  // values of the first and second axis; series is "" without a second
   RunResult run;
 };
 
-// Every combination, the second axis outermost. Throws UserError.
+// Simulates every combination; the second axis is the outer loop. Throws UserError.
 std::vector<SweepPoint> RunSweep(const SimulatedJob& job, const std::vector<SweepAxis>& axes);
 
-// A header and a line per point, which gfreport draws. Times in seconds, traffic in bytes per step.
+// A header and one line per point; gfreport draws the file. Times are in seconds, traffic is in bytes
+// per step.
 std::string SweepCsv(const std::vector<SweepAxis>& axes, const std::vector<SweepPoint>& points);
 
 }  // namespace gf

@@ -29,7 +29,7 @@ std::string TraceJson(const StepResult& step, const NodeConfig& node, int ranks,
                  at(step.backward_ends[rank]));
     for (const Span& span : step.spans) {
       if (span.lane == lane::kForward || span.lane == lane::kBackward) continue;
-      // Ranks that are ready before the slowest one wait longer.
+      // Ranks that are ready before the slowest rank wait longer.
       const bool first = span.lane == lane::kBucketWait && span.begin <= slowest;
       const double begin = first ? step.backward_ends[rank] : span.begin;
       timeline.Add(span.lane, span.name, at(begin), at(span.end),

@@ -13,7 +13,7 @@ BatchSchedule::BatchSchedule(const SolverConfig& config, int64_t images, int64_t
     phase.first_step = StepsOf(change.epoch());
     phase.batches_before = BatchesBefore(phase.first_step);
     phase.iter_size = change.iter_size();
-    // Of phases that begin at the same step only the last one has any.
+    // Among phases that begin at the same step, only the last one has steps.
     if (phases_.back().first_step == phase.first_step) phases_.pop_back();
     phases_.push_back(phase);
   }

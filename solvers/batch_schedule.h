@@ -7,25 +7,25 @@
 
 namespace gf {
 
-// How many images each step of training takes: solver.iter_size batches on every rank, changed by
+// Number of images in each step of training: solver.iter_size batches on every rank, changed by
 // solver.batch_phase (batch-size control, Mikami et al., arXiv 1811.05233).
 class BatchSchedule {
  public:
-  // `config` as ReadJobConfig checked it. `images`: of the training data; `images_per_batch`: of
-  // one batch on all ranks.
+  // `config` must have been checked by ReadJobConfig. `images`: number of training images;
+  // `images_per_batch`: images of one batch on all ranks together.
   BatchSchedule(const SolverConfig& config, int64_t images, int64_t images_per_batch);
 
-  // Batches per rank whose gradients make up this step, 0 <= step.
+  // Number of batches per rank in this step, 0 <= step.
   int IterSize(int64_t step) const { return PhaseOf(step).iter_size; }
-  // Batches per rank before this step.
+  // Number of batches per rank before this step.
   int64_t BatchesBefore(int64_t step) const;
   int64_t ImagesOf(int64_t step) const { return PhaseOf(step).iter_size * images_per_batch_; }
   int64_t ImagesBefore(int64_t step) const { return BatchesBefore(step) * images_per_batch_; }
-  // Passes over the data before this step.
+  // Number of passes over the data before this step.
   double EpochsBefore(int64_t step) const {
     return static_cast<double>(ImagesBefore(step)) / static_cast<double>(images_);
   }
-  // The least number of steps that take so many epochs; forgives rounding of the product.
+  // The least number of steps that cover `epochs` epochs; tolerates rounding of the product.
   int64_t StepsOf(double epochs) const;
 
   int64_t images() const { return images_; }

@@ -55,7 +55,7 @@ class Lamb : public PoolSolver {
   }
 
  private:
-  // Of each entry.
+  // The learning rate of each entry.
   std::vector<double> Rates() const {
     std::vector<double> rates;
     for (int i = 0; i < static_cast<int>(store()->layout().entries().size()); ++i) {
@@ -68,7 +68,7 @@ class Lamb : public PoolSolver {
   }
 
   Tensor m_, v_;
-  TensorSums sums_;  // of squares: weights, directions
+  TensorSums sums_;  // sums of squares: weights, directions
 };
 
 GF_REGISTER(SolverRegistry, "cpu/LAMB", Lamb);

@@ -8,7 +8,7 @@
 namespace gf {
 namespace {
 
-// Beyond it FP32 gradients themselves would overflow.
+// With a larger factor, FP32 gradients would overflow.
 constexpr double kLargest = 0x1p40;
 
 }  // namespace

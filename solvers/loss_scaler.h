@@ -8,29 +8,30 @@
 
 namespace gf {
 
-// The factor of the loss that keeps small gradients from vanishing in types of few bits
-// (Micikevicius et al., arXiv 1710.03740). All ranks see the same sums of gradients and so agree on
-// it without a message. DYNAMIC: twice as large after growth_interval clean steps, half as large
-// after a step whose gradients are not finite, which is skipped.
+// The factor of the loss that keeps small gradients from vanishing in half precision (Micikevicius
+// et al., arXiv 1710.03740). All ranks see the same sums of gradients, so they agree on the factor
+// without communication. DYNAMIC doubles it after growth_interval clean steps, and halves it after
+// a skipped step, whose gradients were not finite.
 class LossScaler {
  public:
-  // Throws UserError.
+  // Throws UserError for values out of range.
   explicit LossScaler(const LossScaleConfig& config);
 
   // Whether gradients are inspected at all.
   bool active() const { return config_.policy() != LossScaleConfig::NONE; }
   double scale() const { return scale_; }
   int64_t clean_steps() const { return clean_steps_; }
-  // Skipped steps in a row.
+  // Number of consecutive skipped steps.
   int64_t bad_steps() const { return bad_steps_; }
-  // Whether these are too many to go on.
+  // Whether training must end because too many consecutive steps were skipped.
   bool exhausted() const { return bad_steps_ >= config_.most_bad_steps(); }
 
-  // After a step with finite gradients, and after another.
+  // To be called after a step with finite gradients, and after a skipped step.
   void Taken();
   void Skipped();
 
-  // As it was when a checkpoint was written; keeps the config's scale unless the policy is DYNAMIC.
+  // Restores the state of a checkpoint. Does nothing unless the policy is DYNAMIC and the scale is
+  // in range.
   void Restore(double scale, int64_t clean_steps);
 
  private:
@@ -39,7 +40,7 @@ class LossScaler {
   int64_t clean_steps_ = 0, bad_steps_ = 0;
 };
 
-// The layer nearest to the loss with a gradient in the pool that is not finite, "" if there is
+// Name of the layer nearest to the loss whose gradients in the pool are not finite; "" if there is
 // none.
 std::string LayerWithBadGradient(const ParameterStore& store);
 

@@ -16,8 +16,8 @@ LearningRate::LearningRate(const SolverConfig& config, const BatchSchedule& batc
       config.warmup_epochs() > 0 ? batches.StepsOf(config.warmup_epochs()) : config.warmup_steps();
   if (warmup_steps_ > 0 && warmup_steps_ >= max_steps_) {
     ThrowUserError("solver.warmup_steps: a warm-up of ", warmup_steps_,
-                   " steps does not fit into a training of ", max_steps_,
-                   ": shorten it, or set solver.warmup_steps and solver.warmup_epochs to 0");
+                   " steps does not fit into training of ", max_steps_,
+                   " steps: shorten it, or set solver.warmup_steps and solver.warmup_epochs to 0");
   }
 }
 

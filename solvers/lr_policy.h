@@ -8,16 +8,16 @@
 
 namespace gf {
 
-// The learning rate as a function of the step (Caffe's policies, and cosine), with warm-up.
-// Accurate, Large Minibatch SGD (Goyal et al., arXiv 1706.02677) gives the linear rule.
+// The learning rate as a function of the step, with warm-up: Caffe's policies, cosine, and the
+// linear scaling rule (Goyal et al., "Accurate, Large Minibatch SGD", arXiv 1706.02677).
 class LearningRate {
  public:
-  // `config` as ReadJobConfig checked it. Throws UserError if the warm-up is not shorter than
-  // training.
+  // `config` must have been checked by ReadJobConfig. Throws UserError if the warm-up is not
+  // shorter than training.
   LearningRate(const SolverConfig& config, const BatchSchedule& batches);
 
-  // The rate of a step, 0 <= step. During warm-up it rises from warmup_lr at step 0 to the policy's
-  // rate at warmup_steps().
+  // The rate of a step, 0 <= step. During the warm-up it rises from warmup_lr at step 0 to the
+  // policy's rate at warmup_steps().
   double At(int64_t step) const;
 
   // Length of training: solver.max_steps, or the steps of solver.max_epochs.
@@ -26,9 +26,9 @@ class LearningRate {
 
  private:
   double Policy(int64_t step) const;
-  // How much of the decay is done, 0 to 1, counted in images.
+  // Completed fraction of the decay, counted in images: 0 to 1.
   double Done(int64_t step) const;
-  // STEP: how many times the rate has fallen.
+  // STEP: number of decays before this step.
   double Falls(int64_t step) const;
 
   SolverConfig config_;

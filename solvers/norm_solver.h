@@ -7,9 +7,9 @@
 
 namespace gf {
 
-// Solvers with momentum whose learning rate of a tensor depends on the L2 norms of its weights and
-// of its gradient. One sweep over a range gives the norms of all its tensors and tells whether they
-// are finite. Under SPARSE the norms are those of the elements that are updated.
+// Base of solvers with momentum whose learning rate for a tensor depends on the L2 norms of its
+// weights and its gradient. One sweep over a range computes the norms of all its tensors and checks
+// that they are finite. In mode SPARSE, norms cover only the updated elements.
 class NormSolver : public MomentumSolver {
  public:
   bool whole_tensors() const override { return true; }
@@ -19,17 +19,17 @@ class NormSolver : public MomentumSolver {
  protected:
   void Apply(const std::vector<ElementRange>& ranges) override;
 
-  // Checks trust_coefficient and epsilon.
+  // Throws UserError if trust_coefficient or epsilon is out of range.
   NormSolver(const SolverConfig& config, ParameterStore* store);
 
   double Rate(int entry) const override { return rates_[entry]; }
 
-  // The rate of a tensor, given lr and its norms, both greater than 0; `gradient` is that of the
-  // scaled gradient without weight decay.
+  // The learning rate of a tensor, given lr and its norms, which are greater than 0. `gradient` is
+  // the norm of the scaled gradient, without weight decay.
   virtual double LocalRate(double lr, double weights, double gradient, double decay) const = 0;
 
  private:
-  TensorSums sums_;  // of squares: weights, gradients
+  TensorSums sums_;  // sums of squares: weights, gradients
   bool inspected_ = false;
   std::vector<double> rates_;
 };

@@ -9,7 +9,7 @@ std::vector<ParameterRule> RulesOf(const SolverConfig& config, const PoolLayout&
   std::vector<ParameterRule> rules;
   for (const PoolEntry& entry : layout.entries()) {
     ParameterRule rule{entry.lr_mult, entry.decay_mult, true};
-    // Biases, and scale and shift of normalisations, have one axis; weights have more.
+    // Biases, and scale and shift of normalization layers, have one axis; weights have more.
     if (config.plain_bias_and_norm() && entry.shape.rank() <= 1) {
       rule.decay_mult = 0;
       rule.adaptive = false;

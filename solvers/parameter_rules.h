@@ -11,12 +11,12 @@ namespace gf {
 struct ParameterRule {
   float lr_mult = 1;
   float decay_mult = 1;
-  // Whether LARS, LARC and LAMB give it a rate of its own.
+  // Whether LARS, LARC and LAMB compute a separate learning rate for it.
   bool adaptive = true;
 };
 
-// Those of all entries: the net's own multipliers, then plain_bias_and_norm, then config.rule() in
-// order. Throws UserError for a rule that fits no parameter.
+// The rules of all entries: first the multipliers of the net, then plain_bias_and_norm, then
+// config.rule() in order. Throws UserError for a rule that matches no parameter.
 std::vector<ParameterRule> RulesOf(const SolverConfig& config, const PoolLayout& layout);
 
 }  // namespace gf

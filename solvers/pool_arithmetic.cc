@@ -31,7 +31,7 @@ class CpuPoolArithmetic : public PoolArithmetic {
   }
 
  private:
-  // body(kernels, pool, first element, count), in parallel.
+  // Calls body(kernels, pool, first element, count) in parallel.
   template <typename Body>
   static void ForBlocks(const Tensor& gradients, const ElementRange& range, const Body& body) {
     constexpr int64_t kGrain = 4096;

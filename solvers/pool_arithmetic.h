@@ -8,8 +8,8 @@
 
 namespace gf {
 
-// Sums over pools outside the solvers, on one device. `gradients` is a gradient pool, `sums` an
-// FP32 pool of equal offsets.
+// Arithmetic on pools outside the solvers, on one device. `gradients` is a gradient pool; `sums` is
+// an FP32 pool with the same offsets.
 class PoolArithmetic {
  public:
   virtual ~PoolArithmetic() = default;
@@ -18,11 +18,11 @@ class PoolArithmetic {
   virtual void Add(const Tensor& gradients, const ElementRange& range, const Tensor& sums) = 0;
   // gradients += sums; sums = 0
   virtual void Merge(const Tensor& gradients, const ElementRange& range, const Tensor& sums) = 0;
-  // Whether there is no infinity and no NaN.
+  // Whether all elements are finite.
   virtual bool Finite(const Tensor& gradients, const ElementRange& range) = 0;
 };
 
-// By the device's name.
+// Registered by name of the device.
 using PoolArithmeticRegistry = Registry<PoolArithmetic, Device*>;
 
 inline std::unique_ptr<PoolArithmetic> NewPoolArithmetic(Device* device) {

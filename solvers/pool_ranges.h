@@ -8,9 +8,9 @@
 
 namespace gf {
 
-// Splits the pool's elements [from, to) among the compute threads as one contiguous range and
-// calls body(entry, begin, end) for each piece of an entry; begin and end are offsets in the
-// pool. Small entries share a thread and large ones are shared out.
+// Splits the pool's elements [from, to) into one contiguous range per compute thread and calls
+// body(entry, begin, end) for each piece of an entry, where begin and end are offsets in the pool.
+// Small entries share a thread; large entries are split among threads.
 template <typename Body>
 void ForEntries(const PoolLayout& layout, int64_t from, int64_t to, const Body& body) {
   constexpr int64_t kGrain = 4096;  // a multiple of the pools' alignment; 16 KiB of FP32
@@ -18,7 +18,7 @@ void ForEntries(const PoolLayout& layout, int64_t from, int64_t to, const Body& 
   ParallelFor(to - from, kGrain, [&](int64_t begin, int64_t end) {
     begin += from;
     end += from;
-    // The first entry that ends behind `begin`.
+    // The first entry that ends after `begin`.
     auto entry = std::partition_point(entries.begin(), entries.end(), [&](const PoolEntry& e) {
       return e.offset + e.count <= begin;
     });
@@ -26,13 +26,6 @@ void ForEntries(const PoolLayout& layout, int64_t from, int64_t to, const Body& 
       body(*entry, std::max(begin, entry->offset), std::min(end, entry->offset + entry->count));
     }
   });
-}
-
-// The same for whole entries first .. last (both included).
-template <typename Body>
-void ForWholeEntries(const PoolLayout& layout, int first, int last, const Body& body) {
-  const PoolEntry& end = layout.entries()[last];
-  ForEntries(layout, layout.entries()[first].offset, end.offset + end.count, body);
 }
 
 }  // namespace gf

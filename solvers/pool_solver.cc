@@ -22,7 +22,7 @@ Tensor PoolSolver::NewState() const {
   state.desc = {Shape({store_->layout().count()}), DType::kFP32, Layout()};
   state.owner = device->Allocate(state.desc.bytes());
   state.data = state.owner.get();
-  // Written before it is read: a page that is read first is taken twice.
+  // Writes the pool before anything reads it: a page that is read first would be allocated twice.
   device->Zero(state.data, state.desc.bytes(), device->compute_stream());
   return state;
 }

@@ -9,7 +9,7 @@
 
 namespace gf {
 
-// What solvers on the CPU have in common.
+// The common part of solvers on the CPU.
 class PoolSolver : public Solver {
  public:
   void BeginStep(const UpdateScalars& scalars) override;
@@ -20,16 +20,17 @@ class PoolSolver : public Solver {
   bool Finite() override { return finite_; }
 
  protected:
-  // Checks weight_decay. The store outlives the object.
+  // Throws UserError if weight_decay is out of range. The store must outlive the solver.
   PoolSolver(const SolverConfig& config, ParameterStore* store);
 
-  // What Update does.
+  // Performs the update.
   virtual void Apply(const std::vector<ElementRange>& ranges) = 0;
 
-  // A zeroed FP32 pool.
+  // Creates a zeroed FP32 pool.
   Tensor NewState() const;
 
-  // Calls body(kernels, gradients, compute) with the pools of the number type, float* or uint16_t*.
+  // Calls body(kernels, gradients, compute) with the kernels and pools of the gradients' type,
+  // float* or uint16_t*.
   template <typename Body>
   void WithTypes(const Body& body) const {
     const Tensor &gradient = store_->gradient(), &compute = store_->compute();
@@ -40,7 +41,7 @@ class PoolSolver : public Solver {
     }
   }
 
-  // body(index of the entry, begin, end) for the pieces of `ranges`, in parallel.
+  // Calls body(index of the entry, begin, end) in parallel for the pieces of `ranges`.
   template <typename Body>
   void ForPieces(const std::vector<ElementRange>& ranges, const Body& body) const {
     const PoolEntry* const first = store_->layout().entries().data();
@@ -52,7 +53,7 @@ class PoolSolver : public Solver {
     }
   }
 
-  // To be called with what Inspect sees.
+  // Records whether the elements that Inspect examined are finite.
   void AddFinite(bool finite) { finite_ = finite_ && finite; }
   const UpdateScalars& scalars() const { return scalars_; }
 

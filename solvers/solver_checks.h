@@ -4,14 +4,14 @@
 
 namespace gf {
 
-// What solvers ask of their config, on every device; each throws UserError.
+// Checks of the config that solvers share on every device. Each throws UserError.
 void CheckDecay(const SolverConfig& config);
 void CheckMomentum(const SolverConfig& config);
-// Of LARS and LARC.
+// For LARS and LARC.
 void CheckTrust(const SolverConfig& config);
 void CheckLamb(const SolverConfig& config);
 
-// LAMB's epsilon: the config's or 1e-6.
+// LAMB's epsilon: the value in the config, or 1e-6.
 float LambEpsilon(const SolverConfig& config);
 
 }  // namespace gf

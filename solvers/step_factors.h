@@ -6,8 +6,8 @@
 
 namespace gf {
 
-// The constants of a step's updates, on every device, but for what differs from tensor to tensor
-// (learning rates, weight decay) and MomentumFactors' rates.
+// The constants of a step's updates, on every device. Per-tensor values (learning rates, weight
+// decay) and the rates of MomentumFactors are left at their defaults.
 MomentumFactors MomentumFactorsOf(const SolverConfig& config, const UpdateScalars& scalars);
 LambFactors LambFactorsOf(const SolverConfig& config, const UpdateScalars& scalars);
 

@@ -12,14 +12,14 @@
 
 namespace gf {
 
-// Two sums over the elements of each tensor of a pool, made from ranges of it in one sweep. The
-// sums of a tensor's blocks are added up in their order: the bits do not depend on the number of
+// Computes two sums over the elements of each tensor of a pool, from ranges of the pool in one
+// sweep. Block sums of a tensor are added in order, so the result does not depend on the number of
 // threads.
 class TensorSums {
  public:
   using Sums = std::array<double, 2>;
 
-  // The layout outlives the object.
+  // The layout must outlive the object.
   explicit TensorSums(const PoolLayout& layout) : layout_(layout) {
     int64_t blocks = 0;
     for (const PoolEntry& entry : layout.entries()) {
@@ -32,8 +32,9 @@ class TensorSums {
 
   void Clear() { std::fill(blocks_.begin(), blocks_.end(), Sums{}); }
 
-  // Adds body(index of the entry, begin, end), the sums over these elements of the pool, for all
-  // elements of the range, in parallel. Returns whether they are all finite.
+  // Adds the sums over all elements of the range, in parallel. body(index of the entry, begin, end)
+  // returns the sums over the elements [begin, end) of the pool. Returns whether all sums are
+  // finite.
   template <typename Body>
   bool Add(const ElementRange& range, const Body& body) {
     if (range.begin >= range.end || blocks_.empty()) return true;
@@ -73,7 +74,7 @@ class TensorSums {
     return static_cast<int>(next - first_.begin()) - 1;
   }
 
-  // The block of an element, or the nearest one if it lies between entries.
+  // The block of an element, or the nearest block if the element lies between entries.
   int64_t BlockAt(int64_t element) const {
     const auto& entries = layout_.entries();
     const auto entry =
@@ -85,7 +86,7 @@ class TensorSums {
   }
 
   const PoolLayout& layout_;
-  std::vector<int64_t> first_;  // block of each entry, and the number of blocks
+  std::vector<int64_t> first_;  // first block of each entry, then the number of blocks
   std::vector<Sums> blocks_;
 };
 

@@ -4,11 +4,11 @@ namespace gf {
 
 // The constants of one update of a range by a solver with momentum (MomentumSolver).
 struct MomentumFactors {
-  float gradient_rate = 0;  // of what enters the velocity
-  float weight_rate = 1;    // of what leaves it for the weights
+  float gradient_rate = 0;  // factor of the term that is added to the velocity
+  float weight_rate = 1;    // factor of the velocity in the update of the weights
   float momentum = 0;
   float decay = 0;  // weight decay of these parameters
-  float scale = 1;  // the gradient is multiplied by it first
+  float scale = 1;  // factor of the gradient
   bool nesterov = false;
 };
 

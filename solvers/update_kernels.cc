@@ -7,11 +7,11 @@ namespace {
 
 constexpr int kSums = 32;
 constexpr int64_t kBlock = 128 * kSums;
-// Elements that are fetched ahead where a loop only reads: the processor's own prefetching stops at
-// the end of a page.
+// Number of elements to prefetch in loops that only read: hardware prefetching stops at the end of
+// a page.
 constexpr int64_t kAhead = 1024;
 
-// sqrtf of <cmath> is a function that may set errno.
+// sqrtf of <cmath> may set errno.
 static inline float SquareRoot(float x) { return __builtin_sqrtf(x); }
 
 template <bool kNesterov, typename T>
@@ -45,8 +45,8 @@ static inline float LambDirection(float w, float m, float v, const LambFactors& 
   return f.correction1 * m / (SquareRoot(f.correction2 * v) + f.epsilon) + f.decay * w;
 }
 
-// Sums over i of the squares of w[i] and of second(i), in kSums partial sums per block. `ahead(i)`
-// fetches what element i will need.
+// Sums of the squares of w[i] and second(i) over i, with kSums partial sums per block. `ahead(i)`
+// prefetches the data of element i.
 template <typename Second, typename Ahead>
 static inline void SumSquares(const float* w, int64_t n, const Second& second, const Ahead& ahead,
                               double result[2]) {

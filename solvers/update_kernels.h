@@ -7,25 +7,25 @@
 
 namespace gf {
 
-// Inner loops over ranges of pools of n elements; one thread. T: float or uint16_t (BF16), the type
-// of gradients `g` and of the compute copy of the weights; `compute` is not written for float.
+// Inner loops over n elements of pools, on one thread. T, the type of gradients `g` and of the
+// compute copy of the weights, is float or uint16_t (BF16). For float, `compute` is not written.
 template <typename T>
 struct UpdateFunctions {
   // u = gradient_rate * (scale * g + decay * w); v = momentum * v + u;
   // w -= weight_rate * (nesterov ? momentum * v + u : v).
   void (*momentum)(float* w, T* compute, float* v, const T* g, int64_t n,
                    const MomentumFactors& factors);
-  // m = beta1 * m + (1 - beta1) * scale * g; v = beta2 * v + (1 - beta2) * (scale * g)^2.
-  // sums: of squares of w and of r = correction1 * m / (sqrt(correction2 * v) + epsilon) +
-  // decay * w, as those of `squares`.
+  // m = beta1 * m + (1 - beta1) * scale * g; v = beta2 * v + (1 - beta2) * (scale * g)^2. sums: the
+  // sums of squares of w and of r = correction1 * m / (sqrt(correction2 * v) + epsilon) + decay *
+  // w, computed as in `squares`.
   void (*lamb_moments)(const float* w, float* m, float* v, const T* g, int64_t n,
                        const LambFactors& factors, double sums[2]);
   // w -= rate * r
   void (*lamb_apply)(float* w, T* compute, const float* m, const float* v, int64_t n,
                      const LambFactors& factors, float rate);
-  // Sums of squares of w and of g: FP32 partial sums of at most 128 elements, added in double.
+  // Sums of squares of w and g: FP32 partial sums of at most 128 elements, added in double.
   void (*squares)(const float* w, const T* g, int64_t n, double sums[2]);
-  // Whether there is no infinity and no NaN.
+  // Whether all elements are finite.
   bool (*finite)(const T* p, int64_t n);
   // sum += g
   void (*add)(float* sum, const T* g, int64_t n);

@@ -26,7 +26,7 @@ class CpuStream : public Stream {
   void WaitFor(Event* event) override {}
 };
 
-// The processor: work is done when a call returns, so streams and events have nothing to do.
+// The CPU. Work is complete when a call returns, so streams and events do nothing.
 class CpuDevice : public Device {
  public:
   explicit CpuDevice(int threads) {
@@ -106,7 +106,7 @@ class CpuDevice : public Device {
   void Convert(const Tensor& from, const Tensor& to, Stream* stream) override {
     CHECK_EQ(from.desc.shape.count(), to.desc.shape.count());
     dnnl::memory::desc source = ToDnnl(from.desc), target = ToDnnl(to.desc);
-    // A plain tensor takes the other's shape: a matrix of weights seen as filters.
+    // A plain tensor takes the other tensor's shape: a weight matrix treated as filters.
     if (source.dims() != target.dims()) {
       if (from.desc.layout.plain()) {
         source = PlainDesc(Shape(target.dims()), from.desc.dtype);

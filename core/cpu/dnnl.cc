@@ -67,7 +67,7 @@ memory::format_tag PlainTag(int rank) {
   return kTags[rank];
 }
 
-// Processor time of this thread: what else the machine is doing does not count.
+// CPU time of this thread, so that other load on the machine does not count.
 double ThreadSeconds() {
   timespec time;
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
@@ -157,7 +157,7 @@ memory::desc ToDnnl(const TensorDesc& desc) {
   const auto* layout = dynamic_cast<const DnnlLayout*>(desc.layout.device());
   CHECK(layout != nullptr) << desc.layout.Name();
   memory::desc result = layout->desc();
-  // The same order of elements serves every type (master FP32, compute BF16).
+  // The same order of elements applies to every type (master FP32, compute BF16).
   result.data.data_type = static_cast<dnnl_data_type_t>(ToDnnl(desc.dtype));
   return result;
 }
@@ -172,7 +172,7 @@ memory::desc AnyDesc(const Shape& shape, DType type) {
 
 Layout FromDnnl(const memory::desc& desc) {
   if (desc == memory::desc(desc.dims(), desc.data_type(), PlainTag(desc.data.ndims))) return {};
-  // One type for all, so that equal orders compare equal whatever the type.
+  // One type for all tensors, so that equal orders compare equal regardless of type.
   memory::desc order = desc;
   order.data.data_type = dnnl_f32;
   return Layout(std::make_shared<DnnlLayout>(std::move(order)));

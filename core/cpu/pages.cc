@@ -9,7 +9,7 @@
 
 #include "core/parallel.h"
 
-// Linux 6.1; older headers lack it.
+// Introduced in Linux 6.1; older headers lack it.
 #ifndef MADV_COLLAPSE
 #define MADV_COLLAPSE 25
 #endif
@@ -17,14 +17,14 @@
 namespace gf {
 namespace {
 
-// All blocks of this process.
+// All mapped blocks of this process.
 struct Blocks {
   std::mutex mutex;
   std::map<char*, size_t> sizes;
   bool huge = false;  // MoveToHugePages was called
 };
 
-// Never destroyed: blocks may live in objects that are.
+// Never destroyed, because static objects that own blocks may be destroyed later.
 Blocks& AllBlocks() {
   static Blocks* const blocks = new Blocks;
   return *blocks;

@@ -7,19 +7,17 @@ namespace gf {
 
 constexpr size_t kHugePage = size_t{2} << 20;
 
-// Memory straight from the kernel: zeros, aligned to a huge page; a page is taken when it is first
-// touched, near the thread that does. Throws std::bad_alloc.
+// Maps zeroed memory from the kernel, aligned to a huge page. A page is allocated when a thread
+// first touches it, near that thread. Throws std::bad_alloc.
 std::shared_ptr<void> MapPages(size_t bytes);
 
 // Note [Huge pages]
-// Steps run 2-5 % faster on huge pages, but to supply fresh ones (zeroed, on a virtual machine
-// often asked back from the host) takes the kernel longer than the first step itself. So memory
-// starts on ordinary pages and moves to huge ones once the first step is done and has shown that
-// everything works.
+// Steps run 2 to 5% faster on huge pages. But the kernel takes longer than the first step to
+// provide them: it must zero them, and a virtual machine must often get them back from its host. So
+// memory starts on ordinary pages and moves to huge pages after the first step has succeeded.
 //
-// Moves all blocks of MapPages to huge pages, by all compute threads; what is mapped later
-// starts on them. A kernel that cannot (before Linux 6.1) does it
-// in the background, if at all.
+// Moves all blocks of MapPages to huge pages, with all compute threads. Later blocks start on huge
+// pages. A kernel before Linux 6.1 moves blocks in the background, if at all.
 void MoveToHugePages();
 
 }  // namespace gf

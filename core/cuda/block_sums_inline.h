@@ -4,15 +4,15 @@
 
 namespace gf {
 
-// Reductions over the threads of a block of one dimension, a multiple of 32 threads; every thread
-// gets the result, which is made in a fixed order. All threads take part.
+// Reductions over the threads of a one-dimensional block, whose size must be a multiple of 32. All
+// threads must call them, and every thread gets the result. The order of operations is fixed.
 template <typename T, typename F>
 __device__ T BlockReduce(T value, const F& combine) {
   __shared__ T warps[32];
   for (int offset = 16; offset > 0; offset /= 2) {
     value = combine(value, __shfl_xor_sync(0xffffffffu, value, offset));
   }
-  __syncthreads();  // a reduction before this one may still read
+  __syncthreads();  // threads may still read the results of an earlier reduction
   if (threadIdx.x % 32 == 0) warps[threadIdx.x / 32] = value;
   __syncthreads();
   T result = warps[0];

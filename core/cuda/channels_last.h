@@ -8,8 +8,8 @@
 
 namespace gf {
 
-// The order N x spatial x C of a tensor whose plain order is N x C x spatial: "nhwc" of images,
-// "krsc" of filters. Any number of spatial axes, seen as one.
+// The order N x spatial x C of a tensor whose plain order is N x C x spatial: "nhwc" for images,
+// "krsc" for filters. Any number of spatial axes counts as one.
 class ChannelsLast : public DeviceLayout {
  public:
   ChannelsLast(std::string name, int64_t outer, int64_t channels, int64_t spatial)
@@ -28,20 +28,22 @@ class ChannelsLast : public DeviceLayout {
   const int64_t outer_, channels_, spatial_;
 };
 
-// That layout of a tensor of [outer][channels][spatial]; the plain one where both are the same.
+// The channels-last layout of a tensor [outer][channels][spatial]; the plain layout if both are
+// equal.
 Layout ImageLayout(int64_t outer, int64_t channels, int64_t spatial);
 Layout FilterLayout(int64_t outer, int64_t channels, int64_t spatial);
 
-// Of a shape N x C x ... of two axes at least.
+// The same for a shape N x C x ... with at least two axes.
 Layout ImageLayout(const Shape& shape);
 Layout FilterLayout(const Shape& shape);
 
-// The layout in which kernels over images want a tensor: channels last where there is space.
+// The layout that image kernels use: channels last for tensors with spatial axes.
 inline Layout WantedLayout(const Shape& shape) {
   return shape.rank() > 2 ? ImageLayout(shape) : Layout();
 }
 
-// The layout as a ChannelsLast, null if it is plain. CHECKs that it is no other device's.
+// The layout as a ChannelsLast, or null if it is plain. CHECKs that it does not belong to another
+// device.
 const ChannelsLast* AsChannelsLast(const Layout& layout);
 
 }  // namespace gf

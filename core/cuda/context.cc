@@ -8,7 +8,7 @@
 namespace gf {
 namespace {
 
-// The rank's number on its host, as launchers say it.
+// The local rank, as set by the launcher.
 int LocalRank() {
   for (const char* name : {"OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "SLURM_LOCALID"}) {
     const char* const value = std::getenv(name);
@@ -24,7 +24,7 @@ int GpuCount() {
   cudaGetLastError();
   ThrowUserError("device \"cuda\": no GPU can be used here (",
                  status == cudaSuccess ? "none is visible" : cudaGetErrorString(status),
-                 "); nvidia-smi lists them. To compute on the processor: --set device=cpu");
+                 "); nvidia-smi lists the GPUs. To train on the CPU: --set device=cpu");
 }
 
 }  // namespace

@@ -8,11 +8,11 @@
 
 namespace gf {
 
-// This process's GPU: that of its local rank modulo their number. Made at the first use and kept to
-// the end of the process, since the driver may be gone before static objects are.
+// The GPU of this process: number (local rank) modulo (number of visible GPUs). Created at first
+// use and never destroyed, because the driver may shut down before static objects are destroyed.
 class CudaContext {
  public:
-  // Also makes the GPU that of the calling thread. Throws UserError where there is none.
+  // Also selects the GPU for the calling thread. Throws UserError if there is no GPU.
   static CudaContext& Get();
 
   int ordinal() const { return ordinal_; }

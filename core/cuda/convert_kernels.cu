@@ -17,8 +17,8 @@ struct Cast {
 
 constexpr int kTile = 32, kTileRows = 8;
 
-// A tile at a time through shared memory, so that both sides are read and written in order. Items
-// are tiles, rows of items the matrices.
+// Moves one tile at a time through shared memory, so that both sides are accessed in order. Items
+// are tiles; rows of items are matrices.
 template <typename From, typename To>
 __global__ void Transpose(const From* from, To* to, ItemGroups matrices, FastDivide across,
                           FastDivide down, int64_t rows, int64_t columns) {

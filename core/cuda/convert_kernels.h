@@ -8,10 +8,10 @@
 
 namespace gf {
 
-// Throws CudaError if the program has no code for the current GPU.
+// Throws CudaError if the program contains no code for the current GPU.
 void CheckKernelsRunHere();
 
-// to[i] = from[i] for i < count; FP32, FP16 or BF16 each.
+// to[i] = from[i] for i < count. Each type is FP32, FP16 or BF16.
 void CastElements(DType from_type, const void* from, DType to_type, void* to, int64_t count,
                   cudaStream_t stream);
 

@@ -11,7 +11,7 @@
 namespace gf {
 namespace {
 
-// How a tensor's elements lie: the view [outer][channels][spatial] of its plain order, and whether
+// Order of a tensor's elements: the view [outer][channels][spatial] of its plain order, and whether
 // channels come last in memory. A plain tensor may take any view.
 struct Order {
   int64_t outer, channels, spatial;
@@ -55,7 +55,7 @@ bool CudaDevice::Supports(DType compute) const {
 std::shared_ptr<void> CudaDevice::Allocate(size_t bytes) {
   CudaContext::Get();  // any thread may call
   std::shared_ptr<void> data = context_.memory()->Allocate(bytes);
-  // Zero for every stream that may use it.
+  // Zeroed on the compute stream and then synchronized, so that every stream sees zeros.
   Zero(data.get(), bytes, compute_stream());
   compute_stream()->Synchronize();
   return data;
@@ -101,7 +101,7 @@ void CudaDevice::Convert(const Tensor& from, const Tensor& to, Stream* stream) {
     CastElements(from.desc.dtype, from.data, to.desc.dtype, to.data, count, RawStream(stream));
     return;
   }
-  // Rows of a matrix per image become its columns.
+  // Transposes one matrix per image.
   const bool to_last = target.channels_last;
   TransposeElements(from.desc.dtype, from.data, to.desc.dtype, to.data, source.outer,
                     to_last ? source.channels : source.spatial,

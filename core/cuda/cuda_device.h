@@ -9,11 +9,11 @@
 
 namespace gf {
 
-// This process's GPU (CudaContext). Objects of this class share it, its compute stream and its
-// memory.
+// The GPU of this process (CudaContext). Objects of this class share the GPU, its compute stream
+// and its memory.
 class CudaDevice : public Device {
  public:
-  // Throws UserError where there is no GPU or the program has no code for it.
+  // Throws UserError if there is no GPU, or the program contains no code for it.
   CudaDevice();
 
   std::string name() const override { return "cuda"; }

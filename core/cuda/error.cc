@@ -8,7 +8,7 @@ namespace {
 const char* Hint(cudaError_t status) {
   switch (status) {
     case cudaErrorMemoryAllocation:
-      return "the GPU's memory is used up: lower batch_size, or run fewer ranks on this GPU";
+      return "out of GPU memory: lower batch_size, or run fewer ranks on this GPU";
     case cudaErrorInsufficientDriver:
     case cudaErrorSystemDriverMismatch:
       return "the GPU's driver is older than this CUDA: nvidia-smi shows what it supports";
@@ -17,16 +17,17 @@ const char* Hint(cudaError_t status) {
       return "the program was not built for this GPU: build with "
              "--//bazel:cuda_archs=<compute capability, e.g. 90>";
     case cudaErrorDevicesUnavailable:
-      return "another process has the GPU for itself: nvidia-smi shows which, and the mode";
+      return "another process has exclusive use of the GPU: nvidia-smi shows the process and the "
+             "mode";
     case cudaErrorECCUncorrectable:
     case cudaErrorHardwareStackError:
     case cudaErrorLaunchTimeout:
-      return "the GPU itself has failed: see nvidia-smi -q and the kernel's log";
+      return "the GPU hardware has failed: see nvidia-smi -q and the kernel log";
     case cudaErrorIllegalAddress:
     case cudaErrorMisalignedAddress:
     case cudaErrorLaunchFailure:
-      return "an error of the program in an earlier kernel: CUDA_LAUNCH_BLOCKING=1 or "
-             "compute-sanitizer shows which";
+      return "a bug of this program in an earlier kernel: CUDA_LAUNCH_BLOCKING=1 or "
+             "compute-sanitizer shows which kernel";
     default:
       return "";
   }

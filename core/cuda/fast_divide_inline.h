@@ -4,19 +4,19 @@
 
 namespace gf {
 
-// Divides integers below 2^31 by a divisor that is known before a kernel starts: a high product, an
-// addition and a shift in place of a division. With l = ceil(log2(d)) the quotient is
+// Divides integers below 2^31 by a divisor that is known before a kernel starts, with a high
+// product, an addition and a shift instead of a division. With l = ceil(log2(d)) the quotient is
 //   floor(n * (2^32 + m) / 2^(32 + l)),  m = floor(2^32 * (2^l - d) / d) + 1 < 2^32,
-// by figure 4.1 of T. Granlund and P. L. Montgomery, "Division by Invariant Integers using
-// Multiplication", PLDI 1994. As n < 2^31, n + floor(n * m / 2^32) does not overflow.
+// from figure 4.1 of T. Granlund and P. L. Montgomery, "Division by Invariant Integers using
+// Multiplication", PLDI 1994. Because n < 2^31, n + floor(n * m / 2^32) does not overflow.
 class FastDivide {
  public:
   struct Result {
     uint32_t quotient, remainder;
   };
 
-  constexpr FastDivide() = default;  // by 1
-  // By 1 .. 2^31.
+  constexpr FastDivide() = default;  // divides by 1
+  // `divisor` is 1 to 2^31.
   constexpr explicit FastDivide(uint32_t divisor) : divisor_(divisor) {
     while ((uint64_t{1} << shift_) < divisor) ++shift_;
     const uint64_t above = (uint64_t{1} << shift_) - divisor;
@@ -25,7 +25,7 @@ class FastDivide {
 
   constexpr uint32_t divisor() const { return divisor_; }
 
-  // Of n < 2^31.
+  // n / divisor for n < 2^31.
   constexpr uint32_t Quotient(uint32_t n) const {
     const auto high = static_cast<uint32_t>(uint64_t{n} * multiplier_ >> 32);
     return (n + high) >> shift_;

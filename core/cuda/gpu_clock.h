@@ -6,22 +6,22 @@
 
 namespace gf {
 
-// Tells when a timed event was passed, by the host's steady clock. The clocks are compared when the
-// object is made and in Set; 1,000 s later a time is still right to 0.1 ms.
+// Converts timed events to times of the host's steady clock. The constructor and Set compare the
+// clocks; 1,000 s later, a time is still accurate to 0.1 ms.
 class GpuClock {
  public:
   using TimePoint = std::chrono::steady_clock::time_point;
 
   explicit GpuClock(Device* device) : device_(device) { Set(); }
 
-  // Waits for the compute stream: to be called where little is on it.
+  // Waits for the compute stream, so call it when little work is enqueued.
   void Set() {
     zero_.Record(RawStream(device_->compute_stream()));
     zero_.Wait();
     at_zero_ = std::chrono::steady_clock::now();
   }
 
-  // Of an event that is Done, recorded after the last Set.
+  // Time of an event that is Done and was recorded after the last Set.
   TimePoint TimeOf(const CudaEvent& event) const {
     const std::chrono::duration<double> since(zero_.SecondsUntil(event));
     return at_zero_ + std::chrono::duration_cast<TimePoint::duration>(since);

@@ -15,8 +15,8 @@ struct GraphDeleter {
 };
 using Graph = std::unique_ptr<std::remove_pointer_t<cudaGraph_t>, GraphDeleter>;
 
-// What a stream is given while this lives is captured, not done. Other threads may go on calling
-// CUDA (the watch over NCCL queries events).
+// While this object exists, work enqueued on the stream is captured instead of executed. Other
+// threads may still call CUDA (the watchdog of NCCL queries events).
 class Capture {
  public:
   explicit Capture(cudaStream_t stream) : stream_(stream) {
@@ -28,13 +28,13 @@ class Capture {
   Capture(const Capture&) = delete;
   Capture& operator=(const Capture&) = delete;
 
-  // Null if something could not be captured.
+  // Null if some work could not be captured.
   Graph End() {
     cudaGraph_t graph = nullptr;
     const cudaError_t status = cudaStreamEndCapture(std::exchange(stream_, nullptr), &graph);
     Graph owned(graph);
     if (status == cudaSuccess) return owned;
-    cudaGetLastError();  // or the next call would report it
+    cudaGetLastError();  // clears the error, which the next call would report otherwise
     return nullptr;
   }
 

@@ -9,8 +9,9 @@
 
 namespace gf {
 
-// Device::Record for a stream of the current GPU, as a CUDA graph. What cannot be captured (a call
-// that waits for the GPU, a library that allocates) is logged as a warning, the first time.
+// Implements Device::Record for a stream of the current GPU as a CUDA graph. The first work that
+// cannot be captured (a call that waits for the GPU, a library that allocates) is logged as a
+// warning.
 std::unique_ptr<Recording> RecordGraph(cudaStream_t stream, const std::function<void()>& enqueue);
 
 }  // namespace gf

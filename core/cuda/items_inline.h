@@ -6,7 +6,8 @@
 
 namespace gf {
 
-// Blocks of a multiprocessor for which the registers of f's kernel must suffice; 0: ptxas chooses.
+// Number of blocks per multiprocessor for which f's kernel must have enough registers; 0: ptxas
+// chooses.
 template <typename F>
 constexpr int kBlocksOfItems = 0;
 
@@ -19,8 +20,8 @@ __global__ void __launch_bounds__(kThreads, kBlocksOfItems<F>) ItemsKernel(ItemG
   for (uint32_t i = blockIdx.x * blockDim.x + threadIdx.x; i < count; i += step) f.Run(first, i);
 }
 
-// Calls f.Run(first, i) on the GPU for every item, see Note [Indices of 31 bits]: item i of the
-// group that begins with row `first`.
+// Calls f.Run(first, i) on the GPU for every item i of every group; `first` is the first row of the
+// group. See Note [Indices of 31 bits].
 template <typename F>
 void ForItems(const ItemGroups& groups, const F& f, cudaStream_t stream) {
   if (groups.rows == 0 || groups.items == 0) return;

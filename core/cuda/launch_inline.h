@@ -1,6 +1,6 @@
 #pragma once
 
-// How kernels are started.
+// Launches kernels.
 
 #include <algorithm>
 #include <cstdint>
@@ -13,21 +13,21 @@
 
 namespace gf {
 
-constexpr int kThreads = 256;  // of a block
+constexpr int kThreads = 256;  // threads per block
 
-// Blocks for `items` where each thread takes several in steps of the whole grid.
+// Number of blocks for `items` items, where each thread handles several in steps of the whole grid.
 inline int BlocksFor(int64_t items) {
-  constexpr int64_t kMost = 8192;  // some for each multiprocessor of any GPU
+  constexpr int64_t kMost = 8192;  // several for each multiprocessor of any GPU
   return static_cast<int>(std::max<int64_t>(1, std::min(kMost, (items + kThreads - 1) / kThreads)));
 }
 
-// A number of blocks or threads, in one dimension or more.
+// Number of blocks or threads in up to three dimensions.
 struct Extent : dim3 {
   Extent(int64_t count) : dim3(static_cast<unsigned>(count)) {}
   Extent(const dim3& counts) : dim3(counts) {}
 };
 
-// Where and how a kernel runs, and who asks for it.
+// Grid, block and stream of a launch, and its place in the source.
 struct LaunchShape {
   LaunchShape(const Extent& blocks, const Extent& threads, cudaStream_t on,
               const char* file_name = __builtin_FILE(), int line_number = __builtin_LINE())
@@ -39,13 +39,13 @@ struct LaunchShape {
   int line;
 };
 
-// What a compiler of kernels understands; the tests' emulated GPU starts them in another way.
+// The syntax of CUDA compilers; the emulated GPU of the tests launches kernels in another way.
 #ifndef GF_CALL_KERNEL
 #define GF_CALL_KERNEL(kernel, shape, ...) \
   kernel<<<(shape).grid, (shape).block, 0, (shape).stream>>>(__VA_ARGS__)
 #endif
 
-// Launch({blocks, threads, stream}, Kernel<T>, arguments...) starts a kernel.
+// Launch({blocks, threads, stream}, Kernel<T>, arguments...) launches a kernel.
 template <typename... Parameters, typename... Arguments>
 void Launch(const LaunchShape& shape, void (*kernel)(Parameters...),
             const Arguments&... arguments) {
@@ -53,7 +53,7 @@ void Launch(const LaunchShape& shape, void (*kernel)(Parameters...),
   CheckCuda(cudaGetLastError(), "launch of a kernel", shape.file, shape.line);
 }
 
-// Calls f with a number of the type: float, __half or __nv_bfloat16.
+// Calls f with a value of the C++ type for `type`: float, __half or __nv_bfloat16.
 template <typename F>
 void WithType(DType type, const F& f) {
   switch (type) {
@@ -68,17 +68,18 @@ void WithType(DType type, const F& f) {
   }
 }
 
-// Elements of T in the 16 bytes that a thread moves at once.
+// Number of elements of T in the 16 bytes that a thread moves at once.
 template <typename T>
 constexpr int kPack = 16 / static_cast<int>(sizeof(T));
 
-// For up to 64 registers: without a number of blocks ptxas spills some to have no more than 32.
+// The bounds allow 64 registers; without a number of blocks, ptxas spills registers to use at most
+// 32.
 template <int kCount, typename F>
 __global__ void __launch_bounds__(kThreads, 4) ElementwiseKernel(int64_t count, F f) {
   const int64_t step = int64_t{gridDim.x} * blockDim.x;
   const int64_t first = int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
   const int64_t packs = count / kCount;
-  // Unrolled it would begin with a division that finds the number of steps.
+  // An unrolled loop would begin with a division to find the number of steps.
 #pragma unroll 1
   for (int64_t i = first; i < packs; i += step) f.template Run<kCount>(i * kCount);
   if constexpr (kCount > 1) {
@@ -87,15 +88,16 @@ __global__ void __launch_bounds__(kThreads, 4) ElementwiseKernel(int64_t count, 
   }
 }
 
-// Calls f.Run<n>(i) on the GPU for elements [i, i + n) that cover [0, count); n is kCount, with
-// i a multiple of it, and 1 at the end.
+// Calls f.Run<n>(i) on the GPU for ranges [i, i + n) that cover [0, count). n is kCount for aligned
+// i, and 1 at the end.
 template <int kCount, typename F>
 void Elementwise(int64_t count, const F& f, cudaStream_t stream) {
   if (count == 0) return;
   Launch({BlocksFor(count / kCount), kThreads, stream}, ElementwiseKernel<kCount, F>, count, f);
 }
 
-// Four elements at a time where all arrays that f moves begin at multiples of four, else singly.
+// Processes four elements at a time if all arrays of f begin at multiples of four elements,
+// otherwise one.
 template <typename F, typename... Elements>
 void ElementwiseFrom(int64_t count, const F& f, cudaStream_t stream, const Elements*... arrays) {
   if (((reinterpret_cast<uintptr_t>(arrays) % (4 * sizeof(Elements)) == 0) && ...)) {

@@ -10,7 +10,7 @@
 namespace gf {
 namespace {
 
-// Few different sizes, so that memory is found again: multiples of 512 bytes, of 2 MiB where that
+// Rounds sizes so that freed memory can be reused: to multiples of 512 bytes, or of 2 MiB if that
 // wastes little.
 size_t Rounded(size_t bytes) {
   constexpr size_t kSmall = 512, kLarge = size_t{2} << 20;
@@ -49,11 +49,11 @@ void* GpuMemory::Take(size_t bytes) {
     status = cudaMalloc(&data, bytes);
   }
   if (status == cudaErrorMemoryAllocation) {
-    cudaGetLastError();  // forgotten: memory may be had again later
+    cudaGetLastError();  // clears the error: memory may become available later
     size_t free = 0, total = 0;
     GF_CUDA(cudaMemGetInfo(&free, &total));
-    ThrowUserError("the GPU's memory is used up: ", bytes >> 20, " MiB wanted, ", free >> 20,
-                   " of ", total >> 20,
+    ThrowUserError("out of GPU memory: ", bytes >> 20, " MiB requested, ", free >> 20, " of ",
+                   total >> 20,
                    " MiB free; lower batch_size, set recompute: true, or run fewer ranks per GPU");
   }
   GF_CUDA(status);

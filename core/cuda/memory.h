@@ -9,19 +9,19 @@
 
 namespace gf {
 
-// Memory of the current GPU. What is given back is kept for the next request of the same size and
-// handed out at once: work that still uses it must be on the compute stream, on which the next
-// owner's work comes later, or be waited for.
+// Allocator for the memory of the current GPU. Freed blocks are kept and handed out at once to the
+// next request of the same size. So work that still uses a freed block must be on the compute
+// stream, where the next owner's work comes later, or must be complete.
 class GpuMemory : public std::enable_shared_from_this<GpuMemory> {
  public:
-  // At least `bytes`, aligned to 256 bytes, not initialised. Throws UserError when the GPU has no
-  // more. Freed with the last owner.
+  // Allocates at least `bytes` bytes, aligned to 256 bytes, uninitialized, freed with the last
+  // owner. Throws UserError if the GPU has no memory left.
   std::shared_ptr<void> Allocate(size_t bytes);
 
-  // The most bytes in use at a time.
+  // Peak number of bytes in use.
   size_t peak() const { return peak_; }
 
-  // Bytes that nobody uses, and what gives them back to the GPU.
+  // Bytes of freed blocks; ReleaseUnused returns them to the GPU.
   size_t unused_bytes();
   void Trim();
 
@@ -35,7 +35,7 @@ class GpuMemory : public std::enable_shared_from_this<GpuMemory> {
   std::atomic<size_t> peak_{0};
 };
 
-// Page-locked memory of the host, which the GPU copies from and to by itself. Not initialised.
+// Page-locked host memory, which the GPU can access directly. Uninitialized.
 std::shared_ptr<void> AllocatePinned(size_t bytes);
 
 }  // namespace gf

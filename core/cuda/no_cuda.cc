@@ -1,4 +1,4 @@
-// In place of the CUDA device where the program is built without it.
+// Replaces the CUDA device in programs that are built without CUDA.
 
 #include <memory>
 
@@ -11,7 +11,7 @@ namespace {
 const bool registered = DeviceRegistry::Get().Add("cuda", [](int) -> std::unique_ptr<Device> {
   ThrowUserError(
       "device \"cuda\": this program was built without CUDA; build it with bazel build "
-      "--config=cuda, or compute on the processor: --set device=cpu");
+      "--config=cuda, or train on the CPU: --set device=cpu");
 });
 
 }  // namespace

@@ -28,7 +28,7 @@ __device__ inline __nv_bfloat16 FromFloat<__nv_bfloat16>(float x) {
   return __float2bfloat16_rn(x);
 }
 
-// kCount neighbours that are loaded and stored at once.
+// kCount neighboring elements that are loaded and stored at once.
 template <typename T, int kCount>
 struct alignas(sizeof(T) * kCount) Pack {
   T v[kCount];
@@ -39,7 +39,7 @@ struct Floats {
   float v[kCount];
 };
 
-// From an address that is a multiple of kCount elements.
+// Loads from an address that is a multiple of kCount elements.
 template <int kCount, typename T>
 __device__ inline Pack<T, kCount> LoadPack(const T* p) {
   return *reinterpret_cast<const Pack<T, kCount>*>(p);

@@ -15,7 +15,7 @@ namespace {
 
 constexpr size_t kSlotBytes = 4096;
 
-// Slots without an owner. The copy to one may still be under way: not every owner waits.
+// Slots without an owner. A copy to a slot may still be in progress, because not every owner waits.
 class Store {
  public:
   static Store& Get() {

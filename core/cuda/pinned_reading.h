@@ -9,8 +9,8 @@
 
 namespace gf {
 
-// A copy of at most 4 KiB to page-locked memory, which the GPU makes by itself. That memory and its
-// event are taken from a store of the process and given back, since their making waits for the GPU.
+// An asynchronous copy of at most 4 KiB to page-locked memory. The memory and its event come from a
+// process-wide store and return to it, because creating them would wait for the GPU.
 class PinnedReading : public HostReading {
  public:
   PinnedReading(const void* from, size_t bytes, cudaStream_t stream);
@@ -20,7 +20,7 @@ class PinnedReading : public HostReading {
 
   const void* Wait() override;
 
-  // One place of the store.
+  // One slot of the store.
   struct Slot {
     Slot();
 

@@ -10,18 +10,18 @@ namespace gf {
 
 class CudaEvent : public Event {
  public:
-  // `timed`: SecondsUntil can be asked.
+  // `timed`: whether SecondsUntil may be called.
   explicit CudaEvent(bool timed = false);
   ~CudaEvent() override;
   CudaEvent(const CudaEvent&) = delete;
   CudaEvent& operator=(const CudaEvent&) = delete;
 
-  // Marks what is enqueued so far; replaces an earlier mark.
+  // Marks the work enqueued so far; replaces an earlier mark.
   void Record(cudaStream_t stream);
   void Wait() override;
-  // Whether the work before the mark is done, without waiting for it.
+  // Whether the work before the mark is complete. Does not wait.
   bool Done() const;
-  // From this mark to a later one; both are timed and Done.
+  // Seconds from this mark to a later one. Both must be timed and Done.
   double SecondsUntil(const CudaEvent& later) const;
   cudaEvent_t get() const { return event_; }
 
@@ -31,7 +31,7 @@ class CudaEvent : public Event {
 
 class CudaStream : public Stream {
  public:
-  // `urgent`: its kernels go first where several streams have some.
+  // `urgent`: its kernels run before those of other streams.
   explicit CudaStream(bool urgent);
   ~CudaStream() override;
   CudaStream(const CudaStream&) = delete;

@@ -24,8 +24,8 @@ Gpu Make(const char* name, const char* title, double gigabytes, double gigabytes
 
 }  // namespace
 
-// From NVIDIA's data sheets; where they give products with sparsity only, half of that. The B200 is
-// one GPU of HGX B200 (Blackwell architecture technical brief).
+// From NVIDIA's data sheets; half of the stated rate where they only give rates with sparsity. The
+// B200 is one GPU of an HGX B200 (Blackwell architecture technical brief).
 const std::vector<Gpu>& KnownGpus() {
   static const auto* const gpus = new std::vector<Gpu>{
       Make("a100", "NVIDIA A100 80GB SXM", 80, 2039, {312, 312, 156, 19.5}),

@@ -5,26 +5,27 @@
 
 namespace gf {
 
-// What its vendor's data sheet says of a GPU, and how much of it a step is assumed to get.
+// Rates of a GPU from its vendor's data sheet, and the assumed fraction of them that a step
+// reaches.
 struct Gpu {
   std::string name;   // "h200"
   std::string title;  // "NVIDIA H200 SXM"
   double memory_bytes = 0;
-  double bytes_per_s = 0;  // of its memory
-  // FLOP/s of products without sparsity: on tensor cores, 0 where they lack the type, ...
+  double bytes_per_s = 0;  // memory bandwidth
+  // FLOP/s of products without sparsity: on tensor cores (0 if they lack the type) ...
   double fp16 = 0, bf16 = 0, tf32 = 0;
-  double fp32 = 0;  // ... and on the other cores
+  double fp32 = 0;  // ... and on other cores
 
-  // Assumptions, not from the data sheet: the shares of bytes_per_s and of FLOP/s that kernels
-  // reach, and the seconds between the end of a kernel and the start of the next one of a graph.
+  // Assumptions, not from the data sheet: the fractions of bytes_per_s and FLOP/s that kernels
+  // reach, and the seconds between the end of a kernel and the start of the next kernel in a graph.
   double memory_share = 0.8, arithmetic_share = 0.6;
   double launch_s = 2e-6;
 };
 
-// All that are known, by name.
+// All known GPUs, sorted by name.
 const std::vector<Gpu>& KnownGpus();
 
-// The GPU of that name. Throws UserError 'unknown <what> "<name>" (known: ...)'.
+// The GPU with this name. Throws UserError 'unknown <what> "<name>" (known: ...)'.
 const Gpu& FindGpu(const std::string& what, const std::string& name);
 
 }  // namespace gf

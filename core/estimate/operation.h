@@ -5,7 +5,7 @@
 
 namespace gf {
 
-// What operations of a step are told apart, in the order of reports.
+// Kinds of operations in a step, in the order of reports.
 enum class OperationKind {
   kConvolutionForward,
   kConvolutionWeights,
@@ -28,20 +28,20 @@ enum class OperationKind {
 // "convolution forward"
 const char* Name(OperationKind kind);
 
-// How the factors of products are multiplied.
+// Number type of the factors of products.
 enum class Arithmetic { kFP32, kTF32, kFP16, kBF16 };
 
-// One call that a step makes of a GPU, or a few that belong together.
+// One call of the GPU within a step, or a few related calls.
 struct Operation {
   OperationKind kind = OperationKind::kOther;
-  std::string layer;      // empty: of no layer
-  bool backward = false;  // of the backward pass
-  // Kernels, library calls, copies and fills that go on a stream.
+  std::string layer;      // empty if it belongs to no layer
+  bool backward = false;  // whether it belongs to the backward pass
+  // Number of kernels, library calls, copies and fills.
   int launches = 1;
-  // Bytes of the GPU's memory that it reads and writes at least. Each tensor counts once per
-  // operation; vectors with a few numbers per channel do not count.
+  // Minimum bytes of GPU memory read and written. Each tensor counts once per operation; vectors
+  // with a few numbers per channel do not count.
   int64_t bytes = 0;
-  // Of products only: 2 per multiply-add.
+  // FLOPs of products only; a multiply-add counts as 2.
   int64_t flops = 0;
   Arithmetic arithmetic = Arithmetic::kFP32;
 };

@@ -8,7 +8,7 @@ OperationTime TimeOf(const Operation& operation, double bytes_per_s, double flop
   OperationTime time;
   const double memory = static_cast<double>(operation.bytes) / bytes_per_s;
   const double arithmetic = static_cast<double>(operation.flops) / flops_per_s;
-  // A kernel computes while it loads: the longer one counts.
+  // A kernel computes while it loads, so only the longer time counts.
   (memory >= arithmetic ? time.memory : time.arithmetic) =
       memory >= arithmetic ? memory : arithmetic;
   time.launches = operation.launches * launch_s;

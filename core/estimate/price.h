@@ -5,8 +5,8 @@
 
 namespace gf {
 
-// Seconds that operations take: what their bytes and their products alone would need, summed over
-// the operations that each of them bounds, and the launches.
+// Seconds that operations take. `memory` sums the operations bound by memory, `arithmetic` those
+// bound by products; launches come on top.
 struct OperationTime {
   double memory = 0, arithmetic = 0, launches = 0;
 
@@ -16,12 +16,13 @@ struct OperationTime {
   OperationTime& operator+=(const OperationTime& other);
 };
 
-// At the data sheet's rates, with launches that take no time: no step is faster.
+// Time at the data sheet's rates, with launches that take no time: a lower bound.
 OperationTime StatedTime(const Operation& operation, const Gpu& gpu);
-// With the shares and launches that the description of the GPU assumes.
+// Time at the fractions of these rates and with the launch times that the GPU's description
+// assumes.
 OperationTime AssumedTime(const Operation& operation, const Gpu& gpu);
 
-// FLOP/s of products; those whose type the tensor cores lack are done by the other cores.
+// FLOP/s of products; types that tensor cores lack run on the other cores.
 double FlopsPerSecond(const Gpu& gpu, Arithmetic arithmetic);
 
 }  // namespace gf

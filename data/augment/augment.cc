@@ -9,7 +9,7 @@ namespace gf {
 namespace {
 
 constexpr int kMaxExtent = 65500;
-// Windows of a random shape that are tried before the largest possible one is taken.
+// Number of random windows to try before the largest possible one is used.
 constexpr int kTries = 10;
 
 void CheckExtent(const char* field, int value) {
@@ -40,11 +40,11 @@ void CheckResizedCrop(const DataConfig& config) {
   }
 }
 
-// Half of a number, exact halves to the even neighbour, as torchvision centres its crops.
-int CentreOf(int free) { return free / 2 + (free % 2 != 0 && free / 2 % 2 != 0 ? 1 : 0); }
+// Half of a number, rounded to nearest with ties to even, as torchvision centers its crops.
+int CenterOf(int free) { return free / 2 + (free % 2 != 0 && free / 2 % 2 != 0 ? 1 : 0); }
 
-// The part of an axis of `extent` resized pixels that a window covers, and how many zeros come
-// before it. `in` is the image's own extent.
+// The part of an axis of `extent` resized pixels that a window covers; *before is the number of
+// zeros before it. `in` is the extent of the original image.
 Axis CutAxis(int in, int extent, int begin, int length, int* before) {
   const int from = std::max(begin, 0), to = std::min(begin + length, extent);
   *before = from - begin;
@@ -52,7 +52,7 @@ Axis CutAxis(int in, int extent, int begin, int length, int* before) {
   return {std::max(to - from, 0), from * scale, scale, 0, in};
 }
 
-// An axis of which only the window is seen.
+// An axis that shows only the window.
 Axis WindowAxis(int begin, int length, int outputs) {
   return {outputs, static_cast<double>(begin), static_cast<double>(length) / outputs, begin,
           begin + length};
@@ -73,7 +73,7 @@ Augment::Augment(const DataConfig& config, bool random) : config_(config), rando
   if ((config.resize_height() > 0) != (config.resize_width() > 0)) {
     ThrowUserError("resize_height: ", config.resize_height(),
                    " with resize_width: ", config.resize_width(),
-                   "; expected both or none (or resize_shorter)");
+                   "; expected both or neither (or resize_shorter)");
   }
   if (config.resize_shorter() > 0 && config.resize_height() > 0) {
     ThrowUserError("resize_shorter: ", config.resize_shorter(),
@@ -81,9 +81,9 @@ Augment::Augment(const DataConfig& config, bool random) : config_(config), rando
                    "; expected one of the two ways to resize");
   }
   if (config.random_resized_crop()) CheckResizedCrop(config);
-  const bool colours = config.brightness() > 0 || config.contrast() > 0 ||
-                       config.saturation() > 0 || config.lighting() > 0;
-  if (colours && config.channels() != 3) {
+  const bool colors = config.brightness() > 0 || config.contrast() > 0 || config.saturation() > 0 ||
+                      config.lighting() > 0;
+  if (colors && config.channels() != 3) {
     ThrowUserError("channels: ", config.channels(),
                    " with brightness, contrast, saturation or lighting; expected channels: 3");
   }
@@ -103,7 +103,7 @@ ImageSize Augment::ResizedSize(ImageSize in) const {
   const int64_t other = longer * to / shorter;
   if (other * to > kMaxPixels) {
     ThrowUserError("an image of ", in.ToString(), " would have ", other * to,
-                   " pixels with resize_shorter: ", to, "; at most ", kMaxPixels, " are possible");
+                   " pixels with resize_shorter: ", to, ", expected at most ", kMaxPixels);
   }
   const int kept = static_cast<int>(to), rounded = static_cast<int>(other);
   return in.height <= in.width ? ImageSize{kept, rounded} : ImageSize{rounded, kept};
@@ -115,7 +115,7 @@ ImageSize Augment::OutputSize(ImageSize in) const {
   const ImageSize padded = {resized.height + 2 * pad, resized.width + 2 * pad};
   if (crop == 0) {
     if (padded.pixels() > kMaxPixels) {
-      ThrowUserError("pad: ", pad, " makes an image of ", padded.ToString(), ", expected at most ",
+      ThrowUserError("pad: ", pad, " gives an image of ", padded.ToString(), ", expected at most ",
                      kMaxPixels, " pixels");
     }
     return padded;
@@ -139,14 +139,14 @@ Recipe Augment::Draw(ImageSize in, Random random) const {
     const int pad = config_.pad();
     const int free_y = recipe.resized.height + 2 * pad - recipe.out.height;
     const int free_x = recipe.resized.width + 2 * pad - recipe.out.width;
-    recipe.window = {CentreOf(free_y) - pad, CentreOf(free_x) - pad, recipe.out.height,
+    recipe.window = {CenterOf(free_y) - pad, CenterOf(free_x) - pad, recipe.out.height,
                      recipe.out.width};
     if (random_ && config_.random_crop()) {
       recipe.window.top = static_cast<int>(random.Below(free_y + 1)) - pad;
       recipe.window.left = static_cast<int>(random.Below(free_x + 1)) - pad;
     }
   }
-  if (random_) recipe.colours = DrawColourChange(config_, &random);
+  if (random_) recipe.colors = DrawColorChange(config_, &random);
   return recipe;
 }
 
@@ -172,7 +172,7 @@ void Augment::DrawResizedCrop(ImageSize in, Random* random, Recipe* recipe) cons
     recipe->window = {top, left, static_cast<int>(height), static_cast<int>(width)};
     return;
   }
-  // The largest window of an allowed shape, from the centre.
+  // Falls back to the largest window of an allowed shape, from the center.
   const double aspect = static_cast<double>(in.width) / in.height;
   const double allowed = std::clamp<double>(aspect, config_.min_aspect(), config_.max_aspect());
   ImageSize size = in;

@@ -4,47 +4,46 @@
 
 #include "core/config/job.pb.h"
 #include "core/random.h"
-#include "data/augment/colour.h"
+#include "data/augment/color.h"
 #include "data/image/image.h"
 #include "data/image/render.h"
 
 namespace gf {
 
-// What an image is turned into in one epoch. First it is resized to `resized`; of that, with
-// zeros around it, `window` is cut, brought to the size `out` and mirrored; then the colours are
-// changed.
+// The transformation of one image in one epoch. The image is resized to `resized` and surrounded by
+// zeros; `window` is cut out, resized to `out` and mirrored; finally the colors change.
 struct Recipe {
   ImageSize resized;
   ImageWindow window;
   ImageSize out;
   bool mirrored = false;
-  ColourChange colours;
+  ColorChange colors;
 };
 
-// Decides what becomes of images: resize, pad, crop, mirror, colours, in this order. All choices
-// are drawn from the stream that is given, and depend on the image's size only. Immutable; safe
-// to use from several threads.
+// Chooses the transformation of images: resize, pad, crop, mirror, colors, in this order. A choice
+// depends only on the given random stream and the size of the image. Immutable; safe to use from
+// several threads.
 class Augment {
  public:
-  // `random`: crop, mirror and colours at random as the config says; otherwise (evaluation) the
-  // window is cut from the centre and nothing else is done. Throws UserError for settings
-  // that contradict each other.
+  // `random`: crop, mirror and change colors at random, as the config says. Otherwise (evaluation)
+  // the window is cut from the center and nothing else changes. Throws UserError for settings that
+  // contradict each other.
   Augment(const DataConfig& config, bool random);
 
-  // The size of the result for an image of this size. Throws UserError if the crop is
-  // larger than the image or the result has more than kMaxPixels.
+  // Size of the result for an image of this size. Throws UserError if the crop is larger than the
+  // image or the result has more than kMaxPixels.
   ImageSize OutputSize(ImageSize in) const;
-  // The size to which an image is resized before a part is cut out. Throws as OutputSize.
+  // Size to which an image is resized before the crop. Throws as OutputSize.
   ImageSize ResizedSize(ImageSize in) const;
 
   // `random` is the stream of this sample in this epoch. Throws as OutputSize.
   Recipe Draw(ImageSize in, Random random) const;
 
-  // The image resized, and nothing else. Throws as OutputSize.
+  // A recipe that only resizes. Throws as OutputSize.
   Recipe Whole(ImageSize in) const;
 
-  // Whether recipes are followed exactly (View::exact). Otherwise also at a fraction of an image's
-  // size where that is quicker: pixels differ a little from those of the full size.
+  // Whether recipes are followed exactly (View::exact). If not, an image may be decoded at a
+  // fraction of its size where that is faster; pixels then differ slightly.
   bool Exact() const { return !random_; }
   DataConfig::Filter filter() const { return config_.filter(); }
 
@@ -55,8 +54,8 @@ class Augment {
   const bool random_;
 };
 
-// The view of an image of size `in` that follows the recipe but for its colours, or, where
-// resizing happens twice (CutsTwice), of the image resized to recipe.resized.
+// The view of an image of size `in` that follows the recipe except for its colors. If the image
+// must be resized twice (CutsTwice), `in` is recipe.resized, the size after the first resizing.
 View ViewOf(const Recipe& recipe, ImageSize in, DataConfig::Filter filter);
 // Whether the image must be resized before the window is resized again.
 bool CutsTwice(const Recipe& recipe, ImageSize in);

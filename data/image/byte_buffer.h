@@ -6,8 +6,8 @@
 
 namespace gf {
 
-// Memory that is used again and again: it grows when asked for more than ever before, and
-// what it holds is neither kept nor initialised.
+// Reusable memory. It grows when a request exceeds all earlier ones; its content is neither kept
+// nor initialized.
 class ByteBuffer {
  public:
   // At least `bytes` bytes, valid until the next call.

@@ -6,7 +6,7 @@ namespace gf {
 
 constexpr int kCacheLine = 64;  // bytes
 
-// Fetches memory that is soon read, or written, while the processor works on something else.
+// Prefetches memory that will soon be read or written.
 inline void PrefetchToRead(const uint8_t* p, int64_t bytes) {
   for (int64_t i = 0; i < bytes; i += kCacheLine) __builtin_prefetch(p + i, 0);
 }

@@ -4,10 +4,10 @@
 
 namespace gf {
 
-// One image format that can be read: the two functions behave as ProbeImage and DecodeRows.
+// A readable image format. The two functions behave as ProbeImage and DecodeRows.
 struct Codec {
   const char* name;
-  // The first bytes of every file of this format.
+  // The first bytes of every file in this format.
   std::string magic;
   ImageInfo (*probe)(const uint8_t* data, size_t size);
   void (*decode)(const uint8_t* data, size_t size, RowSink* sink);

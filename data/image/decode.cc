@@ -16,7 +16,7 @@ struct Magic {
   const char* name;
 };
 
-// What people's data sets hold besides these formats; only to say what it is.
+// Names other formats that occur in data sets, for error messages.
 const char* NameOfOther(const uint8_t* data, size_t size) {
   static const std::vector<Magic> kOthers = {
       {0, "BM", "a BMP"},
@@ -38,7 +38,7 @@ const char* NameOfOther(const uint8_t* data, size_t size) {
   return nullptr;
 }
 
-// Receives all rows at a place of the caller's choice.
+// Writes all rows to memory chosen by the caller.
 class WholeImage : public RowSink {
  public:
   WholeImage(int channels, const PlaceImage& place) : channels_(channels), place_(place) {}
@@ -71,9 +71,9 @@ const Codec& FindCodec(const uint8_t* data, size_t size) {
   }
   if (size == 0) throw SampleError("the image is empty (0 bytes)");
   if (const char* name = NameOfOther(data, size)) {
-    throw SampleError(StrCat("this is ", name, "; JPEG, PNG and GIF are read"));
+    throw SampleError(StrCat("this is ", name, ", expected a JPEG, PNG or GIF"));
   }
-  throw SampleError("neither a JPEG nor a PNG nor a GIF");
+  throw SampleError("not a JPEG, PNG or GIF");
 }
 
 }  // namespace
@@ -98,7 +98,7 @@ void SendRows(const uint8_t* pixels, ImageSize size, int channels, RowSink* sink
   CHECK_EQ(request.denominator, 1);
   const int64_t stride = int64_t{size.width} * channels;
   const uint8_t* row = pixels + window.top * stride + int64_t{window.left} * channels;
-  // Rows of a window are too short for the processor to see where the next one begins.
+  // Rows of a window are too short for the processor to predict the start of the next one.
   constexpr int kAhead = 2;
   const int64_t row_bytes = int64_t{window.width} * channels;
   thread_local ByteBuffer buffer;

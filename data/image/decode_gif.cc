@@ -23,7 +23,7 @@ int ReadInput(GifFileType* gif, GifByteType* to, int bytes) {
   return static_cast<int>(count);
 }
 
-// The library's reader of one GIF in memory, of which the first frame counts.
+// Reads the first frame of a GIF in memory.
 class Reader {
  public:
   Reader(const uint8_t* data, size_t size) : input_{data, size} {
@@ -43,15 +43,15 @@ class Reader {
 
   ImageSize size() const { return {gif_->SHeight, gif_->SWidth}; }
 
-  // RGB; black where the frame leaves the picture empty.
+  // Writes RGB pixels; black where the frame does not cover the picture.
   void ReadPixels(uint8_t* to) {
     FindFrame();
     const GifImageDesc& frame = gif_->Image;
-    const ColorMapObject* colours = frame.ColorMap ? frame.ColorMap : gif_->SColorMap;
-    if (!colours) throw SampleError("GIF: it has no colours");
+    const ColorMapObject* colors = frame.ColorMap ? frame.ColorMap : gif_->SColorMap;
+    if (!colors) throw SampleError("GIF: no color table");
     if (frame.Left < 0 || frame.Top < 0 || frame.Width < 1 || frame.Height < 1 ||
         frame.Width > gif_->SWidth - frame.Left || frame.Height > gif_->SHeight - frame.Top) {
-      throw SampleError("GIF: its frame lies outside the picture");
+      throw SampleError("GIF: the frame lies outside the picture");
     }
     std::memset(to, 0, size().pixels() * 3);
     uint8_t* const line = line_.Reserve(frame.Width);
@@ -64,11 +64,11 @@ class Reader {
         if (DGifGetLine(gif_, line, frame.Width) != GIF_OK) Fail(gif_->Error);
         uint8_t* pixel = to + (int64_t{frame.Top + y} * gif_->SWidth + frame.Left) * 3;
         for (int x = 0; x < frame.Width; ++x, pixel += 3) {
-          if (line[x] >= colours->ColorCount) throw SampleError("GIF: a colour that it lacks");
-          const GifColorType& colour = colours->Colors[line[x]];
-          pixel[0] = colour.Red;
-          pixel[1] = colour.Green;
-          pixel[2] = colour.Blue;
+          if (line[x] >= colors->ColorCount) throw SampleError("GIF: a color outside its table");
+          const GifColorType& color = colors->Colors[line[x]];
+          pixel[0] = color.Red;
+          pixel[1] = color.Green;
+          pixel[2] = color.Blue;
         }
       }
     }
@@ -88,7 +88,7 @@ class Reader {
         if (DGifGetImageDesc(gif_) != GIF_OK) Fail(gif_->Error);
         return;
       }
-      if (type != EXTENSION_RECORD_TYPE) throw SampleError("GIF: it has no frame");
+      if (type != EXTENSION_RECORD_TYPE) throw SampleError("GIF: no frame");
       int code;
       GifByteType* block = nullptr;
       if (DGifGetExtension(gif_, &code, &block) != GIF_OK) Fail(gif_->Error);

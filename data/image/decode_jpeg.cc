@@ -6,7 +6,7 @@
 #include "data/image/cache_lines.h"
 #include "data/image/codec.h"
 
-// In this order, and after cstdio.
+// These headers need this order, after cstdio.
 // clang-format off
 #include <jpeglib.h>
 #include <jerror.h>
@@ -15,26 +15,26 @@
 namespace gf {
 namespace {
 
-// A progressive file may refine the whole image in each scan: more is an attack on our time.
+// Each scan of a progressive file may refine the whole image; a file with more scans is an attack.
 constexpr int kMaxScans = 200;
-// Rows read in one go: they stay in the nearest cache.
+// Number of rows read at once; they stay in the first-level cache.
 constexpr int kRows = 8;
 
 // Note [Rows that stay in the cache]
-// Where a row of pixels begins at a multiple of a vector's size, libjpeg-turbo stores it past the
-// cache, so that whoever resizes or copies it next waits for memory. So rows begin 8 bytes behind
-// a multiple of a cache line. Returns the first such place at or after p.
+// libjpeg-turbo stores a row past the cache if the row begins at a multiple of a vector's size.
+// Code that resizes or copies the row next then waits for memory. So rows begin 8 bytes after a
+// multiple of a cache line. Returns the first such address at or after p.
 uint8_t* BehindLine(uint8_t* p) {
   const size_t over = reinterpret_cast<uintptr_t>(p) % kCacheLine;
   return p + (over <= 8 ? 8 - over : kCacheLine + 8 - over);
 }
 
-// Whether a warning of the library means that the end of the file is missing. With the others
-// (bytes between segments, an odd marker, wrong codes, a segment that ends early) readers of
-// images everywhere go on, and data sets count on it.
+// Whether a warning of the library means that the end of the file is missing. All common image
+// readers tolerate other warnings (bytes between segments, an unknown marker, invalid codes, a
+// segment that ends early), and data sets rely on that.
 bool MeansTruncation(int code) { return code == JWRN_JPEG_EOF; }
 
-// The library's decompressor; one per thread, used for one image after another.
+// Wraps the library's decompressor. Each thread needs its own, which it can reuse for many images.
 class Decompressor {
  public:
   Decompressor() {
@@ -80,11 +80,11 @@ class Decompressor {
   }
   int channels() const { return info_.jpeg_color_space == JCS_GRAYSCALE ? 1 : 3; }
 
-  // After ReadHeader.
+  // Call after ReadHeader.
   void Decode(RowSink* sink) {
     const DecodeRequest request = sink->Begin(size(), /*scalable=*/true);
     const ImageWindow& window = request.window;
-    // Only where the file has its end may the rows below the window be left unread.
+    // Rows below the window may stay unread only if the file has its end mark.
     const bool ends = HasEndMark();
     const bool from_inks = inks();
     info_.out_color_space = from_inks                  ? JCS_CMYK
@@ -123,7 +123,7 @@ class Decompressor {
     return static_cast<Decompressor*>(info->client_data);
   }
 
-  // Leaves the library for the Guarded call in progress.
+  // Jumps out of the library to the Guarded call in progress.
   [[noreturn]] void Fail(const char* what = nullptr) {
     if (what) {
       std::snprintf(message_, sizeof(message_), "%s", what);
@@ -133,7 +133,7 @@ class Decompressor {
     std::longjmp(environment_, 1);
   }
 
-  // Runs calls of the library; objects with destructors must not live in `calls`.
+  // Runs library calls. `calls` must not contain objects with destructors.
   template <typename Calls>
   void Guarded(const Calls& calls) {
     if (setjmp(environment_) == 0) {
@@ -144,7 +144,7 @@ class Decompressor {
     }
   }
 
-  // Whether the image data, which begin behind the header, are followed by an end mark.
+  // Whether an end mark follows the image data, which begins after the header.
   bool HasEndMark() const {
     const uint8_t* begin = info_.src->next_input_byte;
     for (size_t i = info_.src->bytes_in_buffer; i >= 2; --i) {
@@ -153,10 +153,10 @@ class Decompressor {
     return false;
   }
 
-  // Limits decoding to the window's columns; returns which is the first that will come.
+  // Limits decoding to the window's columns; returns the first column that will be decoded.
   JDIMENSION CropColumns(const ImageWindow& window) {
-    // Colours are interpolated from neighbours; the library takes the borders of what it is
-    // asked for as borders of the image.
+    // The library interpolates colors from neighbors and treats the borders of the requested part
+    // as borders of the image.
     constexpr int kMargin = 4;
     const int whole = static_cast<int>(info_.output_width);
     const int begin = std::max(0, window.left - kMargin);
@@ -166,7 +166,7 @@ class Decompressor {
     return left;
   }
 
-  // Reads at most `count` further rows.
+  // Reads at most `count` more rows.
   void ReadRows(uint8_t* to, size_t stride, JDIMENSION count) {
     JSAMPROW rows[kRows];
     for (int i = 0; i < kRows; ++i) rows[i] = to + i * stride;
@@ -175,7 +175,7 @@ class Decompressor {
 
   const uint8_t* FromInks(const uint8_t* inks, int width, int pixel_bytes) {
     uint8_t* const rgb = row_.Reserve(size_t(width) * 7);
-    // Adobe's programs store inks inverted: 255 = no ink.
+    // Adobe programs store inks inverted: 255 means no ink.
     const int flip = info_.saw_Adobe_marker ? 0 : 255;
     for (int x = 0; x < width; ++x) {
       const int paper = inks[4 * x + 3] ^ flip;

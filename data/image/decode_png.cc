@@ -12,7 +12,7 @@ namespace {
 constexpr int kMagicBytes = 8;
 constexpr size_t kMaxChunk = size_t{64} << 20;
 
-// The library's reader of one PNG in memory.
+// Reads a PNG in memory.
 class Reader {
  public:
   Reader(const uint8_t* data, size_t size) : data_(data), left_(size) {
@@ -45,7 +45,7 @@ class Reader {
   }
   int channels() const { return png_get_color_type(png_, info_) & PNG_COLOR_MASK_COLOR ? 3 : 1; }
 
-  // After ReadHeader: all rows with channels() channels of 8 bits.
+  // Call after ReadHeader. Writes all rows with channels() channels of 8 bits.
   void ReadPixels(uint8_t* to) {
     const ImageSize image = size();
     const size_t stride = size_t(image.width) * channels();
@@ -56,11 +56,11 @@ class Reader {
       png_set_strip_alpha(png_);
       const int passes = png_set_interlace_handling(png_);
       png_read_update_info(png_, info_);
-      if (png_get_rowbytes(png_, info_) != stride) png_error(png_, "unexpected kind of pixels");
+      if (png_get_rowbytes(png_, info_) != stride) png_error(png_, "unexpected pixel format");
       for (int pass = 0; pass < passes; ++pass) {
         for (int y = 0; y < image.height; ++y) png_read_row(png_, to + y * stride, nullptr);
       }
-      // Up to the end mark: a file cut after its last row is damaged too.
+      // Reads up to the end mark: a file that ends after its last row is damaged too.
       png_read_end(png_, nullptr);
     });
   }
@@ -80,7 +80,7 @@ class Reader {
     self->left_ -= bytes;
   }
 
-  // Runs calls of the library; objects with destructors must not live in `calls`.
+  // Runs library calls. `calls` must not contain objects with destructors.
   template <typename Calls>
   void Guarded(const Calls& calls) {
     if (setjmp(environment_) == 0) {

@@ -8,7 +8,7 @@
 
 #include "data/image/image.h"
 
-// Needs cstdio before it.
+// Needs cstdio first.
 #include <jpeglib.h>
 
 namespace gf {
@@ -19,7 +19,7 @@ struct JpegErrors {
   std::jmp_buf environment;
 };
 
-// Encodes to memory from malloc, or returns false.
+// Encodes to memory allocated by malloc; returns false on failure.
 bool EncodeJpegTo(const uint8_t* pixels, ImageSize size, int channels, int quality,
                   unsigned char** data, unsigned long* bytes) {
   JpegErrors errors;

@@ -13,9 +13,9 @@ Bytes Load(const uint8_t* from) {
 
 void Store(Bytes bytes, uint8_t* to) { __builtin_memcpy(to, &bytes, sizeof(bytes)); }
 
-// The vector loops below move 16 bytes of which fewer count. What is read too much lies before the
-// end of the row, and what is written too much is overwritten by the next step; the last pixels
-// are moved one by one.
+// The vector loops below move 16 bytes, of which only some count. The extra bytes read lie within
+// the row, and the next step overwrites the extra bytes written. The last pixels are moved one by
+// one.
 
 void Expand(const uint8_t* from, int64_t pixels, uint8_t* to) {
   const Bytes order = {0, 1, 2, 16, 3, 4, 5, 16, 6, 7, 8, 16, 9, 10, 11, 16};
@@ -47,7 +47,7 @@ void Mirror(const uint8_t* from, int64_t pixels, uint8_t* to) {
     for (int c = 0; c < 3; ++c) to[3 * i + c] = pixel[c];
   };
   int64_t i = 0;
-  // The first group would be read beyond the row.
+  // The first group would read beyond the row.
   for (; i < 1 && i < pixels; ++i) move(i);
   for (; i + 6 <= pixels; i += 5) {
     Store(__builtin_shuffle(Load(from + 3 * (pixels - 5 - i)), order), to + 3 * i);

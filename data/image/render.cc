@@ -11,7 +11,7 @@
 namespace gf {
 namespace {
 
-// Rows that are fetched ahead.
+// Number of rows to prefetch.
 constexpr int kAhead = 8;
 
 Axis ReducedAxis(Axis axis, int denominator) {
@@ -22,7 +22,7 @@ Axis ReducedAxis(Axis axis, int denominator) {
   return axis;
 }
 
-// How many outputs are open at once at most.
+// Maximum number of outputs that are open at the same time.
 int OpenOutputs(const Taps& taps) {
   int most = 1;
   for (int i = 0, first = 0; i < taps.outputs(); ++i) {
@@ -40,7 +40,7 @@ void MirrorPixels(const uint8_t* from, int64_t pixels, int channels, uint8_t* to
   }
 }
 
-// Feeds a renderer.
+// Passes rows to a renderer.
 class RenderSink : public RowSink {
  public:
   RenderSink(const View& view, int channels, Renderer* renderer, uint8_t* out)
@@ -98,7 +98,7 @@ DecodeRequest Renderer::Start(const View& view, int channels, uint8_t* out) {
   width_ = view.exact ? view.x.outputs : request.window.width;
   ring_ = OpenOutputs(y_);
   const size_t outputs = size_t(view.x.outputs) * lanes_;
-  // Weights of 0 reach beyond the end of a row; what lies there must be numbers.
+  // Weights of 0 extend beyond the end of a row, where memory must hold finite numbers.
   const size_t padded = size_t(request.window.width + x_.taps()) * lanes_;
   if (view.exact) {
     sums_stride_ = outputs;
@@ -141,7 +141,7 @@ void Renderer::Add(const uint8_t* row) {
 }
 
 void Renderer::CopyRow(const uint8_t* row) {
-  // The picture's memory is seldom in the cache: it comes while the decoder works.
+  // The picture's memory is rarely in the cache, so it is prefetched while the decoder works.
   PrefetchToWrite(Place(std::min(next_row_ + kAhead, view_.y.outputs - 1)),
                   int64_t{view_.x.outputs} * channels_);
   uint8_t* const to = Place(next_row_++);

@@ -10,59 +10,59 @@
 
 namespace gf {
 
-// How a picture comes from an image: a part of the image, resampled, is placed on zeros and
-// mirrored left to right.
+// Describes how to make a picture from an image: a part of the image is resampled, placed on zeros
+// and optionally mirrored left to right.
 struct View {
-  // Of the picture.
+  // Size of the picture.
   ImageSize size;
-  // The part, in pixels of the image, and where its first output lies in the picture.
+  // The part in pixels of the image, and the position of its first output in the picture.
   Axis y, x;
   int top = 0, left = 0;
   bool mirrored = false;
   DataConfig::Filter filter = DataConfig::TRIANGLE;
-  // Resampled first from left to right, then from top to bottom, each rounded to whole levels and
-  // with weights in units of 2^-22: with TRIANGLE and LANCZOS the bits that PIL's Image.resize
-  // gives. Otherwise as is quickest; most pixels are the same.
+  // Resample first horizontally, then vertically; round to whole levels after each pass; use
+  // weights in units of 2^-22. With TRIANGLE and LANCZOS the result equals PIL's Image.resize bit
+  // for bit. If not exact, the fastest method is used; most pixels are the same.
   bool exact = false;
 
-  // Whether nothing of the image is seen.
+  // Whether no part of the image is visible.
   bool Empty() const { return y.outputs <= 0 || x.outputs <= 0; }
-  // Whether the picture's pixels are pixels of the image.
+  // Whether the picture's pixels are unchanged pixels of the image.
   bool Copies() const { return y.Copies() && x.Copies(); }
-  // The view of the image at 1 / denominator of its size that shows nearly the same.
+  // The view that shows nearly the same of the image decoded at 1 / denominator of its size.
   View Reduced(int denominator) const;
-  // The largest denominator at which the view still does not enlarge the image.
+  // The largest denominator at which the view does not enlarge the decoded image.
   int LargestReduction() const;
 };
 
-// Makes the picture while the image's rows come in; never holds the image. One per thread,
-// used for one image after another.
+// Makes the picture while the image's rows arrive; never holds the whole image. Each thread needs
+// its own, which it can reuse for many images.
 class Renderer {
  public:
-  // Begins a picture of 1 or 3 channels, written to `out` (rows without gaps). Returns the part
-  // of the image whose rows must be given to Add, from top to bottom, and their pixels' form.
+  // Begins a picture of 1 or 3 channels, written to `out` (rows without gaps). Returns the part of
+  // the image whose rows must be passed to Add, from top to bottom, and the form of their pixels.
   DecodeRequest Start(const View& view, int channels, uint8_t* out);
   void Add(const uint8_t* row);
 
  private:
   void CopyRow(const uint8_t* row);
   void AddTo(int output, int tap, const uint8_t* row);
-  // The row resampled from left to right, of an exact view.
+  // Exact views: the row after horizontal resampling.
   const uint8_t* CombineRow(const uint8_t* row);
   void FinishRow(int output);
   size_t Sums(int output) const { return (output % ring_) * sums_stride_; }
-  // Where an output row's part of the image lies.
+  // Address of the image's part in an output row.
   uint8_t* Place(int output) const;
 
   View view_;
   int channels_ = 3;
   uint8_t* out_ = nullptr;
 
-  int next_row_ = 0;  // the number of the row that comes next, counted from the window's first
-  // Resampling: rows are added up, each weighted, to the outputs [first_open_, next_output_).
+  int next_row_ = 0;  // number of the next row, counted from the first row of the window
+  // Resampling adds weighted rows to the outputs [first_open_, next_output_).
   Taps y_, x_;
   int lanes_ = 4;
-  int width_ = 0;  // of the rows that are added up
+  int width_ = 0;  // width of the rows that are added
   int first_open_ = 0, next_output_ = 0, ring_ = 1;
   size_t sums_stride_ = 0;
   std::vector<float> sums_, combined_;
@@ -70,11 +70,11 @@ class Renderer {
   ByteBuffer row_, rounded_;
 };
 
-// Makes a picture of pixels in memory. `pixels` and `out` must not overlap.
+// Makes a picture from pixels in memory. `pixels` and `out` must not overlap.
 void RenderPixels(const uint8_t* pixels, ImageSize size, int channels, const View& view,
                   Renderer* renderer, uint8_t* out);
 
-// The view of a whole image at another size.
+// The view that resizes a whole image.
 View WholeView(ImageSize size, ImageSize to, DataConfig::Filter filter);
 
 }  // namespace gf

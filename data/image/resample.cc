@@ -8,14 +8,14 @@
 namespace gf {
 namespace {
 
-// Less than any part of a pixel that matters, more than errors of rounding.
+// Smaller than any relevant part of a pixel, larger than rounding errors.
 constexpr double kTiny = 1e-9;
 constexpr double kUnits = 1 << ResampleKernels::kFixedBits;
 constexpr double kPi = 3.14159265358979324;
 
 double Sinc(double x) { return x == 0 ? 1 : std::sin(kPi * x) / (kPi * x); }
 
-// How far from its centre a filter reaches, in units of the outputs' distance.
+// Radius of a filter, in units of the distance between outputs.
 double Support(DataConfig::Filter filter) {
   switch (filter) {
     case DataConfig::TRIANGLE:
@@ -28,8 +28,8 @@ double Support(DataConfig::Filter filter) {
   return 1;
 }
 
-// The weight of the input from x to x + 1, all relative to the output's centre, for a filter that
-// is `width` times wider than on a picture that keeps its size.
+// The weight of the input from x to x + 1, relative to the output's center, for a filter that is
+// `width` times as wide as without resizing.
 double Weight(DataConfig::Filter filter, double x, double width) {
   if (filter == DataConfig::AREA) {
     return std::max(0.0, std::min(x + 1, width / 2) - std::max(x, -width / 2));
@@ -50,16 +50,16 @@ void Taps::Compute(const Axis& axis, DataConfig::Filter filter, bool fixed_point
   end_ = 0;
   int most = 1;
   for (int i = 0; i < axis.outputs; ++i) {
-    const double centre = axis.begin + (i + 0.5) * axis.scale;
+    const double center = axis.begin + (i + 0.5) * axis.scale;
     int begin, end;
     if (filter == DataConfig::AREA) {
-      // Inputs of which a part lies within reach.
-      begin = static_cast<int>(std::floor(centre - reach + kTiny));
-      end = static_cast<int>(std::ceil(centre + reach - kTiny));
+      // Inputs that lie at least partly within reach.
+      begin = static_cast<int>(std::floor(center - reach + kTiny));
+      end = static_cast<int>(std::ceil(center + reach - kTiny));
     } else {
-      // Inputs whose centres do.
-      begin = static_cast<int>(std::floor(centre - reach + 0.5));
-      end = static_cast<int>(std::floor(centre + reach + 0.5));
+      // Inputs whose centers lie within reach.
+      begin = static_cast<int>(std::floor(center - reach + 0.5));
+      end = static_cast<int>(std::floor(center + reach + 0.5));
     }
     starts_[i] = std::clamp(begin, axis.low, axis.high - 1);
     end = std::clamp(end, starts_[i] + 1, axis.high);
@@ -73,10 +73,10 @@ void Taps::Compute(const Axis& axis, DataConfig::Filter filter, bool fixed_point
   fixed_point ? fixed_.assign(size, 0) : weights_.assign(size, 0);
   row_.resize(taps_);
   for (int i = 0; i < axis.outputs; ++i) {
-    const double centre = axis.begin + (i + 0.5) * axis.scale;
+    const double center = axis.begin + (i + 0.5) * axis.scale;
     double sum = 0;
     for (int k = 0; k < counts_[i]; ++k) {
-      sum += row_[k] = Weight(filter, starts_[i] + k - centre, width);
+      sum += row_[k] = Weight(filter, starts_[i] + k - center, width);
     }
     for (int k = 0; k < counts_[i]; ++k) {
       const double weight = sum > 0 ? row_[k] / sum : 1.0 / counts_[i];

@@ -7,42 +7,41 @@
 
 namespace gf {
 
-// How the outputs of one axis lie over its inputs: output i has its centre at
-// begin + (i + 0.5) * scale, where input x reaches from x to x + 1, and is an average of inputs
-// low <= x < high.
+// Positions of the outputs of one axis relative to its inputs. Input x extends from x to x + 1.
+// Output i has its center at begin + (i + 0.5) * scale and averages inputs low <= x < high.
 struct Axis {
   int outputs = 0;
   double begin = 0, scale = 1;
   int low = 0, high = 0;
 
-  // Whether every output is one input.
+  // Whether every output equals one input.
   bool Copies() const { return scale == 1 && begin == static_cast<int>(begin); }
 };
 
-// The weights of an axis' inputs. Where it shrinks, a filter is as many times wider than a pixel
-// as the axis shrinks, so that nothing is passed over; where it grows, AREA is TRIANGLE. The
-// weights of an output have the sum 1.
+// The weights of the inputs of an axis. If the axis shrinks by a factor, the filter is wider than a
+// pixel by the same factor, so that every input counts. If the axis grows, AREA acts as TRIANGLE.
+// The weights of an output sum to 1.
 class Taps {
  public:
-  // `outputs` must be at least 1 and some input lie near every output. `fixed_point`: fixed() is
-  // computed, otherwise weights().
+  // axis.outputs must be at least 1, and every output must have an input near it. `fixed_point`
+  // selects whether fixed() or weights() is computed.
   void Compute(const Axis& axis, DataConfig::Filter filter, bool fixed_point);
 
   int outputs() const { return static_cast<int>(starts_.size()); }
-  // The inputs that have weights: first() <= x < end().
+  // The inputs with weights: first() <= x < end().
   int first() const { return first_; }
   int end() const { return end_; }
-  // Weights per output, some 0 at the end: a multiple of 4.
+  // Number of weights per output, a multiple of 4; the last ones may be 0.
   int taps() const { return taps_; }
-  // The first input of each output, counted from first(); never falls from one to the next.
+  // The first input of each output, counted from first(); never decreases.
   const int* starts() const { return starts_.data(); }
-  // taps() weights per output, each written four times.
+  // taps() weights per output, each repeated four times.
   const float* weights() const { return weights_.data(); }
   float weight(int output, int tap) const { return weights_[Place(output, tap)]; }
-  // The same in units of 2^-22.
+  // The same weights in units of 2^-22.
   const int32_t* fixed() const { return fixed_.data(); }
   int32_t fixed(int output, int tap) const { return fixed_[Place(output, tap)]; }
-  // How many inputs output i really has.
+  // Number of inputs of an output, without the zeros at the end.
   int count(int output) const { return counts_[output]; }
 
  private:

@@ -20,15 +20,15 @@ constexpr size_t kAlignment = 64;
 
 size_t Aligned(size_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
 
-// The mapping begins with a Header and an Entry per sample; then come pixels. All zeros is an
+// The mapping begins with a Header and one Entry per sample; pixels follow. A file of zeros is an
 // empty cache.
 struct Header {
   std::atomic<uint64_t> magic, identity, samples, length;
-  std::atomic<uint64_t> used, images;  // bytes of pixels given out; images kept
+  std::atomic<uint64_t> used, images;  // bytes of pixels assigned; number of images
 };
 
 struct Entry {
-  // 0 = not there, 1 = somebody is writing it, otherwise its pixels' place.
+  // 0 = absent, 1 = being written, otherwise the offset of its pixels.
   std::atomic<uint64_t> place;
   std::atomic<uint32_t> height, width;
 };
@@ -46,7 +46,6 @@ class CacheFile : public PixelCache {
   void Drop(int64_t i) override {}  // others may need it
 
   int64_t images() const override { return static_cast<int64_t>(header_->images.load()); }
-  int64_t bytes() const override { return static_cast<int64_t>(header_->used.load()); }
 
  private:
   void OpenFile(const std::string& file);
@@ -55,8 +54,8 @@ class CacheFile : public PixelCache {
 
   const int64_t samples_;
   const int channels_;
-  size_t length_;     // of the mapping
-  size_t pixels_at_;  // where in it pixels begin
+  size_t length_;     // of the mapping, in bytes
+  size_t pixels_at_;  // offset of the first pixels
   int descriptor_ = -1;
   uint8_t* memory_ = nullptr;
   Header* header_ = nullptr;
@@ -74,7 +73,7 @@ CacheFile::CacheFile(int64_t samples, int channels, int64_t bytes, const std::st
   if (memory == MAP_FAILED) {
     const int error = errno;
     close(descriptor_);
-    ThrowUserError(file, ": ", length_, " bytes cannot be mapped: ", std::strerror(error));
+    ThrowUserError(file, ": cannot map ", length_, " bytes: ", std::strerror(error));
   }
   memory_ = static_cast<uint8_t*>(memory);
   header_ = reinterpret_cast<Header*>(memory_);
@@ -100,7 +99,8 @@ CacheFile::~CacheFile() {
   close(descriptor_);
 }
 
-// Leaves the file open, in its full length and locked against others that do the same.
+// Opens the file, extends it to its full length and locks it against other processes that do the
+// same.
 void CacheFile::OpenFile(const std::string& file) {
   descriptor_ = open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
   if (descriptor_ < 0) ThrowUserError(file, ": cannot be opened: ", std::strerror(errno));
@@ -112,11 +112,12 @@ void CacheFile::OpenFile(const std::string& file) {
   struct stat status;
   if (fstat(descriptor_, &status) != 0 || !S_ISREG(status.st_mode)) fail("not a regular file");
   if (status.st_size == 0) {
-    // All of it now: a disk that is full later would kill the process.
+    // Allocates all bytes now: if the disk filled up later, a write would kill the process.
     const int error = posix_fallocate(descriptor_, 0, length_);
     if (error != 0) {
       const bool emptied = ftruncate(descriptor_, 0) == 0;
-      fail("cannot have ", length_, " bytes: ", std::strerror(error), emptied ? "" : "; delete it");
+      fail("cannot allocate ", length_, " bytes: ", std::strerror(error),
+           emptied ? "" : "; delete it");
     }
   } else if (static_cast<size_t>(status.st_size) != length_) {
     fail("has ", status.st_size, " bytes, expected ", length_,
@@ -138,13 +139,13 @@ std::shared_ptr<const uint8_t> CacheFile::Find(int64_t i, ImageSize* size) const
   const uint64_t place = entry.place.load(std::memory_order_acquire);
   if (place < pixels_at_ || place >= length_) return nullptr;
   const uint64_t height = entry.height, width = entry.width;
-  // What a damaged file says must not lead outside of it.
+  // Entries of a damaged file must not point outside the file.
   if (height == 0 || width == 0 || height > kMaxPixels || width > kMaxPixels ||
       height * width * channels_ > length_ - place) {
     return nullptr;
   }
   *size = {static_cast<int>(height), static_cast<int>(width)};
-  // The mapping outlives it.
+  // The mapping outlives the pointer.
   return {std::shared_ptr<const uint8_t>(), memory_ + place};
 }
 

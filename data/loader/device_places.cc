@@ -10,7 +10,7 @@ Tensor AllocatePlaces(Device* device, const Shape& image, int64_t mib, int64_t s
   const int64_t places = std::min(samples, (mib << 20) / image.count());
   if (places == 0) {
     ThrowUserError("device_cache_mib: ", mib, ", but an image has ", image.count(),
-                   " bytes: there is no room for one");
+                   " bytes: not even one fits; raise device_cache_mib, or set it to 0");
   }
   Tensor images;
   images.desc = {{places, image[0], image[1], image[2]}, DType::kUINT8, Layout()};
@@ -48,7 +48,7 @@ void DevicePlaces::Deliver(const std::vector<int64_t>& samples, const std::vecto
   for (size_t i = 0; i < samples.size(); ++i) {
     int64_t& place = batch->places[i];
     if (batch->there[i] || place < 0) continue;
-    // Another batch, or this one, may have brought the same sample.
+    // This batch or another one may have stored the same sample already.
     if (good[i] && places_.emplace(samples[i], place).second) continue;
     free_.push_back(place);
     place = -1;

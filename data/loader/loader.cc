@@ -15,7 +15,7 @@
 namespace gf {
 namespace {
 
-// Damaged samples in a row that training tolerates.
+// Maximum number of consecutive damaged samples that training tolerates.
 constexpr int64_t kMaxDamagedRun = 1000;
 
 const DataConfig& Checked(const DataConfig& config, const LoaderOptions& options) {
@@ -42,7 +42,7 @@ Loader::Loader(const DataConfig& config, const LoaderOptions& options)
   CHECK(options.rank >= 0 && options.rank < options.world);
   if (reader_.image_bytes() > kMaxElements / batch_size_) {
     ThrowUserError("batch_size: ", batch_size_, " images of ", reader_.image_bytes(),
-                   " bytes do not fit into memory");
+                   " bytes do not fit into memory; lower it");
   }
   if (reader_.whole()) {
     const ImageSize size = reader_.read_size();
@@ -54,7 +54,7 @@ Loader::Loader(const DataConfig& config, const LoaderOptions& options)
   const auto per_channel = [&](const auto& values, float otherwise, int c) {
     return values.empty() ? otherwise : values.Get(values.size() == 1 ? 0 : c);
   };
-  // One more than are decoded ahead: the one that the caller holds.
+  // One slot more than `prefetch`, for the batch that the caller holds.
   for (int i = 0; i < config.prefetch() + 1; ++i) {
     auto slot = std::make_unique<Slot>();
     AllocateImages(slot.get());
@@ -83,8 +83,8 @@ Sampler Loader::NewSampler() const {
   if (options_.mode == LoaderOptions::kTrain) {
     shares = {options_.world, batch_size_, config_.exchange()};
     if (shares.exchange < 1 && shares.world > size()) {
-      ThrowUserError("exchange: ", size(), " images cannot be shared among ", shares.world,
-                     " ranks; leave it out");
+      ThrowUserError("exchange: ", size(), " images cannot be divided among ", shares.world,
+                     " ranks; remove the field");
     }
   }
   return Sampler(size(), options_.seed, config_.shuffle(), config_.shuffle_window(), shares);
@@ -139,15 +139,15 @@ void Loader::Seek(int64_t position) {
   Start();
 }
 
-// Gives every slot that is free to the next batch. The slot of the batch handed out last is:
-// this is called when the caller wants another.
+// Gives every free slot to the next batch. The slot of the last batch handed out is free, because
+// the caller now asks for another batch.
 void Loader::ScheduleAhead() {
   const int64_t end = delivered_ + static_cast<int64_t>(slots_.size());
   while (scheduled_ < end && Schedule(scheduled_)) {
   }
 }
 
-// False if batch `number` lies behind the pass of evaluation.
+// Returns false if batch `number` is beyond the pass of evaluation.
 bool Loader::Schedule(int64_t number) {
   const int64_t first = start_position_ + number * batch_size_ * options_.world;
   Slot& slot = *slots_[number % slots_.size()];
@@ -167,7 +167,8 @@ bool Loader::Schedule(int64_t number) {
       const SampleUse use = ahead_.At(position);
       if (config_.exchange() < 1 && options_.world > 1 && use.epoch != pass_) {
         pass_ = use.epoch;
-        // Those of the pass before again: some were still in the making then.
+        // Includes the previous pass again, because some of its batches were still in preparation
+        // then.
         for (const int64_t pass : {pass_ - 1, pass_}) {
           ahead_.ForLost(options_.rank, pass, [&](int64_t sample) {
             reader_.Drop(sample);
@@ -187,9 +188,10 @@ bool Loader::Schedule(int64_t number) {
   slot.batch.position = slot.position;
   slot.batch.padding = 0;
   slot.error = nullptr;
-  // The caller may have kept a copy of the batch that lay here.
+  // The caller may have kept a copy of the batch that used this slot.
   if (slot.batch.images.owner.use_count() > 1) AllocateImages(&slot);
-  // Another thread may just have let go of one: counting up and down waits for its reads.
+  // Another thread may have just released a copy. Incrementing and decrementing the count
+  // synchronizes with its reads.
   std::shared_ptr<void>(slot.batch.images.owner).reset();
   slot.done.store(0);
   slot.next.store(0);
@@ -236,7 +238,7 @@ void Loader::Fill(Slot* slot, int64_t image, Sampler* sampler, SampleScratch* sc
     slot->good[image] = good;
   } catch (...) {
     std::lock_guard<std::mutex> lock(slot->error_mutex);
-    // The first image's error, whichever worker was faster.
+    // Keeps the error of the first image, regardless of the order of workers.
     if (!slot->error || image < slot->error_image) {
       slot->error = std::current_exception();
       slot->error_image = image;
@@ -244,7 +246,7 @@ void Loader::Fill(Slot* slot, int64_t image, Sampler* sampler, SampleScratch* sc
   }
 }
 
-// A damaged sample is replaced by the next good one of the sequence; false then.
+// Replaces a damaged sample by the next good one of the sequence and then returns false.
 bool Loader::FillTraining(Slot* slot, int64_t image, Sampler* sampler, SampleScratch* scratch) {
   Batch& batch = slot->batch;
   const int64_t tries = std::min(size(), kMaxDamagedRun);
@@ -261,7 +263,7 @@ bool Loader::FillTraining(Slot* slot, int64_t image, Sampler* sampler, SampleScr
     return i == 0;
   }
   ThrowUserError(config_.source(), ": ", tries,
-                 " samples in a row are damaged; the log names them");
+                 " consecutive samples are damaged; the log names them");
 }
 
 const Batch& Loader::Next() {
@@ -285,11 +287,11 @@ const Batch& Loader::Next() {
 }
 
 bool Loader::Ready() const {
-  // `scheduled_` is written by this thread only.
+  // Only this thread writes `scheduled_`.
   return delivered_ < scheduled_ && slots_[delivered_ % slots_.size()]->done.load() == batch_size_;
 }
 
-// Moves the good images to the front; the rest is padding.
+// Moves the good images to the front; the rest becomes padding.
 void Loader::Compact(Slot* slot) {
   samples_.clear();
   const int64_t bytes = reader_.image_bytes();

@@ -29,34 +29,32 @@ struct LoaderOptions {
   Mode mode = kTrain;
   uint64_t seed = 1;
   int rank = 0, world = 1;
-  // Decoding threads where the config says 0; 0 here = the processors of this process.
+  // Decoding threads if the config says 0; 0 here means one per processor of this process.
   int workers = 0;
-  // How many classes the net tells apart; 0 = labels are not checked.
+  // Number of classes of the net; 0 = labels are not checked.
   int64_t classes = 0;
-  // Takes the batches in; keeps images if the config says so (device_cache_mib).
+  // The device that consumes the batches; it keeps images if the config sets device_cache_mib.
   Device* device = nullptr;
 };
 
-// Reads, decodes and augments batches ahead of whoever uses them. One thread at a time may
-// call it. What it delivers depends on config, seed, rank, world and position only, not on
-// the number of workers.
+// Reads, decodes and augments batches ahead of their use. Only one thread at a time may call it.
+// The batches depend only on config, seed, rank, world and position, not on the number of workers.
 //
-// Note [Positions]: training consumes one sequence of samples (Sampler). Each call of Next on
-// all ranks consumes the next world x batch_size positions of it: rank r gets the r-th run of
-// batch_size. A step with iter_size batches is iter_size calls. position() is where the next
-// call starts; Seek(position()) on a new Loader continues exactly, with another world size
-// too.
+// Note [Positions]
+// Training consumes one sequence of samples (Sampler). When all ranks call Next, they consume the
+// next world x batch_size positions; rank r gets the r-th run of batch_size positions. A step with
+// iter_size batches makes iter_size calls. The next call starts at position(). Seek(position()) on
+// a new Loader continues exactly, even with another world size.
 class Loader {
  public:
-  // Throws UserError: wrong settings, nothing or nothing good at the source, a label out of
-  // range.
+  // Throws UserError for wrong settings, a source without usable samples, or a label out of range.
   Loader(const DataConfig& config, const LoaderOptions& options);
-  // Never waits longer than for the images that are being decoded.
+  // Waits at most for the images that are being decoded.
   ~Loader();
   Loader(const Loader&) = delete;
   Loader& operator=(const Loader&) = delete;
 
-  // Samples in the data set, and labels' upper limit.
+  // Number of samples in the data set, and the number of classes (largest label + 1).
   int64_t size() const { return reader_.source().size(); }
   int64_t classes() const { return reader_.source().classes(); }
   std::vector<std::string> class_names() const { return reader_.source().ClassNames(); }
@@ -65,55 +63,54 @@ class Loader {
   Shape image_shape() const;
   int workers() const { return workers_; }
 
-  // The next batch, of batch_size images. It is valid until the next call of Next or Seek; a
-  // copy of it keeps the pixels as long as it lives. In evaluation the images at its end that
-  // only fill it up are `padding` (zeros, label 0), and there are batches() calls to a pass.
-  // Throws UserError for damaged data, and again if called again.
+  // Returns the next batch, of batch_size images. It is valid until the next call of Next or Seek;
+  // a copy of the batch keeps the pixels alive. In evaluation, `padding` counts the images at the
+  // end that only fill up the batch (zeros, label 0), and a pass takes batches() calls. Throws
+  // UserError for damaged data; later calls throw it again.
   const Batch& Next();
 
-  // Whether the next batch is decoded (or damaged), so that Next does not wait.
+  // Whether the next batch is complete (or damaged), so that Next does not wait.
   bool Ready() const;
 
-  // Continues from this position, at once: nothing is read to get there. Evaluation: 0, or
-  // another multiple of world x batch_size.
+  // Continues from this position at once, without reading earlier samples. In evaluation, the
+  // position must be a multiple of world x batch_size.
   void Seek(int64_t position);
   int64_t position() const { return position_; }
 
-  // Calls of Next that make up a pass of evaluation, the same on every rank.
+  // Number of calls of Next in a pass of evaluation, equal on every rank.
   int64_t batches() const;
 
-  // Evaluation: the number in the data set of each image of the last batch, padding left out.
+  // Evaluation: the index in the data set of each image of the last batch, without padding.
   const std::vector<int64_t>& samples() const { return samples_; }
-  // A sample's label, and where it lies: "shard.tar:key:offset".
+  // The label of a sample, and its location: "shard.tar:key:offset".
   int64_t Label(int64_t sample) const { return reader_.source().Label(sample); }
   std::string Where(int64_t sample) const { return reader_.source().Where(sample); }
 
-  // Seconds that the last Next waited for the workers.
+  // Seconds for which the last Next waited for workers.
   double waited() const { return waited_; }
-  // Images in the cache and their bytes; 0 without cache_mib.
+  // Images in the cache; 0 without cache_mib.
   int64_t cached_images() const { return reader_.cache() ? reader_.cache()->images() : 0; }
-  int64_t cached_bytes() const { return reader_.cache() ? reader_.cache()->bytes() : 0; }
-  // How many images the device can keep, how many it keeps, and the bytes of one; 0 without
+  // Number of images that the device can keep and that it keeps, and bytes per image; 0 without
   // device_cache_mib.
   int64_t device_places() const;
   int64_t kept_images() const { return places_ ? places_->images() : 0; }
   int64_t image_bytes() const { return reader_.image_bytes(); }
-  // Damaged samples left out so far (on_error: SKIP), each counted once.
+  // Number of damaged samples skipped so far (on_error: SKIP); each counts once.
   int64_t skipped() const { return reader_.skipped(); }
 
  private:
-  // One batch in the making. Note [Slots]: batch number b lies in slot b % slots_.size().
-  // Workers take images by counting `next` up; whoever gets a number below batch_size owns
-  // that image. A number taken by a straggler after the slot was given to a later batch is
-  // as good as any: all that a worker needs is in the slot. Giving a slot to a batch ends
-  // with the store to `next`.
+  // A batch in preparation. Note [Slots]: batch number b uses slot b % slots_.size(). Workers claim
+  // images by incrementing `next`; a worker that gets a number below batch_size owns that image. A
+  // slow worker may claim a number after the slot was given to a later batch; that is correct,
+  // because the slot holds everything that a worker needs. The last action of giving a slot to a
+  // batch is the store to `next`.
   struct Slot {
     std::atomic<int64_t> next{0}, done{0};
     int64_t position = 0;  // of the first image, see Start
     Batch batch;
-    // One per image: whether the image that was scheduled is there.
+    // One per image: whether it is the scheduled image.
     std::vector<uint8_t> good;
-    std::vector<int64_t> samples;  // those scheduled, if the device keeps images
+    std::vector<int64_t> samples;  // the scheduled samples, if the device keeps images
     std::mutex error_mutex;
     int64_t error_image = 0;
     std::exception_ptr error;
@@ -138,20 +135,20 @@ class Loader {
   const SampleRange part_;  // evaluation
   Tensor kept_;             // on the device; no axes without device_cache_mib
   std::unique_ptr<DevicePlaces> places_;
-  Sampler ahead_;     // training: finds what to announce to the source
+  Sampler ahead_;     // training: finds the samples to announce to the source
   int64_t pass_ = 0;  // over the rank's share, see Note [Shares]
 
   int64_t position_ = 0;
   double waited_ = 0;
   std::vector<int64_t> samples_;
-  // Numbers of batches, counted from the last Seek: handed out, and given to the workers.
+  // Number of batches handed out since the last Seek.
   int64_t delivered_ = 0;
   int64_t start_position_ = 0;
 
   std::vector<std::unique_ptr<Slot>> slots_;
   std::mutex mutex_;
   std::condition_variable scheduled_changed_, batch_done_;
-  int64_t scheduled_ = 0;  // written by the caller's thread only, under mutex_
+  int64_t scheduled_ = 0;  // batches given to workers; only the caller's thread writes it
   std::atomic<bool> stopping_{false};
   std::unique_ptr<ThreadPool> pool_;
 };

@@ -55,11 +55,10 @@ class MemoryCache : public PixelCache {
   }
 
   int64_t images() const override { return images_; }
-  int64_t bytes() const override { return bytes_; }
 
  private:
   static constexpr size_t kAlignment = 64;
-  static constexpr int kParts = 64;  // so that threads seldom wait for each other
+  static constexpr int kParts = 64;  // so that threads rarely wait for each other
 
   struct Image {
     std::shared_ptr<const uint8_t> pixels;

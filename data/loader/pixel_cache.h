@@ -9,31 +9,30 @@
 
 namespace gf {
 
-// Keeps decoded images, as many as fit: those that come first. Safe to use from several threads.
+// Keeps decoded images: the first ones, as many as fit. Safe to use from several threads.
 class PixelCache {
  public:
   virtual ~PixelCache() = default;
 
-  // The pixels of image i, valid as long as they are held and the cache lives; null if it is not
-  // there.
+  // The pixels of image i, or null if it is not in the cache. They are valid while the pointer and
+  // the cache exist.
   virtual std::shared_ptr<const uint8_t> Find(int64_t i, ImageSize* size) const = 0;
-  // Keeps a copy of an image, if it fits and nobody else is keeping it.
+  // Stores a copy of an image if it fits and no other thread or process is storing it.
   virtual void Keep(int64_t i, const uint8_t* pixels, ImageSize size) = 0;
-  // This process needs image i no more: its room may be given to another.
+  // Tells the cache that this process no longer needs image i; another image may use its memory.
   virtual void Drop(int64_t i) = 0;
 
-  // Images and bytes of pixels held.
+  // Number of images held.
   virtual int64_t images() const = 0;
-  virtual int64_t bytes() const = 0;
 };
 
-// In memory of this process. channels: of all images. bytes: of pixels at most.
+// A cache in memory of this process, for images with `channels` channels and up to `bytes` bytes of
+// pixels.
 std::unique_ptr<PixelCache> NewMemoryCache(int channels, int64_t bytes);
 
-// In a file that several processes of a host share and that serves later jobs, too; images never
-// leave it. samples: numbers of images are below this. identity: what the images depend on; a file
-// that was made for another identity is a UserError, as is one that cannot be created in its full
-// length.
+// A cache in a file that the processes of a host share and later jobs reuse; it never drops images.
+// Image numbers are below `samples`. `identity` is a hash of everything that the pixels depend on.
+// Throws UserError if the file has another identity or cannot be created in its full length.
 std::unique_ptr<PixelCache> OpenCacheFile(int64_t samples, int channels, int64_t bytes,
                                           const std::string& file, uint64_t identity);
 

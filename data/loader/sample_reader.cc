@@ -12,12 +12,12 @@
 namespace gf {
 namespace {
 
-// What stands in the place of a damaged image.
+// Gray level of the replacement for a damaged image.
 constexpr int kGray = 128;
 
 }  // namespace
 
-// Turns the rows of one image into the sample.
+// Converts the rows of one image into the sample.
 class SampleReader::Sink : public RowSink {
  public:
   Sink(const SampleReader& reader, const Random& random, uint8_t* out, SampleScratch* scratch)
@@ -27,7 +27,8 @@ class SampleReader::Sink : public RowSink {
     reader_.CheckSize(size);
     const Augment& augment = reader_.augment_;
     recipe_ = reader_.RecipeOf(size, random_);
-    // Also where an image is kept only if it is there: results must not depend on that.
+    // Always resize twice if there is a cache: results must not depend on whether an image is in
+    // it.
     twice_ = CutsTwice(recipe_, size) || reader_.cache_;
     View view = twice_ ? WholeView(size, recipe_.resized, augment.filter())
                        : ViewOf(recipe_, size, augment.filter());
@@ -46,10 +47,10 @@ class SampleReader::Sink : public RowSink {
 
   void Row(const uint8_t* row) override { scratch_->renderer.Add(row); }
 
-  // After the last row.
+  // Call after the last row.
   void Finish(int64_t index) {
     if (!twice_) {
-      if (!recipe_.colours.Nothing()) recipe_.colours.Apply(out_, recipe_.out.pixels());
+      if (!recipe_.colors.Nothing()) recipe_.colors.Apply(out_, recipe_.out.pixels());
       return;
     }
     if (reader_.cache_) reader_.cache_->Keep(index, resized_, recipe_.resized);
@@ -89,7 +90,7 @@ std::unique_ptr<PixelCache> SampleReader::OpenCache(const DataConfig& config) co
   }
   const int64_t bytes = config.cache_mib() * kMiB;
   if (config.cache_file().empty()) return NewMemoryCache(channels_, bytes);
-  // What the images depend on: the samples, and how they are decoded and resized.
+  // Everything that the pixels depend on: the samples, and the settings for decoding and resizing.
   std::string text = StrCat(channels_, " ", config.resize_shorter(), " ", config.resize_height(),
                             " ", config.resize_width(), " ", config.filter(), " ",
                             augment_.Exact() ? "exact" : "quick", " ", source_->Describe());
@@ -105,7 +106,7 @@ void SampleReader::CheckLabels(int64_t classes) const {
   for (int64_t i = 0; i < source_->size(); ++i) {
     if (source_->Label(i) >= classes) {
       ThrowUserError(source_->Where(i), ": label ", source_->Label(i), ", expected 0 to ",
-                     classes - 1, " because the net tells ", classes, " classes apart");
+                     classes - 1, " because the net has ", classes, " classes");
     }
   }
 }
@@ -209,7 +210,7 @@ void SampleReader::Finish(const Recipe& recipe, const uint8_t* resized, uint8_t*
                           SampleScratch* scratch) const {
   RenderPixels(resized, recipe.resized, channels_,
                ViewOf(recipe, recipe.resized, augment_.filter()), &scratch->renderer, out);
-  if (!recipe.colours.Nothing()) recipe.colours.Apply(out, recipe.out.pixels());
+  if (!recipe.colors.Nothing()) recipe.colors.Apply(out, recipe.out.pixels());
 }
 
 void SampleReader::WillRead(int64_t index) const {
@@ -225,7 +226,7 @@ void SampleReader::Drop(int64_t index) const {
 void SampleReader::Damaged(int64_t index, const std::string& what) const {
   const std::string message = StrCat(source_->Where(index), ": ", what);
   if (on_error_ == DataConfig::FAIL) {
-    ThrowUserError(message, "; remove the sample, or set on_error: SKIP to leave such out");
+    ThrowUserError(message, "; remove the sample, or set on_error: SKIP to leave out damaged ones");
   }
   std::lock_guard<std::mutex> lock(mutex_);
   if (damaged_.insert(index).second) LOG(WARNING) << "left out: " << message;

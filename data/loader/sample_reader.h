@@ -15,50 +15,49 @@
 
 namespace gf {
 
-// Memory that one thread needs to produce samples.
+// Scratch memory of a thread that produces samples.
 struct SampleScratch {
   Record record;
   ByteBuffer resized;
   Renderer renderer;
 };
 
-// Produces the pixels and label of single samples: read, decode, augment. A pure function
-// of (config, seed, epoch, sample). Safe to use from several threads. In training with
-// device_cache_mib images are only resized; CutOf tells what else is to be done.
+// Produces pixels and label of single samples: reads, decodes and augments. A pure function of
+// (config, seed, epoch, sample). Safe to use from several threads. In training with
+// device_cache_mib, images are only resized; CutOf returns the remaining crop and mirroring.
 class SampleReader {
  public:
-  // Opens the data set that the config names and finds the size of its images. classes: how
-  // many the net can tell apart, 0 = not checked. Throws UserError for wrong settings, a data
-  // set that cannot be read, and a label out of range (names the sample).
+  // Opens the data set of the config and finds the size of its images. `classes`: number of classes
+  // of the net; 0 = labels are not checked. Throws UserError for wrong settings, an unreadable data
+  // set, and a label out of range (names the sample).
   SampleReader(const DataConfig& config, uint64_t seed, bool random, int64_t classes);
 
   const RecordSource& source() const { return *source_; }
-  // As it enters a net, and as Read produces it.
+  // Size of an image as it enters the net, and as Read produces it.
   ImageSize image_size() const { return image_size_; }
   ImageSize read_size() const { return read_size_; }
   int channels() const { return channels_; }
   int64_t image_bytes() const { return read_size_.pixels() * channels_; }
-  // Whether Read leaves images uncut, for CutOf (device_cache_mib).
+  // Whether Read produces uncropped images, for CutOf (device_cache_mib).
   bool whole() const { return whole_; }
 
-  // Writes image_bytes() to `out`. False if the sample is damaged and the policy is SKIP; with
-  // REPLACE such an image is gray.
-  // Throws UserError naming the sample: damaged (policy FAIL), or of another size than the
-  // first and nothing is set that makes them equal.
+  // Writes image_bytes() bytes to `out`. For a damaged sample it returns false (on_error: SKIP),
+  // writes a gray image (REPLACE) or throws UserError (FAIL). Also throws UserError, naming the
+  // sample, if the image differs in size from the first one and no setting makes sizes equal.
   bool Read(SampleUse use, uint8_t* out, int64_t* label, SampleScratch* scratch) const;
 
-  // The part of a whole image that this use of it wants.
+  // The part of an uncropped image for this use.
   ImageCut CutOf(SampleUse use) const;
 
-  // A hint that this sample will be read soon; returns at once.
+  // Hints that this sample will be read soon; returns at once.
   void WillRead(int64_t index) const;
 
-  // A hint that this sample will not be read soon.
+  // Hints that this sample will not be read soon.
   void Drop(int64_t index) const;
 
-  // Null without cache.
+  // Null without a cache.
   const PixelCache* cache() const { return cache_.get(); }
-  // Samples found damaged so far, when the source was opened or later.
+  // Number of damaged samples found so far, including those found when the source was opened.
   int64_t skipped() const;
 
  private:
@@ -66,7 +65,7 @@ class SampleReader {
 
   std::unique_ptr<PixelCache> OpenCache(const DataConfig& config) const;
   bool ReadCached(const Random& random, int64_t index, uint8_t* out, SampleScratch* scratch) const;
-  // Follows a recipe from the resized image on.
+  // Applies the rest of a recipe to the resized image.
   void Finish(const Recipe& recipe, const uint8_t* resized, uint8_t* out,
               SampleScratch* scratch) const;
   void Produce(SampleUse use, uint8_t* out, int64_t* label, SampleScratch* scratch) const;
@@ -75,7 +74,7 @@ class SampleReader {
   void FindImageSize();
   void CheckLabels(int64_t classes) const;
   void CheckSize(ImageSize in) const;
-  // Throws or remembers, as the policy says.
+  // Throws, or records the sample as damaged, depending on on_error.
   void Damaged(int64_t index, const std::string& what) const;
   bool IsKnownDamaged(int64_t index) const;
 

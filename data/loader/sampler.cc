@@ -9,7 +9,7 @@
 namespace gf {
 namespace {
 
-// A mixer of 64 bits (two rounds of multiply and shift).
+// Mixes 64 bits (two rounds of multiply and shift).
 uint64_t Mix(uint64_t x) {
   x = (x ^ (x >> 32)) * 0xd6e8feb86659fd93u;
   x = (x ^ (x >> 32)) * 0xd6e8feb86659fd93u;
@@ -66,7 +66,7 @@ void Sampler::StartEpoch(int64_t epoch) {
     order_ = Permutation(size_, seed_, epoch);
     return;
   }
-  // Parts of an epoch's randomness: 1 the order of the runs, from 2 on the windows.
+  // The `part` of a permutation: 1 for the order of runs, 2 and up for windows.
   const int64_t runs = (size_ + kRun - 1) / kRun;
   order_ = Permutation(runs, seed_, epoch, 1);
   window_number_ = -1;
@@ -75,7 +75,7 @@ void Sampler::StartEpoch(int64_t epoch) {
 }
 
 int64_t Sampler::InRuns(int64_t place) const {
-  // As if the short run had its full length.
+  // Treats the short run as if it had full length.
   if (place >= short_run_ * kRun + short_length_) place += kRun - short_length_;
   return static_cast<int64_t>(order_(place / kRun)) * kRun + place % kRun;
 }
@@ -99,7 +99,7 @@ SampleUse Sampler::InShare(int64_t position) {
   const int64_t own = position / stride * shares_.batch + position % shares_.batch;
   const int64_t length = ShareLength(rank), pass = own / length;
   if (shuffle_ && (pass != share_pass_ || rank != share_rank_)) {
-    // Part 0 is the ring's order.
+    // Part 0 is the order of the ring.
     in_share_ = Permutation(length, seed_, pass, 1 + rank);
     share_pass_ = pass;
     share_rank_ = rank;
@@ -124,7 +124,7 @@ SampleUse Sampler::At(int64_t position) {
 }
 
 SampleRange EvaluationPart(int64_t size, int rank, int world) {
-  // The first size % world parts are one longer.
+  // The first size % world parts have one more sample.
   const int64_t base = size / world, longer = size % world;
   const auto begin = [&](int64_t r) { return base * r + (r < longer ? r : longer); };
   return {begin(rank), begin(rank + 1)};

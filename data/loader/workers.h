@@ -5,12 +5,12 @@
 
 namespace gf {
 
-// Calls body(0) ... body(count - 1), each once, from `workers` threads (0 = one per processor that
-// this process may use), in about this order. The first exception stops the rest and comes out of
-// here; of several that of the lowest number.
+// Calls body(0) ... body(count - 1) once each, roughly in this order, from `workers` threads (0 =
+// one per processor that this process may use). An exception stops the remaining calls and is
+// rethrown; among several, the one with the lowest number.
 void RunWorkers(int workers, int64_t count, const std::function<void(int64_t)>& body);
 
-// Processors that this process may use, at least 1.
+// Number of processors that this process may use, at least 1.
 int AvailableProcessors();
 
 }  // namespace gf

@@ -2,9 +2,9 @@
 
 #include <vector>
 
-#include "layers/counted_samples.h"
 #include "layers/cpu/elementwise.h"
 #include "layers/kernel.h"
+#include "layers/labels.h"
 
 namespace gf {
 namespace {
@@ -43,7 +43,7 @@ class AccuracyKernel : public Kernel {
   }
 
  private:
-  // Whether fewer than top_k classes rank above the label.
+  // Whether fewer than top_k classes rank above the label's class.
   bool Right(const void* scores, int64_t outer, int64_t inner, int64_t label) const {
     const ClassAxis& view = layer_.view();
     const int64_t start = outer * view.classes * view.inner + inner;

@@ -1,15 +1,57 @@
-// Sigmoid and TanH: oneDNN's elementwise primitives, backward from the top's data.
+// ReLU by our own kernels; Sigmoid and TanH by oneDNN's elementwise primitives, whose backward pass
+// reads the top.
+
+#include "layers/activation.h"
 
 #include "core/cpu/dnnl.h"
+#include "layers/cpu/elementwise.h"
+#include "layers/cpu/relu_kernels.h"
 #include "layers/kernel.h"
-#include "layers/sigmoid.h"
-#include "layers/tanh.h"
 
 namespace gf {
 namespace {
 
 using dnnl::eltwise_backward;
 using dnnl::eltwise_forward;
+
+class ReluKernel : public Kernel {
+ public:
+  ReluKernel(const ReluLayer& layer, const KernelContext& context)
+      : slope_(layer.negative_slope()), functions_(ForType(Relu(), context.compute)) {}
+
+  // With a negative slope, negative bottoms give positive tops, so the gradient must read the
+  // bottom's sign.
+  void Plan(KernelPlan* plan) override {
+    plan->tops[0].layout = plan->bottoms[0].layout;
+    count_ = plan->bottoms[0].storage_count();
+    from_top_ = slope_ >= 0;
+    plan->needs_top[0] = plan->backward && from_top_;
+    plan->needs_bottom[0] = plan->backward && !from_top_;
+    plan->in_place = !plan->needs_bottom[0];
+    plan->in_place_backward = true;
+  }
+
+  void Forward(const KernelArgs& args) override {
+    ParallelFor(count_, kElementGrain, [&](int64_t begin, int64_t end) {
+      functions_.forward(args.bottoms[0], args.tops[0], slope_, begin, end);
+    });
+  }
+
+  void Backward(const KernelArgs& args) override {
+    const void* sign = from_top_ ? args.tops[0] : args.bottoms[0];
+    ParallelFor(count_, kElementGrain, [&](int64_t begin, int64_t end) {
+      functions_.backward(args.top_diffs[0][0], sign, args.bottom_diffs[0], slope_, begin, end);
+    });
+  }
+
+ private:
+  float slope_;
+  const ReluFunctions& functions_;
+  int64_t count_ = 0;
+  bool from_top_ = true;
+};
+
+GF_REGISTER(KernelRegistry, "cpu/ReLU", KernelOf<ReluLayer, ReluKernel>);
 
 template <dnnl::algorithm kForward, dnnl::algorithm kBackward>
 class ActivationKernel : public Kernel {
@@ -21,7 +63,8 @@ class ActivationKernel : public Kernel {
     plan->tops[0].layout = bottom.layout;
     plan->needs_top[0] = plan->backward;
     plan->in_place = plan->in_place_backward = true;
-    // oneDNN keeps the padding of its layouts zero. A plain tensor is one long vector.
+    // oneDNN keeps the padding of its layouts at zero. A plain tensor is treated as one long
+    // vector.
     desc_ = bottom.layout.plain() ? PlainDesc(Shape{bottom.shape.count()}, bottom.dtype)
                                   : ToDnnl(bottom);
     const eltwise_forward::primitive_desc forward(

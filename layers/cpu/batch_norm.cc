@@ -16,16 +16,16 @@ namespace gf {
 namespace {
 
 // Note [Batch norm passes]
-// Work is split into (block of channels) x (part of the images). A thread takes the statistics
-// of its channels and normalises them at once, while they are in its cache; the images are
-// split only when there are fewer blocks than threads, and then the two passes are separate.
-// Backward is the same with two sums. What each pass reads and writes:
+// Work is split into (block of channels) x (part of the images). A thread computes the statistics
+// of its channels and normalizes them at once, while they are in its cache. The images are split
+// only if there are fewer blocks than threads; the two passes are then separate. Backward works the
+// same way with two sums. The passes read and write:
 //   forward:  x | x, (add) -> y
 //   backward: x, dy, (dy2), (y) -> (dz) | x, dy or dz -> dx
-// The gradient of the fused ReLU is recomputed from x, so that y is not read; only with a
-// residual, whose value is not at hand, it is taken from y and dz is stored for pass two. dz is
-// then also the gradient of the residual. Large results of forward are stored past the cache.
-// In a group the ranks add up their sums between the two passes.
+// The gradient of the fused ReLU is recomputed from x, so y is not read. With a residual, whose
+// value is not available, the gradient comes from y instead, and dz is stored for the second pass;
+// dz is then also the gradient of the residual. Large results of forward bypass the cache. In a
+// group, the ranks add up their sums between the two passes.
 template <typename T>
 class BatchNormKernel : public Kernel {
  public:
@@ -51,8 +51,8 @@ class BatchNormKernel : public Kernel {
     }
     plan->needs_bottom[0] = true;
     plan->needs_top[0] = layer_.relu() && layer_.add();
-    // With a residual, dy becomes dz in place; dx then goes over x. Memory that was just read is
-    // written faster than memory that was not.
+    // With a residual, dy becomes dz in place and dx overwrites x: memory that was just read is
+    // faster to write.
     plan->in_place_backward = true;
     if (layer_.add() && plan->propagate[1]) {
       plan->in_place_backward_bottom = 1;
@@ -124,7 +124,7 @@ class BatchNormKernel : public Kernel {
 
   bool CanRecompute() const override { return !layer_.add(); }
 
-  // scale_ and offset_ are still those of the last Forward.
+  // scale_ and offset_ still hold the values of the last Forward.
   void Recompute(const KernelArgs& args) override {
     Pass([&](int64_t b, int64_t begin, int64_t end) { Apply(args, b, begin, end); });
   }
@@ -149,9 +149,9 @@ class BatchNormKernel : public Kernel {
   }
 
   // Runs first(b, begin, end, sums), reduce(b, own, sums) and second(b, begin, end) over all blocks
-  // b and images [begin, end), see Note [Batch norm passes]. The first's sums are 2 * block
-  // doubles, zero at first; reduce gets them added up over the parts (own) and over the group.
-  // add_group(sums) does the latter, for all blocks. `second` may do nothing.
+  // b and images [begin, end), see Note [Batch norm passes]. `first` adds to 2 * block doubles,
+  // which start at zero. `reduce` receives their sums over the parts (own) and over the group
+  // (sums). add_group(sums) adds over the group, for all blocks at once. `second` may do nothing.
   template <typename First, typename Reduce, typename Second, typename AddGroup>
   void Parts(const First& first, const Reduce& reduce, const Second& second,
              const AddGroup& add_group) {
@@ -191,7 +191,7 @@ class BatchNormKernel : public Kernel {
     all(second);
   }
 
-  // One pass that needs no sums.
+  // A single pass without sums.
   template <typename Only>
   void Pass(const Only& only) {
     ParallelFor(view_.blocks * view_.n, 1, [&](int64_t begin, int64_t end) {
@@ -206,7 +206,8 @@ class BatchNormKernel : public Kernel {
     for (int64_t c = 0; c < view_.channels; ++c) gamma_[c] = layer_.scale() ? args.master[0][c] : 1;
   }
 
-  // A value near the channel's mean, for sums of squares without cancellation: its first pixel.
+  // The channel's first pixel, as a value near its mean: sums of squares around it do not suffer
+  // from cancellation.
   std::vector<float> Shift(const KernelArgs& args, int64_t b) const {
     const T* x = static_cast<const T*>(args.bottoms[0]) + At(b, 0);
     std::vector<float> shift(view_.block);
@@ -221,11 +222,11 @@ class BatchNormKernel : public Kernel {
   }
 
   double OwnCount() const { return static_cast<double>(view_.n) * view_.spatial; }
-  // Values per channel of the whole group: batches are equally large.
+  // Values per channel in the whole group; all ranks have batches of equal size.
   double Count() const { return OwnCount() * (group_ == nullptr ? 1 : group_->size()); }
 
-  // Sums of all channels from those of this rank to those of the group, relative to this rank's
-  // shifts before and after.
+  // Replaces the sums of all channels on this rank by the sums over the group. Both are relative to
+  // this rank's shifts.
   void AddGroupMoments(const KernelArgs& args, double* sums) {
     const int64_t width = 2 * view_.block;
     std::vector<double> moments(view_.blocks * width);  // means of x and of x^2
@@ -252,7 +253,7 @@ class BatchNormKernel : public Kernel {
     }
   }
 
-  // Mean and variance of block b's channels, and the running statistics.
+  // Sets mean and variance of block b's channels and updates the running statistics.
   void Statistics(const KernelArgs& args, int64_t b, const float* shift, const double* sums) {
     const double count = Count(), f = layer_.fraction();
     for (int64_t l = 0; l < view_.block; ++l) {
@@ -286,8 +287,8 @@ class BatchNormKernel : public Kernel {
                   layer_.relu(), stream_);
   }
 
-  // Gradients of gamma and beta, from this rank's sums: those of a group are added up like all
-  // others.
+  // Sets the gradients of gamma and beta from this rank's sums. Gradients of a group are summed
+  // like all other gradients.
   void ParameterGradients(const KernelArgs& args, int64_t b, const double* own) {
     if (!layer_.scale()) return;
     for (int64_t l = 0; l < view_.block; ++l) {
@@ -329,7 +330,8 @@ class BatchNormKernel : public Kernel {
   GroupSum* const group_;
   ChannelView view_;
   bool stream_ = false;
-  // Per channel, padded to whole blocks with zeros, so that padding stays zero.
+  // One value per channel, padded with zeros to whole blocks, so that the padding of results stays
+  // zero.
   std::vector<float> gamma_, scale_, offset_, mean_, inverse_std_, a_, b_, c_;
   std::vector<double> sums_;
 };

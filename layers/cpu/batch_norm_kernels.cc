@@ -6,9 +6,9 @@ namespace gf {
 namespace {
 
 // Note [Slices of one channel]
-// With block == 1 the lanes of a vector are neighbouring pixels of one channel instead of
-// neighbouring channels of one pixel: per-channel values are broadcast, sums are added up over
-// the lanes at the end, and the last spatial % kLanes pixels go through a padded copy.
+// If block == 1, the lanes of a vector are neighboring pixels of one channel instead of neighboring
+// channels of one pixel. Per-channel values are broadcast, sums are added over the lanes at the
+// end, and the last spatial % kLanes pixels go through a padded copy.
 
 template <int kLanes>
 struct Channel {
@@ -22,7 +22,8 @@ struct Channel {
   }
 };
 
-// Elements of one image in the slice that fill whole vectors; the rest is a tail (block 1).
+// Number of elements of one image in the slice that fill whole vectors; the rest is a tail (block
+// 1).
 template <int kLanes>
 GF_INLINE int64_t WholeVectors(const BatchNormSlice& slice) {
   return slice.spatial * slice.block / kLanes * kLanes;
@@ -190,7 +191,7 @@ struct Sixteen {
   static constexpr int value = 16;
 };
 
-// Calls f(lanes) with the number of lanes for a block as a constant.
+// Calls f(lanes), where `lanes` is the number of lanes for a block as a compile-time constant.
 template <typename F>
 GF_INLINE void WithLanes(int block, const F& f) {
   if (block == 8) {

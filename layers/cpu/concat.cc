@@ -10,7 +10,7 @@
 namespace gf {
 namespace {
 
-// The oneDNN format that a view of a tensor of 4 axes has; undef for others.
+// The oneDNN format of a four-axis tensor with this view; undef for other tensors.
 dnnl::memory::format_tag TagOf(const TensorDesc& desc, const ChannelView& view) {
   using tag = dnnl::memory::format_tag;
   if (desc.layout.plain() || desc.shape.rank() != 4) return tag::undef;
@@ -57,8 +57,8 @@ class ConcatKernel : public Kernel {
   }
 
  private:
-  // Channels in the first bottom's layout, if whole blocks can be copied: every bottom but the
-  // last must fill its blocks.
+  // Plans to concatenate channels in the first bottom's layout, if whole blocks can be copied:
+  // every bottom except the last must fill its blocks.
   bool PlanChannels(KernelPlan* plan) {
     using tag = dnnl::memory::format_tag;
     ChannelView first;
@@ -91,7 +91,7 @@ class ConcatKernel : public Kernel {
     }
   }
 
-  // copy(bottom, where it begins in a row of the top, row, bytes) for each piece of each row.
+  // Calls copy(bottom, offset in a row of the top, row, bytes) for each piece of each row.
   template <typename Copy>
   void ForPieces(const Copy& copy) {
     const int64_t count = static_cast<int64_t>(pieces_.size());

@@ -18,7 +18,7 @@ class ConvolutionKernel : public WeightedKernel {
     if (WinogradPays(plan)) {
       try {
         return BuildWith(dnnl::algorithm::convolution_winograd, plan, attr);
-      } catch (const dnnl::error&) {  // oneDNN has it for some processors only
+      } catch (const dnnl::error&) {  // oneDNN supports it on some processors only
       }
     }
     BuildWith(dnnl::algorithm::convolution_direct, plan, attr);
@@ -30,7 +30,7 @@ class ConvolutionKernel : public WeightedKernel {
     const Window& w = layer_.window();
     const memory::dims stride = {w.stride[0], w.stride[1]}, pad = {w.pad[0], w.pad[1]},
                        dilates = {w.dilation[0] - 1, w.dilation[1] - 1};
-    // On the right only as much padding as the last window covers.
+    // On the right, only as much padding as the last window covers.
     memory::dims pad_right(2);
     for (int i = 0; i < 2; ++i) {
       pad_right[i] = (plan.tops[0].shape[2 + i] - 1) * w.stride[i] + w.extent(i) -
@@ -43,7 +43,7 @@ class ConvolutionKernel : public WeightedKernel {
     const memory::desc bias = BiasDesc(plan);
 
     using Fwd = dnnl::convolution_forward;
-    // For inference Winograd would want weights in an order that nothing else reads or writes.
+    // For inference, Winograd would require weights in an order that no other pass reads or writes.
     const auto kind = algorithm == dnnl::algorithm::convolution_winograd
                           ? dnnl::prop_kind::forward_training
                           : ForwardKind(plan);
@@ -52,7 +52,8 @@ class ConvolutionKernel : public WeightedKernel {
     SetForward<Fwd>(forward, attr);
     if (!plan.backward) return;
 
-    // In the layouts of forward if oneDNN is fast at that, else in those that it prefers.
+    // In the layouts of the forward pass if oneDNN is fast with them, otherwise in the layouts that
+    // oneDNN prefers.
     const memory::desc forward_source = forward_.source.wanted,
                        forward_destination = forward_.destination.wanted;
     const Fwd::primitive_desc hint = Hint<Fwd>(forward);
@@ -79,16 +80,16 @@ class ConvolutionKernel : public WeightedKernel {
   }
 
   static DType Math(const KernelContext& context) {
-    // What is measured may differ from run to run: not in deterministic ones.
+    // Measurements may differ from run to run, so deterministic runs do not measure.
     const bool slow = context.compute == DType::kBF16 && !context.deterministic && !BF16IsFast();
     return slow ? DType::kFP32 : context.compute;
   }
 
   // Note [Winograd]
-  // Of 3x3 filters with stride 1 Winograd's algorithm F(4x4, 3x3) (Lavin and Gray, 2015) needs a
-  // quarter of the multiplications, at the price of transforms of data and weights: twice as fast
-  // with many channels and large images, slower with few or small ones. Rounding errors are about
-  // ten times those of the direct sum, far below those of BF16.
+  // For 3x3 filters with stride 1, Winograd's algorithm F(4x4, 3x3) (Lavin and Gray, 2015) needs a
+  // quarter of the multiplications but must transform data and weights. It is twice as fast with
+  // many channels and large images, and slower with few channels or small images. Its rounding
+  // errors are about ten times as large as with direct sums, and far smaller than with BF16.
   bool WinogradPays(const KernelPlan& plan) const {
     constexpr int64_t kLeastChannels = 64, kLeastExtent = 12;
     const Window& w = layer_.window();
@@ -100,7 +101,7 @@ class ConvolutionKernel : public WeightedKernel {
            plan.bottoms[0].shape[1] >= kLeastChannels && plan.tops[0].shape[1] >= kLeastChannels;
   }
 
-  // oneDNN counts the groups as an axis of their own.
+  // oneDNN represents groups as a separate axis.
   Shape WeightShape(const Shape& s) const {
     const int64_t g = layer_.groups();
     return g == 1 ? s : Shape{g, s[0] / g, s[1], s[2], s[3]};

@@ -8,7 +8,7 @@ namespace {
 
 constexpr int kBlock = 4 * kPhiloxCounters;
 
-// keep[0, kBlock) of the elements whose counters start at `first`.
+// Sets keep[0, kBlock) for the elements whose counters start at `first`.
 inline void KeepBlock(const DropoutStream& random, uint64_t first, uint8_t* keep) {
   uint32_t words[4][kPhiloxCounters];
   PhiloxBlock(random.key, random.stream, first, words);

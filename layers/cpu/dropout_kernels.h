@@ -6,7 +6,7 @@
 
 namespace gf {
 
-// The random stream that decides which elements are kept: element i is if the upper 24 bits of
+// The random stream that selects the elements to keep: element i is kept if the upper 24 bits of
 // word i % 4 of Philox(key, stream, i / 4) are at least `threshold`.
 struct DropoutStream {
   uint64_t key, stream;

@@ -7,21 +7,22 @@
 
 #include "core/dtype.h"
 #include "core/parallel.h"
+#include "layers/cpu/relu_kernels.h"
 
 namespace gf {
 
-// Kernels that work on storage, whatever the layout, give each thread at least so many
-// elements. A multiple of 64: dropout's masks are made in blocks of that size.
+// Minimum number of elements per thread in kernels that work on storage regardless of layout. A
+// multiple of 64, the block size of dropout masks.
 constexpr int64_t kElementGrain = 1 << 14;
 
-// The functions for a compute type out of a table with the members fp32 and bf16.
+// Selects the functions for a compute type from a table with the members fp32 and bf16.
 template <typename Table>
 const auto& ForType(const Table& table, DType type) {
   CHECK(type == DType::kFP32 || type == DType::kBF16) << Name(type);
   return type == DType::kBF16 ? table.bf16 : table.fp32;
 }
 
-// Element i of an array of a type.
+// Address of element i of an array of the given type.
 inline void* At(void* data, int64_t i, DType type) {
   return static_cast<char*>(data) + i * static_cast<int64_t>(SizeOf(type));
 }
@@ -41,12 +42,25 @@ inline void StoreElement(void* data, int64_t i, DType type, float value) {
   }
 }
 
-// Copies with all threads; nothing to do if both are the same memory.
+// Copies with all compute threads; does nothing if both are the same memory.
 inline void CopyStorage(const void* from, void* to, size_t bytes) {
   if (from == to) return;
   ParallelFor(static_cast<int64_t>(bytes), 1 << 16, [&](int64_t begin, int64_t end) {
     std::memcpy(static_cast<char*>(to) + begin, static_cast<const char*>(from) + begin,
                 end - begin);
+  });
+}
+
+// diff[i] = y[i] > 0 ? diff[i] : 0, with all compute threads; y and diff are FP32 or BF16.
+inline void MaskByRelu(DType type, const void* y, void* diff, int64_t count) {
+  ParallelFor(count, 1024, [&](int64_t begin, int64_t end) {
+    if (type == DType::kFP32) {
+      ReluMask().fp32(static_cast<const float*>(y) + begin, static_cast<float*>(diff) + begin,
+                      end - begin);
+    } else {
+      ReluMask().bf16(static_cast<const uint16_t*>(y) + begin, static_cast<uint16_t*>(diff) + begin,
+                      end - begin);
+    }
   });
 }
 

@@ -5,8 +5,8 @@
 namespace gf {
 namespace {
 
-// Results are built in FP32 in a tile that stays in the first-level cache, so that each array
-// is read or written once.
+// Results are accumulated in FP32 in a tile that stays in the first-level cache, so each array is
+// read or written once.
 constexpr int kTile = 1024;
 
 template <typename T>
@@ -61,7 +61,7 @@ void Product(const EltwiseCall& call, int64_t begin, int64_t end) {
   }
 }
 
-// As in Caffe, the second bottom wins a tie with the first, a later one loses every tie.
+// As in Caffe, the second bottom wins a tie with the first; later bottoms lose every tie.
 template <typename T>
 void Maximum(const EltwiseCall& call, int64_t begin, int64_t end) {
   alignas(64) float tile[kTile];
@@ -91,7 +91,7 @@ void Maximum(const EltwiseCall& call, int64_t begin, int64_t end) {
   }
 }
 
-// tile = the sum of the gradients of the top, 0 where the ReLU clipped.
+// tile = sum of the gradients of the top, or 0 where the ReLU clipped.
 template <typename T>
 inline void LoadGradient(const EltwiseCall& call, int64_t at, float* tile, int n) {
   const T* dy = Input<T>(call.top_diffs, 0, at);
@@ -169,8 +169,15 @@ constexpr EltwiseFunctions Functions() {
           &SumBackward<T>, &ProductBackward<T>, &MaximumBackward<T>};
 }
 
+template <typename T>
+void SumOfTwo(const T* a, const T* b, T* to, int64_t count) {
+#pragma omp simd
+  for (int64_t i = 0; i < count; ++i) Store(to + i, Load(a + i) + Load(b + i));
+}
+
 }  // namespace
 
 GF_SIMD_DEFINE(EltwiseKernels, Eltwise) = {Functions<float>(), Functions<uint16_t>()};
+GF_SIMD_DEFINE(SumKernels, SumTable) = {&SumOfTwo<float>, &SumOfTwo<uint16_t>};
 
 }  // namespace gf

@@ -40,7 +40,7 @@ class DnnlInnerProduct : public WeightedKernel {
   const InnerProductLayer& layer_;
 };
 
-// Chooses when the shapes and layouts are known.
+// Chooses an implementation once shapes and layouts are known.
 class InnerProductKernel : public Kernel {
  public:
   InnerProductKernel(const InnerProductLayer& layer, const KernelContext& context)

@@ -13,7 +13,7 @@
 namespace gf {
 namespace {
 
-// Normalises, casts and lays out a batch in one pass.
+// Normalizes a batch, converts its type and sets its layout in one pass.
 class InputKernel : public Kernel {
  public:
   InputKernel(const InputLayer& layer, const KernelContext& context)
@@ -58,9 +58,9 @@ class InputKernel : public Kernel {
     });
   }
 
-  // Image i of the batch, to its place in `top`.
-  template <typename Normalise, typename T>
-  static void Image(const Normalise& normalise, const Batch& batch, int64_t i, const Shape& shape,
+  // Writes image i of the batch to its place in `top`.
+  template <typename Normalize, typename T>
+  static void Image(const Normalize& normalize, const Batch& batch, int64_t i, const Shape& shape,
                     const std::vector<float>& mean, const std::vector<float>& inverse_std, T* top) {
     const int channels = static_cast<int>(shape[1]);
     const int64_t plane = shape[2] * shape[3];
@@ -68,10 +68,11 @@ class InputKernel : public Kernel {
     const uint8_t* const from = Pixels(batch, i);
     T* const to = top + i * channels * plane;
     if (batch.cuts.empty()) {
-      return normalise(from, plane, channels, false, mean.data(), inverse_std.data(), plane, to);
+      return normalize(from, plane, channels, false, mean.data(), inverse_std.data(), plane, to);
     }
     const ImageCut& cut = batch.cuts[i];
-    // The columns of the part that lie in the image; where there are others, rows are put together.
+    // The columns of the cut that lie inside the image. If some lie outside, each row is assembled
+    // first.
     const int64_t begin = std::max<int64_t>(0, -cut.left);
     const int64_t end = std::min<int64_t>(shape[3], own[3] - cut.left);
     std::vector<uint8_t> padded(begin > 0 || end < shape[3] ? shape[3] * channels : 0);
@@ -86,12 +87,12 @@ class InputKernel : public Kernel {
           row = padded.data();
         }
       }
-      normalise(row, shape[3], channels, cut.mirrored != 0, mean.data(), inverse_std.data(), plane,
+      normalize(row, shape[3], channels, cut.mirrored != 0, mean.data(), inverse_std.data(), plane,
                 to + y * shape[3]);
     }
   }
 
-  // Where all of image i lies; see Note [Images kept on the device].
+  // The pixels of the whole image i; see Note [Images kept on the device].
   static const uint8_t* Pixels(const Batch& batch, int64_t i) {
     const int64_t bytes = batch.images.desc.shape.count(1, 4);
     const uint8_t* const sent = batch.images.as<const uint8_t>() + i * bytes;

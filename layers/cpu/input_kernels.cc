@@ -6,7 +6,7 @@ namespace gf {
 namespace {
 
 template <typename T>
-void Normalise(const uint8_t* from, int64_t pixels, int channels, bool mirrored, const float* mean,
+void Normalize(const uint8_t* from, int64_t pixels, int channels, bool mirrored, const float* mean,
                const float* inverse_std, int64_t plane, T* to) {
   for (int c = 0; c < channels; ++c) {
     const float m = mean[c], s = inverse_std[c];
@@ -14,7 +14,7 @@ void Normalise(const uint8_t* from, int64_t pixels, int channels, bool mirrored,
     if (mirrored) {
       const uint8_t* last = from + (pixels - 1) * channels + c;
       for (int64_t i = 0; i < pixels; ++i) Store(out + i, (last[-i * channels] - m) * s);
-    } else if (channels == 3) {  // a constant stride is vectorised
+    } else if (channels == 3) {  // a constant stride is vectorized
 #pragma omp simd
       for (int64_t i = 0; i < pixels; ++i) Store(out + i, (from[i * 3 + c] - m) * s);
     } else {
@@ -25,6 +25,6 @@ void Normalise(const uint8_t* from, int64_t pixels, int channels, bool mirrored,
 
 }  // namespace
 
-GF_SIMD_DEFINE(InputKernels, InputTable) = {&Normalise<float>, &Normalise<uint16_t>};
+GF_SIMD_DEFINE(InputKernels, InputTable) = {&Normalize<float>, &Normalize<uint16_t>};
 
 }  // namespace gf

@@ -6,9 +6,9 @@
 
 namespace gf {
 
-// Pixels (UINT8, [pixels][channels]) to planes that lie `plane` elements apart: to[c * plane + i] =
-// (from[i * channels + c] - mean[c]) * inverse_std[c], or of the pixel pixels - 1 - i if
-// `mirrored`.
+// Converts pixels (UINT8, [pixels][channels]) to planes that are `plane` elements apart: to[c *
+// plane + i] = (from[i * channels + c] - mean[c]) * inverse_std[c]. If `mirrored`, it reads pixel
+// pixels - 1 - i instead.
 struct InputKernels {
   void (*fp32)(const uint8_t* from, int64_t pixels, int channels, bool mirrored, const float* mean,
                const float* inverse_std, int64_t plane, float* to);

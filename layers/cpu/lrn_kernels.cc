@@ -5,8 +5,8 @@
 namespace gf {
 namespace {
 
-// out = the sum over the size x size window around each element, 0 outside; through the sums
-// along rows, in `rows`.
+// out = the sum over the size x size window around each element; elements outside count as 0.
+// `rows` is scratch memory for sums along rows.
 inline void WindowSum(const LrnWindow& window, const float* in, float* rows, float* out) {
   const int64_t h = window.height, w = window.width, reach = window.size / 2;
   for (int64_t i = 0; i < h * w; ++i) rows[i] = out[i] = 0;

@@ -12,9 +12,9 @@ struct LrnWindow {
   float alpha, beta;
 };
 
-// For one number type. `scratch` has 4 * height * width elements.
+// The functions for one number type. `scratch` has 4 * height * width elements.
 struct LrnFunctions {
-  // scale = 1 + alpha / size^2 * sum of x^2 over the window around; y = x * scale^-beta.
+  // scale = 1 + alpha / size^2 * sum of x^2 over the surrounding window; y = x * scale^-beta.
   void (*forward)(const LrnWindow& window, const void* x, void* y, float* scale, float* scratch);
   // dx = dy * scale^-beta
   //      - 2 * alpha * beta / size^2 * x * sum over the window of dy * x * scale^(-beta - 1)

@@ -11,8 +11,8 @@
 namespace gf {
 namespace {
 
-// Own kernels rather than oneDNN's, for Caffe's rounding and averages, and to apply the gradient
-// of a ReLU before a max pooling on the (smaller) pooled side. One task = one plane.
+// Uses our own kernels instead of oneDNN's: they follow Caffe's rounding and averages, and apply
+// the gradient of a ReLU before a max pooling on the smaller, pooled side. One task is one plane.
 template <typename T, typename Tap>
 class PoolingKernel : public Kernel {
  public:

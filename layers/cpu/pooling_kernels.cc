@@ -9,13 +9,13 @@ struct Range {
   int64_t begin, end;
 };
 
-// The window of output i along an axis, inside the image.
+// The part of output i's window inside the image, along an axis.
 inline Range Inside(const PoolingPlane& p, int axis, int64_t i, int64_t size) {
   const int64_t begin = i * p.stride[axis] - p.pad[axis], end = begin + p.kernel[axis];
   return {begin < 0 ? 0 : begin, end > size ? size : end};
 }
 
-// Taps that an average divides by: those inside the padded image (Caffe).
+// Number of taps that an average divides by: the taps inside the padded image (Caffe).
 inline float AverageCount(const PoolingPlane& p, int64_t oh, int64_t ow) {
   int64_t count = 1;
   const int64_t out[2] = {oh, ow}, size[2] = {p.height, p.width};
@@ -55,7 +55,7 @@ void MaxForwardBlock(const PoolingPlane& p, const T* x, T* y, Tap* taps) {
 #pragma omp simd
         for (int l = 0; l < kBlock; ++l) {
           const float value = Load(in + l);
-          // A NaN wins and stays: it must not be hidden.
+          // A NaN always wins, so that it stays visible.
           const bool larger = value > best[l] || value != value;
           best[l] = larger ? value : best[l];
           which[l] = larger ? tap : which[l];
@@ -138,7 +138,7 @@ void AverageBackwardBlock(const PoolingPlane& p, const T* dy, float* sums) {
   });
 }
 
-// Calls f(integral constant) for the plane's block.
+// Calls f with the plane's block size as a compile-time constant.
 template <int kValue>
 struct Constant {
   static constexpr int value = kValue;

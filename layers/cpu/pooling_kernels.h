@@ -14,15 +14,15 @@ struct PoolingPlane {
   int64_t kernel[2] = {1, 1}, stride[2] = {1, 1}, pad[2] = {0, 0};
 };
 
-// T: float or uint16_t (BF16). `taps` holds, per top element, the number of the tap of the window
-// that was the largest (the first of equals), row by row. Tap is uint8_t, or uint16_t for windows
-// of more than 256 taps.
+// T is float or uint16_t (BF16). For each top element, `taps` holds the index (row by row) of the
+// largest tap of the window; the first one among equals. Tap is uint8_t, or uint16_t for windows of
+// more than 256 taps.
 template <typename T, typename Tap>
 struct PoolingFunctions {
   // taps may be null (evaluation).
   void (*max_forward)(const PoolingPlane& plane, const T* x, T* y, Tap* taps);
-  // Adds up into dx_sums (FP32 [height][width][block], zeroed here), then writes dx. With y,
-  // only where y > 0 (the gradient of a ReLU before the pooling).
+  // Clears dx_sums (FP32 [height][width][block]), accumulates into it, then writes dx. If y is
+  // given, only gradients where y > 0 count (the gradient of a ReLU before the pooling).
   void (*max_backward)(const PoolingPlane& plane, const T* dy, const T* y, const Tap* taps,
                        float* dx_sums, T* dx);
   void (*average_forward)(const PoolingPlane& plane, const T* x, T* y);

@@ -5,7 +5,7 @@
 namespace gf {
 namespace {
 
-// NaN stays NaN. Slope 0 has its own loop: 0 * -inf would be NaN.
+// NaN stays NaN. Slope 0 has a separate loop because 0 * -inf would be NaN.
 template <typename T>
 void Forward(const void* x_data, void* y_data, float slope, int64_t begin, int64_t end) {
   const T* x = static_cast<const T*>(x_data);
@@ -43,9 +43,23 @@ void Backward(const void* dy_data, const void* sign_data, void* dx_data, float s
   }
 }
 
+void MaskFp32(const float* y, float* diff, int64_t count) {
+#pragma omp simd
+  for (int64_t i = 0; i < count; ++i) diff[i] = y[i] > 0 ? diff[i] : 0.f;
+}
+
+// A BF16 number is positive exactly if its bits, read as a signed integer, are positive.
+void MaskBf16(const uint16_t* y, uint16_t* diff, int64_t count) {
+#pragma omp simd
+  for (int64_t i = 0; i < count; ++i) {
+    diff[i] = static_cast<int16_t>(y[i]) > 0 ? diff[i] : uint16_t{0};
+  }
+}
+
 }  // namespace
 
 GF_SIMD_DEFINE(ReluKernels, Relu) = {{&Forward<float>, &Backward<float>},
                                      {&Forward<uint16_t>, &Backward<uint16_t>}};
+GF_SIMD_DEFINE(ReluMaskKernels, ReluMask) = {&MaskFp32, &MaskBf16};
 
 }  // namespace gf

@@ -12,8 +12,8 @@
 namespace gf {
 namespace {
 
-// The storage seen as [rows][blocks][spatial][block]: channel c is lane c % block of block
-// c / block. Lanes beyond the channels are padding, with gamma and beta 0.
+// Treats the storage as [rows][blocks][spatial][block]: channel c is lane c % block of block c /
+// block. Lanes beyond the last channel are padding, with gamma and beta 0.
 class ScaleKernel : public Kernel {
  public:
   ScaleKernel(const ScaleLayer& layer, const KernelContext& context)
@@ -55,7 +55,7 @@ class ScaleKernel : public Kernel {
                 });
   }
 
-  // Each thread does whole channels, so that the sums do not depend on their number.
+  // Each thread computes whole channels, so the sums do not depend on the number of threads.
   void Backward(const KernelArgs& args) override {
     const std::vector<float> gamma = Padded(args.master[0]);
     const int64_t groups = (view_.block + kScaleLanes - 1) / kScaleLanes;
@@ -80,7 +80,7 @@ class ScaleKernel : public Kernel {
   }
 
  private:
-  // One value per lane, 0 for padding and for null.
+  // One value per lane; 0 for padding, and everywhere if `values` is null.
   std::vector<float> Padded(const float* values) const {
     std::vector<float> padded(view_.padded_channels());
     if (values != nullptr) std::copy(values, values + view_.channels, padded.begin());

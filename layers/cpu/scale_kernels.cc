@@ -24,7 +24,7 @@ void Forward(const void* x_data, void* y_data, const float* gamma, const float* 
   }
 }
 
-// The sums of a row in FP32, those over the rows in double.
+// Sums within a row in FP32, sums over the rows in double.
 template <typename T>
 void Backward(const void* x_data, const void* dy_data, void* dx_data, const float* gamma,
               int64_t rows, int64_t row_stride, int64_t spatial, int64_t block, int lanes,

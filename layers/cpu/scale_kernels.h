@@ -6,15 +6,15 @@
 
 namespace gf {
 
-// For one number type. A row is [spatial][block] elements with one gamma and beta per lane of
-// the block.
+// The functions for one number type. A row is [spatial][block] elements with one gamma and beta per
+// lane of the block.
 struct ScaleFunctions {
   // y = gamma * x + beta; y may be x.
   void (*forward)(const void* x, void* y, const float* gamma, const float* beta, int64_t spatial,
                   int64_t block);
-  // Over `rows` rows that lie row_stride elements apart, for `lanes` <= kScaleLanes lanes that
-  // begin at the pointers: dx = gamma * dy (null: not wanted; may be dy), dgamma = sum of
-  // dy * x, dbeta = sum of dy.
+  // dx = gamma * dy (dx may be dy, or null if not needed), dgamma = sum of dy * x, dbeta = sum of
+  // dy. Covers `rows` rows that are row_stride elements apart and the first `lanes` <= kScaleLanes
+  // lanes from each pointer on.
   void (*backward)(const void* x, const void* dy, void* dx, const float* gamma, int64_t rows,
                    int64_t row_stride, int64_t spatial, int64_t block, int lanes, double* dgamma,
                    double* dbeta);

@@ -5,14 +5,14 @@
 namespace gf {
 namespace {
 
-// exp(x) for x <= 0 to 2 units in the last place; 0 where it would not be a normal number, NaN
-// for NaN. The argument is reduced to |r| <= log(2) / 2, where the Taylor polynomial of degree
-// 7 has a relative error of 5e-9. One condition only, so that loops vectorise.
+// exp(x) for x <= 0, accurate to 2 units in the last place; 0 if the result would be subnormal, NaN
+// for NaN. The argument is reduced to |r| <= log(2) / 2, where the Taylor polynomial of degree 7
+// has a relative error of 5e-9. There is only one condition, so that loops vectorize.
 inline __attribute__((always_inline)) float ExpNegative(float x) {
   const float z = x < -88.f ? -88.f : x;
   const int n = static_cast<int>(z * 1.44269504f - 0.5f);
   const float shift = static_cast<float>(n);
-  // log(2) in two parts; the product with the upper one is exact.
+  // log(2) in two parts; the product with the upper part is exact.
   const float r = (z - shift * 0.693359375f) + shift * 2.12194440e-4f;
   float p = 1.f / 5040;
   p = p * r + 1.f / 720;
@@ -35,7 +35,8 @@ void RowSums(int64_t classes, const T* x, SoftmaxSums* sums) {
   float max = Load(x);
 #pragma omp simd reduction(max : max)
   for (int64_t c = 0; c < classes; ++c) max = Load(x + c) > max ? Load(x + c) : max;
-  // Sums of sums: the rounding errors of one long sum would grow with the classes.
+  // Sums partial sums, because the rounding error of one long sum would grow with the number of
+  // classes.
   constexpr int64_t kBlock = 128;
   float sum = 0, deficit = 0;
   for (int64_t begin = 0; begin < classes; begin += kBlock) {

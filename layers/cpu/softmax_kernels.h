@@ -6,22 +6,22 @@
 
 namespace gf {
 
-// `width` neighbouring softmaxes: class c of softmax j lies at c * stride + j. Arithmetic in
-// FP32; a NaN among the scores makes the sum NaN.
+// `width` neighboring softmaxes: class c of softmax j is at c * stride + j. Arithmetic is FP32; a
+// NaN among the scores makes the sum NaN.
 struct SoftmaxSpan {
   int64_t classes, stride;
   int width;  // at most kSoftmaxWidth
 };
 constexpr int kSoftmaxWidth = 64;
 
-// Sums over the classes x of one softmax.
+// Sums over the scores x of each softmax.
 struct SoftmaxSums {
   float max[kSoftmaxWidth];      // of x
   float sum[kSoftmaxWidth];      // of exp(x - max)
   float deficit[kSoftmaxWidth];  // of max - x
 };
 
-// For scores of one number type.
+// The functions for scores of one number type.
 struct SoftmaxFunctions {
   void (*sums)(const SoftmaxSpan& span, const void* x, SoftmaxSums* sums);
   // y = exp(x - max) / sum, in the type of x or in FP32; y may be x.

@@ -9,8 +9,8 @@
 
 namespace gf {
 
-// Calls body(outer, inner, span) for spans that cover all softmaxes of a view, in parallel:
-// the span begins at (outer, class 0, inner).
+// Calls body(outer, inner, span) in parallel for spans that cover all softmaxes of a view. A span
+// begins at (outer, class 0, inner).
 template <typename Body>
 void ForSoftmaxSpans(const ClassAxis& view, const Body& body) {
   const int64_t spans = (view.inner + kSoftmaxWidth - 1) / kSoftmaxWidth;
@@ -25,7 +25,7 @@ void ForSoftmaxSpans(const ClassAxis& view, const Body& body) {
   });
 }
 
-// Where (outer, class 0, inner) lies.
+// Index of the element (outer, class 0, inner).
 inline int64_t SpanStart(const ClassAxis& view, int64_t outer, int64_t inner) {
   return outer * view.classes * view.inner + inner;
 }

@@ -2,9 +2,9 @@
 
 #include <cmath>
 
-#include "layers/counted_samples.h"
 #include "layers/cpu/softmax_spans.h"
 #include "layers/kernel.h"
+#include "layers/labels.h"
 
 namespace gf {
 namespace {
@@ -46,7 +46,7 @@ class SoftmaxWithLossKernel : public Kernel {
         functions_.normalize_fp32(span, x, sums, static_cast<float*>(args.saved) + at);
       }
     });
-    // In one order, whatever the number of threads.
+    // The order does not depend on the number of threads.
     double sum = 0;
     for (int64_t i = 0; i < view.predictions(); ++i) sum += losses[i];
     normalizer_ = layer_.Normalizer(counted, samples);
@@ -85,7 +85,7 @@ class SoftmaxWithLossKernel : public Kernel {
   }
 
  private:
-  // Fails for a label out of range. The number of predictions that are not ignored.
+  // Returns the number of predictions that are not ignored. Fails if a label is out of range.
   int64_t Check(const int64_t* labels, int64_t samples) const {
     const ClassAxis& view = layer_.view();
     int64_t counted = 0;
@@ -99,7 +99,7 @@ class SoftmaxWithLossKernel : public Kernel {
     return counted;
   }
 
-  // -sum of target * log(probability), with log(probability) = x - max - log(sum).
+  // -sum of target * log(probability), where log(probability) = x - max - log(sum).
   float Loss(const SoftmaxSums& sums, int j, const void* x, int64_t label) const {
     const float smoothing = layer_.label_smoothing();
     float loss = (1 - smoothing) * (sums.max[j] - LoadElement(x, label, type_));

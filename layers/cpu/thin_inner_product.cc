@@ -5,7 +5,7 @@
 
 #include "core/bf16_inline.h"
 #include "core/parallel.h"
-#include "layers/cpu/relu_mask.h"
+#include "layers/cpu/elementwise.h"
 #include "layers/cpu/thin_product_kernels.h"
 
 namespace gf {
@@ -14,7 +14,7 @@ namespace {
 constexpr int64_t kMostRows = 16;
 // Smaller matrices stay in the caches.
 constexpr int64_t kLeastWeights = int64_t{1} << 20;
-// Rows and columns of W per piece of work.
+// Rows and columns of W per unit of work.
 constexpr int64_t kOutputGrain = 48, kInputGrain = 512;
 
 template <typename T>
@@ -106,7 +106,7 @@ class ThinInnerProduct : public Kernel {
     }
   }
 
-  // The images in FP32, with zeros in the missing rows.
+  // Converts the images to FP32 and fills missing rows with zeros.
   void Widen(const T* from, float* x) const {
     ParallelFor(shape_.rows, 1, [&](int64_t begin, int64_t end) {
       for (int64_t m = begin; m < end; ++m) {

@@ -8,12 +8,12 @@
 namespace gf {
 
 // Note [Thin products]
-// With few rows (images per rank), an InnerProduct of many weights waits for memory: W is read once
-// forward and once backward, and its gradient is written. Kernels that fetch the next rows of W
-// ahead and store the gradient past the cache need half the time of oneDNN's general products
-// (alexnet_bn, 8 images, one core: 51 instead of 97 ms), up to about 16 images.
+// With few rows (images per rank), an InnerProduct with many weights is bound by memory: forward
+// and backward each read W once, and backward writes its gradient. Kernels that prefetch the next
+// rows of W and store the gradient past the cache take half the time of oneDNN's general products,
+// up to about 16 images (alexnet_bn, 8 images, one core: 51 instead of 97 ms).
 
-// Whether that is faster here.
+// Whether these kernels are faster for this layer.
 bool ThinInnerProductPays(const InnerProductLayer& layer, const KernelPlan& plan);
 
 std::unique_ptr<Kernel> NewThinInnerProduct(const InnerProductLayer& layer,

@@ -8,8 +8,8 @@
 namespace gf {
 namespace {
 
-// Weights that are handled together, so that what is loaded of the thin matrix serves them all: as
-// many rows as leave their sums in registers.
+// Number of weight rows processed together, so that each load from the thin matrix serves all of
+// them: as many as keep their sums in registers.
 #if defined(__AVX512F__)
 constexpr int kLanes = 16, kRows = 3;
 #elif defined(__AVX2__)
@@ -18,7 +18,7 @@ constexpr int kLanes = 8, kRows = 1;
 constexpr int kLanes = 4, kRows = 1;
 #endif
 constexpr int kGroup = kThinGroup;
-// Columns handled together where sums of columns are made, to stay in the caches.
+// Number of columns processed together in column sums, which must stay in the caches.
 constexpr int64_t kBlock = 1024;
 
 using V = Vec<kLanes>;
@@ -42,7 +42,7 @@ struct Rows {
   static constexpr int kCount = kNumber;
 };
 
-// Calls body(row, Rows<how many>()) for the rows [begin, end).
+// Calls body(row, Rows<count>()) for groups of `count` rows that cover [begin, end).
 template <typename Body>
 GF_INLINE void ForRows(int64_t begin, int64_t end, const Body& body) {
   int64_t n = begin;
@@ -50,7 +50,7 @@ GF_INLINE void ForRows(int64_t begin, int64_t end, const Body& body) {
   for (; n < end; ++n) body(n, Rows<1>());
 }
 
-// The processor does not foresee the jump to the next rows.
+// Prefetches the next rows: the processor does not predict that jump.
 template <int kCount, typename T>
 GF_INLINE void PrefetchNext(const T* w, int64_t inputs) {
   for (int r = 0; r < kCount; ++r) __builtin_prefetch(w + (r + kCount) * inputs);
@@ -77,7 +77,7 @@ GF_INLINE void Dot(const ThinShape& shape, const T* w, const float* x, float* y)
   }
 }
 
-// Whole rows: memory delivers long runs fastest.
+// Whole rows, because memory is fastest for long runs.
 template <typename T>
 void Forward(const ThinShape& shape, const float* x, const T* w, float* y, int64_t begin,
              int64_t end) {
@@ -132,8 +132,8 @@ void BackwardData(const ThinShape& shape, const float* dy, const T* w, float* dx
   }
 }
 
-// sums[r, :] of the groups before, plus sum over m of dy[r, m] x[m, :], over `columns` columns;
-// after the last group into dw.
+// Adds the sum over m of dy[r, m] x[m, :], over `columns` columns, to the sums[r, :] of earlier
+// groups. The last group stores the result in dw.
 template <int kCount, typename T>
 GF_INLINE void Outer(const ThinShape& shape, const float* x, const float* dy, int64_t columns,
                      bool first, bool last, bool stream, float (*sums)[kBlock], T* dw) {

@@ -6,8 +6,8 @@
 
 namespace gf {
 
-// Products of a large matrix of weights W [outputs, inputs] with few rows, where reading or writing
-// W takes the time. Rows are FP32 and come in groups of kThinGroup; missing ones are zeros.
+// Products of a large weight matrix W [outputs, inputs] with few rows, where reading or writing W
+// dominates the time. Rows are FP32 and come in groups of kThinGroup; missing rows are zeros.
 constexpr int64_t kThinGroup = 8;
 
 struct ThinShape {
@@ -16,12 +16,12 @@ struct ThinShape {
   int64_t stride = 0;  // elements from row to row of x and dx, see ThinStride
 };
 
-// A stride that is no multiple of 4 KiB, so that the rows do not compete for the same sets of the
+// A stride that is not a multiple of 4 KiB, so that rows do not compete for the same sets of the
 // first-level cache.
 static inline int64_t ThinStride(int64_t inputs) { return (inputs + 1023) / 1024 * 1024 + 512; }
 
-// For W in FP32 and in BF16 (sums are FP32 always). x, dx: [rows, stride]; y, dy: transposed,
-// [outputs, rows].
+// The functions for W in FP32 or BF16; sums are always FP32. x and dx are [rows, stride]; y and dy
+// are transposed, [outputs, rows].
 template <typename T>
 struct ThinFunctions {
   // y[n, m] = sum over k of x[m, k] W[n, k], for n in [begin, end).

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <unordered_map>
 
-#include "layers/cpu/relu_mask.h"
+#include "layers/cpu/elementwise.h"
 
 namespace gf {
 namespace {
@@ -58,12 +58,12 @@ void WeightedKernel::Plan(KernelPlan* plan) {
   };
   dnnl::memory::desc weights = ToDnnl(plan->parameters[0]);
   if (weights.data.ndims != forward_.weights.wanted.data.ndims) {
-    // Plain weights of a grouped convolution: the same order with one more axis.
+    // Plain weights of a grouped convolution have the same order with one more axis.
     weights = PlainDesc(Shape(forward_.weights.wanted.dims()), plan->parameters[0].dtype);
   }
   dnnl::memory::desc bias;
   if (plan->parameters.size() > 1) bias = ToDnnl(plan->parameters[1]);
-  // Parameters are read in the type of the arithmetic; everything else is in the compute type.
+  // Parameters are read in the type of the arithmetic; all other tensors are in the compute type.
   const dnnl::memory::desc read_weights = retyped(weights, math_);
   const dnnl::memory::desc read_bias = bias.is_zero() ? bias : retyped(bias, math_);
   const dnnl::memory::desc given_source = retyped(source, context_.compute),
@@ -164,7 +164,7 @@ void WeightedKernel::Backward(const KernelArgs& args) {
   void* top_diff = args.top_diffs[0][0];
   void* scratch = args.scratch;
   if (relu_backward_) MaskByRelu(context_.compute, args.tops[0], top_diff, top_count_);
-  // The weights' gradient first: it can travel while the rest is computed.
+  // The gradient of the weights comes first: it can travel while the rest is computed.
   Op& bw = backward_weights_;
   std::unordered_map<int, dnnl::memory> memory = {
       {DNNL_ARG_SRC, In(&bw.source, args.bottoms[0], scratch)},

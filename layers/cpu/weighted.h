@@ -9,21 +9,21 @@
 
 namespace gf {
 
-// What Convolution and InnerProduct share on oneDNN: three primitives over a source, weights,
-// an optional bias and a destination.
+// The common part of Convolution and InnerProduct on oneDNN: three primitives with a source,
+// weights, an optional bias and a destination.
 //
 // Note [Orders of weights]
-// Weights lie in the pools in the order in which backward writes their gradient, so that
-// gradients need no copy. Where forward or backward data want another order, they are reordered
-// before each call (in evaluation: once per version of the parameters).
+// The pools hold weights in the order in which backward writes their gradient, so gradients need no
+// copy. If the forward pass or the backward pass for data needs another order, the weights are
+// reordered before each call (in evaluation: once per version of the parameters).
 //
 // Note [BF16 on slow units]
-// There are processors whose BF16 multiply-add is slower than that of FP32 (BF16IsFast). There
-// a convolution of BF16 tensors is computed in FP32 on converted copies, with the master weights;
-// what is stored and exchanged stays BF16.
+// On some processors a BF16 multiply-add is slower than an FP32 one (BF16IsFast). Convolutions of
+// BF16 tensors are then computed in FP32 on converted copies, with the master weights. Stored and
+// exchanged tensors stay BF16.
 class WeightedKernel : public Kernel {
  public:
-  // `math`: the type that the primitives work in, the compute type or FP32.
+  // `math`: the type of the arithmetic, which is the compute type or FP32.
   WeightedKernel(const Layer& layer, const KernelContext& context, DType math, bool relu,
                  bool relu_backward)
       : layer_(layer), context_(context), math_(math), relu_(relu), relu_backward_(relu_backward) {}
@@ -36,7 +36,7 @@ class WeightedKernel : public Kernel {
   }
 
  protected:
-  // A tensor as a primitive wants it, and as it lies in memory where that differs.
+  // A tensor in the layout that a primitive requires, and in its layout in memory if that differs.
   struct Operand {
     dnnl::memory::desc wanted;
     dnnl::memory::desc given;
@@ -52,13 +52,14 @@ class WeightedKernel : public Kernel {
     size_t scratch_bytes = 0;
   };
 
-  // Creates the primitives with oneDNN's choice of layouts. `attr` has what a fused ReLU needs.
+  // Creates the primitives with layouts chosen by oneDNN. `attr` describes a fused ReLU.
   virtual void Build(const KernelPlan& plan, const dnnl::primitive_attr& attr) = 0;
 
-  // What every primitive has: its scratch memory comes from us.
+  // The attributes of every primitive: the caller supplies scratch memory.
   static dnnl::primitive_attr PlainAttr();
   static dnnl::prop_kind ForwardKind(const KernelPlan& plan);
-  // The bias in the type of the arithmetic; zero, which oneDNN takes as none, without one.
+  // The bias in the type of the arithmetic; without a bias an empty descriptor, which oneDNN treats
+  // as none.
   dnnl::memory::desc BiasDesc(const KernelPlan& plan) const;
 
   template <typename Fwd>
@@ -66,8 +67,8 @@ class WeightedKernel : public Kernel {
     const typename Fwd::primitive_desc pd(desc, attr, DnnlEngine());
     forward_ = MakeOp<Fwd>(pd, pd.src_desc(), pd.weights_desc(), pd.dst_desc());
   }
-  // What backward primitives ask to know of forward: without the fused ReLU, which they do not
-  // know.
+  // The forward description that backward primitives need, without the fused ReLU, which they do
+  // not support.
   template <typename Fwd>
   static typename Fwd::primitive_desc Hint(const typename Fwd::desc& desc) {
     return {desc, PlainAttr(), DnnlEngine()};
@@ -81,7 +82,7 @@ class WeightedKernel : public Kernel {
     backward_data_ = MakeOp<Bwd>(pd, pd.diff_src_desc(), pd.weights_desc(), pd.diff_dst_desc());
   }
 
-  // Whether oneDNN has but its slow reference code for this.
+  // Whether oneDNN only has its slow reference implementation for this.
   template <typename Desc>
   static bool IsReference(const Desc& pd) {
     return std::string(pd.impl_info_str()).rfind("ref", 0) == 0;
@@ -105,12 +106,12 @@ class WeightedKernel : public Kernel {
     op.destination.wanted = destination;
     return op;
   }
-  // Sets how the operands lie in memory, and plans the copies that differ.
+  // Sets the operands' layouts in memory and plans copies for layouts that differ.
   void Adapt(Op* op, const dnnl::memory::desc& source, const dnnl::memory::desc& weights,
              const dnnl::memory::desc& bias, const dnnl::memory::desc& destination);
-  // The memory that a primitive reads; converts it first where it differs.
+  // The memory that a primitive reads; converts it first if its layout differs.
   dnnl::memory In(Operand* operand, const void* data, void* scratch);
-  // The memory that a primitive writes; Finish then converts it where it differs.
+  // The memory that a primitive writes; Finish then converts it if its layout differs.
   dnnl::memory Out(Operand* operand, void* data, void* scratch);
   void Finish(Operand* operand, void* data, void* scratch);
   dnnl::memory Weights(Op* op, const KernelArgs& args);
@@ -118,7 +119,7 @@ class WeightedKernel : public Kernel {
   const bool relu_, relu_backward_;
   bool backward_ = false;
   int64_t top_count_ = 0;
-  // Evaluation keeps the reordered weights from call to call.
+  // Evaluation keeps reordered weights between calls.
   std::shared_ptr<void> kept_weights_;
   uint64_t kept_version_ = 0;
 };

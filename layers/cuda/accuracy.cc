@@ -1,8 +1,8 @@
 #include "layers/accuracy.h"
 
-#include "layers/counted_samples.h"
 #include "layers/cuda/labels.h"
 #include "layers/cuda/softmax_kernels.h"
+#include "layers/labels.h"
 
 namespace gf {
 namespace {

@@ -1,10 +1,9 @@
 // ReLU, Sigmoid and TanH.
 
+#include "layers/activation.h"
+
 #include "layers/cuda/kernel_context.h"
 #include "layers/cuda/relu_kernels.h"
-#include "layers/relu.h"
-#include "layers/sigmoid.h"
-#include "layers/tanh.h"
 
 namespace gf {
 namespace {
@@ -14,7 +13,8 @@ class ReluKernel : public RepeatingKernel {
   ReluKernel(const ReluLayer& layer, const KernelContext& context)
       : slope_(layer.negative_slope()), context_(context) {}
 
-  // A negative slope makes the top positive for negative bottoms: its sign does not tell.
+  // With a negative slope, negative bottoms give positive tops, so the gradient must read the
+  // bottom's sign.
   void Plan(KernelPlan* plan) override {
     plan->tops[0].layout = plan->bottoms[0].layout;
     count_ = plan->bottoms[0].storage_count();

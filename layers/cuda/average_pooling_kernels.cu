@@ -55,7 +55,7 @@ struct AverageBackward {
 
 }  // namespace
 
-// ptxas would spill a register to have no more than 32.
+// Without the bound, ptxas would spill a register to use at most 32.
 template <typename T, int kCount>
 constexpr int kBlocksOfItems<AverageBackward<T, kCount>> = 4;
 

@@ -8,13 +8,13 @@
 namespace gf {
 namespace {
 
-// The passes and what they read and write are those of Note [Batch norm passes] of the CPU.
+// The passes, and the tensors they read and write, follow Note [Batch norm passes] of the CPU.
 class BatchNormKernel : public RepeatingKernel {
  public:
   BatchNormKernel(const BatchNormLayer& layer, const KernelContext& context)
       : layer_(layer), context_(context) {
     if (context.batch_norm_group != nullptr && !layer.global_statistics()) {
-      layer.Fail("ranks cannot share statistics on the device \"cuda\": set batch_norm_group: 1");
+      layer.Fail("ranks cannot share statistics on device \"cuda\": set batch_norm_group: 1");
     }
   }
 
@@ -54,12 +54,12 @@ class BatchNormKernel : public RepeatingKernel {
     } else {
       BatchStatistics(call, {args.scratch, arrived_.get()}, StreamOf(context_));
     }
-    Normalise(call, StreamOf(context_));
+    Normalize(call, StreamOf(context_));
   }
 
   bool CanRecompute() const override { return !layer_.add(); }
   void Recompute(const KernelArgs& args) override {
-    Normalise(ForwardCall(args), StreamOf(context_));
+    Normalize(ForwardCall(args), StreamOf(context_));
   }
 
   void Backward(const KernelArgs& args) override {
@@ -115,7 +115,7 @@ class BatchNormKernel : public RepeatingKernel {
     BatchNormForward call;
     call.view = view_;
     call.type = context_.compute;
-    // Without a backward pass they follow the sums.
+    // Without a backward pass, they are stored after the sums.
     void* const saved = backward_ ? args.saved
                                   : static_cast<char*>(args.scratch) +
                                         Aligned(ColumnSumsBytes(view_, context_.compute, 2));

@@ -4,7 +4,7 @@
 namespace gf {
 namespace {
 
-// Sums of dz and dz * (x - mean); stores dz. kAdd: dy2 is added to dy.
+// Sums dz and dz * (x - mean), and stores dz. kAdd: dy2 is added to dy.
 template <typename T, ReluGradientFrom kRelu, bool kAdd>
 struct GradientSums {
   static constexpr bool kOutput = kRelu == ReluGradientFrom::kOutput;

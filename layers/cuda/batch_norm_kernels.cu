@@ -9,8 +9,8 @@ __device__ Floats<kCount> Channels(const float* values, int column) {
   return LoadFloats<kCount>(values + column);
 }
 
-// Sums of x - shift and its square, with a value near the channel's mean, its first pixel, as the
-// shift: without cancellation.
+// Sums of x - shift and its square. The shift is the channel's first pixel, a value near its mean,
+// which avoids cancellation.
 template <typename T>
 struct StatisticsSums {
   static constexpr int kRows = 4, kBlocks = 4;
@@ -132,7 +132,7 @@ void RunningStatistics(const BatchNormForward& call, cudaStream_t stream) {
          call.channels, call.view.columns, call.eps);
 }
 
-void Normalise(const BatchNormForward& call, cudaStream_t stream) {
+void Normalize(const BatchNormForward& call, cudaStream_t stream) {
   WithType(call.type, [&](auto t) {
     using T = decltype(t);
     const T* x = static_cast<const T*>(call.x);

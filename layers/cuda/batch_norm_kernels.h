@@ -11,15 +11,15 @@ namespace gf {
 struct BatchNormChannels {
   const float* gamma = nullptr;  // null: 1
   const float* beta = nullptr;   // null: 0
-  // Running statistics, in TRAIN updated.
+  // Running statistics, updated in phase TRAIN.
   float* running_mean = nullptr;
   float* running_variance = nullptr;
-  // Written in forward, read in backward. y = scale * x + offset.
+  // Written by forward, read by backward. y = scale * x + offset.
   float* mean = nullptr;
   float* inverse_std = nullptr;
   float* scale = nullptr;
   float* offset = nullptr;
-  // Written and read in backward. dx = a * dz + b * x + c.
+  // Written and read by backward. dx = a * dz + b * x + c.
   float* a = nullptr;
   float* b = nullptr;
   float* c = nullptr;
@@ -29,20 +29,20 @@ struct BatchNormForward {
   ColumnsView view;
   DType type = DType::kFP32;
   BatchNormChannels channels;
-  float eps = 0, fraction = 0;  // fraction: what stays of the running statistics
+  float eps = 0, fraction = 0;  // fraction: weight of the old running statistics
   bool relu = false;
   const void* x = nullptr;
   const void* add = nullptr;  // null: none
   void* y = nullptr;
 };
 
-// Sets the statistics of this batch, in one pass over x. `memory`: of two sums.
+// Computes the statistics of this batch in one pass over x. `memory`: for two sums.
 void BatchStatistics(const BatchNormForward& call, const ColumnSumsMemory& memory,
                      cudaStream_t stream);
-// Sets the statistics from the running ones.
+// Sets mean and scale from the running statistics.
 void RunningStatistics(const BatchNormForward& call, cudaStream_t stream);
 // y = scale * x + offset (+ add) (relu)
-void Normalise(const BatchNormForward& call, cudaStream_t stream);
+void Normalize(const BatchNormForward& call, cudaStream_t stream);
 
 enum class ReluGradientFrom { kNone, kInput, kOutput };
 
@@ -55,15 +55,16 @@ struct BatchNormBackward {
   const void* x = nullptr;
   const void* y = nullptr;    // with relu == kOutput
   const void* dy = nullptr;   // gradient of y
-  const void* dy2 = nullptr;  // a second one to be added; may be null
-  // Gradient before the ReLU, of the residual, too; may be dy. Null: not stored, and made again.
+  const void* dy2 = nullptr;  // a second gradient to add; may be null
+  // Gradient before the ReLU, which is also the gradient of the residual; may be dy. Null: it is
+  // recomputed instead of stored.
   void* dz = nullptr;
-  void* dx = nullptr;      // null: not wanted; may be dy or x
+  void* dx = nullptr;      // null: not needed; may be dy or x
   void* dgamma = nullptr;  // in `type`; null: none
   void* dbeta = nullptr;
 };
 
-// Two passes: sums, then dx. `memory`: of two sums.
+// Runs two passes: sums, then dx. `memory`: for two sums.
 void BatchNormGradient(const BatchNormBackward& call, const ColumnSumsMemory& memory,
                        cudaStream_t stream);
 

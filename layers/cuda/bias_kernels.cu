@@ -32,7 +32,7 @@ struct Add {
   }
 };
 
-// kRelu: through the ReLU whose output is y.
+// kRelu: includes the gradient of the ReLU whose output is y.
 template <typename T, bool kRelu>
 struct Gradient {
   static constexpr int kRows = kRelu ? 2 : 4, kBlocks = 4;

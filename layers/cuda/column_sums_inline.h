@@ -1,6 +1,7 @@
 #pragma once
 
-// Sums per column of a matrix, and what is made of them, in one kernel. See Note [Columns].
+// Computes sums per column of a matrix, and results from these sums, in one kernel. See Note
+// [Columns].
 
 #include "layers/cuda/columns_inline.h"
 
@@ -8,16 +9,17 @@ namespace gf {
 
 // Note [Last block]
 // A block adds up its part of the rows, writes kSums sums per column of its tile to scratch memory
-// and counts itself in the tile's counter. The block that finds all others counted adds up the
-// parts, in their order, whichever block it is, and finishes the columns. The counter is 0 again
-// then: atomicInc wraps around. Thread 0's fences stand before and after the count; with the
-// barriers around them they order the writes of all threads before the last block's reads.
+// and increments the tile's counter. The block that completes the count adds up the parts, always
+// in the same order, and finishes the columns. The counter is then 0 again, because atomicInc wraps
+// around. Thread 0 executes fences before and after the increment; together with the barriers
+// around them, they order the writes of all threads before the last block's reads.
 
-// Threads of a block side by side, each with `count` columns: rows of 128 bytes in packs of 16.
-// Narrow tiles leave few sums to the last block of each.
+// Number of threads side by side in a block, each with `count` columns: rows of 128 bytes in packs
+// of 16. Narrow tiles leave few sums to the last block of each tile.
 constexpr unsigned SumsAcross(int count) { return count > 1 ? 8 : 32; }
 
-// Whether this block is the last of its tile to call this; if so, it sees what the others wrote.
+// Whether this block is the last of its tile to call this function. If so, it sees the writes of
+// the others.
 __device__ inline bool ArrivesLast(unsigned* arrived) {
   __shared__ bool last;
   __syncthreads();
@@ -30,8 +32,8 @@ __device__ inline bool ArrivesLast(unsigned* arrived) {
   return last;
 }
 
-// Sums over a block's threads in FP32, from the first row's thread on: thread i returns the i-th of
-// [kSums][columns of the tile]. `shared`: [blockDim.y][kSums][columns of the tile].
+// Sums over the threads of a block in FP32, starting with the first row: thread i returns element i
+// of [kSums][columns of the tile]. `shared`: [blockDim.y][kSums][columns of the tile].
 template <int kCount, int kSums>
 __device__ float SumOverThreads(const Floats<kCount>* sums, float* shared) {
   const unsigned tile = blockDim.x * kCount, thread = threadIdx.y * blockDim.x + threadIdx.x;
@@ -48,8 +50,9 @@ __device__ float SumOverThreads(const Floats<kCount>* sums, float* shared) {
   return total;
 }
 
-// Sums over the parts: four in FP32, these in double. `partial`: [parts][width]. Each thread has
-// kVector neighbors of every groups-th part and writes shared[group][width]. Returns the groups.
+// Sums over the parts: groups of four in FP32, their sums in double. `partial`: [parts][width].
+// Each thread handles kVector neighbors of every groups-th part and writes shared[group][width].
+// Returns the number of groups.
 template <int kVector>
 __device__ unsigned SumOverParts(const float* partial, unsigned parts, unsigned width,
                                  double* shared) {
@@ -80,7 +83,7 @@ __global__ void __launch_bounds__(kThreads, F::kBlocks)
     SumColumnsKernel(RowParts parts, int columns, F f, Finish finish, float* partial,
                      unsigned* arrived) {
   constexpr int kVector = std::min(kCount, 4);
-  // FP32 numbers of all threads, later double ones.
+  // Holds FP32 numbers of all threads, later doubles.
   alignas(32) __shared__ double shared[kThreads * std::max(kSums * kCount / 2, kVector)];
   const unsigned tile = blockDim.x * kCount, thread = threadIdx.y * blockDim.x + threadIdx.x;
   const unsigned width = kSums * tile;
@@ -111,8 +114,8 @@ __global__ void __launch_bounds__(kThreads, F::kBlocks)
   finish(column, totals);
 }
 
-// Calls f.Row for every element with kSums sums per column to which it adds; then
-// finish(column, sums) per column. `memory`: for kSums sums.
+// Calls f.Row for every element, which adds to kSums sums per column, then finish(column, sums) for
+// each column. `memory`: for kSums sums.
 template <int kSums, typename T, typename F, typename Finish>
 void SumColumns(const ColumnsView& view, const F& f, const Finish& finish,
                 const ColumnSumsMemory& memory, cudaStream_t stream) {

@@ -6,25 +6,24 @@
 namespace gf {
 
 // Note [Columns]
-// What batch norm, biases and scales do goes over a matrix of rows x columns with values per
-// column. A block has a tile of columns and a part of the rows; each thread holds the values of
-// kCount neighboring columns in registers and goes down its rows, F::kRows of them at a time: it
-// loads all of them before it uses the first, so that several loads of 16 bytes are in flight.
-// F has
+// Batch norm, biases and scales process a matrix of rows x columns with values per column. A block
+// has a tile of columns and a part of the rows. Each thread holds the values of kCount neighboring
+// columns in registers and goes down its rows, F::kRows at a time. It loads all of these rows
+// before it uses the first, so that several loads of 16 bytes are in flight. F has
 //   static constexpr int kRows    rows that a thread loads at once
 //   static constexpr int kBlocks  blocks of a multiprocessor whose registers must fit
 //   Begin<kCount>(column)                  the values of columns [column, column + kCount)
 //   Load<kCount>(at)                       what Row needs of elements [at, at + kCount)
 //   Row<kCount>(values, loaded, at, sums)  computes and stores these elements, adds to the sums
-// The grid is as many blocks as the GPU runs at a time, or a small multiple, where there are
-// enough rows. Sums over the rows (column_sums_inline.h) are made in a fixed order that depends
-// on the shape and on this number, which is the same on GPUs of one kind.
+// If there are enough rows, the grid has as many blocks as the GPU runs at a time, or a small
+// multiple. Sums over the rows (column_sums_inline.h) have a fixed order that depends on the shape
+// and on this number, which is equal for all GPUs of a model.
 
-// How a matrix is shared out.
+// Division of a matrix among blocks.
 struct ColumnsGrid {
-  dim3 block, grid;  // columns x rows
+  dim3 block, grid;  // x: columns, y: rows
 
-  // `resident`: blocks that the GPU runs at a time. `most_across`: a power of two.
+  // `resident`: number of blocks that the GPU runs at a time. `most_across`: a power of two.
   ColumnsGrid(const ColumnsView& view, int count, unsigned most_across, int64_t resident,
               int64_t most_waves) {
     const int64_t packs = view.columns / count;
@@ -41,8 +40,8 @@ struct ColumnsGrid {
   }
 };
 
-// How the rows are shared out to gridDim.y parts, so that no thread has to divide: each has `each`
-// rows, the first `longer` parts have one more.
+// Division of the rows among gridDim.y parts, computed on the host so that no thread must divide.
+// Each part has `each` rows; the first `longer` parts have one more.
 struct RowParts {
   int64_t each;
   int longer;
@@ -51,7 +50,7 @@ struct RowParts {
       : each(rows / parts), longer(static_cast<int>(rows % parts)) {}
 };
 
-// Blocks of this kernel that the current GPU runs at a time.
+// Number of blocks of this kernel that the current GPU runs at a time.
 int64_t ResidentBlocks(const void* kernel);
 
 // Calls f.Row for the rows of this block's part and this thread.
@@ -93,7 +92,7 @@ __global__ void __launch_bounds__(kThreads, F::kBlocks)
   if (column < columns) ForRows<kCount>(f, parts, columns, column, nullptr);
 }
 
-// Calls run(n), n: columns of T that a thread moves at once, as a type.
+// Calls run(n), where n is the number of columns of T that a thread moves at once, as a type.
 template <typename T, typename Run>
 void WithColumnCount(const ColumnsView& view, const Run& run) {
   if (view.columns % kPack<T> == 0) {
@@ -108,7 +107,7 @@ template <typename T, typename F>
 void ForColumns(const ColumnsView& view, const F& f, cudaStream_t stream) {
   WithColumnCount<T>(view, [&](auto count) {
     constexpr int kCount = decltype(count)::value;
-    constexpr int64_t kWaves = 4;  // blocks that end early leave their place to others
+    constexpr int64_t kWaves = 4;  // more blocks than fit: a finished block is replaced by another
     const auto kernel = ColumnsKernel<kCount, F>;
     static const int64_t resident = ResidentBlocks(reinterpret_cast<const void*>(kernel));
     const ColumnsGrid g(view, kCount, 32, resident, kWaves);

@@ -10,14 +10,14 @@ int64_t Attribute(cudaDeviceAttr attribute) {
   return value;
 }
 
-// Of any kernel with kThreads threads.
+// For any kernel with kThreads threads.
 int64_t MostResidentBlocks() {
   static const int64_t blocks = Attribute(cudaDevAttrMultiProcessorCount) *
                                 Attribute(cudaDevAttrMaxThreadsPerMultiProcessor) / kThreads;
   return blocks;
 }
 
-// Calls use(g, columns of a block), g: the largest grid with which SumColumns goes over the view.
+// Calls use(g, columns of a block), where g is the largest grid that SumColumns uses for the view.
 template <typename F>
 void WithLargestGrid(const ColumnsView& view, DType type, const F& use) {
   WithType(type, [&](auto t) {

@@ -8,8 +8,8 @@
 namespace gf {
 namespace {
 
-// The top is rows of which each bottom has a part: pixels if channels are joined, else what lies in
-// front of the axis.
+// The top consists of rows, and each bottom provides a part of every row. A row is a pixel if
+// channels are joined; otherwise rows are counted by the axes before the concatenated one.
 class ConcatKernel : public RepeatingKernel {
  public:
   ConcatKernel(const ConcatLayer& layer, const KernelContext& context)
@@ -42,7 +42,7 @@ class ConcatKernel : public RepeatingKernel {
   }
 
  private:
-  // Calls f with as many pieces at once as a launch takes.
+  // Calls f for groups of pieces, as many as one launch takes.
   template <typename Pointer, typename F>
   void ForPieces(const std::vector<Pointer>& bottoms, const F& f) const {
     int64_t begin = 0;
@@ -61,7 +61,7 @@ class ConcatKernel : public RepeatingKernel {
   const ConcatLayer& layer_;
   const KernelContext context_;
   int64_t rows_ = 0, row_bytes_ = 0;
-  std::vector<int64_t> piece_bytes_;  // of each bottom in a row
+  std::vector<int64_t> piece_bytes_;  // bytes of each bottom in a row
 };
 
 GF_REGISTER(KernelRegistry, "cuda/Concat", KernelOf<ConcatLayer, ConcatKernel>);

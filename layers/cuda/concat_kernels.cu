@@ -4,7 +4,7 @@
 namespace gf {
 namespace {
 
-// What a thread moves at once.
+// The unit that a thread moves at once.
 template <int kBytes>
 struct alignas(kBytes) Unit {
   uint16_t v[kBytes / 2];
@@ -18,7 +18,7 @@ struct UnitPieces {
     FastDivide units;
   };
 
-  ItemGroups groups;  // of rows; those of the longest piece
+ ItemGroups groups;  // groups of rows, sized for the longest piece
   int64_t row_units;
   U* rows;
   Piece pieces[RowPieces::kMost];
@@ -37,7 +37,7 @@ __global__ void __launch_bounds__(kThreads) MovePiecesKernel(UnitPieces<U> p) {
     const FastDivide::Result at = piece.units.Divide(i);
     return joined + at.quotient * p.row_units + at.remainder;
   };
-  // Units are loaded before the first of them is stored, which hides the memory's latency.
+  // Loads several units before it stores the first, which hides memory latency.
   constexpr int kAhead = 4;
   const uint32_t step = gridDim.x * blockDim.x;
   for (uint32_t i = blockIdx.x * blockDim.x + threadIdx.x; i < count; i += kAhead * step) {

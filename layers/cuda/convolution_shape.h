@@ -4,8 +4,8 @@
 
 namespace gf {
 
-// A convolution of images N x H x W x C with filters O x KH x KW x C / groups; images and filters
-// lie in memory like that. Index 0: height, 1: width. The padding is the same on both sides.
+// A convolution of images N x H x W x C with filters O x KH x KW x C / groups, both stored in this
+// order. Index 0: height, 1: width. The padding is equal on both sides.
 struct ConvolutionShape {
   int64_t n = 0, channels = 0, outputs = 0, groups = 1;
   int64_t in[2] = {}, out[2] = {}, kernel[2] = {}, stride[2] = {}, pad[2] = {}, dilation[2] = {};
@@ -18,7 +18,7 @@ struct ConvolutionShape {
 class ConvolutionLayer;
 class Shape;
 
-// Of a layer between blobs of these shapes, N x C x H x W.
+// The shape of a layer's convolution between blobs of shape N x C x H x W.
 ConvolutionShape ShapeOf(const ConvolutionLayer& layer, const Shape& bottom, const Shape& top);
 
 }  // namespace gf

@@ -1,11 +1,10 @@
-// Layers that move numbers only: Flatten, Reshape, Split, Silence, and those that the net puts in.
+// Layers that only move numbers: Flatten, Reshape, Split, Silence, and the layers that the net
+// inserts.
+
+#include "layers/copies.h"
 
 #include "layers/cuda/eltwise_kernels.h"
 #include "layers/cuda/kernel_context.h"
-#include "layers/flatten.h"
-#include "layers/reshape.h"
-#include "layers/silence.h"
-#include "layers/split.h"
 
 namespace gf {
 namespace {
@@ -46,7 +45,7 @@ class SplitKernel : public RepeatingKernel {
     for (void* top : args.tops) CopyOnDevice(context_, args.bottoms[0], top, bytes_);
   }
 
-  // The sum of the tops' gradients; a top that nobody uses has none.
+  // Sums the gradients of the tops; an unused top has no gradient.
   void Backward(const KernelArgs& args) override {
     std::vector<const void*> diffs;
     for (const auto& top : args.top_diffs) diffs.insert(diffs.end(), top.begin(), top.end());
@@ -70,7 +69,7 @@ class SilenceKernel : public RepeatingKernel {
   void Forward(const KernelArgs&) override {}
 };
 
-// tops[0] = bottoms[0] in another layout; the net sets both layouts.
+// tops[0] = bottoms[0] in another layout. The net sets both layouts.
 class ReorderKernel : public RepeatingKernel {
  public:
   ReorderKernel(const Layer&, const KernelContext& context) : context_(context) {}
@@ -95,7 +94,7 @@ class ReorderKernel : public RepeatingKernel {
   TensorDesc from_, to_;
 };
 
-// tops[0] = sum of bottoms, which all have one layout; tops[0] may be bottoms[0].
+// tops[0] = sum of the bottoms, all in one layout. tops[0] may be bottoms[0].
 class GradientSumKernel : public RepeatingKernel {
  public:
   GradientSumKernel(const Layer&, const KernelContext& context) : context_(context) {}

@@ -7,8 +7,8 @@
 
 namespace gf {
 
-// Convolution by its definition, for what cuDNN does not compute: slow. x: images, w: filters, y:
-// results or their gradient, all of one type; sums in FP32 and one order.
+// Convolution by its definition, which is slow, for shapes that cuDNN does not support. x: images,
+// w: filters, y: results or their gradients, all of one type. Sums are FP32 in a fixed order.
 void DirectForward(const ConvolutionShape& shape, DType type, const void* x, const void* w, void* y,
                    cudaStream_t stream);
 void DirectBackwardData(const ConvolutionShape& shape, DType type, void* dx, const void* w,

@@ -31,7 +31,7 @@ class DropoutKernel : public RepeatingKernel {
             Scale(), words, count_, StreamOf(context_));
   }
 
-  // Other numbers are drawn for each batch.
+  // Each batch draws different random numbers.
   bool ForwardRepeats() const override { return layer_.identity(); }
 
   void Backward(const KernelArgs& args) override {

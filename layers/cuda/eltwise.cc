@@ -25,8 +25,8 @@ class EltwiseKernel : public RepeatingKernel {
 
   void Plan(KernelPlan* plan) override {
     if (plan->bottoms.size() > EltwiseTensors::kMost) {
-      layer_.Fail("has ", plan->bottoms.size(), " bottoms; on a GPU it takes ",
-                  EltwiseTensors::kMost, " at most");
+      layer_.Fail("has ", plan->bottoms.size(), " bottoms, expected at most ",
+                  EltwiseTensors::kMost, " on a GPU");
     }
     for (TensorDesc& bottom : plan->bottoms) bottom.layout = plan->bottoms[0].layout;
     plan->tops[0].layout = plan->bottoms[0].layout;

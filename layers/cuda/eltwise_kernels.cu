@@ -30,7 +30,7 @@ struct Forward {
         } else if (kKind == EltwiseKind::kProduct) {
           result.v[k] *= x.v[k];
         } else {
-          // As in Caffe, the second bottom wins a tie with the first, a later one loses every tie.
+          // As in Caffe, the second bottom wins a tie with the first; later bottoms lose every tie.
           const bool wins = b == 1 ? !(result.v[k] > x.v[k]) : x.v[k] > result.v[k];
           if (wins) winner.v[k] = static_cast<uint8_t>(b);
           result.v[k] = wins ? x.v[k] : result.v[k];
@@ -124,7 +124,7 @@ void EltwiseBackward(EltwiseKind kind, DType type, const EltwiseTensors& tensors
 
 void AddUp(DType type, const void* const* from, int how_many, void* to, int64_t count,
            cudaStream_t stream) {
-  // What `to` holds would be lost after the first group: it goes into that.
+  // The first group overwrites `to`, so a tensor stored there must be in that group.
   EltwiseTensors t;
   t.top = to;
   for (int i = 0; i < how_many; ++i) {

@@ -4,14 +4,14 @@
 
 namespace gf {
 
-// A pixel of an image, and the first of some of its channels.
+// A pixel of an image, and the first of a group of its channels.
 struct Place {
   int64_t image;
   int y, x, channel;
 };
 
-// The items of images [n][height][width][channels], kCount channels each, see
-// Note [Indices of 31 bits]. A row of items is an image.
+// The items of images [n][height][width][channels] are groups of kCount channels, and a row of
+// items is an image; see Note [Indices of 31 bits].
 template <int kCount>
 class ImagePlaces {
  public:
@@ -34,17 +34,17 @@ class ImagePlaces {
   FastDivide height_, width_, packs_;
 };
 
-// Images of fewer than 2^31 elements each, whose channels come last.
+// Channels-last images of fewer than 2^31 elements each.
 template <typename T>
 struct Images {
   T* data;
   int height, width, channels;
 
-  // Element (0, 0, channel) of an image.
+  // Address of element (0, 0, channel) of an image.
   __device__ T* At(int64_t image, int channel) const {
     return data + image * (int64_t{height} * width * channels) + channel;
   }
-  // What lies between that and pixel (y, x).
+  // Offset of pixel (y, x) from there, in elements.
   __device__ int Offset(int y, int x) const { return (y * width + x) * channels; }
   __device__ bool Has(int y, int x) const {
     return static_cast<unsigned>(y) < static_cast<unsigned>(height) &&

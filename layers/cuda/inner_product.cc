@@ -10,8 +10,8 @@ namespace gf {
 namespace {
 
 // Note [Order of inputs]
-// A bottom with the channels last stays as it is: the columns of the weights lie in the pools in
-// the same order, as filters of the size of the image do.
+// A channels-last bottom keeps its layout. The pools hold the columns of the weights in the same
+// order, like filters of the size of the image.
 class InnerProductKernel : public RepeatingKernel {
  public:
   InnerProductKernel(const InnerProductLayer& layer, const KernelContext& context)
@@ -52,7 +52,7 @@ class InnerProductKernel : public RepeatingKernel {
     AddBias(view_, context_.compute, args.tops[0], bias, layer_.relu(), stream);
   }
 
-  // The parameters' gradients first: they can travel while the rest is computed.
+  // The gradients of the parameters come first: they can travel while the rest is computed.
   void Backward(const KernelArgs& args) override {
     const cudaStream_t stream = StreamOf(context_);
     void* const dy = args.top_diffs[0][0];
@@ -100,7 +100,7 @@ class InnerProductKernel : public RepeatingKernel {
   const KernelContext context_;
   ColumnsView view_;
   std::shared_ptr<void> arrived_;  // of ColumnSumsMemory
-  bool fused_ = false;             // bias and ReLU are in forward_
+  bool fused_ = false;             // whether forward_ includes bias and ReLU
   std::unique_ptr<Matmul> forward_, weights_, data_;
 };
 

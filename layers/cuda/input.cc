@@ -13,11 +13,11 @@ namespace gf {
 namespace {
 
 // Note [Batches on their way]
-// What the GPU needs of a batch is put together in page-locked memory, goes over in one copy on
-// the copy stream while the compute stream still works on the step before, and is taken from there
-// by one kernel. The first two happen in Stage if the batch is known early enough, else in Forward.
-// Two such buffers take turns; before one is filled again, the copy from it and the kernels that
-// read the other end of it must be done.
+// The parts of a batch that the GPU needs are assembled in page-locked memory. One copy on the copy
+// stream sends them while the compute stream still works on the previous step; one kernel reads
+// them on the GPU. Assembly and copy happen in Stage if the batch is known early enough, otherwise
+// in Forward. Two such buffers alternate. Before a buffer is filled again, the copy from it and the
+// kernels that read its GPU side must be complete.
 class Staging {
  public:
   explicit Staging(CudaDevice* device) : device_(device) {
@@ -25,7 +25,7 @@ class Staging {
     used_.Record(compute_stream());
   }
 
-  // `bytes` on the host's side, free to be written.
+  // Returns `bytes` bytes on the host side that may be overwritten.
   char* Begin(size_t bytes) {
     copied_.Wait();
     if (bytes > bytes_) {
@@ -36,17 +36,17 @@ class Staging {
     }
     return static_cast<char*>(host_.get());
   }
-  // The GPU's side of it.
+  // The GPU side.
   const char* gpu() const { return static_cast<const char*>(gpu_.get()); }
-  // Copies what was written to the GPU's side.
+  // Copies the written bytes to the GPU side.
   void Send(size_t bytes) {
     GF_CUDA(cudaStreamWaitEvent(copy_stream(), used_.get(), 0));
     GF_CUDA(cudaMemcpyAsync(gpu_.get(), host_.get(), bytes, cudaMemcpyHostToDevice, copy_stream()));
     copied_.Record(copy_stream());
   }
-  // Work enqueued on the compute stream from now on finds it there.
+  // Work enqueued on the compute stream from now on sees the copied bytes.
   void Receive() { GF_CUDA(cudaStreamWaitEvent(compute_stream(), copied_.get(), 0)); }
-  // The work that reads it is enqueued.
+  // Call after enqueuing the work that reads the bytes.
   void End() { used_.Record(compute_stream()); }
 
  private:
@@ -110,7 +110,7 @@ class InputKernel : public Kernel {
   }
 
  private:
-  // Where each top's part of a batch begins, and last the end of all.
+  // Offset of each top's part of a batch, then the end of the last part.
   std::vector<size_t> OffsetsOf(const Batch& batch) const {
     std::vector<size_t> offsets = {0};
     for (size_t i = 0; i < tops_.size(); ++i) {
@@ -126,8 +126,8 @@ class InputKernel : public Kernel {
     });
   }
 
-  // Where the parts of a batch's images lie, in bytes: pixels of those that travel and, of UINT8,
-  // one number per channel twice, the cuts and where each image lies.
+  // Byte offsets of the parts of a batch's images: the pixels that must be sent and, for UINT8, two
+  // numbers per channel, the cuts, and the address of each image.
   struct Places {
     explicit Places(const Batch& batch) {
       const Shape& shape = batch.images.desc.shape;
@@ -147,7 +147,7 @@ class InputKernel : public Kernel {
     size_t mean = 0, inverse_std = 0, cuts = 0, of = 0, end = 0;
   };
 
-  // `gpu`: where it all will lie.
+  // `gpu`: the address of these parts on the GPU.
   static void PutImages(const Batch& batch, const Shape& shape, const char* gpu, char* to) {
     CHECK(batch.Fits(shape)) << batch.images.desc.shape.ToString();
     const Places places(batch);
@@ -169,7 +169,7 @@ class InputKernel : public Kernel {
               reinterpret_cast<const uint8_t**>(to + places.of));
   }
 
-  // The pixels of images that do not lie on the device yet.
+  // Writes the pixels of images that are not on the device yet.
   static void PutSent(const Batch& batch, char* to) {
     const int64_t bytes = batch.images.desc.shape.count(1, 4);
     std::vector<int64_t> sent;
@@ -184,7 +184,7 @@ class InputKernel : public Kernel {
     });
   }
 
-  // Where the images lie that are cut: `pixels` are those that travel.
+  // Writes the addresses of the images to cut. `pixels` is the address of the pixels that are sent.
   static void PutPlaces(const Batch& batch, const uint8_t* pixels, const uint8_t** to) {
     const int64_t bytes = batch.images.desc.shape.count(1, 4);
     for (size_t i = 0; i < batch.cuts.size(); ++i) {
@@ -194,7 +194,7 @@ class InputKernel : public Kernel {
     }
   }
 
-  // Images that are to stay go to their places, neighbours together.
+  // Copies images to be kept to their places; neighbors share a copy.
   void Keep(const Batch& batch, const uint8_t* pixels) const {
     const KeptImages& kept = batch.kept;
     if (!kept.any()) return;
@@ -243,15 +243,15 @@ class InputKernel : public Kernel {
     images.out_width = shape[3];
     images.n = shape[0];
     images.channels = static_cast<int>(shape[1]);
-    NormaliseImages(images, context_.compute, top, StreamOf(context_));
+    NormalizeImages(images, context_.compute, top, StreamOf(context_));
   }
 
   const InputLayer& layer_;
   const KernelContext context_;
   std::vector<TensorDesc> tops_;
   std::array<std::unique_ptr<Staging>, 2> staging_;
-  int turn_ = 0;                   // the buffer of the last batch that was staged
-  const Batch* staged_ = nullptr;  // sent, and not taken yet
+  int turn_ = 0;                   // buffer of the last staged batch
+  const Batch* staged_ = nullptr;  // sent, but not consumed yet
 };
 
 GF_REGISTER(KernelRegistry, "cuda/Input", KernelOf<InputLayer, InputKernel>);

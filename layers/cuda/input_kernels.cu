@@ -4,10 +4,10 @@
 namespace gf {
 namespace {
 
-// Where pixels of the result come from, one after the other in the order of the result.
+// Iterates over the source pixels in the order of the result.
 class CutPixels {
  public:
-  // From pixel `place` of images `first`, first + 1, ... of the batch on.
+  // Starts at pixel `place`, counted from image `first` of the batch.
   __device__ CutPixels(const InputImages& images, const FastDivide& height, const FastDivide& width,
                        int64_t first, uint32_t place)
       : images_(images),
@@ -21,7 +21,7 @@ class CutPixels {
     BeginRow();
   }
 
-  // The first channel of the next pixel; null: outside of the image.
+  // The first channel of the next pixel, or null outside the image.
   __device__ const uint8_t* Next(int channels) {
     if (column_ == width_) {
       column_ = 0;
@@ -48,10 +48,10 @@ class CutPixels {
   int column_, row_;
   int64_t image_;
   ImageCut cut_;
-  const uint8_t* line_;  // of the source; null: outside of the image
+ const uint8_t* line_;  // source row; null outside the image
 };
 
-// Whole images: the order of the pixels stays.
+// Whole images keep the order of their pixels.
 class WholePixels {
  public:
   __device__ WholePixels(const InputImages& images, const FastDivide& height,
@@ -68,8 +68,8 @@ class WholePixels {
   const uint8_t* at_;
 };
 
-// What a thread makes: as many pixels as 16 bytes have elements, so that stores are of 16 bytes
-// with any number of channels, and where a pixel begins is known to the compiler.
+// A thread computes as many pixels as 16 bytes have elements. So stores have 16 bytes for any
+// number of channels, and the compiler knows where each pixel begins.
 template <typename T, typename Source, int kChannels>
 struct PixelsRun {
   static constexpr int kPixels = kPack<T>, kCount = kPixels * kChannels;
@@ -102,7 +102,7 @@ struct PixelsRun {
     }
   }
 
-  // Makes the `n` pixels from `place` on of the images that begin with `first`.
+  // Computes `n` pixels from pixel `place` on, counted from image `first`.
   __device__ void Run(int64_t first, uint32_t place, int n) const {
     uint8_t bytes[kCount];
     Load(first, place, n, bytes);
@@ -127,7 +127,7 @@ struct PixelsRun {
   }
 };
 
-// A pixel per thread, of any number of channels.
+// One pixel per thread, for any number of channels.
 template <typename T, typename Source>
 struct PixelsRun<T, Source, 0> {
   static constexpr int kPixels = 1;
@@ -146,7 +146,7 @@ struct PixelsRun<T, Source, 0> {
   }
 };
 
-// Goes over the pixels of a group of images (Note [Indices of 31 bits]), F::kPixels at a time.
+// Processes the pixels of a group of images (Note [Indices of 31 bits]), F::kPixels at a time.
 template <typename F>
 __global__ void __launch_bounds__(kThreads) PixelsKernel(ItemGroups groups, F f) {
   const int64_t first = blockIdx.y * groups.rows_of_group;
@@ -163,7 +163,7 @@ void RunPixels(const InputImages& images, T* y, cudaStream_t stream) {
   using Run = PixelsRun<T, Source, kChannels>;
   const Run run = {images, FastDivide(static_cast<uint32_t>(images.out_height)),
                    FastDivide(static_cast<uint32_t>(images.out_width)), y};
-  // The first pixel of a group lies at a multiple of 16 bytes, too.
+  // The first pixel of a group is also at a multiple of 16 bytes.
   const ItemGroups groups = GroupsOf(images.n, images.out_height * images.out_width, Run::kPixels);
   const int64_t runs = (groups.rows_of_group * groups.items + Run::kPixels - 1) / Run::kPixels;
   const dim3 blocks(BlocksFor(runs), static_cast<unsigned>(groups.count()));
@@ -186,7 +186,7 @@ void RunChannels(const InputImages& images, T* y, cudaStream_t stream) {
 
 }  // namespace
 
-void NormaliseImages(const InputImages& images, DType type, void* y, cudaStream_t stream) {
+void NormalizeImages(const InputImages& images, DType type, void* y, cudaStream_t stream) {
   WithType(type, [&](auto t) {
     using T = decltype(t);
     if (images.cuts == nullptr) {

@@ -9,20 +9,21 @@
 
 namespace gf {
 
-// UINT8 images with the channels last, and what becomes of them.
+// Channels-last UINT8 images, and the settings for their conversion.
 struct InputImages {
-  const uint8_t* x = nullptr;          // [n][height][width][channels], of whole images
+  const uint8_t* x = nullptr;          // [n][height][width][channels], for whole images
   const ImageCut* cuts = nullptr;      // [n]; null: all of each image
-  const uint8_t* const* of = nullptr;  // [n]: where each image lies that parts are cut from
+  const uint8_t* const* of = nullptr;  // [n]: address of each image to cut from
   const float* mean = nullptr;         // [channels]
   const float* inverse_std = nullptr;  // [channels]
-  int64_t height = 0, width = 0;       // of the images
+  int64_t height = 0, width = 0;       // of each image
   int64_t out_height = 0, out_width = 0;
   int64_t n = 0;
   int channels = 0;
 };
 
-// y[image][row][column][c] = (x - mean[c]) * inverse_std[c] for the pixel of the cut, in one pass.
-void NormaliseImages(const InputImages& images, DType type, void* y, cudaStream_t stream);
+// y[image][row][column][c] = (x - mean[c]) * inverse_std[c] for each pixel of the cuts, in one
+// pass.
+void NormalizeImages(const InputImages& images, DType type, void* y, cudaStream_t stream);
 
 }  // namespace gf

@@ -8,7 +8,7 @@
 
 namespace gf {
 
-// What all kernels of the device "cuda" need of their context.
+// Access to the context of kernels of the device "cuda".
 inline CudaDevice* CudaOf(const KernelContext& context) {
   return static_cast<CudaDevice*>(context.device);
 }
@@ -23,24 +23,24 @@ class RepeatingKernel : public Kernel {
   bool BackwardRepeats() const override { return true; }
 };
 
-// A tensor N x C x ... in ImageLayout, as a matrix.
+// A tensor N x C x ... in ImageLayout, viewed as a matrix.
 inline ColumnsView ColumnsOf(const Shape& shape) {
   return {shape.count() / shape[1], static_cast<int>(shape[1])};
 }
 
-// Fail where what a kernel numbers in 31 bits has more elements: an image of this tensor, or what
-// lies behind a layer's first axis.
+// Fail the layer if an image of this tensor, or the part after the layer's first axis, has too many
+// elements for 31-bit indices.
 inline void CheckImageSize(const Layer& layer, const Shape& shape) {
   const int64_t elements = shape.count(1, shape.rank());
   if (elements <= INT32_MAX) return;
-  layer.Fail("an image has ", elements, " elements; on a GPU it may have ", INT32_MAX);
+  layer.Fail("an image has ", elements, " elements, expected at most ", INT32_MAX, " on a GPU");
 }
 inline void CheckRowSize(const Layer& layer, int64_t elements) {
   if (elements <= INT32_MAX) return;
-  layer.Fail("a sample has ", elements, " elements; on a GPU it may have ", INT32_MAX);
+  layer.Fail("a sample has ", elements, " elements, expected at most ", INT32_MAX, " on a GPU");
 }
 
-// to = from on the compute stream; nothing to do if both are the same memory.
+// Copies on the compute stream; does nothing if both are the same memory.
 inline void CopyOnDevice(const KernelContext& context, const void* from, void* to, size_t bytes) {
   if (from == to) return;
   GF_CUDA(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, StreamOf(context)));

@@ -2,18 +2,18 @@
 
 #include <vector>
 
-#include "layers/class_axis.h"
 #include "layers/cuda/kernel_context.h"
+#include "layers/labels.h"
 
 namespace gf {
 
-// The labels of a call on the host: those of the batch, which need no wait for the GPU, else a copy
-// of `labels` (device memory). One per prediction.
+// The labels of a call on the host, one per prediction: the labels of the batch, which need no wait
+// for the GPU, or else a copy of `labels` (device memory).
 std::vector<int64_t> HostLabels(const KernelArgs& args, const void* labels, const ClassAxis& view,
                                 const KernelContext& context);
 
-// How many of the first `samples` samples' predictions count. Fails for a label out of range.
-// `ignored(label)`: it does not count.
+// Number of predictions of the first `samples` samples that count; a label with ignored(label) does
+// not count. Fails the layer for a label out of range.
 template <typename Ignored>
 int64_t CountLabels(const Layer& layer, const ClassAxis& view, const std::vector<int64_t>& labels,
                     int64_t samples, const Ignored& ignored) {

@@ -13,7 +13,7 @@ void CheckCudnn(cudnnStatus_t status, const char* call, const char* file, int li
   cudnnGetLastErrorString(details, sizeof(details));
   const char* hint = "";
   if (status == CUDNN_STATUS_NOT_INITIALIZED || status == CUDNN_STATUS_SUBLIBRARY_LOADING_FAILED) {
-    hint = "cuDNN cannot start: is libcudnn*.so.9 complete and does the driver fit its CUDA?";
+    hint = "cuDNN cannot start: is libcudnn*.so.9 complete, and does the driver support its CUDA?";
   }
   FailCall("cuDNN", call, file, line, std::string(cudnnGetErrorString(status)) + " " + details,
            hint);

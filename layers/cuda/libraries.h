@@ -7,14 +7,15 @@
 
 namespace gf {
 
-// Fail (CudaError) unless the call succeeded.
+// Throw CudaError unless the call succeeded.
 void CheckCudnn(cudnnStatus_t status, const char* call, const char* file, int line);
 void CheckCublas(cublasStatus_t status, const char* call, const char* file, int line);
 
 #define GF_CUDNN(call) ::gf::CheckCudnn((call), #call, __FILE__, __LINE__)
 #define GF_CUBLAS(call) ::gf::CheckCublas((call), #call, __FILE__, __LINE__)
 
-// The process's handles; cuDNN's works on the compute stream. For the thread that runs nets.
+// The handles of this process; the cuDNN handle uses the compute stream. Only for the thread that
+// runs nets.
 cudnnHandle_t CudnnHandle();
 cublasLtHandle_t CublasLtHandle();
 

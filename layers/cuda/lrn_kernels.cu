@@ -8,7 +8,7 @@ struct Powers {
   float power, over_scale;  // scale^-beta, scale^(-beta - 1)
 };
 
-// beta is 3/4 where kThreeQuarters. 0 of an infinite scale.
+// If kThreeQuarters, beta is 3/4. An infinite scale gives 0.
 template <bool kThreeQuarters>
 __device__ Powers PowersOf(float scale, float beta) {
   if (kThreeQuarters) {
@@ -20,7 +20,8 @@ __device__ Powers PowersOf(float scale, float beta) {
   return {power, power / scale};
 }
 
-// Neighbouring elements: what the windows over them add up, and what only they themselves need.
+// Neighboring elements: the terms that windows add up, and the values that only the element itself
+// needs.
 template <int kCount>
 struct Elements {
   Floats<kCount> term, x, gradient;
@@ -92,12 +93,12 @@ struct Backward {
   }
 };
 
-// Windows of 2 * kReach + 1 channels. A thread has kCount channels of a pixel and computes the
-// terms of kReach more on each side; rows of items are pixels.
+// Windows of 2 * kReach + 1 channels. A thread handles kCount channels of a pixel and also computes
+// the terms of kReach channels on each side. Rows of items are pixels.
 template <typename F, int kCount, int kReach>
 struct AcrossChannels {
   F f;
-  FastDivide packs;  // of a pixel
+ FastDivide packs;  // packs per pixel
 
   __device__ void Run(int64_t first, uint32_t item) const {
     const FastDivide::Result at = packs.Divide(item);
@@ -126,11 +127,11 @@ struct AcrossChannels {
   }
 };
 
-// The same of any reach, a channel per thread.
+// The same for any reach, with one channel per thread.
 template <typename F>
 struct AcrossChannels<F, 1, 0> {
   F f;
-  FastDivide packs;  // channels of a pixel
+ FastDivide packs;  // channels per pixel
 
   __device__ void Run(int64_t first, uint32_t item) const {
     const FastDivide::Result at = packs.Divide(item);
@@ -160,9 +161,9 @@ struct WithinChannel {
     Floats<kCount> sums = {};
     for (int y = max(at.y - reach, 0); y <= min(at.y + reach, height - 1); ++y) {
       for (int x = max(at.x - reach, 0); x <= min(at.x + reach, width - 1); ++x) {
-        const auto neighbours = f.template Load<kCount>(element(y, x));
+        const auto neighbors = f.template Load<kCount>(element(y, x));
 #pragma unroll
-        for (int k = 0; k < kCount; ++k) sums.v[k] += neighbours.term.v[k];
+        for (int k = 0; k < kCount; ++k) sums.v[k] += neighbors.term.v[k];
       }
     }
     const int64_t i = element(at.y, at.x);
@@ -198,7 +199,7 @@ void RunLrn(const F& f, cudaStream_t stream) {
 
 }  // namespace
 
-// ptxas would spill some registers to have no more than 64.
+// Without the bound, ptxas would spill registers to use at most 64.
 template <typename F, int kCount>
 constexpr int kBlocksOfItems<WithinChannel<F, kCount>> = 3;
 

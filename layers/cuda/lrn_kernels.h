@@ -8,7 +8,7 @@
 
 namespace gf {
 
-// Images with the channels last, and what local response normalisation does to them:
+// Local response normalization of channels-last images:
 //   scale = k + alpha * sum of x^2 over a window;  y = x * scale^-beta
 // The window is `size` channels or, within_channel, size x size pixels; size is odd.
 struct LrnImages {
@@ -21,11 +21,11 @@ struct LrnImages {
   int64_t count() const { return n * height * width * channels; }
 };
 
-// `scale` [count], FP32, may be null.
+// `scale` (FP32, [count]) may be null.
 void Lrn(const LrnImages& images, DType type, const void* x, void* y, float* scale,
          cudaStream_t stream);
 // dx = dy * scale^-beta - 2 * alpha * beta * x * sum over the window of dy * x * scale^(-beta - 1).
-// dx may be neither x nor dy.
+// dx must be neither x nor dy.
 void LrnGradient(const LrnImages& images, DType type, const void* x, const void* dy,
                  const float* scale, void* dx, cudaStream_t stream);
 

@@ -32,7 +32,7 @@ constexpr uint64_t kWorkspace = uint64_t{32} << 20;
 
 }  // namespace
 
-// cuBLAS counts by columns: what is d there, [n x m], is the product of what is b and of what is a.
+// cuBLAS is column-major: its result d^T [n x m] is the product of b^T and a^T.
 std::unique_ptr<Matmul> Matmul::Find(const MatmulShape& s, DType type, bool allow_tf32) {
   std::unique_ptr<Matmul> product(new Matmul);
   product->bias_ = s.bias;
@@ -48,7 +48,7 @@ std::unique_ptr<Matmul> Matmul::Find(const MatmulShape& s, DType type, bool allo
   if (!s.bias && s.relu) epilogue = CUBLASLT_EPILOGUE_RELU;
   Set(product->operation_, CUBLASLT_MATMUL_DESC_EPILOGUE, epilogue);
   if (s.bias) {
-    // Any address of the alignment that real ones will have.
+    // Any address with the alignment of real addresses.
     const void* const example = reinterpret_cast<const void*>(uintptr_t{kAlignment});
     Set(product->operation_, CUBLASLT_MATMUL_DESC_BIAS_POINTER, example);
   }

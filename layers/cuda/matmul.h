@@ -19,10 +19,10 @@ struct MatmulShape {
   bool relu = false;  // then the result is clipped at 0
 };
 
-// A product by cuBLASLt.
+// A matrix product by cuBLASLt.
 class Matmul {
  public:
-  // Null if cuBLASLt cannot compute this. Memory is aligned to 64 bytes.
+  // Returns null if cuBLASLt cannot compute this product. Memory must be aligned to 64 bytes.
   // allow_tf32: see KernelContext.
   static std::unique_ptr<Matmul> Find(const MatmulShape& shape, DType type, bool allow_tf32);
   ~Matmul();
@@ -32,7 +32,7 @@ class Matmul {
   size_t workspace_bytes() const { return result_.workspaceSize; }
   // "cuBLAS on tensor cores"
   std::string Describe() const;
-  // `bias` is null without.
+  // `bias` is null if the shape has no bias.
   void Run(const void* a, const void* b, const void* bias, void* d, void* workspace,
            cudaStream_t stream) const;
 

@@ -3,8 +3,7 @@
 namespace gf {
 namespace {
 
-// The largest of the values that were taken, and which it was: the first one of equals, the last
-// NaN.
+// The largest value so far and its tap: the first among equal values, the last among NaNs.
 template <typename Tap, int kCount>
 struct Largest {
   Floats<kCount> value;
@@ -62,9 +61,8 @@ struct MaxForward {
   }
 };
 
-// The same for windows of kKernel x kKernel at distances of kStride that all hold a pixel. What of
-// a window lies outside of the image is the nearest pixel of the window once more: it changes
-// nothing.
+// The same for windows of kKernel x kKernel at distances of kStride that all contain a pixel. Taps
+// outside the image repeat the nearest pixel of the window, which does not change the result.
 template <typename T, int kKernel, int kStride>
 struct FixedMaxForward {
   static constexpr int kCount = kPack<T>;
@@ -126,21 +124,21 @@ struct MaxBackward {
   }
 };
 
-// The same for windows of kKernel x kKernel at distances of kStride. A thread has a block of
-// kStride x kStride inputs: block k along an axis begins at input k * kStride - pad, and windows
-// k - kReach .. k cover it, of which each is loaded once. Input a of the block is tap
-// a + j * kStride of window k - j.
+// The same for windows of kKernel x kKernel at distances of kStride. A thread handles a block of
+// kStride x kStride inputs. Block k along an axis begins at input k * kStride - pad; windows k -
+// kReach to k cover it, and each is loaded once. Input a of the block is tap a + j * kStride of
+// window k - j.
 template <typename T, int kKernel, int kStride>
 struct FixedMaxBackward {
   static constexpr int kCount = kPack<T>, kReach = (kKernel - 1) / kStride;
-  ImagePlaces<kCount> places;  // of blocks, from `begin` on
+ ImagePlaces<kCount> places;  // places of blocks, from `begin` on
   Images<T> dx;
   Images<const T> dy;
   const T* y;
   const uint8_t* taps;
   int begin[2], pad[2];
 
-  // What one window gives: dy, and the taps as bytes of words.
+  // The data of one window: dy, and the taps as bytes of words.
   struct Window {
     Floats<kCount> g;
     Pack<uint32_t, kCount / 4> which;
@@ -148,7 +146,7 @@ struct FixedMaxBackward {
     __device__ int Tap(int k) const { return which.v[k / 4] >> (k % 4 * 8) & 255; }
   };
 
-  // Windows that are not there have no tap: they are read at the nearest place, in vain.
+  // Windows outside the output have no tap: they read the nearest window, and the result is unused.
   __device__ Window Load(const T* gradients, int h, int w) const {
     const int64_t at = gradients - dy.data +
                        dy.Offset(min(max(h, 0), dy.height - 1), min(max(w, 0), dy.width - 1));
@@ -205,8 +203,8 @@ struct FixedMaxBackward {
   }
 };
 
-// Calls run(kernel, stride), both std::integral_constant, if windows of this size have kernels of
-// their own for images of these channels; returns whether they have.
+// Calls run(kernel, stride), both std::integral_constant, if there is a specialized kernel for this
+// window size and number of channels; returns whether there is.
 template <typename T, typename F>
 bool RunFixed(const PoolingImages& p, const F& run) {
   if (p.channels % kPack<T> != 0) return false;
@@ -221,7 +219,7 @@ bool RunFixed(const PoolingImages& p, const F& run) {
   return false;
 }
 
-// Calls f(t, n) with a number of the type of taps and how many channels a thread has.
+// Calls f(t, n) with a value of the type of taps and the number of channels per thread.
 template <typename T, typename F>
 void WithTaps(const PoolingImages& p, const F& f) {
   WithPacks<T>(p, [&](auto count) {

@@ -5,7 +5,7 @@
 
 namespace gf {
 
-// Windows of a size that is known when the kernel starts.
+// Windows whose size is known at launch.
 struct PoolingWindows {
   explicit PoolingWindows(const PoolingImages& images) : p(images) {
     for (int axis = 0; axis < 2; ++axis) stride[axis] = FastDivide(p.stride[axis]);
@@ -14,20 +14,20 @@ struct PoolingWindows {
   struct Range {
     int begin, end;
   };
-  // Where the window of output i begins along an axis, perhaps in front of the image.
+  // First input of output i's window along an axis; may be before the image.
   __device__ int Begin(int axis, int i) const { return i * p.stride[axis] - p.pad[axis]; }
-  // The part of that window inside of the image.
+  // The part of that window inside the image.
   __device__ Range Window(int axis, int i) const {
     const int begin = Begin(axis, i);
     return {max(begin, 0), min(begin + p.kernel[axis], p.in[axis])};
   }
-  // The outputs whose windows hold input i along an axis.
+  // The outputs whose windows contain input i along an axis.
   __device__ Range Windows(int axis, int i) const {
     const int at = i + p.pad[axis], first = at - p.kernel[axis];
     const int begin = first < 0 ? 0 : static_cast<int>(stride[axis].Quotient(first)) + 1;
     return {begin, min(static_cast<int>(stride[axis].Quotient(at)) + 1, p.out[axis])};
   }
-  // Taps of a window inside the padded image, along an axis.
+  // Number of taps of a window inside the padded image, along an axis.
   __device__ int Taps(int axis, int i) const {
     const int begin = Begin(axis, i);
     return min(begin + p.kernel[axis], p.in[axis] + p.pad[axis]) - begin;
@@ -42,7 +42,8 @@ Images<T> ImagesOf(const PoolingImages& p, const int* size, T* data) {
   return {data, size[0], size[1], p.channels};
 }
 
-// Calls f(std::integral_constant<int, n>) with as many channels of T as a thread moves at once.
+// Calls f(std::integral_constant<int, n>), where n is the number of channels of T that a thread
+// moves at once.
 template <typename T, typename F>
 void WithPacks(const PoolingImages& p, const F& f) {
   if (p.channels % kPack<T> == 0) {

@@ -27,7 +27,7 @@ struct Uniform {
   }
 
  private:
-  // Of 24 bits: exact in FP32.
+  // Has 24 bits, so it is exact in FP32.
   __device__ static float Number(uint32_t word) {
     return static_cast<float>(word >> 8) * 0x1p-23f - 1;
   }

@@ -8,7 +8,7 @@
 
 namespace gf {
 
-// data[i] = a number of [-1, 1) from word i % 4 of Philox(0, stream_id, i / 4).
+// data[i] = a number in [-1, 1) from word i % 4 of Philox(0, stream_id, i / 4).
 void FillUniform(DType type, void* data, int64_t count, uint64_t stream_id, cudaStream_t stream);
 
 }  // namespace gf

@@ -35,7 +35,7 @@ void RunMap(DType type, const void* a, const void* b, void* to, const F& f, int6
 
 struct Clip {
   float slope;
-  // `sign` decides, `x` is taken. NaN stays; 0 * infinity must not become one.
+  // Returns x or slope * x, depending on `sign`. NaN stays NaN; 0 * infinity must not become NaN.
   __device__ float operator()(float x, float sign) const {
     if (!(sign <= 0)) return x;
     return slope == 0 ? 0 : slope * x;

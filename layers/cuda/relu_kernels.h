@@ -17,7 +17,7 @@ void ReluGradient(DType type, const void* dy, const void* sign, void* dx, float 
 enum class Activation { kSigmoid, kTanh };
 void Activate(Activation which, DType type, const void* x, void* y, int64_t count,
               cudaStream_t stream);
-// dx from the activation's result y.
+// Computes dx from the activation's result y.
 void ActivationGradient(Activation which, DType type, const void* y, const void* dy, void* dx,
                         int64_t count, cudaStream_t stream);
 

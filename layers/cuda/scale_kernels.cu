@@ -5,7 +5,7 @@
 namespace gf {
 namespace {
 
-// Rows of items are the view's outer parts.
+// Rows of items are the outer parts of the view.
 template <typename T>
 struct Forward {
   FastDivide channels, inner;
@@ -21,8 +21,8 @@ struct Forward {
   }
 };
 
-// One block per channel. A thread goes on by blockDim.x elements of the channel: some outer parts,
-// and `step.remainder` inner ones.
+// One block per channel. A thread advances by blockDim.x elements of the channel: some outer parts
+// and `step.remainder` inner elements.
 template <typename T>
 __global__ void Sums(ScaleView view, FastDivide inner, const T* x, const T* dy, T* dgamma,
                      T* dbeta) {
@@ -70,7 +70,7 @@ void ScaleGradient(const ScaleView& view, DType type, const void* x, const void*
   WithType(type, [&](auto t) {
     using T = decltype(t);
     const int blocks = static_cast<int>(std::min<int64_t>(view.channels, 1 << 16));
-    // What is divided is below 2^31: longer parts are as good as such ones.
+    // Dividends are below 2^31, so longer parts may be treated as parts of that length.
     const FastDivide inner(static_cast<uint32_t>(std::min(view.inner, int64_t{1} << 31)));
     Launch({blocks, kThreads, stream}, Sums<T>, view, inner, static_cast<const T*>(x),
            static_cast<const T*>(dy), static_cast<T*>(dgamma), static_cast<T*>(dbeta));

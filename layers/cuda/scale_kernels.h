@@ -8,7 +8,7 @@
 
 namespace gf {
 
-// A tensor seen as [outer][channels][inner], with one gamma and beta per channel.
+// A tensor viewed as [outer][channels][inner], with one gamma and beta per channel.
 struct ScaleView {
   int64_t outer = 0, channels = 0, inner = 0;
 };
@@ -16,7 +16,7 @@ struct ScaleView {
 // y = gamma * x + beta; `beta` may be null.
 void ScaleForward(const ScaleView& view, DType type, const void* x, const float* gamma,
                   const float* beta, void* y, cudaStream_t stream);
-// dgamma, dbeta (may be null) in the type; dx may be null or dy.
+// dgamma and dbeta have the tensor's type; dbeta may be null. dx may be null or dy.
 void ScaleGradient(const ScaleView& view, DType type, const void* x, const void* dy,
                    const float* gamma, void* dgamma, void* dbeta, void* dx, cudaStream_t stream);
 

@@ -12,12 +12,12 @@ unsigned Blocks(const ClassAxis& view) {
   return static_cast<unsigned>(std::min(view.predictions(), kMost));
 }
 
-// Which of the view's outer parts a prediction belongs to. Mostly each is one.
+// The outer part of the view that a prediction belongs to; usually each part is one prediction.
 __device__ int64_t SampleOf(const ClassAxis& view, int64_t prediction) {
   return view.inner == 1 ? prediction : prediction / view.inner;
 }
 
-// Where a prediction's class 0 lies; its classes follow at distances of view.inner.
+// Index of a prediction's class 0; its classes follow at distances of view.inner.
 __device__ int64_t StartOf(const ClassAxis& view, int64_t prediction) {
   const int64_t sample = SampleOf(view, prediction);
   return sample * (view.classes - 1) * view.inner + prediction;
@@ -79,7 +79,7 @@ __device__ bool Counts(const SoftmaxLoss& call, int64_t sample, int64_t predicti
   return sample < call.samples && !(call.has_ignored && call.labels[prediction] == call.ignored);
 }
 
-// The loss is -sum of target * log(probability), with log(probability) = x - max - log(sum).
+// The loss is -sum of target * log(probability), where log(probability) = x - max - log(sum).
 template <typename T>
 __global__ void LossForward(SoftmaxLoss call, const T* x, float* losses, T* probabilities,
                             float* saved) {
@@ -114,7 +114,7 @@ __global__ void SumLosses(const float* losses, int64_t count, double normalizer,
   if (threadIdx.x == 0) *loss = static_cast<float>(sum / normalizer);
 }
 
-// Rows of items are the view's outer parts.
+// Rows of items are the outer parts of the view.
 template <typename T>
 struct LossBackward {
   SoftmaxLoss call;
@@ -142,7 +142,7 @@ template <typename T>
 __global__ void CountRightKernel(SoftmaxLoss call, const T* scores, int64_t top_k, int* counts) {
   const ClassAxis& view = call.view;
   for (int64_t p = blockIdx.x; p < view.predictions(); p += gridDim.x) {
-    if (!Counts(call, SampleOf(view, p), p)) continue;  // the same for all threads of the block
+   if (!Counts(call, SampleOf(view, p), p)) continue;  // equal for all threads of the block
     const T* x = scores + StartOf(view, p);
     const int64_t label = call.labels[p];
     const float own = ToFloat(x[label * view.inner]);

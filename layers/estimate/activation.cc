@@ -1,16 +1,15 @@
 // ReLU, Sigmoid and TanH.
 
+#include "layers/activation.h"
+
 #include "layers/estimate/kernel.h"
-#include "layers/relu.h"
-#include "layers/sigmoid.h"
-#include "layers/tanh.h"
 
 namespace gf {
 namespace {
 
 class ActivationEstimate : public EstimateKernel {
  public:
-  // `from_top`: its gradient depends on the top rather than the bottom.
+  // `from_top`: whether the gradient depends on the top rather than on the bottom.
   ActivationEstimate(const Layer& layer, const KernelContext& context, bool from_top = true)
       : EstimateKernel(layer, context), from_top_(from_top) {}
 

@@ -39,14 +39,14 @@ class BatchNormEstimate : public EstimateKernel {
     } else {
       Move(OperationKind::kBatchNormStatistics, Bottom());
     }
-    Normalise();
+    Normalize();
   }
 
   void BackwardCost(const KernelArgs& args) override {
     const bool two = args.top_diffs[0].size() > 1;
     const bool relu_from_top = layer_.relu() && layer_.add();
-    // The gradient in front of the ReLU and the addition is kept where it is wanted or is not that
-    // of the top as it stands.
+    // The gradient before the ReLU and the addition is stored if the residual needs it or if it
+    // differs from the gradient of the top.
     const bool keeps = (layer_.add() && args.bottom_diffs[1] != nullptr) || two || relu_from_top;
     const int tensors = 2 + two + relu_from_top + keeps;  // x, dy, dy2, y, dz
     Move(OperationKind::kBatchNormSums, tensors * Top());
@@ -54,10 +54,10 @@ class BatchNormEstimate : public EstimateKernel {
     Move(OperationKind::kBatchNormGradient, 3 * Top());  // x, dz, dx
   }
 
-  void RecomputeCost() override { Normalise(); }
+  void RecomputeCost() override { Normalize(); }
 
  private:
-  void Normalise() const {
+  void Normalize() const {
     Move(OperationKind::kBatchNormApply, Bottom() + Top() + (layer_.add() ? Bottom(1) : 0));
   }
 

@@ -24,8 +24,8 @@ class ConvolutionEstimate : public EstimateKernel {
     plan->needs_top[0] = layer_.relu_backward();
   }
 
-  // Every pass multiplies each output with each of its taps once, and reads two of images, filters
-  // and result to write the third. Bias and ReLU are in the product.
+  // Every pass multiplies each output with each of its taps once; it reads two of images, filters
+  // and results and writes the third. The product includes bias and ReLU.
   void ForwardCost(const KernelArgs& args) override {
     Multiply(OperationKind::kConvolutionForward, Moved(), layer_.ForwardFlops());
   }

@@ -1,17 +1,17 @@
-// Layers that move numbers only: Flatten, Reshape, Split, Silence, and those that the net puts in.
+// Layers that only move numbers: Flatten, Reshape, Split, Silence, and the layers that the net
+// inserts.
+
+#include "layers/copies.h"
 
 #include "layers/estimate/kernel.h"
-#include "layers/flatten.h"
-#include "layers/reshape.h"
-#include "layers/silence.h"
-#include "layers/split.h"
 
 namespace gf {
 namespace {
 
 constexpr size_t kMostAdded = 32;  // tensors that one launch adds up
 
-// Launches that add up so many tensors; the sum of the first ones takes part in the next launch.
+// Number of launches that add up `tensors` tensors; the sum of one launch is an operand of the
+// next.
 int LaunchesToAdd(size_t tensors) {
   int launches = 1;
   for (size_t added = kMostAdded; added < tensors; added += kMostAdded - 1) ++launches;
@@ -52,7 +52,7 @@ class SplitEstimate : public EstimateKernel {
   void BackwardCost(const KernelArgs& args) override {
     size_t diffs = 0;
     for (const auto& top : args.top_diffs) diffs += top.size();
-    // Without any the gradient is filled with zeros.
+    // Without any gradient, the result is filled with zeros.
     Move(OperationKind::kEltwise, static_cast<int64_t>(diffs + 1) * Bottom(), LaunchesToAdd(diffs));
   }
 };
@@ -67,7 +67,7 @@ class SilenceEstimate : public EstimateKernel {
   void ForwardCost(const KernelArgs&) override {}
 };
 
-// tops[0] = bottoms[0] in another layout; the net sets both layouts.
+// tops[0] = bottoms[0] in another layout. The net sets both layouts.
 class ReorderEstimate : public EstimateKernel {
  public:
   ReorderEstimate(const Layer& layer, const KernelContext& context)

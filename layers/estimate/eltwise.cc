@@ -14,7 +14,7 @@ class EltwiseEstimate : public EstimateKernel {
   void Agree(KernelPlan* plan) override {
     constexpr size_t kMost = 32;
     if (plan->bottoms.size() > kMost) {
-      layer_.Fail("has ", plan->bottoms.size(), " bottoms; on a GPU it takes ", kMost, " at most");
+      layer_.Fail("has ", plan->bottoms.size(), " bottoms, expected at most ", kMost, " on a GPU");
     }
     for (TensorDesc& bottom : plan->bottoms) bottom.layout = plan->bottoms[0].layout;
     plan->tops[0].layout = plan->bottoms[0].layout;

@@ -31,7 +31,7 @@ class InnerProductEstimate : public EstimateKernel {
     plan->needs_top[0] = layer_.relu();
   }
 
-  // Bias and ReLU are in the product.
+  // The product includes bias and ReLU.
   void ForwardCost(const KernelArgs& args) override { Product(); }
   void BackwardCost(const KernelArgs& args) override {
     BiasGradient(Top(), layer_.bias(), layer_.relu());

@@ -17,8 +17,8 @@ class InputEstimate : public EstimateKernel {
     }
   }
 
-  // One copy from the host writes pixels and labels. A kernel per image takes them from there,
-  // a copy the labels.
+  // One copy from the host writes pixels and labels. One kernel per image top reads the pixels from
+  // there; a copy moves the labels.
   void ForwardCost(const KernelArgs& args) override {
     const auto pixels = static_cast<int64_t>(args.batch->images.desc.bytes());
     int64_t sent = 0;

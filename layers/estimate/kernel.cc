@@ -13,7 +13,7 @@ Arithmetic ArithmeticOf(const KernelContext& context) {
 
 }  // namespace
 
-// The layer may be gone before the kernel.
+// Copies the name: the kernel may outlive the layer.
 EstimateKernel::EstimateKernel(const Layer& layer, const KernelContext& context)
     : layer_name_(layer.type()[0] == '_' ? "" : layer.name()), context_(context) {}
 

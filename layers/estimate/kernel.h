@@ -8,9 +8,10 @@
 
 namespace gf {
 
-// A kernel of the device "cuda" on paper (Note [A step on paper]): Agree says what Plan of the real
-// one says, less the scratch memory; ForwardCost and BackwardCost write down what its Forward and
-// Backward enqueue for the same arguments.
+// The estimate of a kernel of the device "cuda" (Note [A step on paper]). Agree makes the same
+// agreement as Plan of the real kernel, except for scratch memory. ForwardCost and BackwardCost
+// record the operations that Forward and Backward of the real kernel enqueue for the same
+// arguments.
 class EstimateKernel : public Kernel {
  public:
   void Plan(KernelPlan* plan) final {
@@ -38,27 +39,27 @@ class EstimateKernel : public Kernel {
   virtual void BackwardCost(const KernelArgs& args) {}
   virtual void RecomputeCost() {}
 
-  // What Plan agreed to.
+  // The agreement made by Plan.
   const KernelPlan& plan() const { return plan_; }
   const KernelContext& context() const { return context_; }
-  // Bytes of tensors.
+  // Bytes of a bottom or top.
   int64_t Bottom(size_t i = 0) const { return static_cast<int64_t>(plan_.bottoms[i].bytes()); }
   int64_t Top(size_t i = 0) const { return static_cast<int64_t>(plan_.tops[i].bytes()); }
   int64_t Parameter(size_t i) const { return static_cast<int64_t>(plan_.parameters[i].bytes()); }
   int64_t Saved() const { return static_cast<int64_t>(plan_.saved_bytes); }
 
-  // Writes down launches that move so many bytes.
+  // Records launches that together move `bytes` bytes.
   void Move(OperationKind kind, int64_t bytes, int launches = 1) const;
-  // The same of one launch that multiplies, too.
+  // Records one launch that moves `bytes` bytes and computes products of `flops` FLOPs.
   void Multiply(OperationKind kind, int64_t bytes, int64_t flops) const;
-  // A copy of memory to other memory; nothing to do if both are the same.
+  // Records a copy from one memory to another; does nothing if both are the same.
   void Copy(OperationKind kind, const void* from, const void* to, int64_t bytes) const;
-  // The sums over the rows of dy, [rows][channels] of so many bytes, that are a bias's gradient,
-  // and with `relu` the gradient of a ReLU, which reads y and changes dy.
+  // Records a bias gradient, the sums over the rows of dy ([rows][channels], `bytes` bytes in all).
+  // With `relu` it includes the gradient of a ReLU, which reads y and changes dy.
   void BiasGradient(int64_t bytes, bool bias, bool relu) const;
 
  private:
-  const std::string layer_name_;  // empty for layers that the net puts in
+  const std::string layer_name_;  // empty for layers that the net inserts
   const KernelContext context_;
   KernelPlan plan_;
   bool backward_ = false;

@@ -18,7 +18,7 @@ class LrnEstimate : public EstimateKernel {
     plan->saved_bytes = shape.count() * sizeof(float);  // the scale of every element
     plan->needs_bottom[0] = true;
   }
-  // Windows overlap in the caches: each element of memory is read once.
+  // Overlaps of windows are served by the caches: each element is read from memory once.
   void ForwardCost(const KernelArgs& args) override {
     Move(OperationKind::kOther, Bottom() + Top() + Saved());
   }

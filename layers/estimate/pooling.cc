@@ -21,7 +21,7 @@ class PoolingEstimate : public EstimateKernel {
     plan->saved_bytes = top.count() * (taps <= 256 ? 1 : 2);  // the largest tap of each window
     plan->needs_top[0] = layer_.relu_backward();
   }
-  // Windows overlap in the caches: each element of memory is read once.
+  // Overlaps of windows are served by the caches: each element is read from memory once.
   void ForwardCost(const KernelArgs& args) override {
     Move(OperationKind::kPooling, Bottom() + Top() + Saved());
   }

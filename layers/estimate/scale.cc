@@ -23,7 +23,7 @@ class ScaleEstimate : public EstimateKernel {
   void ForwardCost(const KernelArgs& args) override {
     Move(OperationKind::kEltwise, Bottom() + Top());
   }
-  // The sums first, then the gradient of the bottom.
+  // First the sums, then the gradient of the bottom.
   void BackwardCost(const KernelArgs& args) override {
     Move(OperationKind::kEltwise, Bottom() + Top());
     if (args.bottom_diffs[0] != nullptr) Move(OperationKind::kEltwise, Bottom() + Top());

@@ -1,4 +1,5 @@
-// Softmax, its loss, and Accuracy. A row of scores stays in the caches: it is read once.
+// Softmax, its loss, and Accuracy. A row of scores stays in the caches, so it is read from memory
+// once.
 
 #include "layers/softmax.h"
 
@@ -42,7 +43,7 @@ class SoftmaxWithLossEstimate : public EstimateKernel {
     if (backward) plan->saved_bytes = plan->bottoms[0].shape.count() * sizeof(float);
     plan->forward_scratch_bytes = layer_.view().predictions() * sizeof(float);
   }
-  // Losses and probabilities, then the losses' sum.
+  // Losses and probabilities, then the sum of the losses.
   void ForwardCost(const KernelArgs& args) override {
     const bool probabilities = plan().tops.size() > 1;
     Move(OperationKind::kLoss, Bottom(0) + Bottom(1) + Saved() + (probabilities ? Top(1) : 0), 2);
@@ -65,7 +66,7 @@ class AccuracyEstimate : public EstimateKernel {
     for (TensorDesc& bottom : plan->bottoms) bottom.layout = Layout();
     plan->forward_scratch_bytes = 2 * layer_.view().classes * sizeof(int);
   }
-  // Counts of classes are filled with zeros, added to, and divided.
+  // The counts per class are cleared, incremented and divided.
   void ForwardCost(const KernelArgs& args) override {
     Move(OperationKind::kLoss, Bottom(0) + Bottom(1), 3);
   }

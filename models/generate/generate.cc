@@ -23,7 +23,7 @@ const std::map<std::string, NetParameter (*)()>& Networks() {
   return *networks;
 }
 
-// Prints the fewest digits that read back as the same float (protobuf prints six or nine).
+// Prints the fewest digits that parse back to the same float (protobuf prints six or nine).
 class ShortestFloats : public google::protobuf::TextFormat::FastFieldValuePrinter {
  public:
   void PrintFloat(float value,

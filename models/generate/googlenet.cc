@@ -6,7 +6,7 @@
 namespace gf {
 namespace {
 
-// Channels of an inception module's convolutions, in the order of table 1 of the paper.
+// Channels of the convolutions of an inception module, in the order of the paper's table 1.
 struct Inception {
   int one;
   int reduce3, three;

@@ -20,8 +20,8 @@ FillerParameter Uniform(float limit);  // in [-limit, limit]
 FillerParameter Xavier();
 FillerParameter MsraFanOut();
 
-// Writes a network layer by layer. Every function appends one layer (BatchNorm: two) and
-// returns the name of its top, which is the layer's own name unless it works in place.
+// Builds a network layer by layer. Every function appends one layer (BatchNorm: two) and returns
+// the name of its top, which is the layer's name unless the layer works in place.
 class NetBuilder {
  public:
   explicit NetBuilder(const std::string& name);
@@ -32,7 +32,8 @@ class NetBuilder {
   // Without bias.
   std::string Conv(const std::string& name, const std::string& bottom, int outputs, Window window,
                    const FillerParameter& filler);
-  // With a bias, whose learning rate is bias_lr_mult times the weights' and which does not decay.
+  // With a bias without weight decay, whose learning rate is bias_lr_mult times the learning rate
+  // of the weights.
   std::string ConvBias(const std::string& name, const std::string& bottom, int outputs,
                        Window window, const FillerParameter& filler, const FillerParameter& bias,
                        float bias_lr_mult);
@@ -40,14 +41,14 @@ class NetBuilder {
                            const FillerParameter& filler, const FillerParameter& bias,
                            float bias_lr_mult);
 
-  // BatchNorm `name` and its Scale `name`.scale (no weight decay). The first puts its result
-  // in place of the bottom, the second into a blob of its own.
+  // Append BatchNorm `name` and its Scale `name`.scale (no weight decay). BatchNormInPlace
+  // overwrites the bottom; BatchNorm writes a new blob.
   std::string BatchNormInPlace(const std::string& name, const std::string& bottom);
   std::string BatchNorm(const std::string& name, const std::string& bottom);
 
   std::string ReluInPlace(const std::string& name, const std::string& bottom);
   std::string DropoutInPlace(const std::string& name, const std::string& bottom, float ratio);
-  // Across channels, with the constants of AlexNet: 5 channels, alpha 1e-4, beta 0.75.
+  // LRN across channels with the constants of AlexNet: 5 channels, alpha 1e-4, beta 0.75.
   std::string Lrn(const std::string& name, const std::string& bottom);
 
   std::string Pool(const std::string& name, const std::string& bottom,

@@ -8,16 +8,15 @@
 namespace gf {
 namespace {
 
-// One stage: `blocks` residual blocks, of which the first has the given stride.
+// One stage: `blocks` residual blocks; the first has the given stride.
 struct Stage {
   int blocks;
   int width;
   int stride;
 };
 
-// A block appends its layers under the prefix "layerS.B." and returns its result.
-// `outputs` is the number of channels of its result, `project` whether the shortcut needs a 1x1
-// convolution to reach it.
+// A block appends its layers with the prefix "layerS.B." and returns its result. `outputs` is the
+// number of channels of the result; `project` tells whether the shortcut needs a 1x1 convolution.
 struct BlockShape {
   std::string prefix;
   int width;
@@ -82,8 +81,8 @@ std::string PreActivationBottleneck(NetBuilder* net, const std::string& bottom,
 
 using Block = std::string (*)(NetBuilder*, const std::string&, const BlockShape&);
 
-// All stages, from `channels` channels on. A block's result has expansion * width channels, which
-// are stored in *channels at the end.
+// Appends all stages. *channels is the number of input channels and, on return, of output channels.
+// A block's result has expansion * width channels.
 std::string Stages(NetBuilder* net, std::string x, Block block, int expansion,
                    const std::vector<Stage>& stages, int* channels) {
   for (size_t s = 0; s < stages.size(); ++s) {
@@ -102,8 +101,8 @@ std::string Stages(NetBuilder* net, std::string x, Block block, int expansion,
   return x;
 }
 
-// Global average, the classifier, loss and accuracies. The classifier starts uniform in
-// +-1/sqrt(fan-in), weights and bias, as PyTorch's does.
+// Appends the global average, the classifier, the loss and the accuracies. As in PyTorch, weights
+// and bias of the classifier start uniform in +-1/sqrt(fan-in).
 void Head(NetBuilder* net, const std::string& bottom, int channels, int classes) {
   const FillerParameter filler = Uniform(1 / std::sqrt(static_cast<float>(channels)));
   const std::string pool = net->GlobalAveragePool("avgpool", bottom);

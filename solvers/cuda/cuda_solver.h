@@ -11,8 +11,8 @@
 
 namespace gf {
 
-// What solvers on GPUs have in common: the pools as kernels see them. Everything is enqueued on the
-// compute stream.
+// The common part of solvers on GPUs: pools in the form that kernels use. All work is enqueued on
+// the compute stream.
 class CudaSolver : public Solver {
  public:
   void BeginStep(const UpdateScalars& scalars) override;
@@ -22,13 +22,13 @@ class CudaSolver : public Solver {
   void Update(const std::vector<ElementRange>& ranges) override;
 
  protected:
-  // Checks weight_decay. The store outlives the object.
+  // Throws UserError if weight_decay is out of range. The store must outlive the solver.
   CudaSolver(const SolverConfig& config, ParameterStore* store);
 
-  // A zeroed FP32 pool.
+  // Creates a zeroed FP32 pool.
   Tensor NewState() const;
 
-  // What Inspect and Update put on the stream; see RangeCalls::Run.
+  // Enqueue the work of Inspect and Update; see RangeCalls::Run.
   virtual void EnqueueInspect(const RangeList& list) { InspectGradients(pools_, list, stream()); }
   virtual void EnqueueUpdate(const RangeList& list) = 0;
 
@@ -43,7 +43,7 @@ class CudaSolver : public Solver {
   std::vector<std::shared_ptr<void>> memory_;
   UpdatePools pools_;
   RangeCalls inspections_, updates_;
-  std::unique_ptr<HostReading> finite_;  // of what was inspected until now
+  std::unique_ptr<HostReading> finite_;  // result of all inspections so far
 };
 
 }  // namespace gf

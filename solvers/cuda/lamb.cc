@@ -1,4 +1,4 @@
-// LAMB: see solvers/lamb.cc for the formulas.
+// LAMB; solvers/lamb.cc has the formulas.
 
 #include "solvers/cuda/cuda_solver.h"
 #include "solvers/solver_checks.h"

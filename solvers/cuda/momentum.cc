@@ -1,4 +1,4 @@
-// SGD, LARS and LARC: see solvers/momentum_solver.h, lars.cc and larc.cc for the formulas.
+// SGD, LARS and LARC; solvers/momentum_solver.h and momentum_rules.cc have the formulas.
 
 #include "solvers/cuda/cuda_solver.h"
 #include "solvers/solver_checks.h"
@@ -25,7 +25,7 @@ class CudaMomentum : public CudaSolver {
     MomentumUpdate(call, list, config().momentum_form() == SolverConfig::RATE_INSIDE, stream());
   }
 
-  // Whether each tensor has the learning rate in `rates` instead of the schedule's.
+  // Whether tensors use the learning rates in `rates` instead of the schedule's rate.
   virtual bool own_rates() const { return false; }
 
  private:
@@ -59,7 +59,7 @@ class CudaNormSolver : public CudaMomentum {
  protected:
   void EnqueueInspect(const RangeList& list) override { AddSquares(*pools(), list, stream()); }
 
-  // Rates of tensors that lie outside the ranges are wrong, and not used.
+  // Rates of tensors outside the ranges are wrong and not used.
   void EnqueueUpdate(const RangeList& list) override {
     SetRates(*pools(), kRule, config().trust_coefficient(), config().epsilon(), stream());
     CudaMomentum::EnqueueUpdate(list);

@@ -6,7 +6,7 @@
 namespace gf {
 namespace {
 
-// Ranges begin at multiples of four elements, as entries do.
+// Ranges begin at multiples of four elements, like entries.
 class CudaPoolArithmetic : public PoolArithmetic {
  public:
   explicit CudaPoolArithmetic(Device* device)

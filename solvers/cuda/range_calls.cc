@@ -12,7 +12,7 @@ void RangeCalls::Run(const std::vector<ElementRange>& ranges, bool record, const
   if (next_ == calls_.size()) calls_.push_back(std::make_unique<Call>());
   Call& call = *calls_[next_++];
   if (call.gpu == nullptr || call.ranges != ranges) Put(&call, ranges);
-  const bool first = !std::exchange(call.warm, true);  // kernels may still be loaded
+  const bool first = !std::exchange(call.warm, true);  // kernels may not be loaded yet
   if (record && !first && !call.plain && call.recording == nullptr) {
     call.recording = device_->Record([&] { enqueue(call.list); });
     call.plain = call.recording == nullptr;
@@ -29,7 +29,7 @@ void RangeCalls::Put(Call* call, const std::vector<ElementRange>& ranges) {
   list.first_piece = 0;
   list.last_piece = static_cast<int>(pieces_->size());
   if (call->gpu == nullptr && !ranges.empty()) {
-    // Perhaps it never changes: the pieces that it touches.
+    // The list may never change, so only the pieces that it touches are launched.
     const int64_t begin = ranges.front().begin, end = ranges.back().end;
     const auto first = std::partition_point(pieces_->begin(), pieces_->end(),
                                             [&](const PoolPiece& p) { return p.end <= begin; });
@@ -39,7 +39,7 @@ void RangeCalls::Put(Call* call, const std::vector<ElementRange>& ranges) {
     list.last_piece = static_cast<int>(last - pieces_->begin());
   }
   const size_t bytes = sizeof(int64_t) + ranges.size() * sizeof(ElementRange);
-  call->copied.Wait();  // what was there before
+  call->copied.Wait();  // the previous copy must be complete
   if (bytes > call->room) {
     call->room = 2 * bytes;
     call->host = AllocatePinned(call->room);

@@ -11,42 +11,42 @@
 namespace gf {
 
 // Note [Updates as graphs]
-// What a step enqueues for a bucket it enqueues again in the next one: the rates, the loss scale
-// and the list of ranges lie in the GPU's memory. So the n-th call of a step is recorded
-// (Device::Record) and replayed from its third time on. A list that is another one than in the step
-// before (SPARSE) goes to the same place; its kernels are started for all pieces of the pool, most
-// of which find nothing to do.
+// Every step enqueues the same work for a bucket, because the rates, the loss scale and the list of
+// ranges are in the GPU's memory. So the n-th call of a step is recorded (Device::Record) and
+// replayed from the third step on. A list that differs from the previous step (SPARSE) is copied to
+// the same memory; its kernels are then launched for all pieces of the pool, most of which have
+// nothing to do.
 
-// Calls of kernels over ranges of the pool, in the same order in every step.
+// Runs kernels over ranges of the pool, in the same order in every step.
 class RangeCalls {
  public:
   using Enqueue = std::function<void(const RangeList&)>;
 
-  // `pieces` of the pool, in its order; it outlives the object.
+  // `pieces`: the pieces of the pool in order; must outlive the object.
   RangeCalls(CudaDevice* device, const std::vector<PoolPiece>* pieces)
       : device_(device), pieces_(pieces) {}
 
   void BeginStep() { next_ = 0; }
 
-  // `enqueue` puts kernels on the compute stream, the same in every step but for what lies in
-  // memory. It is not called where it is replayed. `record`: whether it may be.
+  // `enqueue` enqueues kernels on the compute stream, with the same arguments in every step. It is
+  // not called if its work is replayed. `record`: whether the work may be recorded.
   void Run(const std::vector<ElementRange>& ranges, bool record, const Enqueue& enqueue);
 
-  // Calls that are replayed.
+  // Number of replayed calls.
   int recorded() const;
 
  private:
   struct Call {
-    std::vector<ElementRange> ranges;  // that lie on the device
+    std::vector<ElementRange> ranges;  // the list on the device
     RangeList list;
-    size_t room = 0;  // bytes of both sides
+    size_t room = 0;  // capacity of both sides in bytes
     std::shared_ptr<void> host, gpu;
     CudaEvent copied;  // from host to gpu
     bool warm = false, plain = false;
     std::unique_ptr<Recording> recording;
   };
 
-  // Puts the ranges in the call's place.
+  // Copies the ranges to the call's memory on the device.
   void Put(Call* call, const std::vector<ElementRange>& ranges);
 
   CudaDevice* const device_;

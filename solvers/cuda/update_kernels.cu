@@ -5,8 +5,7 @@
 namespace gf {
 namespace {
 
-// Calls f.Run<n>(i) for this block's elements of [begin, end); n is 4 with i a multiple of it,
-// or 1.
+// Calls f.Run<n>(i) for this block's elements of [begin, end). n is 4 for aligned i, otherwise 1.
 template <typename F>
 __device__ void ForElements(int64_t begin, int64_t end, F&& f) {
   const int64_t packs = begin % 4 == 0 && begin < end ? (end - begin) / 4 : 0;
@@ -16,10 +15,10 @@ __device__ void ForElements(int64_t begin, int64_t end, F&& f) {
   }
 }
 
-// The same for the elements of a piece that lie in the ranges.
+// The same for the elements of a piece that are in the ranges.
 template <typename F>
 __device__ void ForPiece(const PoolPiece& piece, const RangeList& list, F&& f) {
-  // The first range that ends behind the piece's begin.
+  // The first range that ends after the beginning of the piece.
   const int64_t count = *list.count;
   int64_t at = 0, end = count;
   while (at < end) {
@@ -65,7 +64,7 @@ __global__ void __launch_bounds__(kThreads) InspectKernel(UpdatePools pools, Ran
   if (!run.finite) *pools.bad = 1;
 }
 
-// Whether this step changes no weights.
+// Whether this step must not change weights.
 __device__ bool Skipped(const UpdatePools& pools) {
   return pools.numbers->only_if_finite && *pools.bad != 0;
 }
@@ -84,7 +83,8 @@ struct Squares {
   }
 };
 
-// Adds the block's squares to its piece. Thread 0 returns whether they are finite, others true.
+// Adds the block's squares to its piece. Thread 0 returns whether they are finite; other threads
+// return true.
 __device__ bool AddToPiece(const UpdatePools& pools, int piece, const Squares& squares) {
   const double first = BlockSum(static_cast<double>(squares.first));
   const double second = BlockSum(static_cast<double>(squares.second));
@@ -145,7 +145,7 @@ __global__ void __launch_bounds__(kThreads)
   pools.rates[blockIdx.x] = rate;
 }
 
-// The new weights, in both pools.
+// Writes the new weights to both pools.
 template <int kCount, typename T>
 __device__ void StoreWeights(const UpdatePools& pools, int64_t i, const Floats<kCount>& w) {
   StoreFloats(pools.weights + i, w);
@@ -262,7 +262,7 @@ __global__ void __launch_bounds__(kThreads) LambApplyKernel(UpdatePools pools, R
   ForPiece(piece, list, LambApplyRun<T>{pools, factors, rate});
 }
 
-// Calls launch(number of the gradients' type, shape with one block per piece), if there are pieces.
+// Calls launch(value of the gradients' type, shape with one block per piece) if there are pieces.
 template <typename F>
 void ForType(const UpdatePools& pools, const RangeList& list, cudaStream_t stream,
              const F& launch) {

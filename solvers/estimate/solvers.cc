@@ -1,4 +1,4 @@
-// The solvers of solvers/cuda on paper: Note [A step on paper].
+// Estimates of the solvers of solvers/cuda, see Note [A step on paper].
 
 #include "core/estimate/estimate_device.h"
 #include "solvers/solver.h"
@@ -20,7 +20,7 @@ class SolverEstimate : public Solver {
   std::vector<std::pair<std::string, Tensor>> State() const override { return states_; }
 
  protected:
-  // `states`: FP32 pools.
+  // `states`: names of the FP32 pools of the solver's state.
   SolverEstimate(const SolverConfig& config, ParameterStore* store,
                  const std::vector<std::string>& states)
       : device_(static_cast<EstimateDevice*>(store->device())),
@@ -36,15 +36,15 @@ class SolverEstimate : public Solver {
     }
   }
 
-  // One launch that moves so many bytes of each element.
+  // Records one launch that moves `bytes` bytes per element.
   void Launch(const std::vector<ElementRange>& ranges, int64_t bytes) const {
     Operation operation;
     operation.kind = OperationKind::kUpdate;
     for (const ElementRange& range : ranges) operation.bytes += (range.end - range.begin) * bytes;
     device_->Add(std::move(operation));
   }
-  // Bytes of an element of the gradients, and of the weights in the compute type where those are
-  // not the master weights.
+  // Bytes per element of the gradients, and of the compute weights if they are not the master
+  // weights.
   int64_t gradient() const { return gradient_; }
   int64_t compute() const { return compute_; }
 
@@ -60,7 +60,7 @@ class MomentumEstimate : public SolverEstimate {
       : SolverEstimate(config, store, {"momentum"}) {
     CheckMomentum(config);
   }
-  // Reads weight, velocity and gradient, writes weights and velocity.
+  // Reads weight, velocity and gradient; writes weights and velocity.
   void Update(const std::vector<ElementRange>& ranges) override {
     Launch(ranges, 4 * kFloat + gradient() + compute());
   }
@@ -104,10 +104,10 @@ class LambEstimate : public SolverEstimate {
   }
   bool whole_tensors() const override { return true; }
   void Update(const std::vector<ElementRange>& ranges) override {
-    // Reads weight, mean, variance and gradient, writes mean and variance.
+    // Reads weight, mean, variance and gradient; writes mean and variance.
     Launch(ranges, 5 * kFloat + gradient());
     Launch({}, 0);  // the rates of the tensors
-    // Reads weight, mean and variance, writes weights.
+    // Reads weight, mean and variance; writes weights.
     Launch(ranges, 4 * kFloat + compute());
   }
 };

@@ -6,8 +6,8 @@
 namespace gf {
 namespace {
 
-// Conversions and sums of gradients stand in front of the layer that wants them, and count for it;
-// so does the loss on its way to the host in front of the loss's gradient.
+// Assigns conversions and sums of gradients to the layer that needs them, which follows them in the
+// list. The copy of the loss to the host likewise counts for the gradient of the loss.
 void GiveToLayers(std::vector<Operation>* operations) {
   const Operation* next = nullptr;
   for (auto operation = operations->rbegin(); operation != operations->rend(); ++operation) {
@@ -28,10 +28,10 @@ StepEstimate EstimateStep(const NetSource& source, const NetOptions& options,
                           const std::string& solver_setting) {
   EstimateDevice device(gpu);
   Net net(source, options, &device);
-  Batch batch;  // without pixels: nobody reads them
+  Batch batch;  // without pixels, which nothing reads
   batch.images.desc = {net.input_shape(), DType::kUINT8, Layout()};
   batch.labels.assign(net.input_shape()[0], 0);
-  device.Take();  // what it took to build the net
+  device.Take();  // drops the operations of building the net
   net.Forward(batch, 0);
   if (options.phase == TRAIN) {
     net.Backward(1, nullptr);

@@ -10,22 +10,22 @@
 
 namespace gf {
 
-// A step of one GPU that exchanges nothing.
+// A step of a single GPU, without communication.
 struct StepEstimate {
   std::string net;
   Gpu gpu;
   int64_t batch = 0;
   int64_t parameters = 0;
-  // The GPU's memory that pools, activations and the solver's state take.
+  // GPU memory for pools, activations and the solver's state.
   size_t memory_bytes = 0;
-  // In the order in which they go on the stream.
+  // In the order of the stream.
   std::vector<Operation> operations;
 };
 
-// What a training step (in phase TEST a forward pass) asks of the GPU: Note [A step on paper].
-// Gradients are updated in one bucket and not inspected; pixels come as UINT8. Throws UserError for
-// whatever is wrong with the net or the solver (`solver_setting` is where its type comes from), or
-// if the GPU lacks the compute type.
+// Estimates a training step (in phase TEST, a forward pass) on the GPU; see Note [A step on paper].
+// Gradients are updated in one bucket and not inspected; pixels arrive as UINT8. Throws UserError
+// for mistakes in the net or the solver (`solver_setting` names the setting of the solver type), or
+// if the GPU does not support the compute type.
 StepEstimate EstimateStep(const NetSource& source, const NetOptions& options,
                           const SolverConfig& solver, const Gpu& gpu,
                           const std::string& solver_setting = "solver.type");

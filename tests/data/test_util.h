@@ -70,7 +70,7 @@ inline std::string ToText(const std::vector<uint8_t>& bytes) {
   return std::string(bytes.begin(), bytes.end());
 }
 
-// A PNG of one colour: decoded, every byte is `value`.
+// A PNG of one color: decoded, every byte is `value`.
 inline std::string FlatPng(ImageSize size, int value, int channels = 3) {
   const std::vector<uint8_t> pixels(size.pixels() * channels, static_cast<uint8_t>(value));
   return ToText(EncodePng(pixels.data(), size, channels));

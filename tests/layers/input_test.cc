@@ -155,7 +155,7 @@ class InputTest : public DeviceTest {
   for (DType type : Types())               \
     for (int64_t channels : {1, 3, 4, 5})
 
-TEST_P(InputTest, WholeImagesAreNormalised) {
+TEST_P(InputTest, WholeImagesAreNormalized) {
   GF_FOR_EVERY_INPUT(type, channels) {
     Build(channels, type);
     Batch batch = NewBatch(kHeight, kWidth);
@@ -169,7 +169,7 @@ TEST_P(InputTest, WholeImagesAreNormalised) {
   }
 }
 
-TEST_P(InputTest, PartsAreCutMirroredAndNormalised) {
+TEST_P(InputTest, PartsAreCutMirroredAndNormalized) {
   GF_FOR_EVERY_INPUT(type, channels) {
     Build(channels, type);
     for (int64_t border : {0, 1, 6}) {

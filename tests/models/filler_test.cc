@@ -54,7 +54,7 @@ TEST(FillerTest, GaussianHasItsMomentsAndItsTails) {
   EXPECT_GT(*std::max_element(values.begin(), values.end()), 3 + 4 * 0.5);
 }
 
-TEST(FillerTest, NeighboursOfAGaussianAreNotCorrelated) {
+TEST(FillerTest, NeighborsOfAGaussianAreNotCorrelated) {
   const auto values = Fill(Filler("type: 'gaussian'"), kLarge, 1, "a");
   for (int lag : {1, 2, 3, 4, 50}) {
     double sum = 0;

@@ -98,14 +98,14 @@ TEST(GraphTest, ABlobOfTheOtherPhaseIsMissing) {
       "layer { name: 'data' type: 'Input' top: 'data' include { phase: TEST } }"
       "layer { name: 'r' type: 'ReLU' bottom: 'data' top: 'r' }";
   EXPECT_EQ(Names(Resolve(net, TEST)), "data r");
-  EXPECT_TRUE(Has(Error(net, TRAIN), "no layer of phase TRAIN makes its bottom \"data\""));
+  EXPECT_TRUE(Has(Error(net, TRAIN), "no layer of phase TRAIN produces its bottom \"data\""));
 }
 
 TEST(GraphTest, ABlobThatOnlyALayerInPlaceMakesIsMissing) {
   const std::string error = Error(
       "layer { name: 'data' type: 'Input' top: 'data' }"
       "layer { name: 'r' type: 'ReLU' bottom: 'fc' top: 'fc' }");
-  EXPECT_TRUE(Has(error, "makes its bottom \"fc\"")) << error;
+  EXPECT_TRUE(Has(error, "produces its bottom \"fc\"")) << error;
 }
 
 TEST(GraphTest, ACycleIsNamedInItsDirection) {
@@ -132,7 +132,7 @@ TEST(GraphTest, ABlobMadeTwiceIsRefused) {
       "layer { name: 'a' type: 'Input' top: 'x' }"
       "layer { name: 'b' type: 'Input' top: 'y' }"
       "layer { name: 'c' type: 'ReLU' bottom: 'y' top: 'x' }");
-  EXPECT_TRUE(Has(error, "layer \"c\": blob \"x\" is already made by another layer")) << error;
+  EXPECT_TRUE(Has(error, "layer \"c\": blob \"x\" is already produced by another layer")) << error;
 }
 
 TEST(GraphTest, ALayerWithoutTypeAnEmptyPhaseAndAHashInANameAreRefused) {
@@ -163,7 +163,7 @@ TEST(GraphTest, NetLevelInputsBecomeInputLayers) {
 
 TEST(GraphTest, NetLevelInputsWithoutTheirShapesAreRefused) {
   EXPECT_TRUE(Has(Error("input: 'data' input_dim: 1 input_dim: 3"), "(got 2)"));
-  EXPECT_TRUE(Has(Error("input: 'data'"), "need as many input_shape"));
+  EXPECT_TRUE(Has(Error("input: 'data'"), "need one input_shape each"));
   EXPECT_TRUE(Has(Error("input: 'data' input_shape { dim: 1 } input_dim: 1 input_dim: 1 "
                         "input_dim: 1 input_dim: 1"),
                   "not both"));

@@ -53,19 +53,19 @@ TEST(InputsTest, ADataLayerWithoutCropTakesTheJobsImageShape) {
       "layer { name: 'd' type: 'Data' top: 'data' top: 'label' data_param { batch_size: 100 } }";
   EXPECT_EQ(Shapes(data, 0, Shape{1, 28, 28}), "100x1x28x28 100");
   const std::string error = Error(data);
-  EXPECT_NE(error.find("test.prototxt:1:1: layer \"d\" (Data) does not say how large"),
+  EXPECT_NE(error.find("test.prototxt:1:1: layer \"d\" (Data) does not state the image size"),
             std::string::npos)
       << error;
 }
 
 TEST(InputsTest, ImagesOfAnotherSizeThanTheNetsAreRefused) {
   EXPECT_EQ(Shapes(kData, 0, Shape{3, 27, 27}), "64x3x27x27 64");
-  EXPECT_NE(Error(kData, Shape{3, 32, 32}).find("crops images to 3x27x27 but the data are 3x32x32"),
+  EXPECT_NE(Error(kData, Shape{3, 32, 32}).find("crops images to 3x27x27 but the data is 3x32x32"),
             std::string::npos);
   const char* input =
       "layer { name: 'i' type: 'Input' top: 'x' input_param { shape { dim: [1, 3, 6, 6] } } }";
   EXPECT_EQ(Shapes(input, 0, Shape{3, 6, 6}), "1x3x6x6");
-  EXPECT_NE(Error(input, Shape{1, 6, 6}).find("takes images of 3x6x6 but the data are 1x6x6"),
+  EXPECT_NE(Error(input, Shape{1, 6, 6}).find("takes images of 3x6x6 but the data is 1x6x6"),
             std::string::npos);
 }
 

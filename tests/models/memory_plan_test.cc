@@ -59,7 +59,7 @@ TEST(MemoryPlanTest, BuffersThatNeverMeetShareMemory) {
   EXPECT_EQ(plan.bytes(), 10240u);
 }
 
-TEST(MemoryPlanTest, AChainNeedsItsTwoLargestNeighbours) {
+TEST(MemoryPlanTest, AChainNeedsItsTwoLargestNeighbors) {
   MemoryPlan plan;
   for (int i = 0; i < 10; ++i) plan.Add(1280, i, i + 1);
   plan.Solve(true);

@@ -28,7 +28,7 @@ TEST(NetErrorTest, WhatIsWrongWithALayerNamesItAndItsPlace) {
   EXPECT_TRUE(Has(Error("layer { name: 'e' type: 'SoftmaxWithLoss' bottom: 'x' top: 'l' }"),
                   "layer \"e\" (SoftmaxWithLoss): expects 2 bottoms, got 1"));
   EXPECT_TRUE(Has(Error("layer { name: 'r' type: 'ReLU' bottom: 'x' top: 'a' top: 'b' }"),
-                  "expects 1 tops, got 2"));
+                  "expects 1 top, got 2"));
   EXPECT_TRUE(Has(Error(Simple("InnerProduct", "i", "x",
                                "param { name: 'w' } inner_product_param { num_output: 2 }")),
                   "parameters shared by name (\"w\") are not supported"));
@@ -41,13 +41,13 @@ TEST(NetErrorTest, WhatIsWrongWithALayerNamesItAndItsPlace) {
 TEST(NetErrorTest, ANetTakesImagesOfOneSize) {
   EXPECT_TRUE(Has(Error("layer { name: 'z' type: 'Input' top: 'z' "
                         "input_param { shape { dim: [4, 3, 9, 9] } } }"),
-                  "takes images of 4x3x9x9, another input of the net takes 4x3x8x8"));
+                  "takes images of 4x3x9x9, but another input of the net takes 4x3x8x8"));
   EXPECT_TRUE(Has(ErrorOf([] {
                     NewNet(
                         "layer { name: 'z' type: 'Input' top: 'z' "
                         "input_param { shape { dim: [4, 3] } } }");
                   }),
-                  "test.prototxt: the net takes no images"));
+                  "test.prototxt: the net has no image input"));
 }
 
 TEST(NetErrorTest, OnlyLossesHaveALossWeight) {
@@ -62,7 +62,7 @@ TEST(NetErrorTest, LabelsAreNotNumbersNorNumbersLabels) {
       Error(Simple("Pooling", "p", "x", "pooling_param { global_pooling: true }") +
             Inner("s", "x", 3) + Inner("t", "p", 1) +
             "layer { name: 'l' type: 'SoftmaxWithLoss' bottom: 's' bottom: 't' top: 'l' }");
-  EXPECT_TRUE(Has(error, "bottom \"t\" (4x1) is not labels of the data")) << error;
+  EXPECT_TRUE(Has(error, "bottom \"t\" (4x1) does not hold labels of the data")) << error;
 }
 
 }  // namespace

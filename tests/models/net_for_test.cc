@@ -65,11 +65,11 @@ void SetRandom(const RandomParameters& how, ParameterStore* store) {
     const int own_weight = store->layout().Find(entry.layer + ".weight");
     const bool norm = own_weight < 0 || store->layout().entries()[own_weight].shape.rank() == 1;
     const bool last = !how.last_norm.empty() && entry.name.find(how.last_norm) != std::string::npos;
-    const float centre = weight ? (last ? 0.1f : how.gamma) : norm ? 1 : how.bias;
+    const float center = weight ? (last ? 0.1f : how.gamma) : norm ? 1 : how.bias;
     const float std = matrix ? 1 / std::sqrt(entry.shape.count(1, entry.shape.rank())) : 0;
     for (float& value : values) {
       const float u = random.Uniform();
-      value = matrix ? std * 3.4641f * (u - 0.5f) : centre * (0.8f + 0.4f * u);
+      value = matrix ? std * 3.4641f * (u - 0.5f) : center * (0.8f + 0.4f * u);
     }
     store->Import(values, entry, store->master());
   }

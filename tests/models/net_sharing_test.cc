@@ -66,7 +66,7 @@ TEST(NetSharingTest, ANetThatDoesNotFitAnothersParametersIsRefused) {
   EXPECT_TRUE(Has(Error(Inner("ip", "x", 6), options),
                   "parameter ip.weight is 6x192 here and 5x192 in the training net"));
   EXPECT_TRUE(Has(Error(Simple("BatchNorm", "n", "x") + Inner("ip", "n", 5), options),
-                  "its running_mean does not exist in the training net"));
+                  "running_mean does not exist in the training net"));
 }
 
 }  // namespace

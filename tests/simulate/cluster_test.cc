@@ -67,7 +67,7 @@ TEST(ClusterTest, MisspeltFieldsAreMistakes) {
 
 TEST(ClusterTest, PartsMustFitTogether) {
   EXPECT_EQ(ErrorOf(With("gb_s: 5", "gb_s: 5 background_gb_s: 5")),
-            "c: node.nic.background_gb_s (5) leaves nothing of gb_s (5): expected less");
+            "c: node.nic.background_gb_s (5) must be less than gb_s (5)");
   EXPECT_EQ(ErrorOf(With("devices: 8", "devices: 8 switches: 2")),
             "c: node.switch_link is missing: node.switches is 2");
   EXPECT_EQ(ErrorOf(With("devices: 8", "devices: 8 switches: 9")),
@@ -81,11 +81,10 @@ TEST(ClusterTest, ProtocolsAscendAndTheLastTakesTheRest) {
     return ErrorOf(With("protocol { hop_us: 3 }", text));
   };
   EXPECT_EQ(protocols("protocol { hop_us: 1 } protocol { hop_us: 3 }"),
-            "c: collective.protocol[0].up_to_bytes is missing: only the last protocol takes all "
-            "that is longer");
+            "c: collective.protocol[0].up_to_bytes is missing: only the last protocol may omit it");
   EXPECT_EQ(protocols("protocol { up_to_bytes: 9 hop_us: 1 }"),
-            "c: collective.protocol[0].up_to_bytes is not for the last protocol, which takes all "
-            "that is longer");
+            "c: collective.protocol[0].up_to_bytes must be absent in the last protocol, which covers "
+            "all longer vectors");
   EXPECT_EQ(protocols("protocol { up_to_bytes: 9 hop_us: 1 } protocol { up_to_bytes: 9 hop_us: 1 } "
                       "protocol { hop_us: 3 }"),
             "c: collective.protocol[1].up_to_bytes must ascend, got 9 after 9");
@@ -118,7 +117,7 @@ TEST(ProfileTest, MistakesAreErrors) {
             "p:2:19: layer[0].backward_ms is -1, expected 0 to 1e+09");
   EXPECT_EQ(
       error(head + "layer { name: \"a\" backward_ms: 1 } layer { name: \"a\" backward_ms: 1 }"),
-      "p: layer \"a\" is there twice");
+      "p: layer \"a\" appears twice");
 }
 
 }  // namespace

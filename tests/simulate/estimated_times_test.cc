@@ -94,7 +94,7 @@ TEST(EstimatedTimesTest, LayersHaveTheirOwn) {
   ASSERT_EQ(times.forward.size(), net.layers.size());
   for (size_t i = 0; i < net.layers.size(); ++i) {
     const LayerModel& layer = net.layers[i];
-    // The compiled net has put these into their neighbours.
+    // The compiled net has put these into their neighbors.
     const bool fused = layer.type == "ReLU";
     EXPECT_EQ(times.forward[i] == 0, fused) << layer.name;
     EXPECT_EQ(times.backward[i] == 0, fused || layer.type == "Input") << layer.name;

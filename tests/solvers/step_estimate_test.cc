@@ -222,7 +222,7 @@ TEST(StepEstimateTest, ForwardOnly) {
 TEST(StepEstimateTest, WhatItRefuses) {
   EXPECT_NE(ErrorOf([] {
               Estimate(kResidual, DType::kBF16, "SGD", "t4");
-            }).find("BF16 cannot be computed here (NVIDIA T4, on paper)"),
+            }).find("BF16 is not supported here (NVIDIA T4, on paper)"),
             std::string::npos);
   EXPECT_EQ(ErrorOf([] { FindGpu("--gpu", "h300"); }),
             "unknown --gpu \"h300\" (known: a100, b200, h100, h200, l40s, t4)");

@@ -39,7 +39,7 @@ refused() { # PATTERN ARGUMENTS...
 refused 'unknown --gpu "h300" (known: a100, b200, h100, h200, l40s, t4)' $net --cost --gpu=h300
 refused '--cost needs --gpu' $net --cost
 refused '--gpu goes with --cost' --net=models/lenet.prototxt --steps=1 --gpu=h200
-refused 'BF16 cannot be computed here (NVIDIA T4, on paper)' $net --cost --gpu=t4 --compute=BF16
+refused 'BF16 is not supported here (NVIDIA T4, on paper)' $net --cost --gpu=t4 --compute=BF16
 refused 'leave out --limit' $net --cost --gpu=h200 --limit
 refused 'leave out --limit' $net --cost --gpu=h200 --profile_out=x
 refused 'known: LAMB, LARC, LARS, SGD' $net --cost --gpu=h200 --solver=ADAM

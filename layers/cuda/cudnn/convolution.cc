@@ -51,7 +51,7 @@ class ConvolutionKernel : public RepeatingKernel {
                   args.scratch);
   }
 
-  // The parameters' gradients first: they can travel while the rest is computed.
+  // The gradients of the parameters come first: they can travel while the rest is computed.
   void Backward(const KernelArgs& args) override {
     void* const dy = args.top_diffs[0][0];
     if (layer_.bias() || layer_.relu_backward()) {

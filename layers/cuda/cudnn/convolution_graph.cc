@@ -19,7 +19,7 @@ CudnnDescriptor ConvolutionOf(const ConvolutionShape& s) {
   return d;
 }
 
-// The names of a pass in cuDNN.
+// cuDNN's names for a pass.
 struct PassNames {
   cudnnBackendDescriptorType_t operation;
   cudnnBackendAttributeName_t convolution, x, w, y, alpha, beta;
@@ -55,7 +55,7 @@ PassNames NamesOf(ConvolutionPass pass) {
           CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_BETA};
 }
 
-// Images N x H x W x C. `number` of a tensor that is nobody's memory: any other.
+// Images N x H x W x C. `number`: any unused number for a tensor without memory.
 CudnnDescriptor Images(int64_t number, DType type, int64_t n, int64_t c, const int64_t* size,
                        bool is_virtual = false) {
   return CudnnTensor(number, type, {n, c, size[0], size[1]},
@@ -65,7 +65,7 @@ CudnnDescriptor Images(int64_t number, DType type, int64_t n, int64_t c, const i
 CudnnDescriptor Pointwise(cudnnPointwiseMode_t mode) {
   CudnnDescriptor d(CUDNN_BACKEND_POINTWISE_DESCRIPTOR);
   d.Set(CUDNN_ATTR_POINTWISE_MODE, CUDNN_TYPE_POINTWISE_MODE, mode);
-  if (mode == CUDNN_POINTWISE_RELU_FWD) {  // by default a ReLU may make 0 of NaN
+  if (mode == CUDNN_POINTWISE_RELU_FWD) {  // by default, a ReLU may turn NaN into 0
     d.Set(CUDNN_ATTR_POINTWISE_NAN_PROPAGATION, CUDNN_TYPE_NAN_PROPOGATION, CUDNN_PROPAGATE_NAN);
   }
   d.Set(CUDNN_ATTR_POINTWISE_MATH_PREC, CUDNN_TYPE_DATA_TYPE, CUDNN_DATA_FLOAT);
@@ -83,7 +83,7 @@ class Builder {
     return graph_->descriptors.back();
   }
 
-  // False where cuDNN refuses it.
+  // Returns false if cuDNN rejects the operation.
   bool AddOperation(CudnnDescriptor operation) {
     if (!operation.TryFinalize()) return false;
     graph_->operations.push_back(&Add(std::move(operation)));
@@ -120,11 +120,11 @@ std::unique_ptr<ConvolutionGraph> NewConvolutionGraph(ConvolutionPass pass,
                                                       const ConvolutionShape& s, DType type,
                                                       const ConvolutionEpilogue& epilogue) {
   const PassNames names = NamesOf(pass);
-  // cuDNN sees groups by the filters having fewer channels than the images.
+  // cuDNN infers groups from filters that have fewer channels than the images.
   const int64_t inputs = s.channels / s.groups;
   const int64_t* k = s.kernel;
   Builder builder;
-  // What is between two operations never lies in memory.
+  // Results between two operations are never stored in memory.
   int64_t number = kBiasId;
   const auto between = [&]() -> const CudnnDescriptor& {
     return builder.Add(Images(++number, DType::kFP32, s.n, s.outputs, s.out, /*is_virtual=*/true));

@@ -9,8 +9,8 @@
 
 namespace gf {
 
-// Times ways to compute a convolution, on scratch memory that holds random numbers of [-1, 1): on
-// zeros a GPU draws less power and ranks them differently.
+// Times implementations of a convolution on scratch memory with random numbers in [-1, 1). On zeros
+// a GPU draws less power, and the ranking differs.
 class ConvolutionTrial {
  public:
   ConvolutionTrial(const ConvolutionShape& shape, DType type, CudaDevice* device);
@@ -21,8 +21,8 @@ class ConvolutionTrial {
   void* y() const { return y_.get(); }
   void* bias() const { return bias_.get(); }
 
-  // Milliseconds of some calls that enqueue the work on the compute stream; kCannot if `run`
-  // returns false at the first.
+  // Milliseconds of several calls that enqueue the work on the compute stream; kCannot if the first
+  // call of `run` returns false.
   static constexpr float kCannot = 1e30f;
   float Milliseconds(const std::function<bool()>& run);
 

@@ -22,7 +22,7 @@ namespace {
 
 cudaStream_t StreamOf(CudaDevice* device) { return device->context().compute_stream()->get(); }
 
-// A plan for a graph, which it needs.
+// A plan and the graph that it needs.
 struct EnginePlan {
   std::shared_ptr<ConvolutionGraph> graph;
   std::shared_ptr<CudnnPlan> plan;
@@ -50,7 +50,8 @@ class ByEngine : public CudnnConvolution {
 
   void Run(void* x, void* w, void* y, void* bias, void* workspace) const override {
     if (Execute(*plan_.plan, x, w, y, bias, workspace)) return;
-    FailCall("cuDNN", "cudnnBackendExecute", __FILE__, __LINE__, "a plan that was tried fails", "");
+    FailCall("cuDNN", "cudnnBackendExecute", __FILE__, __LINE__, "a plan fails that worked before",
+             "");
   }
 
  private:
@@ -83,7 +84,7 @@ class ByDefinition : public CudnnConvolution {
   const cudaStream_t stream_;
 };
 
-// The epilogue as a kernel of its own.
+// The epilogue as a separate kernel.
 void ApplyEpilogue(const ConvolutionRequest& request, void* y, void* bias, cudaStream_t stream) {
   const ConvolutionShape& s = request.shape;
   const ColumnsView view = {s.y_count() / s.outputs, static_cast<int>(s.outputs)};
@@ -128,7 +129,7 @@ PlanCache* Cache() {
   return cache;
 }
 
-// Makes the choice for one request.
+// Chooses the implementation for one request.
 class Chooser {
  public:
   Chooser(const ConvolutionRequest& request, CudaDevice* device)
@@ -154,14 +155,14 @@ class Chooser {
   }
 
  private:
-  // Whether a plan with the epilogue beats one without it and a kernel after it. By cuDNN's word:
-  // unless it gives up tensor cores.
+  // Whether a plan with the epilogue is better than a plan without it followed by a kernel. Without
+  // timing: unless it loses tensor cores.
   bool Better(const EnginePlan& fused, const EnginePlan& plain) {
     if (!request_.deterministic) return fused.milliseconds < SplitTime(plain);
     return fused.plan->tensor_cores || !plain.exists() || !plain.plan->tensor_cores;
   }
 
-  // Of the plan and the epilogue after it.
+  // Time of the plan and the epilogue after it.
   float SplitTime(const EnginePlan& plain) {
     return plain.milliseconds + trial_.Milliseconds([this] {
       ApplyEpilogue(request_, trial_.y(), trial_.bias(), StreamOf(device_));
@@ -170,7 +171,7 @@ class Chooser {
   }
 
   float TimeOf(const CudnnPlan& plan, bool bias) {
-    // Aligned as in a net's arena, no better.
+    // Aligned exactly as in the arena of a net.
     const std::shared_ptr<void> memory =
         device_->Allocate(plan.workspace_bytes + kCudnnWorkspaceAlignment);
     void* const workspace = static_cast<char*>(memory.get()) + kCudnnWorkspaceAlignment;
@@ -180,7 +181,7 @@ class Chooser {
     });
   }
 
-  // The fastest plan; deterministic: the first that works, on tensor cores if one does.
+  // The fastest plan. If deterministic, the first plan that works, preferably on tensor cores.
   EnginePlan FindPlan(const ConvolutionEpilogue& epilogue) {
     EnginePlan best;
     best.graph = NewConvolutionGraph(request_.pass, request_.shape, request_.type, epilogue);
@@ -192,7 +193,7 @@ class Chooser {
                                    cudnnGetVersion(), ": ", KeyOf(kept));
     const std::optional<int> known = request_.deterministic ? std::nullopt : Cache()->Find(key);
     if (known) {
-      // Up to it; the one on tensor cores comes behind most_plans, if it is the only one.
+      // Lists plans up to the cached one. A plan beyond most_plans is the only one on tensor cores.
       CudnnLimits up_to_it = limits;
       up_to_it.most_plans = std::min(*known + 1, limits.most_plans);
       const auto plans = FindPlans(best.graph->operations, up_to_it);
@@ -214,7 +215,7 @@ class Chooser {
     return best;
   }
 
-  // Whether it works and is the best so far.
+  // Whether the plan works and is the best so far.
   bool Try(const std::shared_ptr<CudnnPlan>& plan, bool bias, EnginePlan* best) {
     const float time = TimeOf(*plan, bias);
     if (time >= best->milliseconds) return false;

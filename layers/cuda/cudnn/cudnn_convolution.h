@@ -12,8 +12,8 @@
 
 namespace gf {
 
-// One pass of a convolution on the compute stream: by the engine of cuDNN that was fastest for the
-// shape, or by definition (direct_convolution_kernels.h) where cuDNN has none.
+// One pass of a convolution on the compute stream: by the fastest cuDNN engine for the shape, or by
+// definition (direct_convolution_kernels.h) if cuDNN has none.
 class CudnnConvolution {
  public:
   virtual ~CudnnConvolution() = default;
@@ -22,9 +22,9 @@ class CudnnConvolution {
   // "cuDNN on tensor cores"
   virtual std::string Describe() const = 0;
 
-  // x: images, w: filters, y: results; the one that the pass writes, and the gradients of these in
-  // backward passes. `bias` [outputs] in their type, null without one in the epilogue. `workspace`
-  // of workspace_bytes().
+  // x: images, w: filters, y: results, or their gradients in backward passes; the pass writes one
+  // of them. `bias` [outputs] has their type and is null unless the epilogue has a bias.
+  // `workspace` has workspace_bytes() bytes.
   virtual void Run(void* x, void* w, void* y, void* bias, void* workspace) const = 0;
 };
 
@@ -32,14 +32,14 @@ struct ConvolutionRequest {
   ConvolutionPass pass = ConvolutionPass::kForward;
   ConvolutionShape shape;
   DType type = DType::kFP32;
-  ConvolutionEpilogue epilogue;  // of kForward
-  // By cuDNN's word instead of by time, so that every process chooses the same.
+  ConvolutionEpilogue epilogue;  // for kForward
+  // Follow cuDNN's ranking instead of timing, so that every process makes the same choice.
   bool deterministic = false;
   bool allow_tf32 = false;  // see KernelContext
 };
 
-// Chosen once per process for each request; where that is by time, the choice of an earlier process
-// is tried first (PlanCache).
+// Chooses once per process for each request. With timing, the choice of an earlier process is tried
+// first (PlanCache).
 std::shared_ptr<CudnnConvolution> FindConvolution(const ConvolutionRequest& request,
                                                   CudaDevice* device);
 

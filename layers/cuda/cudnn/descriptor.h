@@ -9,7 +9,7 @@
 
 namespace gf {
 
-// A descriptor of cuDNN's graph interface: created, given attributes, then finalised.
+// A descriptor of cuDNN's graph API. Create it, set its attributes, then finalize it.
 class CudnnDescriptor {
  public:
   explicit CudnnDescriptor(cudnnBackendDescriptorType_t type) {
@@ -41,7 +41,7 @@ class CudnnDescriptor {
   }
 
   void Finalize() { GF_CUDNN(cudnnBackendFinalize(descriptor_)); }
-  // False where cuDNN cannot.
+  // Returns false if cuDNN does not support the description.
   bool TryFinalize() { return cudnnBackendFinalize(descriptor_) == CUDNN_STATUS_SUCCESS; }
 
  private:

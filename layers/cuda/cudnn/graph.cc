@@ -8,7 +8,7 @@ namespace {
 
 using Notes = std::vector<cudnnBackendNumericalNote_t>;
 
-// How the engine of a configuration computes.
+// Properties of the engine of a configuration.
 Notes NotesOf(const CudnnDescriptor& config) {
   const CudnnDescriptor engine(CUDNN_BACKEND_ENGINE_DESCRIPTOR);
   cudnnBackendDescriptor_t raw = engine.get();
@@ -34,7 +34,7 @@ bool Allowed(const Notes& notes, const CudnnLimits& limits) {
                                  !Has(notes, CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS));
 }
 
-// Configurations that cuDNN proposes for a graph.
+// The configurations that cuDNN proposes for a graph.
 std::vector<CudnnDescriptor> Configurations(const CudnnDescriptor& graph,
                                             cudnnBackendHeurMode_t mode,
                                             const CudnnTarget& target) {
@@ -59,7 +59,7 @@ std::vector<CudnnDescriptor> Configurations(const CudnnDescriptor& graph,
   return configs;
 }
 
-// Null if the engine does not take the operation or wants more memory than allowed.
+// Returns null if the engine does not support the operation or needs more memory than allowed.
 std::shared_ptr<CudnnPlan> NewPlan(CudnnDescriptor config, const CudnnLimits& limits,
                                    const CudnnTarget& target) {
   CudnnDescriptor plan(CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR);

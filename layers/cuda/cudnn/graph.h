@@ -11,38 +11,38 @@
 
 namespace gf {
 
-// An operation that cuDNN is ready to compute.
+// An executable plan of cuDNN for a graph.
 struct CudnnPlan {
   CudnnDescriptor config, plan;
   int64_t workspace_bytes = 0;
-  bool tensor_cores = false;  // it computes by them
+  bool tensor_cores = false;  // whether it uses tensor cores
 };
 
-// Which engines may compute.
+// Limits on the choice of engines.
 struct CudnnLimits {
-  bool tensor_cores = true;    // false: products in FP32 exactly, as without TF32
+  bool tensor_cores = true;    // false: exact FP32 products, without TF32
   int64_t most_workspace = 0;  // bytes
-  // How many plans are listed; one more where only that one computes on tensor cores.
+  // Maximum number of plans; one more if only that one uses tensor cores.
   int most_plans = 8;
 };
 
-// Bytes to which every tensor and every workspace that cuDNN is given is aligned at least.
+// Minimum alignment in bytes of tensors and workspaces passed to cuDNN.
 constexpr int64_t kCudnnTensorAlignment = 16, kCudnnWorkspaceAlignment = 256;
 
-// A tensor of four axes with a number by which its memory is named in a call; strides in elements.
-// A virtual one is only what one operation hands to the next.
+// A four-axis tensor; `id` identifies its memory in a call, and strides are in elements. A virtual
+// tensor is passed from one operation to the next without memory.
 CudnnDescriptor CudnnTensor(int64_t id, DType type, const std::vector<int64_t>& dims,
                             const std::vector<int64_t>& strides, bool is_virtual = false);
 
-// Ways to compute some operations in one go on the target whose results have the same bits in every
-// call, those that cuDNN thinks fastest first. Empty if there is none. The operations outlive them.
-// Of cuDNN's lists of proposals all three are read: mode A has none for some weights' gradients,
-// and the fallback's do not use tensor cores.
+// Plans that compute the operations on the target with bit-identical results in every call, in
+// cuDNN's order of expected speed; empty if there is none. The operations must outlive the plans.
+// All three of cuDNN's lists of proposals are read, because mode A has none for some gradients of
+// weights, and the fallback list does not use tensor cores.
 std::vector<std::shared_ptr<CudnnPlan>> FindPlans(
     const std::vector<const CudnnDescriptor*>& operations, const CudnnLimits& limits,
     const CudnnTarget& target = CudnnTarget());
 
-// Enqueues it; memory[i] belongs to the tensor ids[i]. False where cuDNN cannot after all.
+// Enqueues a plan; memory[i] is the memory of tensor ids[i]. Returns false if cuDNN fails.
 bool ExecutePlan(const CudnnPlan& plan, const std::vector<int64_t>& ids,
                  const std::vector<void*>& memory, void* workspace);
 

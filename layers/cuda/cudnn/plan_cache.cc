@@ -16,7 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The first line; the others are "<choice> <key>".
+// The first line of the file; all others are "<choice> <key>".
 constexpr char kHeader[] = "gradientflow plans 2";
 constexpr size_t kMostBytes = size_t{4} << 20;
 
@@ -25,7 +25,7 @@ bool IsKey(const std::string& text) {
          std::all_of(text.begin(), text.end(), [](char c) { return c >= ' ' && c <= '~'; });
 }
 
-// One line; false if it is none of ours.
+// Parses one line; returns false if its format is wrong.
 bool Parse(const std::string& line, std::map<std::string, int>* choices) {
   const size_t space = line.find(' ');
   if (space == 0 || space > 3) return false;
@@ -92,13 +92,13 @@ bool PlanCache::Read() {
   std::map<std::string, int> found;
   try {
     if (ParseAll(path_, &found)) {
-      choices_.insert(found.begin(), found.end());  // its own stay
+      choices_.insert(found.begin(), found.end());  // choices in memory take precedence
       return true;
     }
   } catch (const std::exception&) {
   }
-  LOG(WARNING) << path_ << " is not a list of cuDNN's plans (or is damaged): not used. Remove it, "
-               << "or set GF_PLAN_CACHE to another file";
+  LOG(WARNING) << path_ << " is not a plan cache, or is damaged, and is ignored. Remove it, or set "
+               << "GF_PLAN_CACHE to another file";
   return false;
 }
 

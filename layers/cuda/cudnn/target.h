@@ -7,23 +7,23 @@
 
 namespace gf {
 
-// The GPU for which cuDNN makes plans: the process's own, or one that a text describes. Plans for a
-// described GPU need neither a GPU nor a driver; they cannot be executed.
+// The GPU for which cuDNN makes plans: the GPU of this process, or a described GPU. Plans for a
+// described GPU need neither a GPU nor a driver, and cannot be executed.
 class CudnnTarget {
  public:
-  // The process's GPU (CudnnHandle).
+  // The GPU of this process (CudnnHandle).
   CudnnTarget() = default;
-  // `json`: cuDNN's device properties (CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION). CudaError where
-  // cuDNN does not take them.
+  // `json`: device properties in cuDNN's format (CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION). Throws
+  // CudaError if cuDNN rejects them.
   explicit CudnnTarget(const std::string& json);
 
-  // Name the GPU to a descriptor that is not finalised yet.
+  // Set the GPU on a descriptor that is not finalized yet.
   void SetOnGraph(CudnnDescriptor* graph) const;
   void SetOnHeuristic(CudnnDescriptor* heuristic) const;
   void SetOnPlan(CudnnDescriptor* plan) const;
 
  private:
-  std::shared_ptr<const CudnnDescriptor> description_;  // null: the process's GPU
+  std::shared_ptr<const CudnnDescriptor> description_;  // null: the GPU of this process
 };
 
 }  // namespace gf

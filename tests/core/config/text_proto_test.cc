@@ -103,7 +103,7 @@ TEST(TextProtoTest, AParameterOfAMissingLayerTypeSaysSo) {
             "not supported");
 }
 
-TEST(TextProtoTest, OneKindOfFileGivenForAnotherIsRecognised) {
+TEST(TextProtoTest, OneKindOfFileGivenForAnotherIsRecognized) {
   EXPECT_NE(JobError("net: \"a\"\ntest_iter: 100").find("Caffe solver file"), std::string::npos);
   EXPECT_NE(JobError("layer { name: \"a\" }").find("looks like a network"), std::string::npos);
   EXPECT_NE(NetError("train_data { }").find("looks like a job config"), std::string::npos);

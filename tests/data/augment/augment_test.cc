@@ -21,7 +21,7 @@ std::vector<uint8_t> Apply(const DataConfig& config, bool random, const std::vec
   Renderer renderer;
   RenderPixels(in.data(), size, channels, ViewOf(recipe, size, augment.filter()), &renderer,
                out.data());
-  if (!recipe.colours.Nothing()) recipe.colours.Apply(out.data(), recipe.out.pixels());
+  if (!recipe.colors.Nothing()) recipe.colors.Apply(out.data(), recipe.out.pixels());
   return out;
 }
 
@@ -31,7 +31,7 @@ DataConfig Config(const std::string& text) {
   return config;
 }
 
-TEST(Augment, CentreCropTakesTheMiddle) {
+TEST(Augment, CenterCropTakesTheMiddle) {
   const std::vector<uint8_t> in = {0,  1,  2,  3,  4,  5,  6,  7,  8,  9,
                                    10, 11, 12, 13, 14, 15, 16, 17, 18, 19};
   // 4 high, 5 wide; of two middles the even one counts, as in torchvision.
@@ -166,7 +166,7 @@ TEST(Augment, AnImageOfAnImpossibleShapeGivesItsLargestWindow) {
 }
 
 TEST(Augment, AResizedCropShowsNothingOutsideItsWindow) {
-  // White outside the window: with neighbours of the window in reach of the filter, the border of
+  // White outside the window: with neighbors of the window in reach of the filter, the border of
   // the result would be lighter.
   const Augment augment(Config("random_resized_crop: true crop_size: 8 max_area: 0.3"), true);
   const ImageSize size = {64, 64};
@@ -181,9 +181,9 @@ TEST(Augment, AResizedCropShowsNothingOutsideItsWindow) {
   EXPECT_EQ(out, std::vector<uint8_t>(out.size(), 10));
 }
 
-TEST(Augment, ColoursChangeAsASingleAffineMap) {
+TEST(Augment, ColorsChangeAsASingleAffineMap) {
   // Factors of exactly known strength: brightness 1, contrast 0, saturation 0 leave the mean gray.
-  ColourChange change;
+  ColorChange change;
   change.contrast = 0;
   std::vector<uint8_t> pixels = {10, 20, 30, 110, 120, 130};
   change.Apply(pixels.data(), 2);
@@ -201,18 +201,18 @@ TEST(Augment, ColoursChangeAsASingleAffineMap) {
   EXPECT_EQ(pixels, (std::vector<uint8_t>{255, 0, 100}));
 }
 
-TEST(Augment, ColoursAreDrawnWithinTheirStrengthAndOnlyInTraining) {
+TEST(Augment, ColorsAreDrawnWithinTheirStrengthAndOnlyInTraining) {
   const DataConfig config = Config("brightness: 0.4 contrast: 0.2 saturation: 3 lighting: 0.1");
   float least = 9, most = 0, saturation = 0;
   double shift = 0;
   for (int i = 0; i < 1000; ++i) {
-    const ColourChange c = Augment(config, true).Draw({4, 4}, Random(1, i)).colours;
+    const ColorChange c = Augment(config, true).Draw({4, 4}, Random(1, i)).colors;
     least = std::min(least, c.brightness);
     most = std::max(most, c.brightness);
     ASSERT_GE(c.saturation, 0);
     saturation = std::max(saturation, c.saturation);
     shift += c.shift[0] * c.shift[0];
-    EXPECT_TRUE(Augment(config, false).Draw({4, 4}, Random(1, i)).colours.Nothing());
+    EXPECT_TRUE(Augment(config, false).Draw({4, 4}, Random(1, i)).colors.Nothing());
   }
   EXPECT_NEAR(least, 0.6, 0.02);
   EXPECT_NEAR(most, 1.4, 0.02);

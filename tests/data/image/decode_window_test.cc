@@ -95,7 +95,7 @@ TEST(DecodeWindow, WindowsOfPngsAndJpegsEqualTheWholeImage) {
   }
 }
 
-// All kinds of JPEG: sampling of colours, progressive, arithmetic, CMYK, restart marks.
+// All kinds of JPEG: sampling of colors, progressive, arithmetic, CMYK, restart marks.
 TEST(DecodeWindow, WindowsOfRealImagesEqualTheWholeImage) {
   GF_REAL_DATA_OR_SKIP(oddities, "jpeg-oddities/jpeg-oddities.tar");
   const auto source = OpenSource("TAR", {oddities, true});
@@ -134,8 +134,8 @@ TEST(DecodeWindow, AFractionOfTheSizeIsTheAverageOfThePixels) {
     ASSERT_EQ(kept.pixels_.size(), size_t(height - 1) * (width - 2) * 3);
     for (int y = 1; y < height; ++y) {
       for (int x = 2; x < width; ++x) {
-        const double centre = (y + 0.5 + x + 0.5) * denominator - 1;
-        EXPECT_NEAR(kept.pixels_[((y - 1) * (width - 2) + x - 2) * 3], 30 + centre, 3);
+        const double center = (y + 0.5 + x + 0.5) * denominator - 1;
+        EXPECT_NEAR(kept.pixels_[((y - 1) * (width - 2) + x - 2) * 3], 30 + center, 3);
       }
     }
   }

@@ -82,7 +82,7 @@ std::vector<uint8_t> MakeJpeg(const std::vector<uint8_t>& pixels, ImageSize size
 
 const ImageSize kSize = {37, 53};
 
-TEST(Jpeg, PixelsSurviveInColourAndGray) {
+TEST(Jpeg, PixelsSurviveInColorAndGray) {
   for (const int channels : {1, 3}) {
     const auto pixels = Gradient(kSize, channels);
     const auto file = EncodeJpeg(pixels.data(), kSize, channels, 100);
@@ -102,7 +102,7 @@ TEST(Jpeg, ProgressiveEqualsSequential) {
             Decode(MakeJpeg(pixels, kSize, 3, JCS_RGB, JCS_YCbCr, false), 3).pixels);
 }
 
-TEST(Jpeg, InksBecomeColours) {
+TEST(Jpeg, InksBecomeColors) {
   // Adobe's inverted inks: with K = 255 (no black), C M Y are R G B.
   const auto rgb = Gradient(kSize, 3);
   std::vector<uint8_t> inks;
@@ -250,8 +250,8 @@ std::vector<uint8_t> MakeGif(bool interlaced, const std::vector<uint8_t>& indice
         return bytes;
       },
       &error);
-  GifColorType colours[4] = {{1, 2, 3}, {40, 50, 60}, {70, 80, 90}, {200, 100, 0}};
-  ColorMapObject* map = GifMakeMapObject(4, colours);
+  GifColorType colors[4] = {{1, 2, 3}, {40, 50, 60}, {70, 80, 90}, {200, 100, 0}};
+  ColorMapObject* map = GifMakeMapObject(4, colors);
   EGifPutScreenDesc(gif, 7, 11, 2, 0, map);
   EGifPutComment(gif, "a comment");
   EGifPutImageDesc(gif, 2, 1, 3, 9, interlaced, nullptr);
@@ -269,7 +269,7 @@ std::vector<uint8_t> MakeGif(bool interlaced, const std::vector<uint8_t>& indice
 TEST(Gif, TheFirstFrameIsReadPlainAndInterlaced) {
   std::vector<uint8_t> indices;
   for (int i = 0; i < 27; ++i) indices.push_back(static_cast<uint8_t>(i * i % 4));
-  const std::vector<std::vector<uint8_t>> colours = {
+  const std::vector<std::vector<uint8_t>> colors = {
       {1, 2, 3}, {40, 50, 60}, {70, 80, 90}, {200, 100, 0}};
   for (const bool interlaced : {false, true}) {
     const auto file = MakeGif(interlaced, indices);
@@ -279,7 +279,7 @@ TEST(Gif, TheFirstFrameIsReadPlainAndInterlaced) {
       for (int x = 0; x < 7; ++x) {
         const bool inside = y >= 1 && y < 10 && x >= 2 && x < 5;
         const auto expected =
-            inside ? colours[indices[(y - 1) * 3 + x - 2]] : std::vector<uint8_t>{0, 0, 0};
+            inside ? colors[indices[(y - 1) * 3 + x - 2]] : std::vector<uint8_t>{0, 0, 0};
         const auto* pixel = &decoded.pixels[(y * 7 + x) * 3];
         EXPECT_EQ(std::vector<uint8_t>(pixel, pixel + 3), expected) << y << " " << x;
       }

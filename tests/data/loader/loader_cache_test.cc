@@ -114,7 +114,7 @@ TEST(LoaderCache, WrongSharesAreRefused) {
   config.set_exchange(0.5);
   EXPECT_NE(ErrorOf([&] {
               Loader(config, Ranked(LoaderOptions::kTrain, 0, 4));
-            }).find("3 images cannot be shared among 4 ranks"),
+            }).find("3 images cannot be divided among 4 ranks"),
             std::string::npos);
   config.set_shuffle_window(2);
   EXPECT_NE(ErrorOf([&] { Loader(config, {}); }).find("shuffle_window"), std::string::npos);

@@ -9,7 +9,7 @@
 namespace gf {
 namespace {
 
-TEST(Loader, DeliversPixelsLabelsAndNormalisation) {
+TEST(Loader, DeliversPixelsLabelsAndNormalization) {
   TempFolder folder;
   WriteShard(folder / "a.tar", 0, 6, 4, {5, 7});
   DataConfig config = Config(folder / "a.tar", 3);
@@ -257,13 +257,13 @@ TEST(Loader, ImagesOfSeveralSizesNeedACropOrResize) {
   for (int i = 0; i < 4; ++i) resized.Next();
 }
 
-TEST(Loader, GrayAndColourAreConverted) {
+TEST(Loader, GrayAndColorAreConverted) {
   TempFolder folder;
   TarWriter tar(folder / "a.tar");
-  const std::string gray = FlatPng({4, 4}, 77, 1), colour = FlatPng({4, 4}, 88, 3);
+  const std::string gray = FlatPng({4, 4}, 77, 1), color = FlatPng({4, 4}, 88, 3);
   tar.Add("a.jpg", gray.data(), gray.size());
   tar.Add("a.cls", "0", 1);
-  tar.Add("b.png", colour.data(), colour.size());
+  tar.Add("b.png", color.data(), color.size());
   tar.Add("b.cls", "1", 1);
   tar.Close();
   for (const int channels : {1, 3}) {

@@ -67,7 +67,7 @@ TEST(Permutation, AllOrdersOfFourOccurAboutEquallyOften) {
   for (const auto& entry : counts) EXPECT_NEAR(entry.second, 1000, 250);
 }
 
-TEST(Permutation, NeighboursAreSeparatedAndFixedPointsAreRare) {
+TEST(Permutation, NeighborsAreSeparatedAndFixedPointsAreRare) {
   constexpr int kSize = 50000;
   const Permutation order(kSize, 1, 0);
   double distance = 0, product = 0;

@@ -76,7 +76,7 @@ class InputKernelsTest : public KernelTest {
       expected.Set(at, (value - mean[c]) * factor[c]);
     }
     const auto y = NewNumbers(GetParam(), expected.count());
-    NormaliseImages(images, GetParam(), y.get(), stream());
+    NormalizeImages(images, GetParam(), y.get(), stream());
     ExpectSame(Get(y, GetParam(), expected.count()), expected,
                std::to_string(channels) + (cut ? " channels, cut" : " channels"));
   }
@@ -84,7 +84,7 @@ class InputKernelsTest : public KernelTest {
 
 // Rows of fewer pixels than a thread has, of whole runs of them, and others; results that end
 // inside of a run.
-TEST_P(InputKernelsTest, WholeAndCutImagesAreNormalised) {
+TEST_P(InputKernelsTest, WholeAndCutImagesAreNormalized) {
   for (int channels : {1, 2, 3, 4, 7}) {
     for (const Sizes& s : {Sizes{3, 5, 3, 5, 3}, Sizes{2, 4, 16, 4, 16}, Sizes{5, 7, 9, 7, 9}}) {
       Check(s, channels, false);

@@ -1,4 +1,4 @@
-// Local response normalisation on the GPU against its formula.
+// Local response normalization on the GPU against its formula.
 #include "layers/cuda/lrn_kernels.h"
 
 #include <cmath>
@@ -10,7 +10,7 @@ namespace {
 
 class LrnKernelsTest : public KernelTest {
  protected:
-  // Calls f(element, neighbour) for the elements of every window.
+  // Calls f(element, neighbor) for the elements of every window.
   template <typename F>
   static void ForWindows(const LrnImages& p, const F& f) {
     const int64_t reach = p.size / 2;
@@ -86,7 +86,7 @@ class LrnKernelsTest : public KernelTest {
   }
 };
 
-// AlexNet's windows of 5 channels, in packs and not; others; one pack, where no neighbour is.
+// AlexNet's windows of 5 channels, in packs and not; others; one pack, where no neighbor is.
 TEST_P(LrnKernelsTest, AcrossChannels) {
   for (float beta : {0.75f, 0.6f}) {
     for (int channels : {8, 96, 24, 5, 19, 1, 4}) Check(Images(2, 3, 4, channels, 5, false, beta));

@@ -1,4 +1,6 @@
-#include "layers/class_axis.h"
+#include "layers/labels.h"
+
+#include <algorithm>
 
 namespace gf {
 
@@ -19,6 +21,11 @@ int64_t CheckedLabel(const Layer& layer, const ClassAxis& view, const int64_t* l
                view.classes - 1);
   }
   return label;
+}
+
+int64_t CountedSamples(const KernelArgs& args, const ClassAxis& view) {
+  if (args.batch == nullptr || args.batch->size() != view.outer) return view.outer;
+  return std::max<int64_t>(0, view.outer - args.batch->padding);
 }
 
 }  // namespace gf

@@ -1,4 +1,4 @@
-#include "data/augment/colour.h"
+#include "data/augment/color.h"
 
 #include "data/image/pixel_kernels.h"
 
@@ -7,9 +7,9 @@ namespace {
 
 constexpr float kGray[3] = {0.299f, 0.587f, 0.114f};
 
-// Principal components of the colours of ImageNet's pixels (0..1): standard deviations along them
-// and directions, one per column (Krizhevsky et al., 2012, section 4.1; the values that Torch's
-// ResNet training published).
+// Principal components of the colors of ImageNet's pixels (0..1): the standard deviation along each
+// component, and its direction, one per column (Krizhevsky et al., 2012, section 4.1; values
+// published with Torch's ResNet training).
 constexpr float kDeviation[3] = {0.2175f, 0.0188f, 0.0045f};
 constexpr float kDirection[3][3] = {
     {-0.5675f, 0.7192f, 0.4009f}, {-0.5808f, -0.0045f, -0.8140f}, {-0.5836f, -0.6948f, 0.4203f}};
@@ -32,12 +32,12 @@ float MeanGray(const uint8_t* pixels, int64_t count) {
 
 }  // namespace
 
-bool ColourChange::Nothing() const {
+bool ColorChange::Nothing() const {
   return brightness == 1 && contrast == 1 && saturation == 1 && shift[0] == 0 && shift[1] == 0 &&
          shift[2] == 0;
 }
 
-void ColourChange::Apply(uint8_t* pixels, int64_t count) const {
+void ColorChange::Apply(uint8_t* pixels, int64_t count) const {
   const float mean = contrast == 1 ? 0 : brightness * MeanGray(pixels, count);
   const float factor = brightness * contrast, rest = (1 - contrast) * mean;
   float matrix[12];
@@ -51,8 +51,8 @@ void ColourChange::Apply(uint8_t* pixels, int64_t count) const {
   PixelTable().transform(pixels, count, matrix);
 }
 
-ColourChange DrawColourChange(const DataConfig& config, Random* random) {
-  ColourChange change;
+ColorChange DrawColorChange(const DataConfig& config, Random* random) {
+  ColorChange change;
   change.brightness = DrawFactor(config.brightness(), random);
   change.contrast = DrawFactor(config.contrast(), random);
   change.saturation = DrawFactor(config.saturation(), random);

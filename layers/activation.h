@@ -1,6 +1,6 @@
 #pragma once
 
-#include "layers/same_shape.h"
+#include "layers/layer.h"
 
 namespace gf {
 
@@ -9,6 +9,18 @@ class ReluLayer : public SameShapeLayer {
  public:
   using SameShapeLayer::SameShapeLayer;
   float negative_slope() const { return param().relu_param().negative_slope(); }
+};
+
+// y = 1 / (1 + exp(-x))
+class SigmoidLayer : public SameShapeLayer {
+ public:
+  using SameShapeLayer::SameShapeLayer;
+};
+
+// y = tanh(x)
+class TanhLayer : public SameShapeLayer {
+ public:
+  using SameShapeLayer::SameShapeLayer;
 };
 
 }  // namespace gf

@@ -1,6 +1,20 @@
-#include "layers/reshape.h"
+#include "layers/copies.h"
 
 namespace gf {
+
+void FlattenLayer::SetUp(const std::vector<Shape>& bottoms) {
+  const Shape& bottom = bottoms[0];
+  const int begin = Axis(param().flatten_param().axis(), bottom.rank());
+  const int end = Axis(param().flatten_param().end_axis(), bottom.rank()) + 1;
+  if (end <= begin) {
+    Fail("flatten_param.end_axis ", end - 1, " lies before axis ", begin, " (bottom ",
+         bottom.ToString(), ")");
+  }
+  std::vector<int64_t> dims(bottom.dims().begin(), bottom.dims().begin() + begin);
+  dims.push_back(bottom.count(begin, end));
+  dims.insert(dims.end(), bottom.dims().begin() + end, bottom.dims().end());
+  tops_ = {Shape(dims)};
+}
 
 void ReshapeLayer::SetUp(const std::vector<Shape>& bottoms) {
   const ReshapeParameter& reshape = param().reshape_param();
@@ -45,7 +59,7 @@ void ReshapeLayer::SetUp(const std::vector<Shape>& bottoms) {
   if (inferred >= 0) {
     if (bottom.count() % explicit_count != 0) {
       Fail("cannot infer dim -1: the ", bottom.count(), " elements of bottom ", bottom.ToString(),
-           " are no multiple of the other extents' product ", explicit_count);
+           " are not a multiple of the product of the other extents, ", explicit_count);
     }
     dims[inferred] = bottom.count() / explicit_count;
   }
@@ -58,7 +72,21 @@ void ReshapeLayer::SetUp(const std::vector<Shape>& bottoms) {
 
 namespace {
 
+// Layers that the net inserts; all bottoms and tops have the same shape. _Reorder converts between
+// layouts, _GradientSum adds up the gradients of a blob.
+class InternalLayer : public Layer {
+ public:
+  using Layer::Layer;
+  int MaxBottoms() const override { return -1; }
+  void SetUp(const std::vector<Shape>& bottoms) override { tops_ = {bottoms[0]}; }
+};
+
+GF_REGISTER(LayerRegistry, "Flatten", FlattenLayer);
 GF_REGISTER(LayerRegistry, "Reshape", ReshapeLayer);
+GF_REGISTER(LayerRegistry, "Split", SplitLayer);
+GF_REGISTER(LayerRegistry, "Silence", SilenceLayer);
+GF_REGISTER(LayerRegistry, "_Reorder", InternalLayer);
+GF_REGISTER(LayerRegistry, "_GradientSum", InternalLayer);
 
 }  // namespace
 }  // namespace gf

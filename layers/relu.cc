@@ -1,9 +1,0 @@
-#include "layers/relu.h"
-
-namespace gf {
-namespace {
-
-GF_REGISTER(LayerRegistry, "ReLU", ReluLayer);
-
-}  // namespace
-}  // namespace gf

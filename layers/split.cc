@@ -1,9 +1,0 @@
-#include "layers/split.h"
-
-namespace gf {
-namespace {
-
-GF_REGISTER(LayerRegistry, "Split", SplitLayer);
-
-}  // namespace
-}  // namespace gf

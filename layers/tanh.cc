@@ -1,9 +1,0 @@
-#include "layers/tanh.h"
-
-namespace gf {
-namespace {
-
-GF_REGISTER(LayerRegistry, "TanH", TanhLayer);
-
-}  // namespace
-}  // namespace gf
