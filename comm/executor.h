@@ -51,7 +51,7 @@ class Executor {
   void Begin(Segment* segment);
   Progress Advance(Segment* segment);
   char* At(int64_t element) const;
-  // After a reduce-scatter: as if it had travelled.
+  // After a reduce-scatter: as if it had traveled.
   void RoundOwnPart();
 
   Transport* const transport_;

@@ -8,7 +8,7 @@ namespace gf {
 
 // How a world is reduced to a power of two (Thakur, Rabenseifner and Gropp, "Optimization of
 // collective communication operations in MPICH", IJHPCA 2005): of the first ranks in node order,
-// every second one is an extra that hands its values to its neighbour, a core rank, and gets the
+// every second one is an extra that hands its values to its neighbor, a core rank, and gets the
 // result later.
 struct Fold {
   std::vector<int> core;   // ranks; a power of two of them

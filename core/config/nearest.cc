@@ -6,7 +6,7 @@
 namespace gf {
 namespace {
 
-// Damerau's distance (insert, delete, replace, swap neighbours), letters in either case equal.
+// Damerau's distance (insert, delete, replace, swap neighbors), letters in either case equal.
 size_t Distance(const std::string& a, const std::string& b) {
   const auto same = [](char x, char y) {
     return std::tolower(static_cast<unsigned char>(x)) ==

@@ -25,7 +25,7 @@ class IdxRecordWriter : public RecordWriter {
     const ImageInfo info = record.raw ? ImageInfo{"", record.raw_size, record.raw_channels}
                                       : ProbeImage(record.data, record.size);
     if (info.channels != 1 && !options_.grayscale) {
-      ThrowUserError("a colour image, and idx holds grayscale; --grayscale converts them");
+      ThrowUserError("a color image, and idx holds grayscale; --grayscale converts them");
     }
     if (added_ == 0) {
       size_ = info.size;

@@ -87,7 +87,7 @@ class SourceFormatOf : public SourceFormat {
 };
 
 // Opens a source. format "AUTO" is told from what lies there. Throws UserError: nothing
-// there, format not recognised, damaged, no images.
+// there, format not recognized, damaged, no images.
 std::unique_ptr<RecordSource> OpenSource(const std::string& format, const SourceOptions& options);
 
 // The format that "AUTO" stands for.

@@ -23,7 +23,7 @@ struct WriterOptions {
   int shards = 0;
   // Raw images become JPEGs of this quality; 0 = PNGs.
   int quality = 0;
-  // Colour images become grayscale where the format holds nothing else.
+  // Color images become grayscale where the format holds nothing else.
   bool grayscale = false;
 };
 

@@ -106,7 +106,7 @@ Scene MakeScene(Random* random, int size) {
   return scene;
 }
 
-// The colour at a point, in pixels from the upper left corner.
+// The color at a point, in pixels from the upper left corner.
 const std::array<float, 3>& ColourAt(const Scene& scene, float x, float y) {
   const float right = (x - scene.x) / scene.radius, down = (y - scene.y) / scene.radius;
   if (kShapes[scene.label].inside(scene.cosine * right + scene.sine * down,

@@ -7,7 +7,7 @@
 namespace gf {
 
 // A made-up data set: one shape of ten kinds per image, of any place, size, rotation and
-// colour (light on dark or the reverse), among lines and noise. The mean image of every class
+// color (light on dark or the reverse), among lines and noise. The mean image of every class
 // is nearly the same gray, so a linear classifier of the pixels learns next to nothing, while
 // a small convolutional net learns it in a minute.
 

@@ -29,7 +29,7 @@ struct ArchiveImages {
 // The synsets of the training archive, sorted: its tars are called "n01440764.tar".
 Synsets SynsetsOfArchive(const InputFile& archive);
 
-// The training images, labelled by the tar that they lie in. Throws UserError for tars that are no
+// The training images, labeled by the tar that they lie in. Throws UserError for tars that are no
 // synsets, damaged ones and images of absurd size.
 ArchiveImages ListTraining(const InputFile& archive, const Synsets& synsets);
 

@@ -14,7 +14,7 @@ void LoadWeightsFile(const std::string& path, const WeightsFileOptions& options,
   }
   const CaffeModelReport report = LoadCaffeModel(path, {options.complete, options.bgr}, store);
   if (!report.missing.empty()) {
-    note(StrCat("not in ", path, ", so as initialised: ", SomeNames(report.missing)));
+    note(StrCat("not in ", path, ", so as initialized: ", SomeNames(report.missing)));
   }
   if (!report.unused.empty()) {
     note(StrCat("layers of ", path, " that the net does not have: ", SomeNames(report.unused)));

@@ -1,6 +1,6 @@
 // The published system (Sun et al., arXiv 1902.06855): cluster P, on which the model is calibrated,
 // and cluster V, whose values are not fitted but which depends on the thresholds of these jobs: see
-// docs/scaling.md.
+// docs/results/scaling.md.
 #include <gtest/gtest.h>
 
 #include <cstdio>

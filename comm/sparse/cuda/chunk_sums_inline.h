@@ -9,7 +9,7 @@ namespace gf {
 
 // Note [The processor's norms on a GPU]
 // One block per chunk, so that sums need no atomic operations. Within a chunk magnitudes are added
-// in the order of Note [Norms with the same bits]: a thread has kCount neighbours of the kSums
+// in the order of Note [Norms with the same bits]: a thread has kCount neighbors of the kSums
 // partial sums of kBlock elements, and takes their elements kCount at a time, in order.
 // The processor adds the partial sums in double one after the other. They are multiples of some
 // unit, a power of 2. While sums stay below 2^53 units every addition is exact in any order, so

@@ -317,7 +317,7 @@ TEST_F(CaffeModelTest, WeightsFilesAreToldApartByTheirNames) {
   std::string notes;
   LoadWeightsFile(path_, {/*complete=*/false}, net_->parameters().get(),
                   [&](const std::string& text) { notes += text + "\n"; });
-  EXPECT_TRUE(Has(notes, "so as initialised: fc.weight, fc.bias")) << notes;
+  EXPECT_TRUE(Has(notes, "so as initialized: fc.weight, fc.bias")) << notes;
   EXPECT_TRUE(Has(notes, "that the net does not have: fc8")) << notes;
   EXPECT_TRUE(Has(notes, "add --bgr")) << notes;
   EXPECT_TRUE(Has(

@@ -1,0 +1,2 @@
+#!/usr/bin/env bash
+exec python3 tests/tools/draw_rooms_test.py -v
