@@ -7,6 +7,7 @@
 #include <exception>
 #include <thread>
 
+#include "core/error.h"
 #include "core/output_file.h"
 
 namespace gf {

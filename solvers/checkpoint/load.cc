@@ -7,6 +7,7 @@
 #include "comm/agree.h"
 #include "core/error.h"
 #include "core/file.h"
+#include "core/folder.h"
 #include "solvers/checkpoint/checkpoint_folder.h"
 #include "solvers/checkpoint/pool_transfer.h"
 #include "solvers/checkpoint/residuals.h"

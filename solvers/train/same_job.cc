@@ -11,8 +11,8 @@
 #include "comm/consistency.h"
 #include "core/config/config.h"
 #include "core/error.h"
+#include "core/file_digest.h"
 #include "core/host_copy.h"
-#include "solvers/checkpoint/file_io.h"
 #include "solvers/report/config_table.h"
 
 namespace gf {
