@@ -33,7 +33,7 @@ TEST(ThreadPoolTest, OneThreadKeepsTheOrder) {
   for (int i = 0; i < 50; ++i) EXPECT_EQ(order[i], i);
 }
 
-TEST(ThreadPoolTest, DestructionFinishesWhatRunsAndDropsTheRest) {
+TEST(ThreadPoolTest, DestructionFinishesRunningTasksAndDropsTheRest) {
   std::promise<void> started, go_on;
   std::atomic<bool> finished{false}, dropped_ran{false};
   std::thread release;

@@ -31,7 +31,7 @@ std::string ErrorOf(const std::string& text) {
   return "";
 }
 
-TEST(ClusterTest, ReadsWhatIsGood) {
+TEST(ClusterTest, ReadsValidDescriptions) {
   EXPECT_EQ(ErrorOf(kGood), "");
   EXPECT_EQ(ParseCluster(kGood, "c").node().devices(), 8);
 }
@@ -59,7 +59,7 @@ TEST(ClusterTest, MissingFieldsAreNamedWithTheirMessage) {
   EXPECT_EQ(ErrorOf(With("device { memory_gb_s: 500 }", "")), "c: device is missing");
 }
 
-TEST(ClusterTest, MisspeltFieldsAreMistakes) {
+TEST(ClusterTest, MisspelledFieldsAreMistakes) {
   const std::string error = ErrorOf(With("devices: 8", "device: 8"));
   EXPECT_NE(error.find("c:2:8"), std::string::npos) << error;
   EXPECT_NE(error.find("devices"), std::string::npos) << error;
@@ -82,9 +82,10 @@ TEST(ClusterTest, ProtocolsAscendAndTheLastTakesTheRest) {
   };
   EXPECT_EQ(protocols("protocol { hop_us: 1 } protocol { hop_us: 3 }"),
             "c: collective.protocol[0].up_to_bytes is missing: only the last protocol may omit it");
-  EXPECT_EQ(protocols("protocol { up_to_bytes: 9 hop_us: 1 }"),
-            "c: collective.protocol[0].up_to_bytes must be absent in the last protocol, which covers "
-            "all longer vectors");
+  EXPECT_EQ(
+      protocols("protocol { up_to_bytes: 9 hop_us: 1 }"),
+      "c: collective.protocol[0].up_to_bytes must be absent in the last protocol, which covers "
+      "all longer vectors");
   EXPECT_EQ(protocols("protocol { up_to_bytes: 9 hop_us: 1 } protocol { up_to_bytes: 9 hop_us: 1 } "
                       "protocol { hop_us: 3 }"),
             "c: collective.protocol[1].up_to_bytes must ascend, got 9 after 9");
