@@ -28,8 +28,8 @@ struct SweepPoint {
 // Simulates every combination; the second axis is the outer loop. Throws UserError.
 std::vector<SweepPoint> RunSweep(const SimulatedJob& job, const std::vector<SweepAxis>& axes);
 
-// A header and one line per point; gfreport draws the file. Times are in seconds, traffic is in bytes
-// per step.
+// A header and one line per point; gfreport draws the file. Times are in seconds, traffic is in
+// bytes per step.
 std::string SweepCsv(const std::vector<SweepAxis>& axes, const std::vector<SweepPoint>& points);
 
 }  // namespace gf

@@ -18,7 +18,7 @@ struct UnitPieces {
     FastDivide units;
   };
 
- ItemGroups groups;  // groups of rows, sized for the longest piece
+  ItemGroups groups;  // groups of rows, sized for the longest piece
   int64_t row_units;
   U* rows;
   Piece pieces[RowPieces::kMost];

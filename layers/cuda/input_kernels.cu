@@ -48,7 +48,7 @@ class CutPixels {
   int column_, row_;
   int64_t image_;
   ImageCut cut_;
- const uint8_t* line_;  // source row; null outside the image
+  const uint8_t* line_;  // source row; null outside the image
 };
 
 // Whole images keep the order of their pixels.

@@ -98,7 +98,7 @@ struct Backward {
 template <typename F, int kCount, int kReach>
 struct AcrossChannels {
   F f;
- FastDivide packs;  // packs per pixel
+  FastDivide packs;  // packs per pixel
 
   __device__ void Run(int64_t first, uint32_t item) const {
     const FastDivide::Result at = packs.Divide(item);
@@ -131,7 +131,7 @@ struct AcrossChannels {
 template <typename F>
 struct AcrossChannels<F, 1, 0> {
   F f;
- FastDivide packs;  // channels per pixel
+  FastDivide packs;  // channels per pixel
 
   __device__ void Run(int64_t first, uint32_t item) const {
     const FastDivide::Result at = packs.Divide(item);

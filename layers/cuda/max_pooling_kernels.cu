@@ -131,7 +131,7 @@ struct MaxBackward {
 template <typename T, int kKernel, int kStride>
 struct FixedMaxBackward {
   static constexpr int kCount = kPack<T>, kReach = (kKernel - 1) / kStride;
- ImagePlaces<kCount> places;  // places of blocks, from `begin` on
+  ImagePlaces<kCount> places;  // places of blocks, from `begin` on
   Images<T> dx;
   Images<const T> dy;
   const T* y;

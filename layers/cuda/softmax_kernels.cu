@@ -142,7 +142,7 @@ template <typename T>
 __global__ void CountRightKernel(SoftmaxLoss call, const T* scores, int64_t top_k, int* counts) {
   const ClassAxis& view = call.view;
   for (int64_t p = blockIdx.x; p < view.predictions(); p += gridDim.x) {
-   if (!Counts(call, SampleOf(view, p), p)) continue;  // equal for all threads of the block
+    if (!Counts(call, SampleOf(view, p), p)) continue;  // equal for all threads of the block
     const T* x = scores + StartOf(view, p);
     const int64_t label = call.labels[p];
     const float own = ToFloat(x[label * view.inner]);

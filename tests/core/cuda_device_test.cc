@@ -56,7 +56,7 @@ std::vector<float> Numbers(int64_t count) {
   return values;
 }
 
-TEST(CudaDevice, SaysInOneLineThatThereIsNoneAndOffersTheProcessor) {
+TEST(CudaDevice, SaysInOneLineThatThereIsNoneAndOffersTheCpu) {
   std::string why;
   if (Gpu(&why) != nullptr) GTEST_SKIP() << "there is one";
   EXPECT_NE(why.find("device \"cuda\""), std::string::npos) << why;

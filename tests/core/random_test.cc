@@ -39,7 +39,7 @@ TEST(RandomWordsTest, EveryVariantDrawsTheWordsOfPhilox) {
   }
 }
 
-TEST(RandomTest, DrawsAreThoseOfPhiloxInOrder) {
+TEST(RandomTest, DrawsFollowPhiloxInOrder) {
   Random random(7, 9);
   for (uint64_t block = 0; block < 3; ++block) {
     for (uint32_t word : Philox(7, 9, block)) EXPECT_EQ(random.Next(), word);

@@ -23,7 +23,7 @@ TEST(RegistryTest, CreatesByName) {
   EXPECT_EQ(AnimalRegistry::Get().Create("animal", "Bird", 4)->legs, 2);
 }
 
-TEST(RegistryTest, UnknownNameListsWhatThereIs) {
+TEST(RegistryTest, UnknownNameListsKnownNames) {
   try {
     AnimalRegistry::Get().Create("animal", "Dog", 4);
     FAIL() << "no exception";

@@ -67,7 +67,7 @@ TEST_P(AccuracyTest, WorksPerPixel) {
   EXPECT_EQ(Run(Accuracy("", {1, 2, 3}, {0, 1, 1}), {3, 1, 5, 2, 4, 1}), (Values{2 / 3.f}));
 }
 
-TEST_P(AccuracyTest, RefusesWhatDoesNotFit) {
+TEST_P(AccuracyTest, RefusesInvalidShapesAndSettings) {
   ExpectSetUpError(Accuracy("top_k: 4", {4, 3}, {0, 0, 0, 0}), "must be in 1..3");
   ExpectSetUpError(Accuracy("top_k: 0", {4, 3}, {0, 0, 0, 0}), "must be in 1..3");
   ExpectSetUpError(Accuracy("", {4, 3}, {0, 0, 0}), "labels 3 are 3");

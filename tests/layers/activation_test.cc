@@ -62,14 +62,14 @@ TEST_P(ActivationTest, FusedReluKeepsNan) {
   }
 }
 
-TEST_P(ActivationTest, SigmoidIsItsFormula) {
+TEST_P(ActivationTest, SigmoidMatchesItsFormula) {
   const Values x = RandomValues(1000, 5, 4);
   Values expected;
   for (float v : x) expected.push_back(static_cast<float>(1 / (1 + std::exp(-double{v}))));
   ExpectNear(Top(Case("type: 'Sigmoid'", {{1000}}), {x}), expected, 1e-6, "sigmoid");
 }
 
-TEST_P(ActivationTest, TanhIsItsFormula) {
+TEST_P(ActivationTest, TanhMatchesItsFormula) {
   const Values x = RandomValues(1000, 6, 2);
   Values expected;
   for (float v : x) expected.push_back(static_cast<float>(std::tanh(double{v})));

@@ -102,9 +102,9 @@ class BatchNormTest : public DeviceTest {
   }
 };
 
-TEST_P(BatchNormTest, IsItsDefinition) { Compare("", false, false, false); }
+TEST_P(BatchNormTest, MatchesItsDefinition) { Compare("", false, false, false); }
 
-TEST_P(BatchNormTest, FusedScaleReluAndSumAreThoseLayers) {
+TEST_P(BatchNormTest, FusedScaleReluAndSumMatchTheLayers) {
   const std::string scale = "fusion { scale: true scale_bias: true ";
   Compare(scale + "}", true, false, false);
   Compare(scale + "relu: true }", true, false, true);
@@ -113,12 +113,12 @@ TEST_P(BatchNormTest, FusedScaleReluAndSumAreThoseLayers) {
   Compare("fusion { relu: true }", false, false, true);
 }
 
-TEST_P(BatchNormTest, StatisticsOfManyRowsAreTheirDefinition) {
+TEST_P(BatchNormTest, StatisticsOfManyRowsMatchTheirDefinition) {
   Compare("fusion { scale: true scale_bias: true relu: true }", true, false, true, kManyRows);
 }
 
 // Ioffe and Szegedy, section 3, through the ReLU.
-TEST_P(BatchNormTest, GradientsOfManyRowsAreTheirDefinition) {
+TEST_P(BatchNormTest, GradientsOfManyRowsMatchTheirDefinition) {
   const int64_t channels = kManyRows[1], plane = kManyRows.count(2, 4);
   const int64_t rows = kManyRows[0] * plane;
   RunOptions options = Options();
@@ -231,7 +231,7 @@ TEST_P(BatchNormTest, UsesRunningStatisticsInPhaseTest) {
   EXPECT_EQ(run.State(1), (Values{1, 4, 9}));
 }
 
-TEST_P(BatchNormTest, RefusesWhatDoesNotFit) {
+TEST_P(BatchNormTest, RefusesInvalidShapesAndSettings) {
   ExpectSetUpError(Case("type: 'BatchNorm'", {{1, 3}}), "more than one value per channel");
   ExpectSetUpError(Case("type: 'BatchNorm'", {{3}}), "got 3");
   ExpectSetUpError(Case("type: 'BatchNorm' batch_norm_param { eps: 0 }", {{2, 3}}), "eps");

@@ -7,7 +7,7 @@ namespace {
 
 using ConcatTest = DeviceTest;
 
-TEST_P(ConcatTest, PutsBottomsOneAfterTheOther) {
+TEST_P(ConcatTest, ConcatenatesBottoms) {
   const std::vector<Values> bottoms = {{1, 2, 3, 4}, {5, 6}};
   EXPECT_EQ(Top(Case("type: 'Concat'", {{2, 2}, {2, 1}}), bottoms), (Values{1, 2, 5, 3, 4, 6}));
   EXPECT_EQ(Top(Case("type: 'Concat' concat_param { axis: -2 }", {{2, 2}, {1, 2}}), bottoms),

@@ -60,7 +60,7 @@ class ConvolutionTest : public DeviceTest {
   }
 };
 
-TEST_P(ConvolutionTest, IsItsDefinition) {
+TEST_P(ConvolutionTest, MatchesItsDefinition) {
   Compare({2, 19, 7, 6}, {.kernel = {3, 3}, .pad = {1, 1}, .outputs = 21});
   Compare({1, 3, 23, 17}, {.kernel = {11, 11}, .stride = {4, 4}, .outputs = 16});
   Compare({1, 17, 9, 8}, {.kernel = {1, 1}, .stride = {2, 2}, .outputs = 5, .bias = false});
@@ -75,7 +75,7 @@ TEST_P(ConvolutionTest, GroupsSeeTheirOwnChannels) {
   Compare({1, 16, 6, 6}, {.kernel = {3, 3}, .outputs = 16, .groups = 16, .relu = true});
 }
 
-TEST_P(ConvolutionTest, LeavesTheReluGradientToWhoeverHasDoneIt) {
+TEST_P(ConvolutionTest, LeavesTheReluGradientToTheLayerThatAppliedIt) {
   const std::string conv =
       "type: 'Convolution' convolution_param { num_output: 5 kernel_size: 3 } fusion { relu: true ";
   const Shape in = {2, 4, 6, 6};
@@ -107,7 +107,7 @@ TEST_P(ConvolutionTest, NewParametersAreUsedInInference) {
   EXPECT_EQ(run.Top(0), Values(16, 2));
 }
 
-TEST_P(ConvolutionTest, InnerProductIsItsDefinition) {
+TEST_P(ConvolutionTest, InnerProductMatchesItsDefinition) {
   LayerRun run(Case("type: 'InnerProduct' inner_product_param { num_output: 7 } "
                     "fusion { relu: true }",
                     {{3, 5, 4, 3}}),
@@ -126,7 +126,7 @@ TEST_P(ConvolutionTest, InnerProductIsItsDefinition) {
   ExpectNear(run.Top(0), expected, 1e-5, "top");
 }
 
-TEST_P(ConvolutionTest, RefusesWhatDoesNotFit) {
+TEST_P(ConvolutionTest, RefusesInvalidShapesAndSettings) {
   const auto conv = [](const std::string& fields, Shape bottom = {2, 4, 5, 5}) {
     return Case("type: 'Convolution' convolution_param { " + fields + " }", {bottom});
   };

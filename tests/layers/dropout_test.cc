@@ -25,7 +25,7 @@ TEST_P(DropoutTest, KeepsWhatPhiloxOfSeedLayerStepAndElementSays) {
   ExpectNear(run.Top(0), expected, 1e-6, "top");
 }
 
-TEST_P(DropoutTest, KeepsTheAskedShare) {
+TEST_P(DropoutTest, KeepsTheRequestedFraction) {
   for (float ratio : {0.1f, 0.5f, 0.9f}) {
     const Values top = Top(
         Case(StrCat("type: 'Dropout' dropout_param { dropout_ratio: ", ratio, " }"), {{100000}}),

@@ -72,9 +72,9 @@ std::vector<DType> SupportedTypes(const std::string& device) {
   return types;
 }
 
-TEST_P(EveryLayer, GradientsAreThoseOfDifferences) { ExpectGradients(Case(), Options()); }
+TEST_P(EveryLayer, GradientsMatchFiniteDifferences) { ExpectGradients(Case(), Options()); }
 
-TEST_P(EveryLayer, GradientsAreThoseOfDifferencesInBlockedLayouts) {
+TEST_P(EveryLayer, GradientsMatchFiniteDifferencesInBlockedLayouts) {
   RunOptions options = Options();
   options.format = "blocked";
   GradientCheck check;
@@ -122,7 +122,7 @@ TEST_P(EveryLayer, RepeatedCallsGiveTheSameBits) {
   EXPECT_EQ(Results(&run), expected);
 }
 
-TEST_P(EveryLayer, WhatRepeatsGivesTheSameBitsWhenReplayed) {
+TEST_P(EveryLayer, ReplayedWorkGivesTheSameBits) {
   LayerRun recorded(Case(), Options());
   Results(&recorded);
   recorded.UseRecordings();
@@ -164,7 +164,7 @@ TEST_P(EveryLayer, Tf32AgreesWithFp32) {
   }
 }
 
-TEST_P(EveryLayer, AgreesWithTheProcessor) {
+TEST_P(EveryLayer, AgreesWithTheCpu) {
   RunOptions options = Options();
   if (options.device == "cpu") return;
   const auto results = Results(Case(), options);
@@ -198,7 +198,7 @@ TEST_P(EveryLayer, InferenceGivesTheTopsOfTraining) {
   ExpectResultsNear(Results(Case(), options), expected, 1e-5);
 }
 
-TEST_P(EveryLayer, GradientsThatAreNotWantedAreLeftOut) {
+TEST_P(EveryLayer, UnneededGradientsAreLeftOut) {
   const auto expected = Results(Case(), Options());
   const size_t bottoms = Case().bottoms.size();
   for (size_t wanted = 0; wanted <= bottoms; ++wanted) {

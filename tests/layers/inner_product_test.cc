@@ -67,7 +67,7 @@ class InnerProductTest : public DeviceTest {
   }
 };
 
-TEST_P(InnerProductTest, FewImagesAreItsDefinition) {
+TEST_P(InnerProductTest, FewImagesMatchTheDefinition) {
   for (int64_t images : {1, 7, 8, 13, 16, 17}) Compare(images, true, true, DType::kFP32, 2);
 }
 
@@ -80,7 +80,7 @@ TEST_P(InnerProductTest, InBF16) {
   for (int64_t images : {5, 16}) Compare(images, true, true, DType::kBF16, 2);
 }
 
-TEST_P(InnerProductTest, BottomsGradientIsLeftOutWhereNotWanted) {
+TEST_P(InnerProductTest, AnUnneededBottomGradientIsLeftOut) {
   RunOptions options = Options();
   options.propagate = {false};
   LayerRun run(

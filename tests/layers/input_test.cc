@@ -252,7 +252,7 @@ TEST_P(InputTest, ImagesStayOnTheDevice) {
   }
 }
 
-TEST_P(InputTest, WhatDoesNotFitIsSeen) {
+TEST_P(InputTest, MismatchesAreDetected) {
   Build(3, DType::kFP32);
   const Shape input = {kImages, 3, kHeight, kWidth};
   Batch batch = NewBatch(kHeight + 1, kWidth + 2);

@@ -74,13 +74,13 @@ class LrnTest : public DeviceTest {
   }
 };
 
-TEST_P(LrnTest, AcrossChannelsIsItsFormula) {
+TEST_P(LrnTest, AcrossChannelsMatchesItsFormula) {
   Compare("", {2, 19, 4, 3}, Across, {});
   Compare("k: 2", {1, 96, 5, 5}, Across, {5, 1e-2, 0.75, 2});
   Compare("", {2, 3, 4, 4}, Across, {7, 2, 0.5});
 }
 
-TEST_P(LrnTest, WithinChannelIsItsFormulaAndIgnoresK) {
+TEST_P(LrnTest, WithinChannelMatchesItsFormulaAndIgnoresK) {
   const std::string within = "norm_region: WITHIN_CHANNEL ";
   Compare(within, {2, 5, 7, 6}, Within, {3, 1, 0.75});
   Compare(within + "k: 5", {1, 3, 4, 9}, Within, {5, 2, 0.6});

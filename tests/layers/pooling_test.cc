@@ -69,7 +69,7 @@ class PoolingTest : public DeviceTest {
   }
 };
 
-TEST_P(PoolingTest, IsCaffesDefinition) {
+TEST_P(PoolingTest, MatchesCaffesDefinition) {
   Compare({2, 19, 7, 6}, {{3, 3}, {2, 2}});
   Compare({1, 16, 8, 8}, {{3, 3}, {2, 2}, {1, 1}});
   Compare({1, 5, 9, 7}, {{2, 4}, {3, 1}, {1, 2}});
@@ -88,7 +88,7 @@ TEST_P(PoolingTest, GlobalTakesTheWholeImage) {
              "mean");
 }
 
-TEST_P(PoolingTest, ReluGradientBeforeTheMaximumIsThatOfBoth) {
+TEST_P(PoolingTest, FusedReluGradientMatchesBothLayers) {
   // A ReLU, then the pooling, against the pooling that does the ReLU's backward pass.
   const Shape in = {2, 19, 8, 7};
   const std::string pool = "type: 'Pooling' pooling_param { kernel_size: 3 stride: 2 } ";
@@ -120,7 +120,7 @@ TEST_P(PoolingTest, MaximumOfNanIsNan) {
   EXPECT_TRUE(top[0] != top[0]);
 }
 
-TEST_P(PoolingTest, RefusesWhatDoesNotFit) {
+TEST_P(PoolingTest, RefusesInvalidShapesAndSettings) {
   const auto pool = [](const std::string& fields, Shape bottom = {2, 4, 5, 5}) {
     return Case("type: 'Pooling' pooling_param { " + fields + " }", {bottom});
   };

@@ -46,7 +46,7 @@ TEST(Reshape, FollowsCaffesRules) {
   EXPECT_EQ(Top(Reshape("shape { dim: [3, 0] } axis: -3", {4, 3, 7})), (Shape{4, 3, 7}));
 }
 
-TEST(Reshape, RefusesWhatDoesNotFit) {
+TEST(Reshape, RefusesInvalidShapesAndSettings) {
   ExpectSetUpError(Reshape("shape { dim: [5, 5] }"), "has 25 elements, bottom 2x8x3 has 48");
   ExpectSetUpError(Reshape("shape { dim: [-1, 5] }"), "not a multiple");
   ExpectSetUpError(Reshape("shape { dim: [-1, -1] }"), "only one dim");

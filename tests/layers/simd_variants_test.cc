@@ -50,7 +50,7 @@ TEST(SimdVariants, DropoutKeepsTheSameElements) {
   }
 }
 
-TEST(SimdVariants, SoftmaxIsItsFormula) {
+TEST(SimdVariants, SoftmaxMatchesItsFormula) {
   const std::vector<float> x = Numbers(2);
   double largest = x[0], sum = 0;
   for (float value : x) largest = std::max<double>(largest, value);
@@ -97,7 +97,7 @@ TEST(SimdVariants, SumsAndReluRoundAlike) {
   }
 }
 
-TEST(SimdVariants, ThinProductsAreTheirSums) {
+TEST(SimdVariants, ThinProductsMatchTheirSums) {
   constexpr int64_t kOutputs = 7, kInputs = 48;
   const ThinShape shape = {kThinGroup, kInputs, kInputs};
   const std::vector<float> numbers = Numbers(3);

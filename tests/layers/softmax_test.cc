@@ -100,7 +100,7 @@ TEST_P(SoftmaxTest, LossOfHopelessScoresIsNotClamped) {
   EXPECT_FLOAT_EQ(run.Top(0)[0], 1000);
 }
 
-TEST_P(SoftmaxTest, NormalizesAsAsked) {
+TEST_P(SoftmaxTest, FollowsTheNormalizationMode) {
   const std::string ignore = "loss_param { ignore_label: 9 ";
   EXPECT_NEAR(UniformLoss(ignore + "}"), 4 / 4.0, 1e-6);
   EXPECT_NEAR(UniformLoss(ignore + "normalization: FULL }"), 4 / 6.0, 1e-6);

@@ -101,7 +101,7 @@ TEST(GraphTest, ABlobOfTheOtherPhaseIsMissing) {
   EXPECT_TRUE(Has(Error(net, TRAIN), "no layer of phase TRAIN produces its bottom \"data\""));
 }
 
-TEST(GraphTest, ABlobThatOnlyALayerInPlaceMakesIsMissing) {
+TEST(GraphTest, ABlobThatOnlyAnInPlaceLayerProducesIsMissing) {
   const std::string error = Error(
       "layer { name: 'data' type: 'Input' top: 'data' }"
       "layer { name: 'r' type: 'ReLU' bottom: 'fc' top: 'fc' }");

@@ -18,7 +18,7 @@ TEST(NetErrorTest, ALabelOutOfRangeIsTheUsersError) {
   EXPECT_TRUE(Has(error, "label 5 of sample 2")) << error;
 }
 
-TEST(NetErrorTest, WhatIsWrongWithALayerNamesItAndItsPlace) {
+TEST(NetErrorTest, MistakesNameTheLayerAndItsPlace) {
   const std::string unknown = Error(Simple("Convolutoin", "c", "x"));
   EXPECT_TRUE(Has(unknown, "layer \"c\": unknown type \"Convolutoin\" (known: ")) << unknown;
   EXPECT_TRUE(Has(unknown, "Convolution")) << unknown;

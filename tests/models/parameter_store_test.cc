@@ -29,7 +29,7 @@ std::vector<float> Count(int64_t n) {
   return values;
 }
 
-TEST(ParameterStoreTest, WhatIsImportedIsExportedWhateverTheLayout) {
+TEST(ParameterStoreTest, ExportReturnsWhatImportWroteInEveryLayout) {
   for (DType compute : {DType::kFP32, DType::kBF16}) {
     NetOptions options = TestOptions();
     options.compute = compute;

@@ -40,7 +40,7 @@ class Pass {
   std::string did_;
 };
 
-TEST(RecordedPassTest, TheFirstPassIsPlainThenWhatRepeatsIsReplayed) {
+TEST(RecordedPassTest, TheFirstPassIsPlainAndLaterPassesAreReplayed) {
   Pass pass;
   const std::string plain = "e0a0 e1a1 e2a2 e3a3 e4a4 e5a5 ";
   EXPECT_EQ(pass.Run(), plain);
@@ -50,7 +50,7 @@ TEST(RecordedPassTest, TheFirstPassIsPlainThenWhatRepeatsIsReplayed) {
   EXPECT_EQ(pass.Run(/*plain=*/true), plain);
 }
 
-TEST(RecordedPassTest, StretchesEndWhereSomeoneMustActAndBeforeWhatDoesNotRepeat) {
+TEST(RecordedPassTest, StretchesEndAtBucketEndsAndBeforeOperationsThatDoNotRepeat) {
   Pass pass;
   pass.pass_.SetEnds({false, false, false, false, true, false});
   pass.Run();

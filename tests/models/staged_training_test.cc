@@ -71,7 +71,7 @@ Values Trained(Communicator* ranks, CommConfig::Mode mode, int steps) {
   return Parameters(net);
 }
 
-TEST(StagedTrainingTest, EqualsThatOfOneRankWithAllImages) {
+TEST(StagedTrainingTest, EqualsOneRankWithAllImages) {
   constexpr double kTolerance = 1e-5;  // of the norm of each tensor: FP32 sums in another order
   const auto alone = NewSingleCommunicator();
   const Values before = Trained(alone.get(), CommConfig::LAZY, 0),

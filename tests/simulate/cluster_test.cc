@@ -31,7 +31,7 @@ std::string ErrorOf(const std::string& text) {
   return "";
 }
 
-TEST(ClusterTest, ReadsWhatIsGood) {
+TEST(ClusterTest, ReadsValidDescriptions) {
   EXPECT_EQ(ErrorOf(kGood), "");
   EXPECT_EQ(ParseCluster(kGood, "c").node().devices(), 8);
 }
@@ -59,7 +59,7 @@ TEST(ClusterTest, MissingFieldsAreNamedWithTheirMessage) {
   EXPECT_EQ(ErrorOf(With("device { memory_gb_s: 500 }", "")), "c: device is missing");
 }
 
-TEST(ClusterTest, MisspeltFieldsAreMistakes) {
+TEST(ClusterTest, MisspelledFieldsAreMistakes) {
   const std::string error = ErrorOf(With("devices: 8", "device: 8"));
   EXPECT_NE(error.find("c:2:8"), std::string::npos) << error;
   EXPECT_NE(error.find("devices"), std::string::npos) << error;

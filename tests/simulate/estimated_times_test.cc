@@ -48,7 +48,7 @@ Seconds SecondsOf(const SimulatedJob& job) {
   return seconds;
 }
 
-TEST(EstimatedTimesTest, AStepOfOneRankIsThatOnPaper) {
+TEST(EstimatedTimesTest, AStepOfOneRankEqualsItsEstimate) {
   for (const char* compute : {"compute_type=FP16", "compute_type=BF16", "compute_type=FP32"}) {
     const SimulatedJob job = Job({compute});
     const RunResult run = Simulator(job).Run(1);
@@ -109,7 +109,7 @@ TEST(EstimatedTimesTest, LayersHaveTheirOwn) {
   }
 }
 
-TEST(EstimatedTimesTest, UpdatesMoveWhatSolversOnGpusMove) {
+TEST(EstimatedTimesTest, UpdatesMoveTheSameBytesAsGpuSolvers) {
   for (const char* type : {"SGD", "LARS", "LARC", "LAMB"}) {
     for (const ComputeType compute : {FP32, FP16, BF16}) {
       SolverConfig solver;

@@ -73,7 +73,7 @@ TEST(JobRunTest, WithoutRateFlopsTellTheLengthOfAStep) {
   EXPECT_THROW(Simulator simulator(job), UserError);
 }
 
-TEST(JobRunTest, RatesOfBf16AreThoseOfFp16) {
+TEST(JobRunTest, RatesOfBf16AlsoServeFp16) {
   const auto step = [](const char* compute) {
     return Simulator(Job({compute})).Run(1).step.total();
   };
@@ -97,7 +97,7 @@ TEST(SweepTest, RangesDoubleAndEndWithTheLast) {
   EXPECT_EQ(ParseSweep("ranks=1..8 density=0.1,0.2").size(), 2u);
 }
 
-TEST(SweepTest, WhatIsNoSweepIsAMistake) {
+TEST(SweepTest, InvalidSweepsAreMistakes) {
   for (const char* text :
        {"", "ranks", "ranks=", "=3", "ranks=0", "ranks=1.5", "ranks=a..b", "ranks=8..1",
         "ranks=1,,2", "ranks=99999999", "a=1 b=2 c=3", "density=0.0000001..1e14", "ranks=-1..4"}) {

@@ -24,7 +24,7 @@ ClusterConfig Flat(const std::string& more = "") {
 
 constexpr int64_t kMega = 1000000;
 
-TEST(PriceTest, RingIsItsFormula) {
+TEST(PriceTest, RingMatchesItsFormula) {
   for (const int world : {2, 3, 8, 100}) {
     Pricer pricer(Flat(), world);
     const double steps = 2.0 * (world - 1);
@@ -32,7 +32,7 @@ TEST(PriceTest, RingIsItsFormula) {
   }
 }
 
-TEST(PriceTest, HalvingDoublingIsItsFormula) {
+TEST(PriceTest, HalvingDoublingMatchesItsFormula) {
   Pricer pricer(Flat(), 16);
   EXPECT_NEAR(pricer.Seconds("halving_doubling", 100 * kMega), 8 * 10e-6 + 0.1 * 2 * 15 / 16, 1e-9);
 }
@@ -122,7 +122,7 @@ TEST(PricerTest, AlgorithmsThatDoNotFitAreMistakes) {
 
 // NCCL's ring on cluster P, as Fig. 8 of arXiv 1902.06855 shows it (GB/s of the vector): without
 // what training adds to it.
-TEST(PaperNetworkTest, RingIsThatOfFigure8) {
+TEST(PaperNetworkTest, RingMatchesFigure8) {
   ClusterConfig cluster = ReadCluster("configs/clusters/paper_p.prototxt");
   cluster.mutable_node()->mutable_nic()->clear_background_gb_s();
   for (ProtocolConfig& protocol : *cluster.mutable_collective()->mutable_protocol()) {

@@ -54,7 +54,7 @@ struct Case {
 
 constexpr double kTiny = 1e-4;  // the links between device and card take a little
 
-TEST(StepTest, WhatBackwardHidesIsNotExposed) {
+TEST(StepTest, CommunicationHiddenByBackwardIsNotExposed) {
   const StepParts parts = Case().Run(CommConfig::PER_TENSOR).parts;
   EXPECT_NEAR(parts.forward, 0.010, 1e-12);
   EXPECT_NEAR(parts.backward, 0.030, 1e-12);
@@ -135,7 +135,7 @@ TEST(StepTest, UpdatesComeAfterTheirBucketAndSparseStepsUpdateLess) {
   EXPECT_EQ(sparse.sent_bytes, 3 * 4096 / 4 + 96 * 4);  // and a norm per chunk
 }
 
-TEST(StepTest, AShardedUpdateIsSharedOut) {
+TEST(StepTest, AShardedUpdateIsDividedAmongRanks) {
   Case sharded;
   sharded.setup.traffic = {1e6, 0, 0};
   CommConfig comm;

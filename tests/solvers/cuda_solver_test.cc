@@ -126,14 +126,14 @@ class CudaSolverTest : public testing::TestWithParam<std::tuple<std::string, DTy
   std::unique_ptr<ParameterStore> expected_, tested_;
 };
 
-TEST_P(CudaSolverTest, TakesTheStepsOfTheProcessor) {
+TEST_P(CudaSolverTest, TakesTheSameStepsAsTheCpu) {
   for (const bool record : {false, true}) {
     SetUp();
     ExpectSameSteps([&](int) { return Calls{{All()}}; }, record);
   }
 }
 
-TEST_P(CudaSolverTest, TakesThemInBuckets) {
+TEST_P(CudaSolverTest, TakesTheSameStepsInBuckets) {
   const auto& entries = expected_->layout().entries();
   const int64_t first = entries[1].offset, second = entries[3].offset;
   ExpectSameSteps(
@@ -144,7 +144,7 @@ TEST_P(CudaSolverTest, TakesThemInBuckets) {
 }
 
 // As SPARSE: chunks that are other ones in every step, more and fewer of them.
-TEST_P(CudaSolverTest, TakesThemInChunksThatChange) {
+TEST_P(CudaSolverTest, TakesTheSameStepsInChangingChunks) {
   const auto chunks = [&](int step) {
     const int64_t size = step % 3 == 0 ? 7 : 1000;
     std::vector<ElementRange> ranges;
@@ -209,7 +209,7 @@ TEST_P(CudaSolverTest, UpdatesThoughItsOwnSumsOverflow) {
   EXPECT_TRUE(solver->Finite());
 }
 
-TEST_P(CudaSolverTest, SeesWhatIsNotFinite) {
+TEST_P(CudaSolverTest, SeesNumbersThatAreNotFinite) {
   SolverConfig config;
   const auto solver = NewSolver("solver", std::get<0>(GetParam()), config, tested_.get());
   Random random(1, 3);

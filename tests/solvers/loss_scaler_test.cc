@@ -80,7 +80,7 @@ TEST(LossScalerTest, ContinuesWhereItWas) {
   EXPECT_EQ(scaler.scale(), 512);
 }
 
-TEST(LossScalerTest, RefusesWhatCannotWork) {
+TEST(LossScalerTest, RefusesInvalidSettings) {
   LossScaleConfig config = Dynamic();
   config.set_scale(0);
   EXPECT_THROW(LossScaler{config}, UserError);

@@ -34,7 +34,7 @@ TEST(ParameterRulesTest, PlainMeansTensorsOfOneAxis) {
   }
 }
 
-TEST(ParameterRulesTest, OfSeveralThatFitTheLastCountsFieldByField) {
+TEST(ParameterRulesTest, TheLastMatchingRuleAppliesFieldByField) {
   const auto store = TestStore();
   SolverConfig config;
   ParameterRuleConfig* rule = config.add_rule();

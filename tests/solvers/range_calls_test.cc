@@ -63,7 +63,7 @@ TEST_F(RangeCallsTest, AreRecordedInTheSecondStepAndReplayedFromThenOn) {
   EXPECT_EQ(Enqueued(buckets), 0);
 }
 
-TEST_F(RangeCallsTest, AreNotRecordedWhereThatIsNotWanted) {
+TEST_F(RangeCallsTest, AreNotRecordedIfNotWanted) {
   for (int step = 0; step < 4; ++step) EXPECT_EQ(Enqueued({{{0, 100}}}, false), 1);
   EXPECT_EQ(calls_->recorded(), 0);
 }

@@ -130,7 +130,7 @@ TEST(StepEstimateTest, BatchNorms) {
   EXPECT_EQ(costs.Of("bn2", OperationKind::kBatchNormGradient, kBackward), Sums(1, 3 * kTensor, 0));
 }
 
-TEST(StepEstimateTest, WhatMovesBytesOnly) {
+TEST(StepEstimateTest, LayersThatOnlyMoveBytes) {
   const Costs costs(Estimate(kResidual));
   // 3200 and 800 elements of two bytes, and which tap was the largest.
   EXPECT_EQ(costs.Of("pool", OperationKind::kPooling, kForward), Sums(1, 6400 + 1600 + 800, 0));
@@ -219,7 +219,7 @@ TEST(StepEstimateTest, ForwardOnly) {
   EXPECT_EQ(costs.Of("pool", OperationKind::kPooling, kForward), Sums(1, 6400 + 1600, 0));
 }
 
-TEST(StepEstimateTest, WhatItRefuses) {
+TEST(StepEstimateTest, RefusesMistakes) {
   EXPECT_NE(ErrorOf([] {
               Estimate(kResidual, DType::kBF16, "SGD", "t4");
             }).find("BF16 is not supported here (NVIDIA T4, on paper)"),
@@ -284,7 +284,7 @@ TEST(EstimateDeviceTest, ItsMemoryMayNotBeTouched) {
   EXPECT_DEATH(*static_cast<volatile char*>(data.get()) = 1, "");
 }
 
-TEST(EstimateDeviceTest, ConfigurationsCannotAskForIt) {
+TEST(EstimateDeviceTest, ConfigsCannotSelectIt) {
   const EstimateDevice device(FindGpu("", "h200"));
   EXPECT_FALSE(DeviceRegistry::Get().Has(device.name()));
 }

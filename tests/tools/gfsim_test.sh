@@ -121,7 +121,7 @@ refused 'config is missing' $cluster
 refused 'cluster is missing' $config
 refused 'bad.prototxt:2:3: node.devices is -1, must be at least 1' $config --cluster="$out/bad.prototxt"
 refused 'unknown --gpu "h300" (known: a100, b200, h100, h200, l40s, t4)' $config $cluster --gpu=h300
-refused 'in place of --profile' $config $cluster --gpu=h200 --profile="$out/profile.prototxt"
+refused 'replaces --profile' $config $cluster --gpu=h200 --profile="$out/profile.prototxt"
 refused 'BF16 is not supported here (NVIDIA T4, on paper)' $config $cluster --gpu=t4 \
   --set compute_type=BF16
 refused 'did you mean --ranks' $config $cluster --rank=3

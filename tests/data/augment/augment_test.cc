@@ -130,7 +130,7 @@ TEST(Augment, PaddingIsMirroredWithTheImage) {
   EXPECT_EQ(seen, (std::set<std::vector<uint8_t>>{plain, mirrored}));
 }
 
-TEST(Augment, ResizedCropsHaveTheAreasAndShapesAskedFor) {
+TEST(Augment, ResizedCropsHaveTheRequestedAreasAndShapes) {
   const Augment augment(
       Config("random_resized_crop: true crop_size: 16 min_area: 0.2 max_area: 0.6"), true);
   const ImageSize size = {300, 400};

@@ -290,7 +290,7 @@ TEST(Gif, TheFirstFrameIsReadPlainAndInterlaced) {
   }
 }
 
-TEST(Decode, NamesWhatIsNoImage) {
+TEST(Decode, NamesOtherFileFormats) {
   const auto message = [](const std::string& bytes) {
     return ErrorOf([&] { Decode({bytes.begin(), bytes.end()}, 3); });
   };

@@ -152,7 +152,7 @@ TEST_F(DeviceCacheTest, AnotherPositionStartsAnew) {
   }
 }
 
-TEST_F(DeviceCacheTest, WhatCannotBeIsRefused) {
+TEST_F(DeviceCacheTest, ImpossibleSettingsAreRefused) {
   WritePictures(folder_ / "a.tar", 6);
   DataConfig config = Config(folder_ / "a.tar", 2);
   config.set_device_cache_mib(1);
@@ -167,7 +167,7 @@ TEST_F(DeviceCacheTest, WhatCannotBeIsRefused) {
   config.clear_resize_shorter();
   config.set_resize_height(600);
   config.set_resize_width(600);
-  EXPECT_NE(error().find("no room for one"), std::string::npos) << error();
+  EXPECT_NE(error().find("not even one fits"), std::string::npos) << error();
   config.set_device_cache_mib(-1);
   EXPECT_NE(error().find("device_cache_mib is -1, must be at least 0"), std::string::npos)
       << error();
@@ -201,7 +201,7 @@ class DevicePlacesTest : public testing::Test {
 using Places = std::vector<int64_t>;
 using There = std::vector<uint8_t>;
 
-TEST_F(DevicePlacesTest, SamplesLieThereFromTheirDeliveryOn) {
+TEST_F(DevicePlacesTest, SamplesAreInPlaceFromTheirDeliveryOn) {
   places_.BeginBatch();
   KeptImages first = Schedule({7, 8, 9});
   EXPECT_EQ(first.places, (Places{0, 1, -1}));
@@ -214,7 +214,7 @@ TEST_F(DevicePlacesTest, SamplesLieThereFromTheirDeliveryOn) {
   EXPECT_EQ(second.there, (There{1, 0, 1}));
 }
 
-TEST_F(DevicePlacesTest, WhatIsReservedInVainIsFreeAgain) {
+TEST_F(DevicePlacesTest, UnusedReservationsAreFreed) {
   places_.BeginBatch();
   KeptImages batch = Schedule({7, 7});
   places_.Deliver({7, 7}, {1, 1}, &batch);
@@ -227,7 +227,7 @@ TEST_F(DevicePlacesTest, WhatIsReservedInVainIsFreeAgain) {
   EXPECT_EQ(Schedule({8}).places, (Places{1}));
 }
 
-TEST_F(DevicePlacesTest, WhatIsDroppedLeavesRoomForTheNextBatch) {
+TEST_F(DevicePlacesTest, DroppedSamplesLeaveRoomForTheNextBatch) {
   places_.BeginBatch();
   KeptImages batch = Schedule({7, 8});
   places_.Deliver({7, 8}, {1, 1}, &batch);

@@ -92,7 +92,8 @@ TEST(LoaderDamage, OnlyDamagedSamplesIsAnErrorNotALoop) {
   tar.Add("a.cls", "0", 1);
   tar.Close();
   Loader loader(config, {});
-  EXPECT_NE(ErrorOf([&] { loader.Next(); }).find("in a row are damaged"), std::string::npos);
+  EXPECT_NE(ErrorOf([&] { loader.Next(); }).find("consecutive samples are damaged"),
+            std::string::npos);
 }
 
 TEST(LoaderDamage, OddJpegsNeverCrashAndOnlyTheDamagedAreSkipped) {

@@ -94,7 +94,7 @@ TEST(Sampler, EpochsDifferAndSeedsDiffer) {
   EXPECT_LT(same_seed, 10);
 }
 
-TEST(Sampler, WithoutShuffleTheOrderIsThatOfTheSource) {
+TEST(Sampler, WithoutShuffleTheOrderFollowsTheSource) {
   Sampler sampler(5, 1, false);
   for (int i = 0; i < 12; ++i) {
     EXPECT_EQ(sampler.At(i).index, i % 5);

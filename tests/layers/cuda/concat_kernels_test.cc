@@ -96,7 +96,7 @@ TEST_P(ConcatKernelsTest, ManyRowsAndLongOnes) {
   Check(2, {int64_t{1} << 16, 48, int64_t{3} << 14}, 0);
 }
 
-TEST_P(ConcatKernelsTest, LargeTensorsAreGoneOverInGroups) {
+TEST_P(ConcatKernelsTest, LargeTensorsAreProcessedInGroups) {
   const ItemsOfGroup items(64);
   Check(37, {64, 128, 16}, 0);
   Check(40, {6, 10, 2}, 2);

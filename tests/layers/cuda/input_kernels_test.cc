@@ -97,7 +97,7 @@ TEST_P(InputKernelsTest, WholeAndCutImagesAreNormalized) {
   }
 }
 
-TEST_P(InputKernelsTest, LargeBatchesAreGoneOverInGroups) {
+TEST_P(InputKernelsTest, LargeBatchesAreProcessedInGroups) {
   // 9 images of 5 x 6 pixels, or 8 so that groups begin at multiples of 16 bytes.
   const ItemsOfGroup items(9 * 30 + 7);
   for (int channels : {1, 3, 4, 5}) {

@@ -102,7 +102,7 @@ TEST_P(LrnKernelsTest, WithinChannel) {
   }
 }
 
-TEST_P(LrnKernelsTest, LargeTensorsAreGoneOverInGroups) {
+TEST_P(LrnKernelsTest, LargeTensorsAreProcessedInGroups) {
   const ItemsOfGroup items(200);
   Check(Images(5, 6, 3, 96, 5, false, 0.75f));
   Check(Images(5, 6, 3, 19, 3, false, 0.75f));

@@ -171,15 +171,15 @@ class PoolingKernelsTest : public KernelTest {
   }
 };
 
-TEST_P(PoolingKernelsTest, MaximaAndTheirGradientsAreTheDefinition) {
+TEST_P(PoolingKernelsTest, MaximaAndTheirGradientsMatchTheDefinition) {
   for (const Sizes& sizes : kSizes) CheckMaxima(sizes);
 }
 
-TEST_P(PoolingKernelsTest, AveragesAndTheirGradientsAreTheDefinition) {
+TEST_P(PoolingKernelsTest, AveragesAndTheirGradientsMatchTheDefinition) {
   for (const Sizes& sizes : kSizes) CheckAverages(sizes);
 }
 
-TEST_P(PoolingKernelsTest, LargeTensorsAreGoneOverInGroups) {
+TEST_P(PoolingKernelsTest, LargeTensorsAreProcessedInGroups) {
   // An image has 432 elements at most: groups of one image, and of two with one left over.
   for (int64_t most : {440, 900}) {
     const ItemsOfGroup items(most);

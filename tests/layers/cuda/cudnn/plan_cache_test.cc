@@ -59,7 +59,7 @@ TEST_F(PlanCacheTest, ProcessesThatWriteInTurnLoseNothing) {
   EXPECT_EQ(third.Find("z"), 3);
 }
 
-TEST_F(PlanCacheTest, WhatIsNotSuchAFileIsIgnoredAndLeftAlone) {
+TEST_F(PlanCacheTest, OtherFilesAreIgnoredAndLeftAlone) {
   const std::string header = "gradientflow plans 2\n";
   for (const std::string& text : std::vector<std::string>{
            "", "export PATH=/bin\n", "gradientflow plans 1\n1 a\n", header + "1\n",
@@ -85,7 +85,7 @@ TEST_F(PlanCacheTest, AFileThatBecomesDamagedIsNotWrittenOver) {
   EXPECT_EQ(cache.Find("a"), 1);
 }
 
-TEST_F(PlanCacheTest, PlacesThatCannotBeWrittenCostNothingButTheMemory) {
+TEST_F(PlanCacheTest, UnwritablePathsOnlyLoseChoices) {
   fs::create_directories(path_);  // a folder
   PlanCache folder(path_);
   folder.Put("a", 1);
@@ -111,7 +111,7 @@ TEST_F(PlanCacheTest, KeysThatDoNotFitIntoALineAreNotKept) {
   EXPECT_FALSE(fs::exists(path_));
 }
 
-TEST_F(PlanCacheTest, ThePlaceIsTheUsers) {
+TEST_F(PlanCacheTest, TheUserChoosesThePath) {
   unsetenv("GF_PLAN_CACHE");
   setenv("XDG_CACHE_HOME", "/x", 1);
   EXPECT_EQ(PlanCache::DefaultPath(), "/x/gradientflow/plans.txt");
