@@ -33,7 +33,7 @@ void Open(const JobConfig& config, const TrainOptions& options, Communicator* co
       [parts] { parts->flow->Settle(); });
 }
 
-// Data sets, nets, their parameters (initialised from the seed), and what updates them when.
+// Data sets, nets, their parameters (initialized from the seed), and what updates them when.
 void BuildNets(const JobConfig& config, const TrainOptions& options, Communicator* comm,
                TrainingParts* parts) {
   Device* const device = parts->device.get();
