@@ -138,7 +138,7 @@ void ExpectSameTensors(const std::vector<TensorDesc>& a, const std::vector<Tenso
 }
 
 // All that the kernels and the net agreed to but scratch memory.
-void ExpectSamePlan(const KernelPlan& a, const KernelPlan& b) {
+void ExpectSameSetup(const KernelSetup& a, const KernelSetup& b) {
   EXPECT_EQ(a.propagate, b.propagate);
   ExpectSameTensors(a.bottoms, b.bottoms);
   ExpectSameTensors(a.tops, b.tops);
@@ -167,7 +167,7 @@ TEST_P(StepEstimateTest, CompilesAsForTheGpu) {
     EXPECT_EQ(a.tops, b.tops);
     EXPECT_EQ(a.backward, b.backward);
     EXPECT_EQ(a.recompute, b.recompute);
-    ExpectSamePlan(a.plan, b.plan);
+    ExpectSameSetup(a.setup, b.setup);
     EXPECT_EQ(a.kernel->CanRecompute(), b.kernel->CanRecompute());
     ASSERT_EQ(a.gradient_sums.size(), b.gradient_sums.size());
     for (size_t top = 0; top < a.gradient_sums.size(); ++top) {
