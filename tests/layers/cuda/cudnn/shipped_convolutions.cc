@@ -45,7 +45,7 @@ std::vector<ShippedConvolution> ShippedConvolutions() {
       const auto* layer = dynamic_cast<const ConvolutionLayer*>(op.layer.get());
       if (layer == nullptr) continue;
       const ConvolutionShape shape =
-          ShapeOf(*layer, op.plan.bottoms[0].shape, op.plan.tops[0].shape);
+          ShapeOf(*layer, op.setup.bottoms[0].shape, op.setup.tops[0].shape);
       const std::string name = net + " " + layer->name();
       const ConvolutionEpilogue epilogue = {layer->bias(), layer->relu()};
       add({name + " forward", ConvolutionPass::kForward, shape, {}});
@@ -54,7 +54,7 @@ std::vector<ShippedConvolution> ShippedConvolutions() {
              ConvolutionPass::kForward, shape, epilogue});
       }
       add({name + " weights", ConvolutionPass::kBackwardFilter, shape, {}});
-      if (op.plan.propagate[0]) add({name + " data", ConvolutionPass::kBackwardData, shape, {}});
+      if (op.setup.propagate[0]) add({name + " data", ConvolutionPass::kBackwardData, shape, {}});
     }
   }
   return all;
