@@ -1,6 +1,7 @@
 #include "core/error.h"
 
 #include <cerrno>
+#include <csignal>
 #include <cstdio>
 #include <exception>
 #include <new>
@@ -27,6 +28,8 @@ void PrintRemark(const std::string& message) {
 }
 
 int RunMain(int (*body)(int, char**), int argc, char** argv) {
+  // A file that grows beyond `ulimit -f` is an error of its writer, not the end of the process.
+  std::signal(SIGXFSZ, SIG_IGN);
   try {
     return body(argc, argv);
   } catch (const std::exception& error) {

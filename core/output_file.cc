@@ -20,12 +20,16 @@ constexpr size_t kBufferBytes = size_t{1} << 16;
 // Longer writes are cut: the system takes less than 2 GiB at once.
 constexpr size_t kMostAtOnce = size_t{1} << 26;
 
-// What a symbolic link leads to; any other path as it is.
+// The target of a symbolic link, which need not exist; any other path as it is.
 std::string Resolve(const std::string& path) {
   if (!IsLink(path)) return path;
   std::error_code error;
   const std::string target = std::filesystem::canonical(path, error).string();
-  return error ? path : target;
+  if (!error) return target;
+  const std::filesystem::path link(path);
+  const std::filesystem::path next = std::filesystem::read_symlink(link, error);
+  if (error) return path;
+  return std::filesystem::weakly_canonical(link.parent_path() / next, error).string();
 }
 
 // Pipes, devices, and files that a process has open already (/dev/stdout) keep their identity.
@@ -72,6 +76,11 @@ void OutputFile::Flush() {
   buffer_.clear();
 }
 
+void OutputFile::CloseWithoutSync() {
+  Flush();
+  if (close(descriptor_.Release()) != 0) ThrowFileError("write", shown_, errno);
+}
+
 void OutputFile::Close() {
   Flush();
   // EINVAL: pipes and devices have nothing to sync.
@@ -79,7 +88,9 @@ void OutputFile::Close() {
   if (close(descriptor_.Release()) != 0) ThrowFileError("write", shown_, errno);
 }
 
-void ReplaceFile(const std::string& path, const std::function<void(OutputFile*)>& writer) {
+void ReplaceFile(const std::string& path, const std::function<void(OutputFile*)>& writer,
+                 Durability durability) {
+  const bool sync = durability == Durability::kSynced;
   constexpr OutputFile::Mode kEmpty = OutputFile::Mode::kEmpty;
   if (CannotBeReplaced(path)) {
     OutputFile file(path);
@@ -92,17 +103,18 @@ void ReplaceFile(const std::string& path, const std::function<void(OutputFile*)>
   try {
     OutputFile file(temporary, kEmpty, path);
     writer(&file);
-    file.Close();
+    sync ? file.Close() : file.CloseWithoutSync();
     if (rename(temporary.c_str(), target.c_str()) != 0) ThrowFileError("write", path, errno);
   } catch (...) {
     unlink(temporary.c_str());
     throw;
   }
-  SyncFolder(ParentFolder(target));
+  if (sync) SyncFolder(ParentFolder(target));
 }
 
-void ReplaceFile(const std::string& path, std::string_view text) {
-  ReplaceFile(path, [&](OutputFile* file) { file->Write(text); });
+void ReplaceFile(const std::string& path, std::string_view text, Durability durability) {
+  ReplaceFile(
+      path, [&](OutputFile* file) { file->Write(text); }, durability);
 }
 
 void Rename(const std::string& from, const std::string& to) {

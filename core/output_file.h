@@ -10,6 +10,10 @@
 
 namespace gf {
 
+// Whether a file survives a crash of the machine. Syncing waits for the disk, for seconds if the
+// disk is busy.
+enum class Durability { kSynced, kUnsynced };
+
 // A file that is written from start to end. All functions throw UserError "cannot write PATH:
 // reason" (disk full, no rights, ...).
 class OutputFile {
@@ -32,9 +36,12 @@ class OutputFile {
   void Flush();
   // Writes everything through to the disk and closes. A pipe or device is only closed.
   void Close();
+  // Hands everything to the system and closes; a crash of the machine may lose it.
+  void CloseWithoutSync();
 
  private:
-  friend void ReplaceFile(const std::string& path, const std::function<void(OutputFile*)>& writer);
+  friend void ReplaceFile(const std::string& path, const std::function<void(OutputFile*)>& writer,
+                          Durability durability);
   // Opens `path`; errors name `shown`.
   OutputFile(const std::string& path, Mode mode, const std::string& shown);
   void WriteThrough(const char* data, size_t bytes);
@@ -44,13 +51,16 @@ class OutputFile {
   std::vector<char> buffer_;
 };
 
-// Writes a file that appears, or takes an older one's place, only when it is complete and on the
-// disk: writer(file) fills a temporary file beside it, which is synced and renamed; then the folder
-// is synced. If anything fails, an older file stays as it was, the temporary file is removed, and
-// the exception (UserError, or the writer's) goes on. A symbolic link is followed. A pipe, a device
-// and /dev/stdout are written to directly.
-void ReplaceFile(const std::string& path, const std::function<void(OutputFile*)>& writer);
-void ReplaceFile(const std::string& path, std::string_view text);
+// Writes a file that appears, or takes an older file's place, only when it is complete:
+// writer(file) fills a temporary file beside it, which is synced and renamed; then the folder is
+// synced. kUnsynced leaves out both syncs. If anything fails, an older file stays as it was, the
+// temporary file is removed, and the exception (UserError, or the writer's) goes on. A symbolic
+// link is followed. A pipe, a device and /dev/stdout are written to directly. The new file has the
+// mode of new files, not the mode of the older one.
+void ReplaceFile(const std::string& path, const std::function<void(OutputFile*)>& writer,
+                 Durability durability = Durability::kSynced);
+void ReplaceFile(const std::string& path, std::string_view text,
+                 Durability durability = Durability::kSynced);
 
 // Renames a file or folder within one file system; a file of the new name is replaced, a folder
 // must be empty. Lasting only after SyncFolder. Throws UserError "cannot rename ...".

@@ -23,7 +23,7 @@ class MomentumSolver : public PoolSolver {
  protected:
   void Apply(const std::vector<ElementRange>& ranges) override;
 
-  // Throws UserError if momentum is out of range.
+  // `config` has passed CheckUpdate (NewSolver).
   MomentumSolver(const SolverConfig& config, ParameterStore* store);
 
   // Learning rate of an entry, without its lr_mult.

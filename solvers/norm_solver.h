@@ -19,7 +19,7 @@ class NormSolver : public MomentumSolver {
  protected:
   void Apply(const std::vector<ElementRange>& ranges) override;
 
-  // Throws UserError if trust_coefficient or epsilon is out of range.
+  // `config` has passed CheckUpdate (NewSolver).
   NormSolver(const SolverConfig& config, ParameterStore* store);
 
   double Rate(int entry) const override { return rates_[entry]; }

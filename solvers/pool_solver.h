@@ -20,7 +20,7 @@ class PoolSolver : public Solver {
   bool Finite() override { return finite_; }
 
  protected:
-  // Throws UserError if weight_decay is out of range. The store must outlive the solver.
+  // `config` has passed CheckUpdate (NewSolver). The store must outlive the solver.
   PoolSolver(const SolverConfig& config, ParameterStore* store);
 
   // Performs the update.

@@ -152,9 +152,11 @@ TrainOptions OptionsOf(const JobConfig& config, int threads) {
 class TrainTool : public JobTool {
  public:
   JobConfig ReadConfig(const std::vector<std::string>& overrides) override {
-    // Not later: a signal during the start of MPI must not kill a rank.
+    JobConfig config = gf::ReadConfig(overrides);
+    // Before MPI starts, which a signal to one rank must not break; after the config, which may be
+    // read from a pipe that a signal must interrupt.
     if (Trains()) WatchSignals();
-    return gf::ReadConfig(overrides);
+    return config;
   }
 
   void Run(const JobConfig& config, int threads, Communicator* comm) override {

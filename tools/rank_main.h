@@ -21,7 +21,7 @@ int SetComputeThreads(int configured, Communicator* comm);
 // Runs a tool's body on the ranks that mpirun started and ends MPI properly. An error that all
 // ranks agree on is printed once; one rank's own error ends the job. Returns the exit code.
 // `timeout_s`: the deadline of every wait for other ranks. `flight_recorder`: where the last
-// collectives go if the job ends badly (Communicator::Guard).
+// collectives go if the job ends badly (Watchdog::Guard).
 int RunOnRanks(int* argc, char*** argv, double timeout_s,
                const std::function<int(Communicator*)>& body,
                const std::string& flight_recorder = "");

@@ -160,7 +160,8 @@ std::string FlightRecorder::Json(int rank, const std::string& host,
 bool FlightRecorder::Write(const std::string& path, int rank, const std::string& host,
                            const std::string& reason) const {
   try {
-    ReplaceFile(path, Json(rank, host, reason));
+    // The process has a second before mpirun kills it: no time to wait for the disk.
+    ReplaceFile(path, Json(rank, host, reason), Durability::kUnsynced);
     return true;
   } catch (const std::exception& error) {
     PrintRemark(StrCat("the flight recorder of rank ", rank, " is lost: ", error.what()));

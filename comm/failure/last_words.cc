@@ -21,6 +21,7 @@ std::string LastWords::Write(int rank, const std::string& host, const std::strin
   const std::string prefix = this->prefix();
   if (prefix.empty()) return "";
   const std::string path = FlightRecorderPath(prefix, rank);
+  const std::lock_guard<std::mutex> lock(writing_);
   return recorder_.Write(path, rank, host, reason) ? "; see " + path : "";
 }
 

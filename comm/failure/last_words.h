@@ -18,9 +18,8 @@ class LastWords {
   void Guard(const std::string& prefix);
   bool guarded() const { return guarded_; }
 
-  // Writes the file. Returns what messages add about it ("; see
-  // runs/a/flight_recorder.rank3.json"),
-  // "" if nothing was written.
+  // Writes the file. Returns what messages add ("; see a.rank3.json"), or "" if nothing was
+  // written.
   std::string Write(int rank, const std::string& host, const std::string& reason);
 
   // Writes the file on a suspicion, says so on standard error, and withdraws it if the job ends
@@ -34,6 +33,7 @@ class LastWords {
   FlightRecorder recorder_;
   mutable std::mutex mutex_;
   std::string prefix_;  // of the file
+  std::mutex writing_;  // two writers would share a temporary file
   std::atomic<bool> guarded_{false}, suspected_{false};
 };
 

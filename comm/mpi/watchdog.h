@@ -20,8 +20,8 @@ void CheckMpi(int code, const std::string& operation);
 
 // Ranks that ask each other, on an MPI communicator of their own, what they are doing, and tell
 // each other of the end of the job. MpiWaiter says when this rank is in an operation, and lets it
-// look around meanwhile. All functions are the communication thread's, but for Cancel and
-// heartbeat.
+// look around meanwhile. All functions belong to the communication thread, except Cancel and
+// heartbeat, and Farewell once the communication thread no longer calls MPI.
 class MpiWatchdog : public Watchdog {
  public:
   using Clock = std::chrono::steady_clock;

@@ -54,9 +54,9 @@ void Places::NoteSet(const std::string& path, const std::string& assignment) {
     at = by_path_.erase(at);
   }
   by_path_[path] = place;
-  // Elements of repeated messages that --set has added.
+  // Messages that --set has added; a message that the file holds keeps its place.
   for (size_t dot = path.find('.'); dot != std::string::npos; dot = path.find('.', dot + 1)) {
-    if (path[dot - 1] == ']') by_path_.emplace(path.substr(0, dot), place);
+    by_path_.emplace(path.substr(0, dot), place);
   }
 }
 

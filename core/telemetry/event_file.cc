@@ -4,7 +4,6 @@
 
 #include <array>
 #include <chrono>
-#include <cstdio>
 
 #include "core/error.h"
 #include "core/telemetry/event.pb.h"
@@ -80,7 +79,7 @@ void EventFile::Write(int64_t step, const std::vector<std::pair<std::string, dou
   try {
     Append(event.SerializeAsString());
   } catch (const UserError& error) {
-    std::fprintf(stderr, "%s; no more events from here\n", error.what());
+    PrintRemark(StrCat(error.what(), "; no more events from here"));
     file_.reset();
   }
 }

@@ -78,7 +78,7 @@ void JsonLines::Write(const nlohmann::ordered_json& record) {
                  "\n");
     file_->Flush();
   } catch (const UserError& error) {
-    std::fprintf(stderr, "%s; no more JSON lines from here\n", error.what());
+    PrintRemark(StrCat(error.what(), "; no more JSON lines from here"));
     file_.reset();
   }
 }

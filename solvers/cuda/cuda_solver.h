@@ -22,7 +22,7 @@ class CudaSolver : public Solver {
   void Update(const std::vector<ElementRange>& ranges) override;
 
  protected:
-  // Throws UserError if weight_decay is out of range. The store must outlive the solver.
+  // `config` has passed CheckUpdate (NewSolver). The store must outlive the solver.
   CudaSolver(const SolverConfig& config, ParameterStore* store);
 
   // Creates a zeroed FP32 pool.

@@ -19,11 +19,13 @@ namespace {
 void Open(const JobConfig& config, const TrainOptions& options, Communicator* comm,
           TrainingParts* parts) {
   CheckSameConfig(config, comm);
+  if (!config.telemetry().run_dir().empty()) {
+    RunOnRankZero(comm, "preparing telemetry.run_dir",
+                  [&] { PrepareRunFolder(config, !options.start.resume.empty()); });
+  }
   AgreeOnErrors(comm, "opening the log and the device", [&] {
-    const bool writes = comm->rank() == 0;
-    if (writes) PrepareRunFolder(config, !options.start.resume.empty());
-    parts->report =
-        std::make_unique<Report>(LogPath(config), config.telemetry().tensorboard(), writes);
+    parts->report = std::make_unique<Report>(LogPath(config), config.telemetry().tensorboard(),
+                                             comm->rank() == 0);
     parts->batch_norm_group = NewGroupSum(config.batch_norm_group(), comm);
     parts->device = DeviceRegistry::Get().Create("device", config.device(), options.threads);
   });

@@ -156,6 +156,20 @@ TEST_F(OutputFileTest, ReplacingFollowsALinkAndKeepsIt) {
   EXPECT_FALSE(IsLink(Path("run7")));
 }
 
+TEST_F(OutputFileTest, ReplacingThroughALinkMakesItsTarget) {
+  ASSERT_EQ(symlink("target", Path("link").c_str()), 0);
+  ReplaceFile(Path("link"), "new");
+  EXPECT_TRUE(IsLink(Path("link")));
+  EXPECT_EQ(ReadSmallFile(Path("target"), 10), "new");
+}
+
+TEST_F(OutputFileTest, UnsyncedFilesAreCompleteToo) {
+  ReplaceFile(Path("a"), "old");
+  ReplaceFile(Path("a"), "new", Durability::kUnsynced);
+  EXPECT_EQ(ReadSmallFile(Path("a"), 10), "new");
+  EXPECT_FALSE(Exists(Path("a") + ".tmp-" + std::to_string(getpid())));
+}
+
 TEST_F(OutputFileTest, AFileThatIsOpenAlreadyIsWrittenInPlace) {
   const FileDescriptor open = OpenOrCreate(Path("a"));
   ReplaceFile(StrCat("/dev/fd/", open.get()), "new");

@@ -109,6 +109,15 @@ if [ "$ranks" != 1 ]; then
   [ -d early/step-00000001 ] || fail "no checkpoint after SIGTERM in the start of MPI"
 fi
 
+# While the config is read, a signal ends the program.
+mkfifo config.fifo
+"$gftrain" --config=config.fifo >fifo.log 2>&1 &
+job=$!
+sleep 0.3
+kill -TERM "$job"
+timeout 10 tail --pid="$job" -f /dev/null || fail "SIGTERM does not end a program that waits for its config"
+wait "$job"
+
 # After the last step, a signal changes nothing.
 (train --set checkpoint.dir=late --set solver.max_steps=30) >late.log 2>&1 &
 job=$!

@@ -50,6 +50,10 @@ expect_error 'train_data.images: there are 300 images at data/.*expected 301' "$
   --set train_data.images=301
 expect_error 'unknown device "gpu"' "${train[@]}" --set device=gpu
 
+# A checkpoint that grows beyond the limit of file sizes is an error with advice.
+expect_error 'cannot write .*File too large .*ulimit -f' bash -c 'ulimit -f 8; exec "$@"' limited \
+  "${train[@]}" --set checkpoint.dir=limited
+
 # The net.
 net_error 'wrong_net.prototxt:[0-9]+:[0-9]+: .*kernel_sizee' 's/kernel_size/kernel_sizee/'
 net_error 'Convolutoin' 's/"Convolution"/"Convolutoin"/'

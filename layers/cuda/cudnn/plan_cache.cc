@@ -102,7 +102,7 @@ void PlanCache::Write() const {
   for (const auto& [key, choice] : choices_) text += StrCat(choice, " ", key, "\n");
   try {
     MakeFolders(ParentFolder(path_));
-    ReplaceFile(path_, text);
+    ReplaceFile(path_, text, Durability::kUnsynced);
   } catch (const UserError&) {
     // The next process measures again.
   }

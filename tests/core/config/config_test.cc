@@ -122,6 +122,13 @@ TEST_F(ConfigTest, AnErrorOfSetNamesTheAssignment) {
             "them");
 }
 
+TEST_F(ConfigTest, AMessageThatSetHasAddedNamesTheAssignment) {
+  const std::string job = "net: 'n' train_data { source: 'd' } solver { base_lr: 1 max_steps: 1 }";
+  EXPECT_EQ(ErrorOfFile(job, {"validation_data.batch_size=3"})
+                .find("--set validation_data.batch_size=3: validation_data.source is missing"),
+            0u);
+}
+
 TEST_F(ConfigTest, TheLastSetOfAFieldIsNamed) {
   EXPECT_EQ(Error({"threads=2", "threads=-3"}),
             "--set threads=-3: threads is -3, must be at least 0");

@@ -110,7 +110,7 @@ TEST(JsonLinesTest, AFullDiskIsReportedOnceAndTrainingGoesOn) {
   log.Write({{"step", 1}});
   log.Write({{"step", 2}});
   const std::string message = testing::internal::GetCapturedStderr();
-  EXPECT_EQ(message.find("cannot write /dev/full: "), 0u) << message;
+  EXPECT_EQ(message.find("telemetry_test: cannot write /dev/full: "), 0u) << message;
   EXPECT_EQ(std::count(message.begin(), message.end(), '\n'), 1) << message;
 }
 
