@@ -13,7 +13,7 @@ void PoolingLayer::SetUp(const std::vector<Shape>& bottoms) {
   const auto pair = [&](const char* name, bool has, int64_t both, bool has_h, int64_t h, bool has_w,
                         int64_t w, int64_t fallback) {
     if (has && (has_h || has_w)) {
-      Fail("give ", name, " or ", name, "_h and ", name, "_w, not both");
+      Fail("give ", name, " or ", SidesOf(name), ", not both");
     }
     if (has) return std::array<int64_t, 2>{both, both};
     return WindowField(*this, name, none, has_h, h, has_w, w, fallback);

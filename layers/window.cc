@@ -2,12 +2,17 @@
 
 namespace gf {
 
+std::string SidesOf(const std::string& name) {
+  const std::string stem = name == "kernel_size" ? "kernel" : name;
+  return stem + "_h and " + stem + "_w";
+}
+
 std::array<int64_t, 2> WindowField(const Layer& layer, const std::string& name,
                                    const google::protobuf::RepeatedField<uint32_t>& both,
                                    bool has_h, int64_t h, bool has_w, int64_t w, int64_t fallback) {
   if (has_h || has_w) {
-    if (!both.empty()) layer.Fail("give ", name, " or ", name, "_h and ", name, "_w, not both");
-    if (!has_h || !has_w) layer.Fail("give both ", name, "_h and ", name, "_w");
+    if (!both.empty()) layer.Fail("give ", name, " or ", SidesOf(name), ", not both");
+    if (!has_h || !has_w) layer.Fail("give both ", SidesOf(name));
     return {h, w};
   }
   if (both.size() > 2) {

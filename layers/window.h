@@ -21,6 +21,9 @@ struct Window {
   int64_t extent(int axis) const { return dilation[axis] * (kernel[axis] - 1) + 1; }
 };
 
+// The two fields of a window setting by side: "kernel_h and kernel_w" for "kernel_size".
+std::string SidesOf(const std::string& name);
+
 // Reads one of Caffe's window settings: "x: 3", "x: 3 x: 5" or "x_h: 3 x_w: 5"; returns `fallback`
 // if it is absent. Fails if the forms are mixed or the number of values is wrong.
 std::array<int64_t, 2> WindowField(const Layer& layer, const std::string& name,

@@ -10,12 +10,14 @@ namespace {
 constexpr double kLargestExtent = 65500;
 constexpr double kMostMiB = 1 << 24;
 constexpr double kMostBatch = 1 << 24;
+// So that steps of any data set can be counted in 64 bits.
+constexpr double kMostEpochs = 1e6;
 
 const FieldRules& JobRules() {
   static const FieldRules rules = {
       {"JobConfig.net", Required().Advice("name the network's prototxt file")},
       {"JobConfig.device", Required().Advice("name one, e.g. \"cpu\"")},
-      {"JobConfig.threads", AtLeast(0)},
+      {"JobConfig.threads", Between(0, 1024)},
       {"JobConfig.train_data", Required().Advice("say what to train on")},
       {"JobConfig.validation_interval_epochs", MoreThan(0)},
       {"JobConfig.batch_norm_group", AtLeast(0)},
@@ -58,9 +60,9 @@ const FieldRules& JobRules() {
       {"SolverConfig.step_epochs", MoreThan(0)},
       {"SolverConfig.epoch_value", MoreThan(0)},
       {"SolverConfig.max_steps", MoreThan(0)},
-      {"SolverConfig.max_epochs", MoreThan(0)},
+      {"SolverConfig.max_epochs", MoreThan(0).AtMost(kMostEpochs)},
       {"SolverConfig.warmup_steps", AtLeast(0)},
-      {"SolverConfig.warmup_epochs", AtLeast(0)},
+      {"SolverConfig.warmup_epochs", Between(0, kMostEpochs)},
       {"SolverConfig.warmup_lr", AtLeast(0)},
       {"SolverConfig.momentum", AtLeast(0).LessThan(1)},
       {"SolverConfig.weight_decay", AtLeast(0)},

@@ -223,7 +223,9 @@ void SampleReader::Damaged(int64_t index, const std::string& what) const {
     ThrowUserError(message, "; remove the sample, or set on_error: SKIP to leave out damaged ones");
   }
   std::lock_guard<std::mutex> lock(mutex_);
-  if (damaged_.insert(index).second) LOG(WARNING) << "left out: " << message;
+  if (!damaged_.insert(index).second) return;
+  const bool replaced = on_error_ == DataConfig::REPLACE;
+  LOG(WARNING) << (replaced ? "replaced by a gray image: " : "left out: ") << message;
 }
 
 bool SampleReader::IsKnownDamaged(int64_t index) const {

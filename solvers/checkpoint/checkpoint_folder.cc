@@ -131,7 +131,8 @@ void CheckpointFolder::Prune(int64_t newest_step) {
   if (keep_ <= 0) return;
   std::vector<FoundCheckpoint> older;
   for (const FoundCheckpoint& found : ListCheckpoints(path_)) {
-    if (found.step < newest_step) older.push_back(found);
+    // A folder without a state is no checkpoint of ours: not counted, not removed.
+    if (found.step < newest_step && IsFile(found.path + "/state.json")) older.push_back(found);
   }
   for (size_t i = 0; i + keep_ - 1 < older.size(); ++i) {
     try {

@@ -31,23 +31,31 @@ std::string FindCheckpoint(const std::string& resume, const std::string& folder,
         "--resume: checkpoint.dir is not set: set it, or name a checkpoint with --resume=FOLDER");
   }
   const std::string path = LatestValidCheckpoint(folder, note);
-  if (path.empty()) note(StrCat("no valid checkpoint in ", folder, ": starting from scratch"));
-  return path;
+  if (!path.empty()) return path;
+  // A new start would overwrite them, and they may be readable elsewhere.
+  if (const size_t count = ListCheckpoints(folder).size()) {
+    ThrowUserError("--resume: none of the ", count, " checkpoints in ", folder,
+                   " can be read (see above): resume with the program that wrote them, set another "
+                   "checkpoint.dir, or remove the folder to start from scratch");
+  }
+  note(StrCat("no checkpoint in ", folder, ": starting from scratch"));
+  return "";
 }
 
-// A run must not mix its checkpoints with later ones of another.
-void CheckFolderIsFree(const std::string& folder, int64_t step) {
+// A run must not mix its checkpoints with later ones of another. `resume`: the checkpoint that was
+// named, "" for a new start.
+void CheckFolderIsFree(const std::string& folder, const std::string& resume, int64_t step) {
   if (folder.empty()) return;
   const std::vector<FoundCheckpoint> found = ListCheckpoints(folder);
   if (found.empty() || found.back().step <= step) return;
-  const std::string valid = LatestValidCheckpoint(folder, [](const std::string&) {});
-  for (const FoundCheckpoint& later : found) {
-    if (later.step > step && later.path == valid) {
-      ThrowUserError("checkpoint.dir: ", folder, " already holds later checkpoints (", valid,
-                     "): continue them with --resume, set another checkpoint.dir, or remove the "
-                     "folder");
-    }
+  const std::string& later = found.back().path;
+  if (resume.empty()) {
+    ThrowUserError("checkpoint.dir: ", folder, " already holds later checkpoints (", later,
+                   "): continue them with --resume, set another checkpoint.dir, or remove the "
+                   "folder");
   }
+  ThrowUserError("--resume=", resume, ": checkpoint.dir ", folder, " holds later checkpoints (",
+                 later, "): set another checkpoint.dir, or remove the later ones");
 }
 
 // Weights and statistics of all ranks become rank 0's.
@@ -79,7 +87,7 @@ TrainingState LoadStart(const JobConfig& config, const StartOptions& options, Pa
       note(StrCat("starting from the weights of ", options.weights));
       text = ToText(state);
     }
-    if (options.resume != "latest") CheckFolderIsFree(folder, state.step);
+    if (options.resume != "latest") CheckFolderIsFree(folder, options.resume, state.step);
   });
   comm->Broadcast(&text, 0, "state of the start");
   if (text.empty()) return {};

@@ -223,7 +223,10 @@ void Trainer::Run() {
   if (!stop_) Validate();
   if (parts_.timeline_writer->AtEnd()) NoteTimeline();
   if (const int64_t skipped = parts_.train.loader->skipped()) {
-    parts_.report->Note(StrCat("damaged samples left out (on_error: SKIP): ", WithCommas(skipped)));
+    const bool replaced = config_.train_data().on_error() == DataConfig::REPLACE;
+    parts_.report->Note(StrCat("damaged samples ", replaced ? "replaced" : "left out",
+                               " (on_error: ", replaced ? "REPLACE" : "SKIP",
+                               "): ", WithCommas(skipped)));
   }
   if (stop_ && !parts_.checkpoints) {
     parts_.report->Note("no checkpoint was written: checkpoint.dir is not set");

@@ -23,6 +23,7 @@ void CheckCommonFlags() {
   check("steps", FLAGS_steps, 1);
   check("warmup", FLAGS_warmup, 0);
   check("threads", FLAGS_threads, 0);
+  if (FLAGS_threads > 1024) ThrowUserError("--threads is ", FLAGS_threads, ", must be 0 to 1024");
 }
 
 void WriteJson(const nlohmann::ordered_json& figures) {

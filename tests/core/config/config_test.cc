@@ -131,11 +131,11 @@ TEST_F(ConfigTest, AMessageThatSetHasAddedNamesTheAssignment) {
 
 TEST_F(ConfigTest, TheLastSetOfAFieldIsNamed) {
   EXPECT_EQ(Error({"threads=2", "threads=-3"}),
-            "--set threads=-3: threads is -3, must be at least 0");
+            "--set threads=-3: threads is -3, must be 0 to 1024");
   EXPECT_EQ(ErrorOfFile("net: 'n' threads: -1 train_data { source: 'd' }", {"threads=-2"}),
-            "--set threads=-2: threads is -2, must be at least 0");
+            "--set threads=-2: threads is -2, must be 0 to 1024");
   EXPECT_EQ(ErrorOfFile("net: 'n' threads: -1 train_data { source: 'd' }", {"seed=2"}),
-            "FILE:1:10: threads is -1, must be at least 0");
+            "FILE:1:10: threads is -1, must be 0 to 1024");
 }
 
 TEST_F(ConfigTest, OfTwoFieldsThatDoNotGoTogetherTheOneFromSetIsNamed) {

@@ -8,6 +8,7 @@
 
 #include "comm/local/communicator.h"
 #include "core/error.h"
+#include "core/output_file.h"
 #include "solvers/checkpoint/checkpoint_folder.h"
 #include "solvers/checkpoint/save.h"
 #include "tests/solvers/store_for_test.h"
@@ -180,9 +181,20 @@ TEST_F(LoadTest, WithoutACheckpointTheLatestIsANewStart) {
     EXPECT_EQ(state.step, 0);
     EXPECT_EQ(rank.Weights(), weights);
     EXPECT_EQ(rank.notes, comm->rank() == 0
-                              ? "no valid checkpoint in " + Root() + ": starting from scratch\n"
+                              ? "no checkpoint in " + Root() + ": starting from scratch\n"
                               : std::string());
   });
+}
+
+TEST_F(LoadTest, CheckpointsThatCannotBeReadAreNotOverwritten) {
+  Save();
+  for (const FoundCheckpoint& found : ListCheckpoints(Root())) {
+    ReplaceFile(found.path + "/state.json", "{}");
+  }
+  StartOptions options;
+  options.resume = "latest";
+  EXPECT_EQ(Error(options).find("--resume: none of the "), 0u);
+  EXPECT_EQ(Error(StartOptions()).find("checkpoint.dir: " + Root() + " already holds later"), 0u);
 }
 
 TEST_F(LoadTest, RefusesWhatItCannotResume) {
