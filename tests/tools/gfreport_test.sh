@@ -95,7 +95,7 @@ refused 'noise.jsonl' "$out/noise.jsonl"
 refused 'unknown or empty option --ouf' "$out/one" --ouf=x
 refused 'cannot be written' "$out/one" --out=/nowhere/x.html
 # A page is written all or not at all, and directly where it is no file.
-"$gfreport" "$out/one" --out=/dev/stdout | grep -q '</html>' || fail "--out=/dev/stdout"
+"$gfreport" "$out/one" --out=/dev/stdout | grep '</html>' >/dev/null || fail "--out=/dev/stdout"
 (
   trap '' XFSZ
   ulimit -f 1
