@@ -94,8 +94,11 @@ refused 'holds no record of a run' "$out/other.jsonl"
 refused 'noise.jsonl' "$out/noise.jsonl"
 refused 'unknown or empty option --ouf' "$out/one" --ouf=x
 refused 'cannot be written' "$out/one" --out=/nowhere/x.html
-# A page is written all or not at all, and directly where it is no file.
+# A page is written all or not at all; links and devices are written directly.
 "$gfreport" "$out/one" --out=/dev/stdout | grep '</html>' >/dev/null || fail "--out=/dev/stdout"
+touch "$out/target.html" && ln -s target.html "$out/link.html"
+"$gfreport" "$out/one" --out="$out/link.html" >"$out/said.txt" || fail "--out of a link"
+grep -q '</html>' "$out/target.html" || fail "a link is replaced, not followed"
 (
   trap '' XFSZ
   ulimit -f 1
