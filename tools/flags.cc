@@ -83,7 +83,9 @@ std::string FlagHelp(const FlagSpec& spec, const std::string& name) {
   std::string line = "  " + Form(spec, info);
   line += line.size() + 2 > kDescription ? "\n" + std::string(kDescription, ' ')
                                          : std::string(kDescription - line.size(), ' ');
-  const std::string& value = info.default_value;
+  // gflags prints all 17 digits of a double.
+  const std::string value =
+      info.type == "double" ? StrCat(std::stod(info.default_value)) : info.default_value;
   const bool no_default = value.empty() || value == "0" || value == "false";
   return line +
          Wrap(Description(info) + (no_default ? "" : " (default: " + value + ")"), kDescription);
@@ -168,6 +170,10 @@ int ParseFlags(int argc, char** argv, const FlagSpec& spec) {
     }
     Word word = Split(text);
     if (word.name == "h") word.name = "help";
+    for (const auto& [name, command] : spec.moved) {
+      if (word.name != name) continue;
+      ThrowUserError(text, " is not a flag of this program: ", command, " ", text);
+    }
     if (!known(word.name)) {
       const std::string negated = word.name.compare(0, 2, "no") == 0 ? word.name.substr(2) : "";
       if (word.has_value || !known(negated) || !IsBool(negated)) RefuseUnknown(word.name, names);

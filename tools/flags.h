@@ -23,6 +23,9 @@ struct FlagSpec {
 
   // Flags that may stand without "=value" and then mean this: {"resume", "latest"}.
   std::vector<std::pair<std::string, std::string>> bare;
+  // Flags that another command takes now, and the advice that ends with that command; the flag is
+  // added: {"svg", "write the table with --csv=FILE, then run gfreport FILE"}.
+  std::vector<std::pair<std::string, std::string>> moved;
   // The values of --set, which may be given several times, go here.
   std::vector<std::string>* overrides = nullptr;
   // Words that are not flags go here; if null, they are mistakes.
@@ -34,8 +37,8 @@ std::string HelpText(const FlagSpec& spec);
 
 // Reads "--name=value", "--name value" and, for booleans, "--name" and "--noname" into gflags.
 // Returns -1 to go on, or the exit code: 0 after --help and --version, 2 (and the help)
-// without arguments. Throws UserError for an unknown flag (with the nearest known one), a
-// missing or a wrong value, or a word that is no flag.
+// without arguments. Throws UserError for an unknown flag (with the nearest known one), a moved
+// flag, a missing or a wrong value, or a word that is no flag.
 int ParseFlags(int argc, char** argv, const FlagSpec& spec);
 
 }  // namespace gf

@@ -179,7 +179,9 @@ def main():
     arguments = parser.parse_args()
     outcomes = {}
     runs = [("", arguments.events)]
-    runs += [(" (%s)" % name, path) for name, path in (more.split("=", 1) for more in arguments.more)]
+    for more in arguments.more:
+        name, path = more.split("=", 1)
+        runs.append((" (%s)" % name, path))
     for suffix, path in runs:
         try:
             with open(path) as events:

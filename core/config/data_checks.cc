@@ -76,7 +76,8 @@ void CheckData(const DataConfig& data, bool training, const std::string& path,
   for (const auto& [name, size] :
        {std::make_pair("mean", data.mean_size()), std::make_pair("std", data.std_size())}) {
     report.Require(size <= 1 || size == data.channels(), name, " has ", size,
-                   " values, must have 1 or ", data.channels(), " (channels)");
+                   " values, must have 1",
+                   data.channels() == 1 ? "" : StrCat(" or ", data.channels(), " (channels)"));
   }
   const char* const change = ColorChange(data);
   report.Require(change == nullptr || data.channels() == 3, change == nullptr ? "" : change,

@@ -43,9 +43,11 @@ class Unpacker {
 
   void CheckStatus() const {
     int status = Z_OK;
-    const std::string message = gzerror(stream_.get(), &status);
+    std::string message = gzerror(stream_.get(), &status);
     if (status == Z_OK || status == Z_STREAM_END) return;
     if (status == Z_ERRNO) ThrowFileError("read", file_.path(), errno);
+    // zlib knows the file by its descriptor only: "<fd:4>: unexpected end of file".
+    if (message.compare(0, 4, "<fd:") == 0) message.erase(0, message.find(": ") + 2);
     ThrowUserError("cannot unpack ", file_.path(), ": ", message,
                    "; perhaps it was not copied completely");
   }

@@ -3,7 +3,8 @@
 # that of the validation at the end of training.
 . tests/integration/lib.sh
 make_job
-"$gfdata" draw --out=more --images=515 --size=32 --seed=9 --force >draw.log 2>&1 || fail "gfdata draw"
+"$gfdata" draw --out=more --images=515 --size=32 --seed=9 --force >draw.log 2>&1 ||
+  fail "gfdata draw"
 on_ranks 2 "$gftrain" --config=job.prototxt --set validation_interval_epochs=1000 >train.log 2>&1 ||
   fail "training"
 
@@ -13,7 +14,8 @@ for ranks in 1 2 3; do
   # 515 images: no number of ranks and no batch divides them.
   on_ranks "$ranks" "$gfeval" --config=job.prototxt --data='more/train-*.tar' \
     --checkpoint=run/step-00000300/weights.safetensors --json="more$ranks.json" --confusions=1000 \
-    --misclassified="more$ranks.tsv" >"more$ranks.log" 2>&1 || fail "gfeval of the file on $ranks ranks"
+    --misclassified="more$ranks.tsv" >"more$ranks.log" 2>&1 ||
+    fail "gfeval of the file on $ranks ranks"
 done
 python3 - <<'PY' || fail "the results differ"
 import json

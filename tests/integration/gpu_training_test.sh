@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Training on GPUs has the losses that it has on the processor: in every mode, through NCCL and through
-# the host, with one rank and with several, and across a restart on the other device.
+# Training on GPUs has the losses that it has on the processor: in every mode, through NCCL and
+# through the host, with one rank and with several, and across a restart on the other device.
 . tests/integration/lib.sh
 make_job
 steps=24
@@ -32,7 +32,8 @@ for ranks in 1 2 3; do
   near "cuda$ranks" "cpu$ranks" 1e-3
 done
 grep -q 'allreduce *NCCL' cuda3.log || fail "not through NCCL"
-for flags in mode=PER_TENSOR mode=AFTER_BACKWARD sharded_update=true algorithm=ring wire_type=BF16; do
+for flags in mode=PER_TENSOR mode=AFTER_BACKWARD sharded_update=true algorithm=ring \
+  wire_type=BF16; do
   train "$flags" 2 --set device=cuda --set "comm.$flags"
   near "$flags" cpu2 "$([ $flags = wire_type=BF16 ] && echo 0.02 || echo 1e-3)"
 done

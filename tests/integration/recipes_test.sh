@@ -93,7 +93,8 @@ at alexnet_512 0 lr 0.64
 "$gftrain" --config="$configs/alexnet_512.prototxt" --ranks=4 --print_schedule=1000000 \
   --set 'solver.batch_phase[0].epoch=30' --set 'solver.batch_phase[0].iter_size=4' \
   >phases.csv 2>phases.log || fail "batch phases"
-grep -q "^75069,30.000[0-9]*,.*,2048,1$" phases.csv || fail "no change of the batch: $(cat phases.csv)"
+grep -q "^75069,30.000[0-9]*,.*,2048,1$" phases.csv ||
+  fail "no change of the batch: $(cat phases.csv)"
 
 for arguments in "--ranks=4" "--print_schedule --dry_run" "--print_schedule=-1"; do
   # shellcheck disable=SC2086

@@ -5,7 +5,9 @@ ranks=$1 exchange=$2
 . tests/integration/lib.sh
 make_job
 
-train() { on_ranks "$ranks" "$gftrain" --config=job.prototxt --deterministic --set comm.timeout_s=60 "$@"; }
+train() {
+  on_ranks "$ranks" "$gftrain" --config=job.prototxt --deterministic --set comm.timeout_s=60 "$@"
+}
 
 check() {
   local name=$1
@@ -64,7 +66,8 @@ check scaled "${sparse[@]}" --set comm.wire_type=FP16 --set solver.loss_scale.po
   fail "scaled: no step was skipped"
 for rank in $(seq 0 $((ranks - 1))); do
   # More than a header.
-  [ "$(tr -d '\0' <"fp32.stopped/step-00000117/residual-0000$rank.safetensors" | wc -c)" -gt 10000 ] ||
+  residual=fp32.stopped/step-00000117/residual-0000$rank.safetensors
+  [ "$(tr -d '\0' <"$residual" | wc -c)" -gt 10000 ] ||
     fail "no residuals of rank $rank where it was stopped"
 done
 [ "$ranks" != 1 ] && cmp -s fp32.stopped/step-00000117/residual-0000{0,1}.safetensors &&

@@ -2,9 +2,9 @@
 
 Usage: torch_evaluation_test.py GFEVAL. The network is a resnet18 with random features and a last
 layer fitted to them (ridge regression), so that some images are right, some wrong and many between
-two classes: a level more or less in some pixels would change the side of one image in a hundred. 
-Images as they are (224x224), and resized (shorter side 256) and cut (centre 224) by torchvision and by
-gfeval: at most one image in a thousand may be right in one and wrong in the other.
+two classes: a level more or less in some pixels would change the side of one image in a hundred.
+Images as they are (224x224), and resized (shorter side 256) and cut (center 224) by torchvision and
+by gfeval: at most one image in a thousand may be right in one and wrong in the other.
 """
 import glob
 import io

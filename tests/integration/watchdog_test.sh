@@ -104,7 +104,8 @@ for trial in $(seq "$trials"); do
       fail "$what: the message does not name it"
   else
     [ "$code" != 0 ] || fail "$what: exit code $code"
-    grep -qE "process rank $victim with PID .* on node .* exited on signal 9|missing: $name" "$log" ||
+    killed="process rank $victim with PID .* on node .* exited on signal 9"
+    grep -qE "$killed|missing: $name" "$log" ||
       fail "$what: the message does not name it"
   fi
   grep -E 'missing: ' "$log" | grep -vqE "missing: rank $victim( |;)" &&

@@ -34,8 +34,10 @@ expect_error '--input' "$gftrain" --dry_run --net=net.prototxt --input=3x28
 expect_error 'solver.base_lrr|base_lrr.*base_lr' "${train[@]}" --set solver.base_lrr=1
 changed job.prototxt 's/base_lr:/base_lrr:/' wrong.prototxt
 expect_error 'wrong.prototxt:[0-9]+:[0-9]+: .*base_lrr.*base_lr' "$gftrain" --config=wrong.prototxt
-expect_error '^gftrain: error: --set solver.momentum=2: solver.momentum is 2, must be less than 1' "${train[@]}" --set solver.momentum=2
-expect_error 'unknown solver.type "SDG" \(known: LAMB, LARC, LARS, SGD' "${train[@]}" --set solver.type=SDG
+expect_error '^gftrain: error: --set solver.momentum=2: solver.momentum is 2, must be less than 1' \
+  "${train[@]}" --set solver.momentum=2
+expect_error 'unknown solver.type "SDG" \(known: LAMB, LARC, LARS, SGD' \
+  "${train[@]}" --set solver.type=SDG
 expect_error 'solver.warmup_steps.*20' "$gftrain" --config=job.prototxt --set solver.max_steps=20
 expect_error 'solver.batch_phase\[1\].epoch is 1, must be greater than' "${train[@]}" \
   --set 'solver.batch_phase[0].epoch=2' --set 'solver.batch_phase[0].iter_size=2' \
@@ -45,7 +47,8 @@ expect_error 'wrong.prototxt:[0-9]+:[0-9]+: solver.base_lr is 0, must be greater
   "$gftrain" --config=wrong.prototxt
 expect_error 'init\[0\].pattern: "fc.weight" fits none of the net.s 7 parameters' "${train[@]}" \
   --set 'init[0].pattern=fc.weight' --set 'init[0].filler.type=constant'
-expect_error 'batch_norm_group: groups of 2 do not fill 1 rank' "${train[@]}" --set batch_norm_group=2
+expect_error 'batch_norm_group: groups of 2 do not fill 1 rank' \
+  "${train[@]}" --set batch_norm_group=2
 expect_error 'train_data.images: there are 300 images at data/.*expected 301' "${train[@]}" \
   --set train_data.images=301
 expect_error 'unknown device "gpu"' "${train[@]}" --set device=gpu
@@ -82,10 +85,14 @@ expect_error 'empty' "${train[@]}" --set train_data.source=empty
 mkdir cut
 head -c 100000 data/train-000000.tar >cut/train-000000.tar
 expect_error 'cut/train-000000.tar' "${train[@]}" --set train_data.source=cut/train-000000.tar
-timeout 60 "${train[@]}" --set train_data.source=cut/train-000000.tar --set train_data.on_error=SKIP \
-  --set checkpoint.dir=skip >skip.log 2>&1 || fail "on_error: SKIP of a truncated shard"
+timeout 60 "${train[@]}" --set train_data.source=cut/train-000000.tar \
+  --set train_data.on_error=SKIP --set checkpoint.dir=skip >skip.log 2>&1 ||
+  fail "on_error: SKIP of a truncated shard"
 mkdir -p folder/a folder/b
-for i in 1 2 3 4 5 6 7 8 9; do printf 'no image' >folder/a/$i.jpg; printf 'no image' >folder/b/$i.png; done
+for i in 1 2 3 4 5 6 7 8 9; do
+  printf 'no image' >folder/a/$i.jpg
+  printf 'no image' >folder/b/$i.png
+done
 expect_error 'folder/[ab]/[0-9].(jpg|png)' "${train[@]}" --set train_data.source=folder
 
 # A damaged image stops training in the step that needs it, and not before the last one is saved.
@@ -99,7 +106,8 @@ bad = images[44]  # of the fifth batch of ten
 data[bad.offset_data:bad.offset_data + bad.size] = bytes(bad.size)
 open("damaged/train-000000.tar", "wb").write(data)
 PY
-expect_error 'damaged/train-000000.tar' "${train[@]}" --set train_data.shuffle=false --set solver.max_steps=20 \
+expect_error 'damaged/train-000000.tar' "${train[@]}" \
+  --set train_data.shuffle=false --set solver.max_steps=20 \
   --set train_data.source=damaged/train-000000.tar --set checkpoint.interval_steps=1 \
   --set checkpoint.dir=before_damage
 [ -d before_damage/step-00000004 ] || fail "no checkpoint of the step before the damaged image"
@@ -124,24 +132,27 @@ expect_error 'none/log.jsonl' "${train[@]}" --set telemetry.jsonl=none/log.jsonl
 if unshare -rm true 2>/dev/null; then
   mkdir full
   expect_error 'free space' unshare -rm sh -c \
-    'mount -t tmpfs -o size=64k none full && exec "$@"' sh "${train[@]}" --set checkpoint.dir=full/run
+    'mount -t tmpfs -o size=64k none full && exec "$@"' sh "${train[@]}" \
+    --set checkpoint.dir=full/run
 else
   echo "NOTE: no mount name spaces here, the test with a full tmpfs is left out"
 fi
 (
   trap '' XFSZ
   ulimit -f 64
-  expect_error 'checkpoint of step 2 failed: cannot write' "${train[@]}" --set checkpoint.dir=limited
+  expect_error 'checkpoint of step 2 failed: cannot write' "${train[@]}" \
+    --set checkpoint.dir=limited
 ) || exit 1
-ls -d limited/.tmp-step* limited/step-* >/dev/null 2>&1 && fail "a failed checkpoint left something behind"
+ls -d limited/.tmp-step* limited/step-* >/dev/null 2>&1 &&
+  fail "a failed checkpoint left something behind"
 
 expect_error 'diverged' "${train[@]}" --set solver.base_lr=1e30 --set checkpoint.dir=diverged
 
 # Several ranks: still one message, and nobody hangs.
 ranks=(mpirun --allow-run-as-root --oversubscribe --bind-to none --mca btl self,vader,tcp
        --mca btl_tcp_if_include lo)
-expect_error '^gftrain: error: wrong_net.prototxt:.*conv1' "${ranks[@]}" -np 2 "$gftrain" --config=job.prototxt \
-  --set net=wrong_net.prototxt
+expect_error '^gftrain: error: wrong_net.prototxt:.*conv1' \
+  "${ranks[@]}" -np 2 "$gftrain" --config=job.prototxt --set net=wrong_net.prototxt
 expect_error 'ranks disagree on solver.base_lr: 0.02 on rank 0 .*0.03 on rank 1' \
   "${ranks[@]}" -np 1 "$gftrain" --config=job.prototxt : \
   -np 1 "$gftrain" --config=job.prototxt --set solver.base_lr=0.03

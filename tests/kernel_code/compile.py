@@ -21,7 +21,8 @@ Kernel = collections.namedtuple("Kernel", "name registers spills shared threads 
 def nvdisasm():
     """The path of nvdisasm, or None: from GF_NVDISASM, CUDA, PATH, or the package for Python."""
     package = os.path.join(sysconfig.get_paths()["purelib"], "nvidia/cu13/bin/nvdisasm")
-    for path in (os.environ.get("GF_NVDISASM"), CUDA + "nvdisasm", shutil.which("nvdisasm"), package):
+    for path in (os.environ.get("GF_NVDISASM"), CUDA + "nvdisasm", shutil.which("nvdisasm"),
+                 package):
         if path and os.access(path, os.X_OK):
             return path
     return None
@@ -31,7 +32,8 @@ def run(*command):
     """What it prints. Throws with all of it if it fails."""
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     if done.returncode != 0:
-        raise RuntimeError("%s: exit code %d\n%s" % (" ".join(command), done.returncode, done.stdout))
+        raise RuntimeError("%s: exit code %d\n%s" %
+                           (" ".join(command), done.returncode, done.stdout))
     return done.stdout
 
 
@@ -53,8 +55,9 @@ def without_parameters(name):
 
 
 # "ptxas -v" says of a kernel; nothing of shared memory where there is none.
-RESOURCES = re.compile(r"entry function '(\w+)'.*?(\d+) bytes stack frame, (\d+) bytes spill stores, "
-                       r"(\d+) bytes spill loads.*?Used (\d+) registers([^\n]*)", re.DOTALL)
+RESOURCES = re.compile(r"entry function '(\w+)'.*?(\d+) bytes stack frame, "
+                       r"(\d+) bytes spill stores, (\d+) bytes spill loads.*?"
+                       r"Used (\d+) registers([^\n]*)", re.DOTALL)
 
 
 def compiled(source, arch, folder, include="."):

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# kernel_code_test.sh ARCH [TESTS...]: runs the test for this GPU's code, or says that nvcc is missing.
+# kernel_code_test.sh ARCH [TESTS...]: runs the test for this GPU's code, or says that nvcc is
+# missing.
 set -euo pipefail
 if [[ ! -x /usr/local/cuda/bin/nvcc ]]; then
   echo "SKIPPED: no /usr/local/cuda/bin/nvcc: the kernels' code is not checked"

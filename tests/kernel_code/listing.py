@@ -3,9 +3,9 @@ import collections
 import re
 
 # label: where branches go to, or None; target: the label of a branch, or None. registers: all that
-# it names; defines: those that a load sets. load, store: bytes of global memory that a thread moves,
-# or 0. call: of a function, such as a division without an instruction of its own. divides: an
-# integer of 64 bits, which takes a GPU about 100 instructions.
+# it names; defines: those that a load sets. load, store: bytes of global memory that a thread
+# moves, or 0. call: of a function, such as a division without an instruction of its own. divides:
+# an integer of 64 bits, which takes a GPU about 100 instructions.
 Instruction = collections.namedtuple(
     "Instruction", "label target registers defines load store call divides",
     defaults=(None, None, frozenset(), frozenset(), 0, 0, False, False))

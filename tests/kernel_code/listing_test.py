@@ -125,7 +125,8 @@ class OccupancyTest(unittest.TestCase):
 
 
 class BoundsTest(unittest.TestCase):
-    good = Kernel("Kernel<8, F<__half> >", 64, 0, 0, 1024, Traffic(16, 1, 4, 3), Traffic(16, 4, 4, 0))
+    good = Kernel("Kernel<8, F<__half> >", 64, 0, 0, 1024, Traffic(16, 1, 4, 3),
+                  Traffic(16, 4, 4, 0))
 
     def setUp(self):
         with tempfile.TemporaryDirectory() as folder:

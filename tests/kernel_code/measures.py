@@ -8,7 +8,8 @@ Traffic = collections.namedtuple("Traffic", "load flight store calls divisions",
 
 # Of a multiprocessor (CUDA Programming Guide, "Compute Capabilities"); reserved: bytes of shared
 # memory per block that a kernel does not see.
-Multiprocessor = collections.namedtuple("Multiprocessor", "threads blocks registers shared reserved")
+Multiprocessor = collections.namedtuple(
+    "Multiprocessor", "threads blocks registers shared reserved")
 MULTIPROCESSORS = {
     "sm_80": Multiprocessor(2048, 32, 65536, 164 << 10, 1 << 10),
     "sm_90": Multiprocessor(2048, 32, 65536, 228 << 10, 1 << 10),

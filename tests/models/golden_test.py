@@ -44,7 +44,8 @@ def differing(net, ours, weights, batch, double):
         floor = 1e-4 * whole if name.startswith("grad/") else 0.0
         errors[name] = error(ours[name], values, floor)
     worst = sorted(errors, key=lambda name: -errors[name])
-    print(f"{net}, FP{64 if double else 32}: {len(errors)} tensors, whole gradient {whole:.4g}; worst:")
+    print(f"{net}, FP{64 if double else 32}: {len(errors)} tensors, "
+          f"whole gradient {whole:.4g}; worst:")
     for name in worst[:5]:
         print(f"  {errors[name]:.2e} {name}")
     return [name for name in worst if not errors[name] <= TOLERANCE]

@@ -10,6 +10,7 @@
 DEFINE_string(config, "", "the job: a prototxt `FILE`");
 DEFINE_string(phase, "TRAIN", "the `PHASE`, TRAIN or TEST");
 DEFINE_int32(steps, 8, "steps to simulate");
+DEFINE_double(rate, 0.2, "images per second");
 DEFINE_bool(check, true, "also check the sums");
 DEFINE_bool(dry_run, false, "print, train nothing");
 DEFINE_string(resume, "", "continue from the last checkpoint, or from `FOLDER`");
@@ -24,9 +25,10 @@ FlagSpec Spec() {
   spec.usage = {"tool --config=FILE [FLAGS]"};
   spec.examples = {"tool --config=x.prototxt"};
   spec.groups = {{"Job", {"config", "set", "resume", "phase"}},
-                 {"Other", {"steps", "check", "dry_run"}}};
+                 {"Other", {"steps", "rate", "check", "dry_run"}}};
   spec.notes = "A note.\n";
   spec.bare = {{"resume", "latest"}};
+  spec.moved = {{"picture", "write FILE, then run other FILE"}};
   return spec;
 }
 
@@ -95,6 +97,9 @@ TEST_F(FlagsTest, MistakesAreNamed) {
   EXPECT_EQ(Error({"--config", "--dry_run"}), "--config needs a value: --config=...");
   EXPECT_EQ(Error({"--steps=many"}),
             "--steps: \"many\" is not a value of type int32 (steps to simulate)");
+  EXPECT_EQ(
+      Error({"--picture=a"}),
+      "--picture=a is not a flag of this program: write FILE, then run other FILE --picture=a");
   EXPECT_EQ(Error({"word"}), "\"word\" is not a flag; flags look like --name=value (see --help)");
 }
 
@@ -125,6 +130,7 @@ Job:
 
 Other:
   --steps=N               steps to simulate (default: 8)
+  --rate=X                images per second (default: 0.2)
   --[no]check             also check the sums (default: true)
   --dry_run               print, train nothing
 

@@ -12,7 +12,8 @@ fail() {
   exit 1
 }
 
-"$gfbench" $net --batch=8 --steps=3 --layers --limit --json="$out/default.json" >"$out/default.txt" ||
+"$gfbench" $net --batch=8 --steps=3 --layers --limit --json="$out/default.json" \
+  >"$out/default.txt" ||
   fail "gfbench"
 "$gfbench" step $net --batch=8 --steps=1 --warmup=0 --forward_only --json="$out/step.json" \
   >"$out/step.txt" || fail "gfbench step"
@@ -67,7 +68,8 @@ rows = b"".join(b"\0" + bytes((x * y) % 251 for x in range(side)) for y in range
 def chunk(kind, data):
     return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
 with open(sys.argv[1], "wb") as f:
-    f.write(b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", side, side, 8, 0, 0, 0, 0))
+    header = struct.pack(">IIBBBBB", side, side, 8, 0, 0, 0, 0)
+    f.write(b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header)
             + chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b""))
 PY
 for task in resized_crop crop cache evaluate; do
@@ -98,6 +100,7 @@ refused '--warmup is -1, must be at least 0' $net --warmup=-1
 refused '--batch is 0, must be at least 1' $net --batch=0
 refused '--net is missing' step --batch=3
 refused 'unknown --solver "ADAM" (known: LAMB, LARC, LARS, SGD)' update $net --solver=ADAM
+refused 'unknown flag --profile_out' update $net --profile_out="$out/profile.prototxt"
 refused 'expected resized_crop' data --data="$out/folder" --task=paint
 refused 'comm.sparse.density is 3, must be at most 1' train $net --comm='sparse { density: 3 }'
 refused '--data is missing' data --steps=1

@@ -21,7 +21,8 @@ for name, ranks, rate in (("one", 1, 100.0), ("<b>two", 2, 190.0)):
                     "comm.mode": "LAZY"}
         records = [{"kind": "start", "settings": settings}]
         for i in range(1, 6):
-            records.append({"kind": "train", "step": i, "epoch": i / 5, "loss": None if i == 3 else 3 / i,
+            records.append({"kind": "train", "step": i, "epoch": i / 5,
+                            "loss": None if i == 3 else 3 / i,
                             "lr": 0.1, "images_per_s": rate, "data_wait": 0.01, "comm_ms": 4.0})
         records.append({"kind": "validation", "step": 5, "epoch": 1.0, "top1": 0.5, "top5": 0.9})
         records.append({"kind": "end", "step": 5, "elapsed_s": 7.0, "reason": "training has ended"})
@@ -93,6 +94,20 @@ refused 'holds no record of a run' "$out/other.jsonl"
 refused 'noise.jsonl' "$out/noise.jsonl"
 refused 'unknown or empty option --ouf' "$out/one" --ouf=x
 refused 'cannot be written' "$out/one" --out=/nowhere/x.html
+# A page is written all or not at all; links and devices are written directly.
+"$gfreport" "$out/one" --out=/dev/stdout | grep '</html>' >/dev/null || fail "--out=/dev/stdout"
+touch "$out/target.html" && ln -s target.html "$out/link.html"
+"$gfreport" "$out/one" --out="$out/link.html" >"$out/said.txt" || fail "--out of a link"
+grep -q '</html>' "$out/target.html" || fail "a link is replaced, not followed"
+(
+  trap '' XFSZ
+  ulimit -f 1
+  echo old >"$out/limited.html"
+  "$gfreport" "$out/one" --out="$out/limited.html" >"$out/limited.pipe" 2>&1
+  [ $? = 2 ] || fail "no exit code 2 where a page does not fit"
+) || exit 1
+[ "$(cat "$out/limited.html")" = old ] || fail "a page that cannot be written replaces an old one"
+[ -z "$(find "$out" -name '*.tmp')" ] || fail "a temporary file stays"
 # Sweeps: tables that are none, are cut off or hold no numbers.
 header=ranks,ranks_total,images_per_s,speedup,layer_times
 printf '%s\n1,1,10,1,x\n2,2,19,1.9,x\n' $header >"$out/sweep.csv"
@@ -108,6 +123,7 @@ refused 'negative.csv:2: images_per_s is -3, must be a number greater than 0' "$
 refused 'empty.csv: the table has no rows' "$out/empty.csv"
 refused 'noise.jsonl' "$out/noise.jsonl" --svg="$out/x.svg"
 refused 'draws one sweep' "$out/one" --svg="$out/x.svg"
+refused 'is one of the inputs' "$out/sweep.csv" --out="$out/sweep.csv"
 refused 'goes with --svg' "$out/sweep.csv" --title=x
 refused 'goes with a run' "$out/sweep.csv" --timeline="$out/one/timeline.json"
 

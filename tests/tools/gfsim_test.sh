@@ -44,7 +44,8 @@ for r in rows:
 svg = "{http://www.w3.org/2000/svg}"
 picture = xml.parse(out + "/sweep.svg")
 words = [text.text for text in picture.iter(svg + "text")]
-for word in ("a < b", "ranks (devices)", "images/s", "mode LAZY", "mode SPARSE", "ideal (linear)", "64"):
+for word in ("a < b", "ranks (devices)", "images/s", "mode LAZY", "mode SPARSE",
+             "ideal (linear)", "64"):
     assert word in words, (word, words)
 dots = [c for c in picture.iter(svg + "circle")]
 assert len(dots) == len(rows), (len(dots), len(rows))
@@ -81,7 +82,8 @@ grep -q 'times of layers  *estimate for h200' "$out/estimate.txt" || fail "--gpu
 "$gfsim" $lenet $clouds --gpu=h200 --sweep=ranks=1,2 --csv="$out/estimate.csv" ||
   fail "--gpu --sweep"
 tools/gfreport/gfreport "$out/estimate.csv" --svg="$out/estimate.svg" || fail "gfreport"
-grep -q 'simulated, layer times: estimate for h200' "$out/estimate.svg" || fail "the picture's title"
+grep -q 'simulated, layer times: estimate for h200' "$out/estimate.svg" ||
+  fail "the picture's title"
 "$gfsim" $lenet $clouds --ranks=2 --steps=1 --gpu=h200 --suggest >"$out/suggest.txt" ||
   fail "--gpu --suggest"
 grep -q 'times of layers: estimate for h200' "$out/suggest.txt" || fail "--suggest is no estimate"
@@ -119,7 +121,8 @@ printf 'node {\n  devices: -1\n}\n' >"$out/bad.prototxt"
 refused 'gfsim --config=FILE'
 refused 'config is missing' $cluster
 refused 'cluster is missing' $config
-refused 'bad.prototxt:2:3: node.devices is -1, must be at least 1' $config --cluster="$out/bad.prototxt"
+refused 'bad.prototxt:2:3: node.devices is -1, must be at least 1' $config \
+  --cluster="$out/bad.prototxt"
 refused 'unknown --gpu "h300" (known: a100, b200, h100, h200, l40s, t4)' $config $cluster --gpu=h300
 refused 'replaces --profile' $config $cluster --gpu=h200 --profile="$out/profile.prototxt"
 refused 'BF16 is not supported here (NVIDIA T4, on paper)' $config $cluster --gpu=t4 \

@@ -19,8 +19,10 @@ for section in Usage Examples; do
   grep -q "^$section:" <<<"$help" || fail "no $section"
 done
 [ -z "$(grep -E '.{101}' <<<"$help" | grep -v '^  [a-z]')" ] || fail "a line is too long"
+! grep '0000000' <<<"$help" || fail "a default has the digits of rounding"
 
-flags=$(cat "$@" | grep -oE '^DEFINE_[a-z0-9]+\([a-z0-9_]+' | sed 's/.*(//')
+# A definition may continue on the next line, before the flag's name.
+flags=$(cat "$@" | tr '\n' ' ' | grep -oE '\bDEFINE_[a-z0-9]+\( *[a-z0-9_]+' | sed 's/.*( *//')
 [ -n "$flags" ] || fail "no flags in the sources"
 for flag in $flags; do
   grep -qE "^  --(\[no\])?$flag([= []|$)" <<<"$help" || fail "--help does not show --$flag"

@@ -123,7 +123,8 @@ class LintDocsTest(unittest.TestCase):
         self.expect_good("What is a rank? As many as 64 ranks wait. Most of the time is free.")
 
     def test_the_line_of_a_phrase_is_its_first(self):
-        self.expect_error("One line.\nThe time is that\nof a step.", "docs/training.md:6: \"that of\"")
+        self.expect_error("One line.\nThe time is that\nof a step.",
+                          "docs/training.md:6: \"that of\"")
 
     def test_codespell_is_asked_where_it_is_installed(self):
         self.assertFalse(lint_docs.lint(self.folder.name)[2])

@@ -22,7 +22,8 @@ build() { # FILE.c MAP: libfake.so
   gcc -shared -fPIC "$1" -Wl,--version-script="$2" -Wl,-soname,libfake.so -o libfake.so
 }
 build new_glibc.c new.map
-echo 'unsigned arc4random(void); int old(void); int user(void) { arc4random(); return old(); }' > user.c
+echo 'unsigned arc4random(void); int old(void);
+int user(void) { arc4random(); return old(); }' > user.c
 echo 'int other(void); int old(void); int needs_other(void) { return other() + old(); }' > other.c
 for name in user other; do
   gcc -shared -fPIC "$name.c" -L. -lfake -Wl,-rpath,"$PWD" -o "lib$name.so"
@@ -70,7 +71,8 @@ int main(void) {
   }
   arc4random_buf(bytes, 999);
   for (int i = 0; i < 999; ++i) nonzero += bytes[i] != 0;
-  return nonzero < 900 || bytes[999] != 0 || arc4random_uniform(1) != 0 || arc4random_uniform(0) != 0;
+  return nonzero < 900 || bytes[999] != 0 || arc4random_uniform(1) != 0 ||
+         arc4random_uniform(0) != 0;
 }
 END
 gcc numbers.c "$root/tools/arc4random.c" -o numbers

@@ -24,7 +24,8 @@ done
 
 net=--net=models/resnet50.prototxt
 "$gfbench" $net --cost --gpu=t4 --batch=1024 --compute=FP16 >"$out/t4.txt" || fail "a small GPU"
-grep -q 'It does not fit: the GPU has 16.0 GB' "$out/t4.txt" || fail "does not say what is too large"
+grep -q 'It does not fit: the GPU has 16.0 GB' "$out/t4.txt" ||
+  fail "does not say what is too large"
 "$gfbench" $net --cost --gpu=t4 --batch=8 --solver=LAMB --forward_only >"$out/t4.txt" ||
   fail "--forward_only"
 grep -q -e 'It does not fit' -e '^update' "$out/t4.txt" && fail "what --forward_only does not do"

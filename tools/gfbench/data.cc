@@ -19,7 +19,7 @@
 #include "tools/command.h"
 #include "tools/gfbench/common_flags.h"
 
-DEFINE_string(data, "", "the data set: a folder, a file or a glob, `SOURCE`");
+DEFINE_string(data, "", "the data set's `SOURCE`: a folder, a file or a glob");
 DEFINE_string(task, "resized_crop", "the `TASK`: resized_crop, crop, cache or evaluate");
 
 namespace gf {

@@ -19,8 +19,7 @@ DEFINE_string(solver, "", "the `SOLVER` that updates: SGD, LARS, LARC or LAMB");
 namespace gf {
 
 FlagGroup NetFlags() {
-  return {"Network",
-          {"net", "input", "batch", "compute", "device", "allow_tf32", "recompute", "profile_out"}};
+  return {"Network", {"net", "input", "batch", "compute", "device", "allow_tf32", "recompute"}};
 }
 
 std::string SolverOfFlag(const std::string& otherwise) {

@@ -218,12 +218,14 @@ class StepBenchmark : public Command {
     spec.examples = {
         "gfbench --net=models/alexnet_owt.prototxt --batch=64 --compute=BF16 --layers",
         "gfbench --net=models/resnet50.prototxt --batch=256 --compute=FP16 --cost --gpu=h200"};
-    spec.groups = {NetFlags(),
-                   {"Step", {"layers", "limit", "forward_only", "solver", "cost", "gpu"}},
-                   CommonFlags()};
+    spec.groups = {
+        NetFlags(),
+        {"Step", {"layers", "limit", "forward_only", "solver", "profile_out", "cost", "gpu"}},
+        CommonFlags()};
     spec.notes =
         "Times whole training steps (forward, backward, update) on synthetic images and prints the "
-        "median. The times of layers come from other steps, which wait for each layer.\n"
+        "median. The times of layers come from other steps, which wait for each layer. "
+        "The solver is SGD if --solver is not given.\n"
         "\n"
         "--cost runs nothing and needs no GPU: it compiles the net as for the device cuda and "
         "prints, by kind of operation, launches, bytes of memory and FLOPs of a step, and their "

@@ -175,7 +175,10 @@ class TrainBenchmark : public Command {
     spec.examples = {
         "mpirun -n 2 gfbench train --net=models/lenet.prototxt --comm='mode: LAZY wire_type: "
         "BF16'"};
-    spec.groups = {NetFlags(), {"Exchange", {"comm", "exchange"}}, CommonFlags()};
+    spec.groups = {NetFlags(),
+                   {"Exchange", {"comm", "exchange"}},
+                   {"Profile", {"profile_out"}},
+                   CommonFlags()};
     spec.notes =
         "Times forward, backward, exchange and update on synthetic images. Steps begin together; "
         "the slowest rank's time counts, and the median is printed. \"exposed\" is the time that a "

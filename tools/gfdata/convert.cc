@@ -7,7 +7,7 @@
 #include "tools/command.h"
 #include "tools/gfdata/common_flags.h"
 
-DEFINE_string(from, "", "the data set: a folder, a file or a glob, `SOURCE` below");
+DEFINE_string(from, "", "the data set's `SOURCE`: a folder, a file or a glob");
 DEFINE_string(to, "", "the `FOLDER` to make");
 DEFINE_string(format, "tar", "the `FORMAT` to write: tar, folder or idx");
 DEFINE_int32(shards, 0, "tar: how many shards; 0 = one per 5,000 images");

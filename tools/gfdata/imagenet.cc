@@ -9,8 +9,8 @@
 #include "tools/command.h"
 #include "tools/gfdata/common_flags.h"
 
-DEFINE_string(train, "", "ILSVRC2012_img_train.tar, a `FILE`");
-DEFINE_string(val, "", "ILSVRC2012_img_val.tar, a `FILE`");
+DEFINE_string(train, "", "the `FILE` of the training images, ILSVRC2012_img_train.tar");
+DEFINE_string(val, "", "the `FILE` of the validation images, ILSVRC2012_img_val.tar");
 DEFINE_string(val_labels, "",
               "the `FILE` of the validation images' classes: a synset per line, \"name class\" per "
               "line, or the development kit's ids with --id_map");

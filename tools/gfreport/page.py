@@ -7,13 +7,15 @@ import sweeps
 STYLE = """
 body { font: 15px/1.45 system-ui, sans-serif; margin: 0 auto; padding: 16px; max-width: 1200px; }
 h1 { font-size: 1.4em; } h2 { font-size: 1.1em; margin-top: 2em; }
-.figures { display: grid; gap: 24px; grid-template-columns: repeat(auto-fit, minmax(min(100%, 480px), 1fr)); }
+.figures { display: grid; gap: 24px; }
+.figures { grid-template-columns: repeat(auto-fit, minmax(min(100%, 480px), 1fr)); }
 figure { margin: 0; min-width: 0; } figcaption { font-weight: 600; margin-bottom: 4px; }
 svg { width: 100%; height: auto; font: 13px system-ui, sans-serif; }
 .legend { margin: 2px 0; } .legend span { display: inline-block; margin-right: 14px; }
 .legend i { display: inline-block; width: 12px; height: 12px; margin-right: 5px; }
 .wide { overflow-x: auto; margin-bottom: 20px; } table { border-collapse: collapse; }
-th, td { text-align: left; padding: 2px 12px 2px 0; border-bottom: 1px solid #eee; vertical-align: top; }
+th, td { text-align: left; vertical-align: top; padding: 2px 12px 2px 0; }
+th, td { border-bottom: 1px solid #eee; }
 td { overflow-wrap: break-word; } td.number { text-align: right; }
 """ + plot.STYLE
 

@@ -51,7 +51,8 @@ class Axis:
 
     def ticks(self):
         if self.log and self.high >= 8 * self.low:
-            exponents = range(math.floor(math.log10(self.low)), math.ceil(math.log10(self.high)) + 1)
+            lowest, highest = math.log10(self.low), math.log10(self.high)
+            exponents = range(math.floor(lowest), math.ceil(highest) + 1)
             ticks = [m * 10.0 ** e for e in exponents for m in (1, 2, 5)]
             return [t for t in ticks if self.low * 0.999 <= t <= self.high * 1.001]
         raw = (self.high - self.low) / 5

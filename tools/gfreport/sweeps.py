@@ -1,4 +1,7 @@
-"""Reads the tables of `gfsim --sweep --csv=FILE` and draws their images/s. Files are not trusted."""
+"""Reads the tables of `gfsim --sweep --csv=FILE` and draws their images/s.
+
+Files are not trusted.
+"""
 import csv
 import io
 import os

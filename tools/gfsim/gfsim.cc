@@ -40,7 +40,6 @@ DEFINE_string(
 DEFINE_string(
     csv, "",
     "with --sweep: write the CSV to this `FILE` instead; gfreport FILE --svg=PICTURE draws it");
-DEFINE_string(svg, "", "gone: gfreport draws the CSV");
 DEFINE_bool(suggest, false,
             "try thresholds, algorithms and the sharded update, print the best settings");
 DEFINE_string(timeline, "",
@@ -63,8 +62,9 @@ FlagSpec Spec() {
   spec.groups = {{"Job and cluster",
                   {"config", "set", "cluster", "ranks", "profile", "gpu", "steps", "seed",
                    "train_images", "validation_images"}},
-                 {"Comparisons", {"sweep", "csv", "svg", "suggest"}},
+                 {"Comparisons", {"sweep", "csv", "suggest"}},
                  {"One step in detail", {"timeline", "timeline_ranks"}}};
+  spec.moved = {{"svg", "write the table with --csv=FILE, then run gfreport FILE"}};
   return spec;
 }
 
@@ -72,12 +72,6 @@ void CheckFlags() {
   if (FLAGS_config.empty()) ThrowUserError("--config is missing: name the job's file (see --help)");
   if (FLAGS_cluster.empty()) {
     ThrowUserError("--cluster is missing: name the cluster's file, see configs/clusters/");
-  }
-  if (!FLAGS_svg.empty()) {
-    ThrowUserError("--svg=", FLAGS_svg,
-                   ": gfsim draws no pictures; write the table with --csv=FILE, "
-                   "then run gfreport FILE --svg=",
-                   FLAGS_svg);
   }
   if (FLAGS_sweep.empty() && !FLAGS_csv.empty()) ThrowUserError("--csv goes with --sweep");
   if (!FLAGS_sweep.empty() && FLAGS_suggest) ThrowUserError("give --sweep or --suggest, not both");

@@ -38,11 +38,12 @@ CHECK
 }
 no_recorders() { ls "$TEST_TMPDIR"/recorder.* 2>/dev/null && fail "a recorder for nothing"; }
 
+where='in allreduce of fc6.weight, step 12'
 case $how in
   ring)
     [ "$code" -eq 3 ] || fail "exit code"
-    expect 'rank 0 .*waited [0-9.]+ s in allreduce of fc6.weight, step 12; .*missing: rank 2 \(host '
-    expect 'rank 1 .*waited [0-9.]+ s in allreduce of fc6.weight, step 12; .*missing: rank 2 \(host '
+    expect "rank 0 .*waited [0-9.]+ s $where; .*missing: rank 2 \(host "
+    expect "rank 1 .*waited [0-9.]+ s $where; .*missing: rank 2 \(host "
     expect 'stopped on this host: rank 2 \(process '
     grep -E 'missing: ' "$log" | grep -qE 'missing: (rank [01]|.*, rank [01])' && fail "wrong rank"
     recorders failed 0 1
@@ -56,12 +57,13 @@ case $how in
     ;;
   sleeps | stopped)
     [ "$code" -eq 3 ] || fail "exit code"
-    expect 'rank [01] \(host .*\) waited [0-9.]+ s in allreduce of fc6.weight, step 12; missing: rank 2 \(host '
+    expect "rank [01] \(host .*\) waited [0-9.]+ s $where; missing: rank 2 \(host "
     recorders failed 0 1
     ;;
   elsewhere)
     [ "$code" -eq 3 ] || fail "exit code"
-    expect 'out of step: rank 2 \(host .*\) waits in barrier: the validation of step 11; ranks 0, 1 wait in allreduce of fc6.weight, step 12'
+    waits='rank 2 \(host .*\) waits in barrier: the validation of step 11'
+    expect "out of step: $waits; ranks 0, 1 wait $where"
     ;;
   leaves)
     [ "$code" -eq 2 ] || fail "exit code"

@@ -109,6 +109,8 @@ TEST_F(ConfigTest, AnErrorOfSetNamesTheAssignment) {
             "--set train_data.batch_size=0: train_data.batch_size is 0, must be greater than 0");
   EXPECT_EQ(Error({"train_data.mean=1,2"}),
             "--set train_data.mean=1,2: train_data.mean has 2 values, must have 1 or 3 (channels)");
+  EXPECT_EQ(Error({"train_data.channels=1", "train_data.mean=1,2"}),
+            "--set train_data.mean=1,2: train_data.mean has 2 values, must have 1");
   EXPECT_EQ(Error({"solver.lr_policy=MULTISTEP", "solver.step_value=5,5"}),
             "--set solver.step_value=5,5: solver.step_value[1] is 5, must be greater than the one "
             "before (5)");
