@@ -115,7 +115,8 @@ mkfifo config.fifo
 job=$!
 sleep 0.3
 kill -TERM "$job"
-timeout 10 tail --pid="$job" -f /dev/null || fail "SIGTERM does not end a program that waits for its config"
+timeout 10 tail --pid="$job" -f /dev/null ||
+  fail "SIGTERM does not end a program that waits for its config"
 wait "$job"
 
 # After the last step, a signal changes nothing.
