@@ -131,13 +131,19 @@ TEST_F(ConfigTest, AMessageThatSetHasAddedNamesTheAssignment) {
             0u);
 }
 
+TEST_F(ConfigTest, NumbersThatWouldOverflowAreRefused) {
+  EXPECT_EQ(Error({"threads=1025"}), "--set threads=1025: threads is 1025, must be at most 1024");
+  EXPECT_NE(Error({"solver.max_epochs=1e30"}).find("solver.max_epochs is 1e+30, must be at most"),
+            std::string::npos);
+}
+
 TEST_F(ConfigTest, TheLastSetOfAFieldIsNamed) {
   EXPECT_EQ(Error({"threads=2", "threads=-3"}),
-            "--set threads=-3: threads is -3, must be 0 to 1024");
+            "--set threads=-3: threads is -3, must be at least 0");
   EXPECT_EQ(ErrorOfFile("net: 'n' threads: -1 train_data { source: 'd' }", {"threads=-2"}),
-            "--set threads=-2: threads is -2, must be 0 to 1024");
+            "--set threads=-2: threads is -2, must be at least 0");
   EXPECT_EQ(ErrorOfFile("net: 'n' threads: -1 train_data { source: 'd' }", {"seed=2"}),
-            "FILE:1:10: threads is -1, must be 0 to 1024");
+            "FILE:1:10: threads is -1, must be at least 0");
 }
 
 TEST_F(ConfigTest, OfTwoFieldsThatDoNotGoTogetherTheOneFromSetIsNamed) {
