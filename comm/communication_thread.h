@@ -73,7 +73,7 @@ class CommunicationThread : public Watchdog {
   void Do(const Task& task, const std::string& activity);
   void ServeOthers(Lock* lock);
   void TellOthers(Lock* lock);
-  // At the first error: see Note [How a job ends badly]. Returns what the other threads get.
+  // Handles the first error (Note [How a job ends badly]) and returns the error for other threads.
   std::exception_ptr Fail(const std::exception_ptr& error, int64_t sequence);
 
   void Stop();
@@ -100,7 +100,7 @@ class CommunicationThread : public Watchdog {
   // This rank ends the job: why, and whether the others have been told.
   bool leaving_ = false, told_ = false;
   std::string reason_;
-  std::string where_;  // the last words are, after an error
+  std::string where_;  // names the file of the last words in messages, after an error
   std::thread thread_;
 };
 

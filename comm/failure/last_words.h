@@ -8,8 +8,8 @@
 
 namespace gf {
 
-// What a rank leaves behind when its job ends badly: the file of its flight recorder. All functions
-// may be called from several threads at once.
+// Writes the flight recorder's file when a job ends badly. All functions may be called from several
+// threads at once.
 class LastWords {
  public:
   FlightRecorder* recorder() { return &recorder_; }

@@ -20,9 +20,9 @@
 
 namespace gf {
 
-// What the last step's communication cost this rank. Where devices carry gradients themselves, the
-// times are of earlier steps: of the collectives that the device has passed since the step before,
-// mostly that step's own.
+// Costs of communication on this rank in the last step. If devices carry gradients themselves, the
+// times lag behind: they cover the collectives that the device has passed since the end of the
+// previous step, and most of these belong to that step.
 struct CommStats {
   double exposed_s = 0;     // seconds that the step waited for collectives
   double transfer_s = 0;    // seconds in which collectives were under way
@@ -34,8 +34,8 @@ struct CommStats {
 // The type that travels for gradients of a type.
 DType WireTypeOf(const CommConfig& config, DType gradients);
 
-// Exchanges the gradients of a step: what the trainer talks to. Sums only: dividing by the world
-// is the solver's business. Per step: BeginStep, GradientsReady for each layer as backward
+// Sums the gradients of a step over the ranks; the trainer's interface to communication. The solver
+// divides the sums by the world. Per step: BeginStep, GradientsReady for each layer as backward
 // finishes it, Finish. All ranks have the same layout.
 class GradientFlow {
  public:
@@ -105,8 +105,8 @@ class GradientFlow {
   virtual void OnReady() = 0;
   virtual void OnFinish(const Reduced& reduced) = 0;
 
-  // Starts the sum of a range of a tensor on options.device over the ranks (or another collective),
-  // after what is on the compute stream by now. Flights are awaited in the order of their starts.
+  // Starts the sum over ranks (or another collective) of a range of a tensor on options.device,
+  // behind the work that the compute stream holds now. Await flights in the order of their starts.
   Flight Launch(const Tensor& tensor, const ElementRange& range, DType wire,
                 const std::string& name, Collective::Kind kind = Collective::kAllReduce);
   // Waits for a flight and accounts for it. Work enqueued later on the compute stream sees the

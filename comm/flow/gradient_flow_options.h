@@ -20,16 +20,16 @@ struct GradientFlowOptions {
   int64_t total_steps = 1;
   // The solver's momentum, for SPARSE's correction.
   float momentum = 0;
-  // Where the gradients lie, null: in host memory; and residuals, so that SPARSE needs it.
+  // The device that holds gradients and residuals; null: host memory. SPARSE needs a device.
   Device* device = nullptr;
-  // For comm.sharded_update: the FP32 master weights, and what is called once they are new in every
-  // part (the ranges that a rank updates itself are not all of them).
+  // For comm.sharded_update: the FP32 master weights.
   Tensor master;
+  // For comm.sharded_update: called when all master weights are new, also the ranges that other
+  // ranks have updated.
   std::function<void()> weights_changed;
   // May be null.
   Timeline* timeline = nullptr;
-  // Made before by NewGradientTransport for this config, device and communicator. Null: the flow
-  // makes one.
+  // NewGradientTransport's, for this config, device and communicator. Null: the flow creates one.
   std::shared_ptr<GradientTransport> transport;
 };
 

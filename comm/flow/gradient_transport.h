@@ -43,16 +43,16 @@ class GradientTransport {
   // For people: "NCCL 2.28.9, ring".
   virtual std::string Describe() const = 0;
 
-  // Starts after what is on the compute stream by now; the range must be left alone until Await.
-  // Returns the collective's number.
+  // Starts a collective behind the work that the compute stream holds now, and returns its number.
+  // Nothing may touch the range until Await.
   virtual int64_t Start(const TensorCollective& collective) = 0;
 
   // Work enqueued on the compute stream from now on comes after the collective. Once per number, in
   // the order of the starts.
   virtual void Await(int64_t number) = 0;
 
-  // Blocks the host until everything that was awaited is done. What is written down afterwards
-  // (checkpoints) contains no part of a collective that failed.
+  // Blocks the host until every awaited collective is done. A checkpoint written afterwards
+  // contains no part of a failed collective.
   virtual void Settle() = 0;
 
   // Collectives that were awaited, and that the device has passed, since the last call, in order;
