@@ -17,18 +17,13 @@ using dnnl::eltwise_forward;
 class ReluKernel : public Kernel {
  public:
   ReluKernel(const ReluLayer& layer, const KernelContext& context)
-      : slope_(layer.negative_slope()), functions_(ForType(Relu(), context.compute)) {}
+      : slope_(layer.negative_slope()),
+        from_top_(layer.gradient_from_top()),
+        functions_(ForType(Relu(), context.compute)) {}
 
-  // With a negative slope, negative bottoms give positive tops, so the gradient must read the
-  // bottom's sign.
   void Setup(KernelSetup* setup) override {
-    setup->tops[0].layout = setup->bottoms[0].layout;
+    SetUpActivation(from_top_, setup);
     count_ = setup->bottoms[0].storage_count();
-    from_top_ = slope_ >= 0;
-    setup->needs_top[0] = setup->backward && from_top_;
-    setup->needs_bottom[0] = setup->backward && !from_top_;
-    setup->in_place = !setup->needs_bottom[0];
-    setup->in_place_backward = true;
   }
 
   void Forward(const KernelArgs& args) override {
@@ -45,10 +40,10 @@ class ReluKernel : public Kernel {
   }
 
  private:
-  float slope_;
+  const float slope_;
+  const bool from_top_;
   const ReluFunctions& functions_;
   int64_t count_ = 0;
-  bool from_top_ = true;
 };
 
 GF_REGISTER(KernelRegistry, "cpu/ReLU", KernelOf<ReluLayer, ReluKernel>);
@@ -60,9 +55,7 @@ class ActivationKernel : public Kernel {
 
   void Setup(KernelSetup* setup) override {
     const TensorDesc& bottom = setup->bottoms[0];
-    setup->tops[0].layout = bottom.layout;
-    setup->needs_top[0] = setup->backward;
-    setup->in_place = setup->in_place_backward = true;
+    SetUpActivation(/*from_top=*/true, setup);
     // oneDNN keeps the padding of its layouts at zero. A plain tensor is treated as one long
     // vector.
     desc_ = bottom.layout.plain() ? PlainDesc(Shape{bottom.shape.count()}, bottom.dtype)

@@ -11,18 +11,11 @@ namespace {
 class ReluKernel : public RepeatingKernel {
  public:
   ReluKernel(const ReluLayer& layer, const KernelContext& context)
-      : slope_(layer.negative_slope()), context_(context) {}
+      : slope_(layer.negative_slope()), from_top_(layer.gradient_from_top()), context_(context) {}
 
-  // With a negative slope, negative bottoms give positive tops, so the gradient must read the
-  // bottom's sign.
   void Setup(KernelSetup* setup) override {
-    setup->tops[0].layout = setup->bottoms[0].layout;
+    SetUpActivation(from_top_, setup);
     count_ = setup->bottoms[0].storage_count();
-    from_top_ = slope_ >= 0;
-    setup->needs_top[0] = setup->backward && from_top_;
-    setup->needs_bottom[0] = setup->backward && !from_top_;
-    setup->in_place = !setup->needs_bottom[0];
-    setup->in_place_backward = true;
   }
 
   void Forward(const KernelArgs& args) override {
@@ -36,9 +29,9 @@ class ReluKernel : public RepeatingKernel {
 
  private:
   const float slope_;
+  const bool from_top_;
   const KernelContext context_;
   int64_t count_ = 0;
-  bool from_top_ = true;
 };
 
 template <Activation kWhich>
@@ -47,10 +40,8 @@ class ActivationKernel : public RepeatingKernel {
   ActivationKernel(const Layer&, const KernelContext& context) : context_(context) {}
 
   void Setup(KernelSetup* setup) override {
-    setup->tops[0].layout = setup->bottoms[0].layout;
+    SetUpActivation(/*from_top=*/true, setup);
     count_ = setup->bottoms[0].storage_count();
-    setup->needs_top[0] = setup->backward;
-    setup->in_place = setup->in_place_backward = true;
   }
 
   void Forward(const KernelArgs& args) override {

@@ -14,13 +14,7 @@ class ActivationEstimate : public EstimateKernel {
       : EstimateKernel(layer, context), from_top_(from_top) {}
 
  protected:
-  void Agree(KernelSetup* setup) override {
-    setup->tops[0].layout = setup->bottoms[0].layout;
-    setup->needs_top[0] = setup->backward && from_top_;
-    setup->needs_bottom[0] = setup->backward && !from_top_;
-    setup->in_place = !setup->needs_bottom[0];
-    setup->in_place_backward = true;
-  }
+  void Agree(KernelSetup* setup) override { SetUpActivation(from_top_, setup); }
   void ForwardCost(const KernelArgs& args) override {
     Move(OperationKind::kEltwise, Bottom() + Top());
   }
@@ -35,7 +29,7 @@ class ActivationEstimate : public EstimateKernel {
 class ReluEstimate : public ActivationEstimate {
  public:
   ReluEstimate(const ReluLayer& layer, const KernelContext& context)
-      : ActivationEstimate(layer, context, layer.negative_slope() >= 0) {}
+      : ActivationEstimate(layer, context, layer.gradient_from_top()) {}
 };
 
 GF_REGISTER(KernelRegistry, "cuda_estimate/ReLU", KernelOf<ReluLayer, ReluEstimate>);
