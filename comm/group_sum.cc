@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "core/error.h"
+#include "core/readable.h"
 
 namespace gf {
 namespace {
@@ -46,9 +47,8 @@ std::unique_ptr<GroupSum> NewGroupSum(int size, Communicator* comm) {
   const int world = comm->size();
   if (size == 0) size = world;
   if (size < 0 || world % size != 0) {
-    ThrowUserError("batch_norm_group: groups of ", size, " do not fill ", world,
-                   world == 1 ? " rank" : " ranks", ": set it to a divisor of ", world,
-                   ", or to 0 for all");
+    ThrowUserError("batch_norm_group: groups of ", size, " do not fill ", Counted(world, "rank"),
+                   ": set it to a divisor of ", world, ", or to 0 for all");
   }
   if (size == 1) return nullptr;
   return std::make_unique<GatheredSum>(size, comm);

@@ -1,12 +1,29 @@
 #include "core/error.h"
 
+#include <fcntl.h>
+#include <glog/logging.h>
+#include <unistd.h>
+
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
+#include <cstring>
 #include <exception>
 #include <new>
 
 namespace gf {
+namespace {
+
+// What was printed must have arrived: `program >file` on a full disk is an error.
+void CheckOutput() {
+  if (fcntl(STDOUT_FILENO, F_GETFD) < 0) return;  // closed by the caller: nobody reads
+  errno = 0;
+  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return;
+  ThrowUserError("cannot write to standard output: ",
+                 errno != 0 ? std::strerror(errno) : "an earlier write failed");
+}
+
+}  // namespace
 
 Failure Describe(const std::exception& error) {
   if (dynamic_cast<const UserError*>(&error) != nullptr) return {"error", error.what(), 2};
@@ -27,11 +44,17 @@ void PrintRemark(const std::string& message) {
   std::fprintf(stderr, "%s: %s\n", program_invocation_short_name, message.c_str());
 }
 
+void PrintWarningText(const std::string& message) {
+  if (FLAGS_minloglevel <= google::GLOG_WARNING) PrintRemark("warning: " + message);
+}
+
 int RunMain(int (*body)(int, char**), int argc, char** argv) {
   // A file that grows beyond `ulimit -f` is an error of its writer, not the end of the process.
   std::signal(SIGXFSZ, SIG_IGN);
   try {
-    return body(argc, argv);
+    const int code = body(argc, argv);
+    CheckOutput();
+    return code;
   } catch (const std::exception& error) {
     const Failure failure = Describe(error);
     std::fflush(stdout);

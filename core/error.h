@@ -1,8 +1,9 @@
 #pragma once
 
-#include <sstream>
 #include <stdexcept>
 #include <string>
+
+#include "core/str_cat.h"
 
 namespace gf {
 
@@ -18,14 +19,6 @@ class CommError : public std::runtime_error {
  public:
   explicit CommError(const std::string& message) : std::runtime_error(message) {}
 };
-
-// Concatenates its arguments as an ostream would print them.
-template <typename... Args>
-std::string StrCat(const Args&... args) {
-  std::ostringstream out;
-  (out << ... << args);
-  return out.str();
-}
 
 // Throws UserError(StrCat(args...)).
 template <typename... Args>
@@ -49,8 +42,15 @@ void PrintError(const std::string& kind, const std::string& message);
 // Prints "program: message": a remark that ends nothing.
 void PrintRemark(const std::string& message);
 
+// Prints "program: warning: message", unless glog's minloglevel is above WARNING.
+void PrintWarningText(const std::string& message);
+template <typename... Args>
+void PrintWarning(const Args&... args) {
+  PrintWarningText(StrCat(args...));
+}
+
 // Runs a program's body. An exception that leaves the body becomes one line on standard error and
-// an exit code: see Describe.
+// an exit code: see Describe. So does standard output that could not be written.
 int RunMain(int (*body)(int argc, char** argv), int argc, char** argv);
 
 }  // namespace gf

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <glog/logging.h>
-
 #include <functional>
 #include <map>
 #include <memory>
@@ -12,6 +10,9 @@
 #include "core/error.h"
 
 namespace gf {
+
+// Ends the program: two classes have the same name.
+[[noreturn]] void DieOfDuplicate(const std::string& name);
 
 // Maps names to factories of Base. There is one registry per (Base, Args...). Static objects
 // (GF_REGISTER) add entries, so their libraries must set alwayslink.
@@ -26,7 +27,7 @@ class Registry {
   }
 
   bool Add(const std::string& name, Factory factory) {
-    CHECK(factories_.emplace(name, std::move(factory)).second) << name << " is registered twice";
+    if (!factories_.emplace(name, std::move(factory)).second) DieOfDuplicate(name);
     return true;
   }
 

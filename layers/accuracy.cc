@@ -1,8 +1,15 @@
 #include "layers/accuracy.h"
 
+#include "core/config/net.pb.h"
 #include "layers/labels.h"
 
 namespace gf {
+
+int64_t AccuracyLayer::top_k() const { return param().accuracy_param().top_k(); }
+bool AccuracyLayer::Ignored(int64_t label) const {
+  return param().accuracy_param().has_ignore_label() &&
+         label == param().accuracy_param().ignore_label();
+}
 
 void AccuracyLayer::SetUp(const std::vector<Shape>& bottoms) {
   const Shape& scores = bottoms[0];

@@ -23,11 +23,8 @@ class AccuracyLayer : public Layer {
   DType TopType(int top, DType compute) const override { return DType::kFP32; }
 
   const ClassAxis& view() const { return view_; }
-  int64_t top_k() const { return param().accuracy_param().top_k(); }
-  bool Ignored(int64_t label) const {
-    return param().accuracy_param().has_ignore_label() &&
-           label == param().accuracy_param().ignore_label();
-  }
+  int64_t top_k() const;
+  bool Ignored(int64_t label) const;
 
  private:
   ClassAxis view_;

@@ -1,5 +1,7 @@
 #include "layers/activation.h"
 
+#include "core/config/net.pb.h"
+
 namespace gf {
 namespace {
 
@@ -8,6 +10,8 @@ GF_REGISTER(LayerRegistry, "Sigmoid", SigmoidLayer);
 GF_REGISTER(LayerRegistry, "TanH", TanhLayer);
 
 }  // namespace
+
+float ReluLayer::negative_slope() const { return param().relu_param().negative_slope(); }
 
 void SetUpActivation(bool from_top, KernelSetup* setup) {
   setup->tops[0].layout = setup->bottoms[0].layout;

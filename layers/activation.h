@@ -9,7 +9,7 @@ namespace gf {
 class ReluLayer : public SameShapeLayer {
  public:
   using SameShapeLayer::SameShapeLayer;
-  float negative_slope() const { return param().relu_param().negative_slope(); }
+  float negative_slope() const;
   // Whether the gradient can be computed from the top. With a negative slope, negative bottoms give
   // positive tops, so the gradient needs the sign of the bottom.
   bool gradient_from_top() const { return negative_slope() >= 0; }

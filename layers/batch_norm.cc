@@ -1,6 +1,17 @@
 #include "layers/batch_norm.h"
 
+#include "core/config/net.pb.h"
+
 namespace gf {
+
+bool BatchNormLayer::scale() const { return param().fusion().scale(); }
+bool BatchNormLayer::scale_bias() const { return param().fusion().scale_bias(); }
+bool BatchNormLayer::add() const { return param().fusion().add(); }
+bool BatchNormLayer::relu() const { return param().fusion().relu(); }
+float BatchNormLayer::eps() const { return param().batch_norm_param().eps(); }
+float BatchNormLayer::fraction() const {
+  return param().batch_norm_param().moving_average_fraction();
+}
 
 bool BatchNormLayer::global_statistics() const {
   const BatchNormParameter& p = param().batch_norm_param();

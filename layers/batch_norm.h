@@ -22,14 +22,14 @@ class BatchNormLayer : public Layer {
   int MaxBottoms() const override { return MinBottoms(); }
   void SetUp(const std::vector<Shape>& bottoms) override;
 
-  bool scale() const { return param().fusion().scale(); }
-  bool scale_bias() const { return param().fusion().scale_bias(); }
-  bool add() const { return param().fusion().add(); }
-  bool relu() const { return param().fusion().relu(); }
+  bool scale() const;
+  bool scale_bias() const;
+  bool add() const;
+  bool relu() const;
   // Whether the layer normalizes with the running statistics instead of the batch's statistics.
   bool global_statistics() const;
-  float eps() const { return param().batch_norm_param().eps(); }
-  float fraction() const { return param().batch_norm_param().moving_average_fraction(); }
+  float eps() const;
+  float fraction() const;
 };
 
 }  // namespace gf

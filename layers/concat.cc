@@ -1,5 +1,7 @@
 #include "layers/concat.h"
 
+#include "core/config/net.pb.h"
+
 namespace gf {
 
 void ConcatLayer::SetUp(const std::vector<Shape>& bottoms) {

@@ -1,6 +1,13 @@
 #include "layers/convolution.h"
 
+#include "core/config/net.pb.h"
+
 namespace gf {
+
+bool ConvolutionLayer::relu() const { return param().fusion().relu(); }
+bool ConvolutionLayer::relu_backward() const {
+  return relu() && !param().fusion().relu_backward_done();
+}
 
 void ConvolutionLayer::SetUp(const std::vector<Shape>& bottoms) {
   const ConvolutionParameter& p = param().convolution_param();

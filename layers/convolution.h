@@ -17,9 +17,9 @@ class ConvolutionLayer : public Layer {
   const Window& window() const { return window_; }
   int64_t groups() const { return groups_; }
   bool bias() const { return parameters_.size() > 1; }
-  bool relu() const { return param().fusion().relu(); }
+  bool relu() const;
   // Whether Backward must apply the gradient of the fused ReLU.
-  bool relu_backward() const { return relu() && !param().fusion().relu_backward_done(); }
+  bool relu_backward() const;
 
  private:
   Window window_;

@@ -1,5 +1,7 @@
 #include "layers/copies.h"
 
+#include "core/config/net.pb.h"
+
 namespace gf {
 
 void FlattenLayer::SetUp(const std::vector<Shape>& bottoms) {
@@ -14,6 +16,10 @@ void FlattenLayer::SetUp(const std::vector<Shape>& bottoms) {
   dims.push_back(bottom.count(begin, end));
   dims.insert(dims.end(), bottom.dims().begin() + end, bottom.dims().end());
   tops_ = {Shape(dims)};
+}
+
+void SplitLayer::SetUp(const std::vector<Shape>& bottoms) {
+  tops_.assign(param().top_size(), bottoms[0]);
 }
 
 void ReshapeLayer::SetUp(const std::vector<Shape>& bottoms) {

@@ -28,9 +28,7 @@ class SplitLayer : public Layer {
  public:
   using Layer::Layer;
   int MaxTops() const override { return -1; }
-  void SetUp(const std::vector<Shape>& bottoms) override {
-    tops_.assign(param().top_size(), bottoms[0]);
-  }
+  void SetUp(const std::vector<Shape>& bottoms) override;
 };
 
 // Consumes blobs that no other layer reads, so that they do not become outputs of the net.

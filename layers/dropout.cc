@@ -1,6 +1,11 @@
 #include "layers/dropout.h"
 
+#include "core/config/net.pb.h"
+
 namespace gf {
+
+bool DropoutLayer::identity() const { return phase() == TEST || ratio() == 0; }
+float DropoutLayer::ratio() const { return param().dropout_param().dropout_ratio(); }
 
 void DropoutLayer::SetUp(const std::vector<Shape>& bottoms) {
   if (!(ratio() >= 0 && ratio() < 1)) {

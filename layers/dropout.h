@@ -12,8 +12,8 @@ class DropoutLayer : public SameShapeLayer {
   using SameShapeLayer::SameShapeLayer;
   void SetUp(const std::vector<Shape>& bottoms) override;
 
-  float ratio() const { return param().dropout_param().dropout_ratio(); }
-  bool identity() const { return phase() == TEST || ratio() == 0; }
+  float ratio() const;
+  bool identity() const;
 };
 
 }  // namespace gf

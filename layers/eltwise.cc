@@ -1,6 +1,13 @@
 #include "layers/eltwise.h"
 
+#include "core/config/net.pb.h"
+
 namespace gf {
+
+EltwiseParameter::EltwiseOp EltwiseLayer::operation() const {
+  return param().eltwise_param().operation();
+}
+bool EltwiseLayer::relu() const { return param().fusion().relu(); }
 
 void EltwiseLayer::SetUp(const std::vector<Shape>& bottoms) {
   for (size_t i = 1; i < bottoms.size(); ++i) {

@@ -1,6 +1,10 @@
 #include "layers/inner_product.h"
 
+#include "core/config/net.pb.h"
+
 namespace gf {
+
+bool InnerProductLayer::relu() const { return param().fusion().relu(); }
 
 void InnerProductLayer::SetUp(const std::vector<Shape>& bottoms) {
   const InnerProductParameter& p = param().inner_product_param();

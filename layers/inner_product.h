@@ -17,7 +17,7 @@ class InnerProductLayer : public Layer {
   int64_t inputs() const { return parameters_[0].shape[1]; }
   int64_t outputs() const { return parameters_[0].shape[0]; }
   bool bias() const { return parameters_.size() > 1; }
-  bool relu() const { return param().fusion().relu(); }
+  bool relu() const;
 
  private:
   int64_t rows_ = 0;

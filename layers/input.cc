@@ -1,5 +1,7 @@
 #include "layers/input.h"
 
+#include "core/config/net.pb.h"
+
 namespace gf {
 
 void InputLayer::SetUp(const std::vector<Shape>& bottoms) {

@@ -1,13 +1,29 @@
 #include "layers/layer.h"
 
+#include "core/config/net.pb.h"
+
 namespace gf {
+
+Layer::Layer(const LayerParameter& param, Phase phase, std::string location)
+    : param_(std::make_unique<LayerParameter>(param)),
+      phase_(phase),
+      location_(std::move(location)) {}
+
+Layer::~Layer() = default;
+
+const std::string& Layer::name() const { return param_->name(); }
+const std::string& Layer::type() const { return param_->type(); }
+
+float Layer::LossWeight(int top) const {
+  return top < param_->loss_weight_size() ? param_->loss_weight(top) : 0;
+}
 
 ParameterSpec Layer::Parameter(int i, const std::string& name, Shape shape,
                                const FillerParameter& filler) const {
-  ParameterSpec spec{name, std::move(shape), filler};
-  if (i < param_.param_size()) {
-    spec.lr_mult = param_.param(i).lr_mult();
-    spec.decay_mult = param_.param(i).decay_mult();
+  ParameterSpec spec{name, std::move(shape), std::make_shared<FillerParameter>(filler)};
+  if (i < param_->param_size()) {
+    spec.lr_mult = param_->param(i).lr_mult();
+    spec.decay_mult = param_->param(i).decay_mult();
   }
   return spec;
 }

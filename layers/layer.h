@@ -5,18 +5,21 @@
 #include <string>
 #include <vector>
 
-#include "core/config/net.pb.h"
 #include "core/error.h"
 #include "core/registry.h"
 #include "core/tensor.h"
 
 namespace gf {
 
+class FillerParameter;
+class LayerParameter;
+enum Phase : int;
+
 // A learnable tensor of a layer.
 struct ParameterSpec {
   std::string name;  // "weight"; the full name is "<layer>.weight"
   Shape shape;
-  FillerParameter filler;
+  std::shared_ptr<const FillerParameter> filler;
   float lr_mult = 1;
   float decay_mult = 1;
 };
@@ -33,13 +36,12 @@ struct StateSpec {
 class Layer {
  public:
   // `location` is the "file:line:col" of the declaration, for messages.
-  Layer(const LayerParameter& param, Phase phase, std::string location)
-      : param_(param), phase_(phase), location_(std::move(location)) {}
-  virtual ~Layer() = default;
+  Layer(const LayerParameter& param, Phase phase, std::string location);
+  virtual ~Layer();
 
-  const LayerParameter& param() const { return param_; }
-  const std::string& name() const { return param_.name(); }
-  const std::string& type() const { return param_.type(); }
+  const LayerParameter& param() const { return *param_; }
+  const std::string& name() const;
+  const std::string& type() const;
   Phase phase() const { return phase_; }
 
   // Numbers of bottoms and tops that the layer accepts, checked before SetUp. A maximum of -1 means
@@ -65,9 +67,7 @@ class Layer {
   // Number type of a top, given the compute type.
   virtual DType TopType(int top, DType compute) const { return compute; }
   // Weight of a top in the objective; nonzero for losses.
-  virtual float LossWeight(int top) const {
-    return top < param_.loss_weight_size() ? param_.loss_weight(top) : 0;
-  }
+  virtual float LossWeight(int top) const;
 
   // Throws UserError("file:line:col: layer "conv1" (Convolution): " + args...).
   template <typename... Args>
@@ -90,7 +90,7 @@ class Layer {
   std::vector<StateSpec> states_;
 
  private:
-  LayerParameter param_;
+  std::unique_ptr<const LayerParameter> param_;
   Phase phase_;
   std::string location_;
 };

@@ -1,6 +1,16 @@
 #include "layers/lrn.h"
 
+#include "core/config/net.pb.h"
+
 namespace gf {
+
+bool LrnLayer::within_channel() const {
+  return param().lrn_param().norm_region() == LRNParameter::WITHIN_CHANNEL;
+}
+int64_t LrnLayer::size() const { return param().lrn_param().local_size(); }
+float LrnLayer::alpha() const { return param().lrn_param().alpha(); }
+float LrnLayer::beta() const { return param().lrn_param().beta(); }
+float LrnLayer::k() const { return param().lrn_param().k(); }
 
 void LrnLayer::SetUp(const std::vector<Shape>& bottoms) {
   if (bottoms[0].rank() != 4) {

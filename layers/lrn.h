@@ -16,13 +16,11 @@ class LrnLayer : public SameShapeLayer {
 
   int64_t ForwardFlops() const override;
 
-  bool within_channel() const {
-    return param().lrn_param().norm_region() == LRNParameter::WITHIN_CHANNEL;
-  }
-  int64_t size() const { return param().lrn_param().local_size(); }
-  float alpha() const { return param().lrn_param().alpha(); }
-  float beta() const { return param().lrn_param().beta(); }
-  float k() const { return param().lrn_param().k(); }
+  bool within_channel() const;
+  int64_t size() const;
+  float alpha() const;
+  float beta() const;
+  float k() const;
 };
 
 }  // namespace gf

@@ -1,6 +1,11 @@
 #include "layers/pooling.h"
 
+#include "core/config/net.pb.h"
+
 namespace gf {
+
+bool PoolingLayer::max() const { return param().pooling_param().pool() == PoolingParameter::MAX; }
+bool PoolingLayer::relu_backward() const { return param().fusion().relu_backward(); }
 
 void PoolingLayer::SetUp(const std::vector<Shape>& bottoms) {
   const PoolingParameter& p = param().pooling_param();

@@ -15,11 +15,11 @@ class PoolingLayer : public Layer {
   void SetUp(const std::vector<Shape>& bottoms) override;
 
   const Window& window() const { return window_; }
-  bool max() const { return param().pooling_param().pool() == PoolingParameter::MAX; }
+  bool max() const;
   // Whether Backward also applies the gradient of the ReLU that produced the bottom: no gradient
   // flows back where the top is not positive. Only with max(): there the top is positive exactly if
   // the selected input is.
-  bool relu_backward() const { return param().fusion().relu_backward(); }
+  bool relu_backward() const;
 
  private:
   Window window_;

@@ -1,6 +1,10 @@
 #include "layers/scale.h"
 
+#include "core/config/net.pb.h"
+
 namespace gf {
+
+bool ScaleLayer::bias() const { return param().scale_param().bias_term(); }
 
 void ScaleLayer::SetUp(const std::vector<Shape>& bottoms) {
   if (bottoms.size() > 1) {

@@ -15,7 +15,7 @@ class ScaleLayer : public Layer {
   // Two, so that SetUp can suggest a replacement for Caffe's form with two bottoms.
   int MaxBottoms() const override { return 2; }
 
-  bool bias() const { return param().scale_param().bias_term(); }
+  bool bias() const;
   // gamma belongs to the axes [begin, end) of the bottom.
   int begin() const { return begin_; }
   int end() const { return end_; }

@@ -1,5 +1,7 @@
 #include "layers/softmax.h"
 
+#include "core/config/net.pb.h"
+
 namespace gf {
 
 void SoftmaxLayer::SetUp(const std::vector<Shape>& bottoms) {

@@ -2,9 +2,17 @@
 
 #include <algorithm>
 
+#include "core/config/net.pb.h"
 #include "layers/labels.h"
 
 namespace gf {
+
+bool SoftmaxWithLossLayer::Ignored(int64_t label) const {
+  return param().loss_param().has_ignore_label() && label == param().loss_param().ignore_label();
+}
+float SoftmaxWithLossLayer::label_smoothing() const {
+  return param().loss_param().label_smoothing();
+}
 
 void SoftmaxWithLossLayer::SetUp(const std::vector<Shape>& bottoms) {
   const Shape& scores = bottoms[0];

@@ -25,10 +25,8 @@ class SoftmaxWithLossLayer : public Layer {
   float LossWeight(int top) const override;
 
   const ClassAxis& view() const { return view_; }
-  bool Ignored(int64_t label) const {
-    return param().loss_param().has_ignore_label() && label == param().loss_param().ignore_label();
-  }
-  float label_smoothing() const { return param().loss_param().label_smoothing(); }
+  bool Ignored(int64_t label) const;
+  float label_smoothing() const;
   // Divisor of the sum over the predictions, at least 1. `counted` is the number of predictions
   // that are not ignored, in `samples` samples.
   double Normalizer(int64_t counted, int64_t samples) const;

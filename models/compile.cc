@@ -1,9 +1,9 @@
 #include <glog/logging.h>
 
 #include <algorithm>
-#include <set>
 #include <utility>
 
+#include "core/config/nearest.h"
 #include "core/error.h"
 #include "models/compiled_net.h"
 #include "models/graph.h"
@@ -38,10 +38,10 @@ class Compiler {
 
   CompiledNet Run() {
     for (GraphNode& node : nodes_) AddLayer(node);
-    FindGradients();
+    FindGradients(options_.phase, &net_);
     PlanKernels();
     FindResults();
-    BuildParameters();
+    BuildParameters(options_, device_, &net_);
     PlanMemory(options_, device_, &net_);
     device_->ReleaseUnused();  // memory of trials
     return std::move(net_);
@@ -61,12 +61,13 @@ class Compiler {
   void AddLayer(const GraphNode& node) {
     LayerParameter p = node.param;
     if (p.type()[0] == '_' || !LayerRegistry::Get().Has(p.type())) {
-      std::string names;
+      std::vector<std::string> known = {"Data", "ImageData"};
       for (const std::string& name : LayerRegistry::Get().Keys()) {
-        if (name[0] != '_') names += (names.empty() ? "" : ", ") + name;
+        if (name[0] != '_') known.push_back(name);
       }
-      ThrowUserError(node.location, ": layer \"", p.name(), "\": unknown type \"", p.type(),
-                     "\" (known: ", names, ", Data, ImageData)");
+      std::sort(known.begin(), known.end());
+      ThrowUserError(node.location, ": layer \"", p.name(), "\": unknown type \"", p.type(), "\"",
+                     Suggestion(p.type(), known));
     }
     for (const ParamSpec& spec : p.param()) {
       if (!spec.name().empty()) {
@@ -145,43 +146,6 @@ class Compiler {
     return layer->LossWeight(0) != 0;
   }
 
-  // Finds the blobs that need a gradient (they depend on parameters) and the operations that run
-  // backward (a loss also depends on them).
-  void FindGradients() {
-    if (options_.phase == TEST) return;
-    for (CompiledOp& op : net_.ops) {
-      bool needs = !op.layer->parameters().empty();
-      for (size_t i = 0; i < op.bottoms.size(); ++i) {
-        needs |= Propagates(op, i);
-      }
-      for (int top : op.tops) net_.blobs[top].needs_gradient = needs;
-    }
-    std::set<int> reached;  // blobs that a loss depends on
-    for (size_t k = net_.ops.size(); k-- > 0;) {
-      CompiledOp& op = net_.ops[k];
-      bool behind = false;
-      for (size_t i = 0; i < op.tops.size(); ++i) {
-        behind |= op.layer->LossWeight(static_cast<int>(i)) != 0 || reached.count(op.tops[i]);
-      }
-      if (!behind) continue;
-      for (size_t i = 0; i < op.bottoms.size(); ++i) {
-        if (!Propagates(op, i)) continue;
-        op.backward = true;
-        reached.insert(op.bottoms[i]);
-      }
-      op.backward |= !op.layer->parameters().empty();
-    }
-  }
-
-  bool Propagates(const CompiledOp& op, size_t bottom) const {
-    const LayerParameter& p = op.layer->param();
-    if (static_cast<int>(bottom) < p.propagate_down_size() && !p.propagate_down(bottom)) {
-      return false;
-    }
-    return net_.blobs[op.bottoms[bottom]].needs_gradient &&
-           op.layer->Differentiable(static_cast<int>(bottom));
-  }
-
   KernelContext Context(int layer_index) const {
     return {device_,
             options_.compute,
@@ -209,13 +173,14 @@ class Compiler {
       setup.backward = op.backward;
       for (size_t i = 0; i < op.bottoms.size(); ++i) {
         setup.bottoms.push_back(net_.blobs[op.bottoms[i]].desc);
-        setup.propagate.push_back(op.backward && Propagates(op, i));
+        setup.propagate.push_back(op.backward && Propagates(net_, op, i));
       }
       for (int top : op.tops) setup.tops.push_back(net_.blobs[top].desc);
       setup.parameters_fixed = options_.parameters != nullptr;
       for (const ParameterSpec& spec : op.layer->parameters()) {
         TensorDesc desc{spec.shape, options_.compute, Layout()};
-        if (setup.parameters_fixed) desc.layout = SharedEntry(*op.layer, spec).layout;
+        if (setup.parameters_fixed)
+          desc.layout = SharedEntry(*options_.parameters, *op.layer, spec).layout;
         setup.parameters.push_back(std::move(desc));
       }
       setup.needs_bottom.assign(op.bottoms.size(), false);
@@ -291,65 +256,6 @@ class Compiler {
       blob.keep = true;
       if (blob.desc.shape.count() == 1 && blob.desc.dtype == DType::kFP32) {
         net_.scalars.push_back(static_cast<int>(i));
-      }
-    }
-  }
-
-  const PoolEntry& SharedEntry(const Layer& layer, const ParameterSpec& spec) const {
-    const PoolLayout& layout = options_.parameters->layout();
-    const std::string name = layer.name() + "." + spec.name;
-    const int i = layout.Find(name);
-    if (i < 0) layer.Fail("parameter ", name, " does not exist in the training net");
-    const PoolEntry& entry = layout.entries()[i];
-    if (entry.shape != spec.shape) {
-      layer.Fail("parameter ", name, " is ", spec.shape.ToString(), " here and ",
-                 entry.shape.ToString(), " in the training net");
-    }
-    return entry;
-  }
-
-  // Creates the pools, or finds this net's parameters in the pools of another net.
-  void BuildParameters() {
-    if (options_.parameters != nullptr) {
-      CHECK(options_.parameters->compute().desc.dtype == options_.compute);
-      CHECK(options_.phase == TEST || options_.parameters->gradient().data != nullptr);
-      net_.parameters = options_.parameters;
-    } else {
-      PoolLayout layout, states;
-      for (size_t k = net_.ops.size(); k-- > 0;) {
-        const CompiledOp& op = net_.ops[k];
-        const auto& specs = op.layer->parameters();
-        for (size_t i = 0; i < specs.size(); ++i) {
-          PoolEntry entry;
-          entry.name = op.layer->name() + "." + specs[i].name;
-          entry.layer = op.layer->name();
-          entry.shape = specs[i].shape;
-          entry.layout = op.setup.parameters[i].layout;
-          entry.lr_mult = specs[i].lr_mult;
-          entry.decay_mult = specs[i].decay_mult;
-          layout.Add(std::move(entry));
-        }
-      }
-      for (const CompiledOp& op : net_.ops) {
-        for (const StateSpec& spec : op.layer->states()) {
-          PoolEntry entry;
-          entry.name = op.layer->name() + "." + spec.name;
-          entry.layer = op.layer->name();
-          entry.shape = spec.shape;
-          states.Add(std::move(entry));
-        }
-      }
-      net_.parameters = std::make_shared<ParameterStore>(
-          device_, std::move(layout), std::move(states), options_.compute, options_.phase == TRAIN);
-    }
-    for (CompiledOp& op : net_.ops) {
-      for (const ParameterSpec& spec : op.layer->parameters()) {
-        op.entries.push_back(net_.parameters->layout().Find(op.layer->name() + "." + spec.name));
-      }
-      for (const StateSpec& spec : op.layer->states()) {
-        const int entry = net_.parameters->state_layout().Find(op.layer->name() + "." + spec.name);
-        if (entry < 0) op.layer->Fail(spec.name, " does not exist in the training net");
-        op.state_entries.push_back(entry);
       }
     }
   }

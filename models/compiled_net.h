@@ -63,6 +63,21 @@ CompiledNet CompileNet(const NetSource& source, const NetOptions& options, Devic
 // a backward step: the function is its own inverse. Operation i runs forward at step i.
 inline int BackwardTime(int i, int n) { return 2 * n - 1 - i; }
 
+// Finds the blobs that need a gradient (they depend on parameters) and the operations that run
+// backward (a loss also depends on them; models/gradients.cc).
+void FindGradients(Phase phase, CompiledNet* net);
+
+// Whether the operation passes a gradient to its bottom with this number.
+bool Propagates(const CompiledNet& net, const CompiledOp& op, size_t bottom);
+
+// The entry of a parameter in the pools of another net of the job (models/net_parameters.cc).
+// Throws UserError if there is none of this shape.
+const PoolEntry& SharedEntry(const ParameterStore& store, const Layer& layer,
+                             const ParameterSpec& spec);
+
+// Creates the pools, or finds this net's parameters in the pools of options.parameters.
+void BuildParameters(const NetOptions& options, Device* device, CompiledNet* net);
+
 // Chooses buffers and lifetimes for all memory of `net` and places the buffers
 // (models/lifetimes.cc).
 void PlanMemory(const NetOptions& options, Device* device, CompiledNet* net);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/config/nearest.h"
 #include "core/error.h"
 #include "core/parallel.h"
 #include "core/random.h"
@@ -36,8 +37,29 @@ double Fan(const FillerParameter& filler, const Shape& shape) {
 
 }  // namespace
 
+std::string FillerMistake(const FillerParameter& filler, const Shape& shape) {
+  static const std::vector<std::string> kTypes = {
+      "bilinear", "constant", "gaussian", "msra", "positive_unitball", "uniform", "xavier"};
+  const std::string& type = filler.type();
+  if (std::find(kTypes.begin(), kTypes.end(), type) == kTypes.end()) {
+    return StrCat("unknown filler type \"", type, "\"", Suggestion(type, kTypes));
+  }
+  if (type == "gaussian") {
+    if (filler.sparse() >= 0) return "sparse gaussian fillers are not supported";
+    if (!(filler.std() >= 0)) {
+      return StrCat("std of the gaussian filler is ", filler.std(), ", must be at least 0");
+    }
+  }
+  if (type == "bilinear" && (shape.rank() != 4 || shape[2] != shape[3])) {
+    return "a bilinear filler needs square filters, got " + shape.ToString();
+  }
+  return "";
+}
+
 void Fill(const FillerParameter& filler, const Shape& shape, uint64_t seed, const std::string& name,
           float* values) {
+  const std::string mistake = FillerMistake(filler, shape);
+  if (!mistake.empty()) ThrowUserError(name, ": ", mistake);
   const uint64_t stream = StreamId(RandomUse::kInit, HashName(name));
   // Calls body(words, count, out) for chunks of the values. out[i] must be computed from words[i],
   // the stream's word for that value; two more words than `count` are available.
@@ -76,8 +98,6 @@ void Fill(const FillerParameter& filler, const Shape& shape, uint64_t seed, cons
   } else if (type == "uniform") {
     uniform(filler.min(), filler.max());
   } else if (type == "gaussian") {
-    if (filler.sparse() >= 0) ThrowUserError(name, ": sparse gaussian fillers are not supported");
-    if (!(filler.std() >= 0)) ThrowUserError(name, ": std must not be negative");
     gaussian(filler.mean(), filler.std());
   } else if (type == "xavier") {
     const float scale = static_cast<float>(std::sqrt(3.0 / Fan(filler, shape)));
@@ -95,19 +115,12 @@ void Fill(const FillerParameter& filler, const Shape& shape, uint64_t seed, cons
       }
     }
   } else if (type == "bilinear") {
-    if (shape.rank() != 4 || shape[2] != shape[3]) {
-      ThrowUserError(name, ": a bilinear filler needs square filters, got ", shape.ToString());
-    }
     const int64_t k = shape[3];
     const double f = std::ceil(k / 2.0), c = (k - 1) / (2.0 * f);
     for (int64_t i = 0; i < shape.count(); ++i) {
       const double x = i % k, y = i / k % k;
       values[i] = static_cast<float>((1 - std::fabs(x / f - c)) * (1 - std::fabs(y / f - c)));
     }
-  } else {
-    ThrowUserError(name, ": unknown filler type \"", type,
-                   "\" (known: bilinear, constant, gaussian, msra, positive_unitball, uniform, "
-                   "xavier)");
   }
 }
 

@@ -9,10 +9,13 @@
 
 namespace gf {
 
+// What is wrong with a filler for a parameter of this shape; empty if nothing is.
+std::string FillerMistake(const FillerParameter& filler, const Shape& shape);
+
 // Writes the initial values of a parameter in plain order (shape.count() values), as Caffe's
 // fillers define them: constant, uniform, gaussian, xavier, msra, positive_unitball, bilinear.
-// Value i is a function of (seed, name, i). Throws UserError for an unknown type or invalid
-// settings.
+// Value i is a function of (seed, name, i). Throws UserError "name: mistake"
+// (FillerMistake).
 void Fill(const FillerParameter& filler, const Shape& shape, uint64_t seed, const std::string& name,
           float* values);
 

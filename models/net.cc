@@ -4,15 +4,14 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstring>
 #include <utility>
 
-#include "core/config/name_pattern.h"
 #include "core/error.h"
 #include "layers/input.h"
+#include "models/blob_values.h"
 #include "models/compiled_net.h"
-#include "models/filler.h"
 #include "models/graph.h"
+#include "models/init_parameters.h"
 #include "models/recorded_pass.h"
 
 namespace gf {
@@ -186,89 +185,6 @@ class Net::Impl {
     return Now();
   }
 
-  std::vector<float> Values(const TensorDesc& desc, const void* data) const {
-    Tensor from, to;
-    from.desc = desc;
-    from.data = const_cast<void*>(data);
-    to.desc = {desc.shape, DType::kFP32, Layout()};
-    std::vector<float> values(desc.shape.count());
-    if (desc.dtype == DType::kFP32 && desc.layout.plain()) {
-      device_->CopyToHost(data, values.data(), desc.bytes(), device_->compute_stream());
-      return values;
-    }
-    if (desc.dtype == DType::kINT64) {
-      std::vector<int64_t> labels(values.size());
-      device_->CopyToHost(data, labels.data(), labels.size() * sizeof(int64_t),
-                          device_->compute_stream());
-      for (size_t i = 0; i < labels.size(); ++i) values[i] = static_cast<float>(labels[i]);
-      return values;
-    }
-    to.owner = device_->Allocate(to.desc.bytes());
-    to.data = to.owner.get();
-    device_->Convert(from, to, device_->compute_stream());
-    device_->CopyToHost(to.data, values.data(), to.desc.bytes(), device_->compute_stream());
-    return values;
-  }
-
-  // The newest version of a blob with this name in the file.
-  int FindBlob(const std::string& name) const {
-    int found = -1;
-    for (size_t i = 0; i < net_.blobs.size(); ++i) {
-      const std::string& blob = net_.blobs[i].name;
-      if (blob.find('@') == std::string::npos && PlainBlobName(blob) == name) {
-        found = static_cast<int>(i);
-      }
-    }
-    CHECK_GE(found, 0) << "no blob " << name;
-    return found;
-  }
-
-  const void* Data(int blob) const {
-    return static_cast<const char*>(net_.arena.get()) + net_.memory.offset(net_.blobs[blob].buffer);
-  }
-
-  const FillerParameter& FillerOf(const ParameterSpec& spec, const std::string& name) const {
-    for (size_t i = options_.init.size(); i-- > 0;) {
-      if (NameFits(options_.init[i].first, name)) return options_.init[i].second;
-    }
-    return spec.filler;
-  }
-
-  void InitParameters() {
-    ParameterStore& store = *net_.parameters;
-    int64_t largest = 0;
-    for (const PoolEntry& entry : store.layout().entries()) {
-      largest = std::max(largest, entry.shape.count());
-    }
-    // Uses the gradient pool if possible, to avoid touching new memory.
-    const size_t bytes = largest * sizeof(float);
-    const Tensor& gradient = store.gradient();
-    const bool borrow =
-        device_->shares_host_memory() && gradient.data && gradient.desc.bytes() >= bytes;
-    std::shared_ptr<void> own;
-    if (!borrow) own = DeviceRegistry::Get().Create("device", "cpu", 0)->Allocate(bytes);
-    float* const values = static_cast<float*>(borrow ? gradient.data : own.get());
-    for (size_t i = 0; i < options_.init.size(); ++i) {
-      CheckPattern(StrCat("init[", i, "].pattern"), options_.init[i].first, store.layout());
-    }
-    for (const CompiledOp& op : net_.ops) {
-      const auto& specs = op.layer->parameters();
-      for (size_t i = 0; i < specs.size(); ++i) {
-        const PoolEntry& entry = store.layout().entries()[op.entries[i]];
-        Fill(FillerOf(specs[i], entry.name), specs[i].shape, options_.seed, entry.name, values);
-        store.Import(values, entry, store.master());
-      }
-      const auto& states = op.layer->states();
-      for (size_t i = 0; i < states.size(); ++i) {
-        const PoolEntry& entry = store.state_layout().entries()[op.state_entries[i]];
-        store.Import(std::vector<float>(entry.shape.count(), states[i].initial), entry,
-                     store.states());
-      }
-    }
-    if (borrow) device_->Zero(gradient.data, bytes, device_->compute_stream());
-    store.SyncCompute();
-  }
-
   std::string name_;
   NetOptions options_;
   Device* device_;
@@ -294,7 +210,7 @@ int64_t Net::classes() const {
   return shape.rank() > 1 ? shape[1] : 0;
 }
 
-void Net::InitParameters() { impl_->InitParameters(); }
+void Net::InitParameters() { gf::InitParameters(impl_->net_, impl_->options_, impl_->device_); }
 
 void Net::Stage(const Batch& batch) { impl_->Stage(batch); }
 
@@ -332,40 +248,23 @@ std::pair<int, int> Net::RecordedOps() const {
 std::vector<std::pair<std::string, float>> Net::Scalars() const {
   std::vector<std::pair<std::string, float>> scalars;
   for (int b : impl_->net_.scalars) {
-    const CompiledBlob& blob = impl_->net_.blobs[b];
-    scalars.emplace_back(PlainBlobName(blob.name), impl_->Values(blob.desc, impl_->Data(b))[0]);
+    scalars.emplace_back(PlainBlobName(impl_->net_.blobs[b].name),
+                         BlobValues(impl_->net_, b, impl_->device_)[0]);
   }
   return scalars;
 }
 
 std::vector<float> Net::Logits() const {
   CHECK_GE(impl_->net_.logits, 0);
-  const int b = impl_->net_.logits;
-  return impl_->Values(impl_->net_.blobs[b].desc, impl_->Data(b));
+  return BlobValues(impl_->net_, impl_->net_.logits, impl_->device_);
 }
 
 std::vector<float> Net::Blob(const std::string& blob) const {
-  const int b = impl_->FindBlob(blob);
-  return impl_->Values(impl_->net_.blobs[b].desc, impl_->Data(b));
+  return BlobValues(impl_->net_, FindBlob(impl_->net_, blob), impl_->device_);
 }
 
 std::vector<float> Net::BlobGradient(const std::string& blob) const {
-  const CompiledBlob& b = impl_->net_.blobs[impl_->FindBlob(blob)];
-  CHECK(!b.gradients.empty()) << blob << " has no gradient";
-  std::vector<int> buffers = b.gradients;
-  const CompiledOp& producer = impl_->net_.ops[b.producer];
-  for (size_t i = 0; i < producer.gradient_sums.size(); ++i) {
-    // The sum overwrote the first gradient.
-    if (&b == &impl_->net_.blobs[producer.tops[i]] && producer.gradient_sums[i]) buffers.resize(1);
-  }
-  std::vector<float> sum(b.desc.shape.count());
-  for (int buffer : buffers) {
-    const char* data =
-        static_cast<const char*>(impl_->net_.arena.get()) + impl_->net_.memory.offset(buffer);
-    const std::vector<float> values = impl_->Values(b.desc, data);
-    for (size_t i = 0; i < sum.size(); ++i) sum[i] += values[i];
-  }
-  return sum;
+  return GradientValues(impl_->net_, FindBlob(impl_->net_, blob), impl_->device_);
 }
 
 const std::vector<NetOp>& Net::ops() const { return impl_->lines_; }

@@ -35,9 +35,7 @@ std::string LayerTimesOf(const SimulatedJob& job) {
 Simulator::Simulator(const SimulatedJob& job) : job_(job) {
   const JobConfig& config = job_.config;
   CheckJobFields(config, "");
-  if (config.comm().sharded_update() && config.comm().mode() == CommConfig::SPARSE) {
-    ThrowUserError("comm.sharded_update does not go with comm.mode: SPARSE: leave one of them out");
-  }
+  CheckComm(config.comm(), "comm");
   if (config.solver().iter_size() != 1 || config.solver().batch_phase_size() > 0) {
     ThrowUserError(
         "solver.iter_size, solver.batch_phase: accumulated batches cannot be simulated: set "

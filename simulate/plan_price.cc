@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "core/error.h"
+#include "core/readable.h"
 
 namespace gf {
 namespace {
@@ -127,8 +128,8 @@ const PlanPrice& Pricer::Price(const std::string& algorithm) {
   } else {
     const auto plan = AlgorithmRegistry::Get().Create("comm.algorithm", algorithm);
     if (world > 1 && !plan->Fits(network_.topology())) {
-      ThrowUserError("comm.algorithm: ", algorithm, " does not support ", world, " ranks on ",
-                     network_.nodes(), " nodes; set auto");
+      ThrowUserError("comm.algorithm: ", algorithm, " does not support ", Counted(world, "rank"),
+                     " on ", Counted(network_.nodes(), "node"), "; set auto");
     }
     rounds = RoundsOf([&](int rank) { return plan->AllReduce(rank, network_.topology()); }, world);
   }

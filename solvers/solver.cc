@@ -1,9 +1,27 @@
 #include "solvers/solver.h"
 
+#include <set>
+#include <vector>
+
 #include "core/config/job_checks.h"
+#include "core/config/nearest.h"
 #include "core/error.h"
 
 namespace gf {
+namespace {
+
+// The types of one device ("cpu/"), or of all.
+std::vector<std::string> Types(const std::string& prefix) {
+  std::set<std::string> types;
+  for (const std::string& name : SolverRegistry::Get().Keys()) {
+    if (name.rfind(prefix, 0) == 0) types.insert(name.substr(name.find('/') + 1));
+  }
+  return {types.begin(), types.end()};
+}
+
+const bool offered = OfferNames("SolverConfig.type", [] { return Types(""); });
+
+}  // namespace
 
 std::unique_ptr<Solver> NewSolver(const std::string& what, const std::string& type,
                                   const SolverConfig& config, ParameterStore* store) {
@@ -11,12 +29,7 @@ std::unique_ptr<Solver> NewSolver(const std::string& what, const std::string& ty
   const SolverRegistry& registry = SolverRegistry::Get();
   const std::string prefix = store->device()->name() + "/";
   if (registry.Has(prefix + type)) return registry.Create(what, prefix + type, config, store);
-  std::string names;
-  for (const std::string& name : registry.Keys()) {
-    if (name.rfind(prefix, 0) != 0) continue;
-    names += (names.empty() ? "" : ", ") + name.substr(prefix.size());
-  }
-  ThrowUserError("unknown ", what, " \"", type, "\" (known: ", names, ")");
+  ThrowUserError("unknown ", what, " \"", type, "\"", Suggestion(type, Types(prefix)));
 }
 
 }  // namespace gf

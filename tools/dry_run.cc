@@ -7,8 +7,8 @@
 #include "core/config/config.h"
 #include "core/device.h"
 #include "core/error.h"
+#include "core/readable.h"
 #include "core/telemetry/table.h"
-#include "core/telemetry/telemetry.h"
 #include "data/loader/loader.h"
 #include "models/net.h"
 #include "solvers/train/data_and_net.h"
@@ -80,7 +80,7 @@ void PrintMemory(const Net& net, Phase phase, FILE* out) {
   const bool own_compute = store.compute().data != store.master().data;
   PrintTable(
       {{"parameters", StrCat(WithCommas(store.layout().parameter_count()), " in ",
-                             store.layout().entries().size(), " tensors")},
+                             Counted(store.layout().entries().size(), "tensor"))},
        {"states", WithCommas(store.state_layout().parameter_count())},
        {"activations", StrCat(HumanBytes(static_cast<double>(net.arena_bytes())), " (",
                               HumanBytes(static_cast<double>(net.arena_bytes_without_reuse())),
@@ -113,9 +113,10 @@ void PrintBuckets(const ParameterStore& store, const CommConfig& config, Communi
                store.layout().entries()[bucket.first_entry].name,
                store.layout().entries()[bucket.last_entry].name});
   }
-  std::fprintf(out, "  %s: %zu %s of %s on %d %s\n", CommConfig::Mode_Name(config.mode()).c_str(),
-               plan.size(), plan.size() == 1 ? "bucket" : "buckets", Name(wire), comm->size(),
-               comm->size() == 1 ? "rank (nothing travels)" : "ranks");
+  std::fprintf(out, "  %s: %s of %s on %s%s\n", CommConfig::Mode_Name(config.mode()).c_str(),
+               Counted(plan.size(), "bucket").c_str(), Name(wire),
+               Counted(comm->size(), "rank").c_str(),
+               comm->size() == 1 ? " (nothing travels)" : "");
   table.Print(out);
 }
 

@@ -11,7 +11,6 @@
 #include "comm/agree.h"
 #include "core/config/config.h"
 #include "core/error.h"
-#include "core/telemetry/telemetry.h"
 #include "solvers/checkpoint/load.h"
 #include "solvers/evaluate/evaluation_report.h"
 #include "solvers/evaluate/evaluator.h"
@@ -73,7 +72,7 @@ JobConfig ReadConfig(const std::vector<std::string>& overrides) {
 }
 
 void Evaluate(const JobConfig& config, int threads, Communicator* comm) {
-  CheckSameConfig(config, comm);
+  CheckSameConfig(config, {}, comm);
   const BuildOptions options = {NetOptionsOf(config, TEST), comm->rank(), comm->size(), threads};
   std::unique_ptr<Device> device;
   DataAndNet job;

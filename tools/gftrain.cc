@@ -68,6 +68,8 @@ FlagSpec Spec() {
   return spec;
 }
 
+bool Given(const char* flag) { return !google::GetCommandLineFlagInfoOrDie(flag).is_default; }
+
 void CheckCombination() {
   if (FLAGS_config.empty() && FLAGS_net.empty()) {
     ThrowUserError("--config is missing: name the job's file (see --help)");
@@ -86,7 +88,11 @@ void CheckCombination() {
     ThrowUserError("--timeline_file goes with --timeline_steps");
   }
   if (!FLAGS_timeline_steps.empty()) ParseStepRange(FLAGS_timeline_steps);
-  if (FLAGS_print_schedule < 0) {
+  for (const char* flag : {"input", "batch_size", "phase"}) {
+    if (Given(flag) && !FLAGS_dry_run) ThrowUserError("--", flag, " goes with --dry_run");
+  }
+  if (Given("input") && FLAGS_net.empty()) ThrowUserError("--input goes with --dry_run --net");
+  if (Given("print_schedule") && FLAGS_print_schedule < 1) {
     ThrowUserError("--print_schedule is ", FLAGS_print_schedule, ", must be at least 1");
   }
   if (FLAGS_print_schedule > 0 && (FLAGS_dry_run || FLAGS_config.empty())) {
@@ -99,8 +105,9 @@ void CheckCombination() {
         "mpirun -n ",
         FLAGS_ranks);
   }
-  if (FLAGS_max_steps < 0)
-    ThrowUserError("--max_steps is ", FLAGS_max_steps, ", must be at least 0");
+  if (Given("max_steps") && FLAGS_max_steps < 1) {
+    ThrowUserError("--max_steps is ", FLAGS_max_steps, ", must be at least 1");
+  }
 }
 
 JobConfig ReadConfig(const std::vector<std::string>& overrides) {

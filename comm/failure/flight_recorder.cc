@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <ctime>
 #include <exception>
+#include <nlohmann/json.hpp>
 #include <thread>
 
 #include "core/error.h"

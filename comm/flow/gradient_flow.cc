@@ -2,7 +2,9 @@
 
 #include <glog/logging.h>
 
+#include "core/config/job_checks.h"
 #include "core/error.h"
+#include "core/readable.h"
 
 namespace gf {
 
@@ -74,7 +76,7 @@ void GradientFlow::Settle() {
 std::string GradientFlow::Describe() const {
   if (comm_->size() == 1) return "none: one rank";
   const size_t buckets = Buckets().size();
-  return StrCat(transport_->Describe(), ", ", buckets, buckets == 1 ? " bucket" : " buckets");
+  return StrCat(transport_->Describe(), ", ", Counted(buckets, "bucket"));
 }
 
 GradientFlow::Flight GradientFlow::Launch(const Tensor& tensor, const ElementRange& range,
@@ -96,13 +98,7 @@ void GradientFlow::Await(const Flight& flight) {
 std::unique_ptr<GradientFlow> NewGradientFlow(const PoolLayout& layout, const Tensor& gradients,
                                               Communicator* comm,
                                               const GradientFlowOptions& options) {
-  if (options.config.threshold_auto() &&
-      (options.config.mode() != CommConfig::LAZY || options.config.algorithm() != "auto" ||
-       options.config.sharded_update())) {
-    ThrowUserError(
-        "comm.threshold_auto needs comm.mode: LAZY and comm.algorithm: auto, without "
-        "comm.sharded_update: leave it out, or set the thresholds by hand");
-  }
+  CheckComm(options.config, "comm");
   const bool sharded = options.config.sharded_update() && comm->size() > 1;
   const std::string mode = sharded ? "sharded" : CommConfig::Mode_Name(options.config.mode());
   return GradientFlowRegistry::Get().Create("comm.mode", mode, layout, gradients, comm, options);

@@ -150,7 +150,8 @@ class GradientFlow {
 using GradientFlowRegistry = Registry<GradientFlow, const PoolLayout&, const Tensor&, Communicator*,
                                       const GradientFlowOptions&>;
 
-// The mode that the config names; collective. Throws UserError for settings that do not fit.
+// The mode that the config names; collective. Throws UserError for settings that do not fit
+// (CheckComm).
 std::unique_ptr<GradientFlow> NewGradientFlow(const PoolLayout& layout, const Tensor& gradients,
                                               Communicator* comm,
                                               const GradientFlowOptions& options);

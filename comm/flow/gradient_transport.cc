@@ -1,9 +1,11 @@
 #include "comm/flow/gradient_transport.h"
 
 #include <map>
+#include <optional>
 #include <utility>
 #include <vector>
 
+#include "comm/agree.h"
 #include "comm/flow/host_transport.h"
 #include "comm/flow/tuner.h"
 #include "core/config/job_checks.h"
@@ -47,18 +49,20 @@ std::string Obstacle(const CommConfig& config, const Device& device, Communicato
 std::unique_ptr<GradientTransport> NewGradientTransport(const CommConfig& config,
                                                         bool deterministic, Device* device,
                                                         Communicator* comm) {
-  CheckJobFields(config, "comm");
+  CheckComm(config, "comm");
   const std::string& transport = config.device_transport();
-  AlgorithmChoice algorithms(config, deterministic, comm);
+  std::optional<AlgorithmChoice> algorithms;
+  AgreeOnErrors(comm, "choosing algorithms",
+                [&] { algorithms.emplace(config, deterministic, comm); });
   const auto by_host = [&](const std::string& why_not_device) {
-    return std::make_unique<HostTransport>(std::move(algorithms), device, comm, why_not_device);
+    return std::make_unique<HostTransport>(std::move(*algorithms), device, comm, why_not_device);
   };
   const bool demanded = transport == "nccl";
   if (device == nullptr || device->shares_host_memory()) {
     if (demanded) {
-      ThrowUserError("comm.device_transport: nccl is for GPUs, the device is \"",
-                     device == nullptr ? "cpu" : device->name(),
-                     "\"; set comm.device_transport: auto, or device: \"cuda\"");
+      throw AgreedError(StrCat("comm.device_transport: nccl is for GPUs, the device is \"",
+                               device == nullptr ? "cpu" : device->name(),
+                               "\"; set comm.device_transport: auto, or device: \"cuda\""));
     }
     return by_host("");
   }
@@ -70,8 +74,8 @@ std::unique_ptr<GradientTransport> NewGradientTransport(const CommConfig& config
                                                    algorithm);
   }
   if (demanded) {
-    ThrowUserError("comm.device_transport: nccl cannot be used: ", obstacle,
-                   "; change that, or set comm.device_transport: auto or host");
+    throw AgreedError(StrCat("comm.device_transport: nccl cannot be used: ", obstacle,
+                             "; change that, or set comm.device_transport: auto or host"));
   }
   return by_host(obstacle);
 }

@@ -73,7 +73,7 @@ using GradientTransportRegistry =
 
 // The transport that comm.device_transport and comm.algorithm ask for; collective. `device` may be
 // null: host memory. `deterministic`: no choice depends on measured times. Throws UserError for a
-// value that does not exist or a transport that this job cannot have.
+// value that does not exist, AgreedError for an algorithm or a transport that this job cannot have.
 std::unique_ptr<GradientTransport> NewGradientTransport(const CommConfig& config,
                                                         bool deterministic, Device* device,
                                                         Communicator* comm);

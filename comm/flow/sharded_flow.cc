@@ -21,15 +21,7 @@ class ShardedFlow : public BucketedFlow {
  public:
   ShardedFlow(const PoolLayout& layout, const Tensor& gradients, Communicator* comm,
               const GradientFlowOptions& options)
-      : BucketedFlow(layout, gradients, comm, options) {
-    if (options.config.mode() == CommConfig::SPARSE) {
-      ThrowUserError("comm.sharded_update does not go with comm.mode: SPARSE");
-    }
-    if (options.config.algorithm() != "auto" && options.config.algorithm() != "ring") {
-      ThrowUserError("comm.sharded_update uses the ring, comm.algorithm says ",
-                     options.config.algorithm());
-    }
-  }
+      : BucketedFlow(layout, gradients, comm, options) {}
 
   void Complete(const Tensor& pool) override {
     for (const Bucket& bucket : buckets_) Await(Gather(bucket, pool));

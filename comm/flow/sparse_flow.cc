@@ -9,7 +9,6 @@
 #include "comm/sparse/chunk_arithmetic.h"
 #include "comm/sparse/selection.h"
 #include "comm/sparse/sparse_buckets.h"
-#include "core/config/job_checks.h"
 #include "core/error.h"
 #include "core/host_copy.h"
 
@@ -34,7 +33,7 @@ class SparseFlow : public BucketedFlow {
   SparseFlow(const PoolLayout& layout, const Tensor& gradients, Communicator* comm,
              const GradientFlowOptions& options)
       : BucketedFlow(layout, gradients, comm, options),
-        config_(Checked(options.config.sparse())),
+        config_(options.config.sparse()),
         grid_(layout.count(), config_.chunk_size()),
         set_(ChunkSet::All(grid_)),
         next_(set_),
@@ -128,11 +127,6 @@ class SparseFlow : public BucketedFlow {
   }
 
  private:
-  static SparseConfig Checked(const SparseConfig& config) {
-    CheckJobFields(config, "comm.sparse");
-    return config;
-  }
-
   // The wire type, but the host does not add in FP16.
   DType PackedType() const {
     return options().device->shares_host_memory() ? HostMirror::TypeFor(wire()) : wire();

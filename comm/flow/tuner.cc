@@ -5,8 +5,10 @@
 #include <cmath>
 
 #include "comm/collective_runner.h"
+#include "core/config/job_checks.h"
 #include "core/error.h"
 #include "core/median.h"
+#include "core/readable.h"
 
 namespace gf {
 namespace {
@@ -26,6 +28,14 @@ constexpr int64_t kManyBytes = int64_t{512} << 10;
 // Below: few messages; above: few bytes. For jobs that must not measure.
 constexpr int64_t kSmall = int64_t{64} << 10;
 
+std::vector<std::string> AlgorithmNames() {
+  std::vector<std::string> names = AlgorithmRegistry::Get().Keys();
+  names.insert(names.end(), {"auto", kNative, kMpi});
+  std::sort(names.begin(), names.end());
+  return names;
+}
+const bool offered = OfferNames("CommConfig.algorithm", AlgorithmNames);
+
 }  // namespace
 
 AlgorithmChoice::AlgorithmChoice(const CommConfig& config, bool deterministic, Communicator* comm) {
@@ -37,14 +47,10 @@ AlgorithmChoice::AlgorithmChoice(const CommConfig& config, bool deterministic, C
     return;
   }
   const bool plan = name != kNative && name != kMpi;
-  if (plan && !registry.Has(name)) {
-    ThrowUserError("comm.algorithm: unknown algorithm \"", name, "\" (known: auto, mpi, native, ",
-                   registry.Names(), ")");
-  }
   if (plan && comm->size() > 1 &&
       !registry.Create("comm.algorithm", name)->Fits(TopologyOf(comm->hosts()))) {
-    ThrowUserError("comm.algorithm: ", name, " does not fit ", comm->size(),
-                   " ranks on these hosts; set auto");
+    ThrowUserError("comm.algorithm: ", name, " does not fit ", Counted(comm->size(), "rank"),
+                   " on these hosts; set auto");
   }
   winners_ = {{1, name, 0}};
 }

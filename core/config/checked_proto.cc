@@ -6,6 +6,7 @@
 #include <cmath>
 #include <utility>
 
+#include "core/config/nearest.h"
 #include "core/config/text_proto.h"
 
 namespace gf {
@@ -86,7 +87,7 @@ class Checker {
   void CheckElement(const Message& message, const FieldDescriptor* field, int index,
                     const FieldRule& rule, const std::string& path) const {
     const auto* const reflection = message.GetReflection();
-    std::string value, wrong;
+    std::string value, wrong, nearest;
     switch (field->cpp_type()) {
       case FieldDescriptor::CPPTYPE_MESSAGE:
         return Check(index < 0 ? reflection->GetMessage(message, field)
@@ -95,6 +96,8 @@ class Checker {
       case FieldDescriptor::CPPTYPE_STRING:
         value = StringOf(message, field, index);
         wrong = rule.Wrong(value);
+        // A short list speaks for itself.
+        if (!wrong.empty() && rule.values().size() > 3) nearest = Nearest(value, rule.values());
         value = "\"" + value + "\"";
         break;
       default: {
@@ -104,7 +107,9 @@ class Checker {
       }
     }
     if (wrong.empty()) return;
-    ThrowUserError(places_.Before(path), path, " is ", value, ", must be ", wrong, rule.advice());
+    if (!nearest.empty()) nearest = "; did you mean \"" + nearest + "\"?";
+    ThrowUserError(places_.Before(path), path, " is ", value, ", must be ", wrong, nearest,
+                   rule.advice());
   }
 
   const FieldRules& rules_;

@@ -21,6 +21,7 @@ class FieldRule {
   FieldRule AtMost(double end) const;
   // The only values, as text.
   FieldRule OneOf(std::vector<std::string> values) const;
+  const std::vector<std::string>& values() const { return values_; }
   // The field must be given; a text must not be empty.
   FieldRule Required() const;
   // What to do about a mistake; ends the message.

@@ -7,6 +7,7 @@
 #include "core/config/job_checks.h"
 #include "core/config/places.h"
 #include "core/config/text_proto.h"
+#include "core/error.h"
 
 namespace gf {
 namespace {
@@ -49,5 +50,21 @@ JobConfig ReadJobConfig(const std::string& file, const std::vector<std::string>&
   if (config.has_validation_data()) resolve_source(config.mutable_validation_data());
   return config;
 }
+
+NetSource ParseNet(const std::string& text, const std::string& name) {
+  NetSource net;
+  net.file = name;
+  google::protobuf::TextFormat::ParseInfoTree locations;
+  ParseTextProto(text, name, &net.param, &locations);
+  const auto* layer =
+      NetParameter::descriptor()->FindFieldByNumber(NetParameter::kLayerFieldNumber);
+  for (int i = 0; i < net.param.layer_size(); ++i) {
+    const auto at = locations.GetLocation(layer, i);
+    net.layer_locations.push_back(StrCat(name, ":", at.line + 1, ":", at.column + 1));
+  }
+  return net;
+}
+
+NetSource ReadNet(const std::string& file) { return ParseNet(ReadTextFile(file), file); }
 
 }  // namespace gf

@@ -70,7 +70,27 @@ void CheckEpsilon(const SolverConfig& config, const std::string& type,
                  config.epsilon(), ", must be greater than 0 for LAMB");
 }
 
+void CheckExchange(const CommConfig& comm, const MistakeReport& report) {
+  const std::string mode = CommConfig::Mode_Name(comm.mode());
+  const bool automatic = comm.threshold_auto(), sharded = comm.sharded_update();
+  report.Require(!automatic || comm.mode() == CommConfig::LAZY, "threshold_auto",
+                 " needs mode LAZY, mode is ", mode);
+  report.Require(!automatic || comm.algorithm() == "auto", "threshold_auto",
+                 " needs algorithm \"auto\", algorithm is \"", comm.algorithm(), "\"");
+  report.RefuseBoth(automatic && sharded, "threshold_auto", "sharded_update");
+  report.Require(!sharded || comm.mode() != CommConfig::SPARSE, "sharded_update",
+                 " does not go with mode SPARSE: set another mode, e.g. LAZY");
+  report.Require(!sharded || comm.algorithm() == "auto" || comm.algorithm() == "ring",
+                 "sharded_update", " needs algorithm \"auto\" or \"ring\", algorithm is \"",
+                 comm.algorithm(), "\"");
+}
+
 }  // namespace
+
+void CheckComm(const CommConfig& config, const std::string& path, const Places& places) {
+  CheckJobFields(config, path, places);
+  CheckExchange(config, MistakeReport(places, path));
+}
 
 void CheckLossScale(const LossScaleConfig& config, const std::string& path, const Places& places) {
   CheckJobFields(config, path, places);
@@ -95,6 +115,12 @@ void CheckJob(const JobConfig& config, const Places& places) {
   CheckPolicy(solver, report);
   CheckEpsilon(solver, solver.type(), report);
   CheckLeast(solver.loss_scale(), report.Inner("loss_scale"));
+  const MistakeReport comm(places, "comm");
+  CheckExchange(config.comm(), comm);
+  comm.Require(
+      !config.comm().sharded_update() || solver.loss_scale().policy() == LossScaleConfig::NONE,
+      "sharded_update",
+      " cannot skip an update, as solver.loss_scale may ask: set solver.loss_scale.policy to NONE");
 }
 
 }  // namespace gf

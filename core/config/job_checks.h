@@ -3,6 +3,7 @@
 #include <google/protobuf/message.h>
 
 #include <string>
+#include <vector>
 
 #include "core/config/job.pb.h"
 #include "core/config/places.h"
@@ -22,8 +23,15 @@ constexpr double kLargestLossScale = 0x1p40;
 void CheckJobFields(const google::protobuf::Message& message, const std::string& path,
                     const Places& places = Places());
 
+// Tells the checks that `field` ("SolverConfig.type") holds one of the names that a room above
+// registers. Programs without that room take any name. Returns true.
+bool OfferNames(const std::string& field, std::vector<std::string> (*names)());
+
 // Fields, and how they go together. `training`: the data are for training.
 void CheckData(const DataConfig& data, bool training, const std::string& path = "",
+               const Places& places = Places());
+
+void CheckComm(const CommConfig& config, const std::string& path = "",
                const Places& places = Places());
 
 void CheckLossScale(const LossScaleConfig& config, const std::string& path = "",

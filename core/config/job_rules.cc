@@ -13,10 +13,10 @@ constexpr double kMostBatch = 1 << 24;
 // So that steps of any data set can be counted in 64 bits.
 constexpr double kMostEpochs = 1e6;
 
-const FieldRules& JobRules() {
-  static const FieldRules rules = {
+FieldRules JobRules() {
+  return {
       {"JobConfig.net", Required().Advice("name the network's prototxt file")},
-      {"JobConfig.device", Required().Advice("name one, e.g. \"cpu\"")},
+      {"JobConfig.device", Required().Advice("set \"cpu\", or \"cuda\" for GPUs")},
       {"JobConfig.threads", Between(0, 1024)},
       {"JobConfig.train_data", Required().Advice("say what to train on")},
       {"JobConfig.validation_interval_epochs", MoreThan(0)},
@@ -94,14 +94,29 @@ const FieldRules& JobRules() {
       {"CheckpointConfig.keep", AtLeast(0)},
       {"TelemetryConfig.display_interval", MoreThan(0)},
   };
+}
+
+std::map<std::string, std::vector<std::string> (*)()>& OfferedNames() {
+  static auto* const offered = new std::map<std::string, std::vector<std::string> (*)()>;
+  return *offered;
+}
+
+// With the names of the rooms that this program links.
+FieldRules AllRules() {
+  FieldRules rules = JobRules();
+  for (const auto& [field, names] : OfferedNames()) rules[field] = rules[field].OneOf(names());
   return rules;
 }
 
 }  // namespace
 
+bool OfferNames(const std::string& field, std::vector<std::string> (*names)()) {
+  return OfferedNames().emplace(field, names).second;
+}
+
 void CheckJobFields(const google::protobuf::Message& message, const std::string& path,
                     const Places& places) {
-  CheckFields(message, JobRules(), path, places);
+  CheckFields(message, AllRules(), path, places);
 }
 
 }  // namespace gf

@@ -4,6 +4,7 @@
 
 #include <cctype>
 #include <cstdio>
+#include <string_view>
 
 #include "core/config/config.h"
 #include "core/config/text_proto_advice.h"
@@ -16,6 +17,8 @@ namespace {
 constexpr int64_t kLargestFile = int64_t{64} << 20;  // bytes
 // Our messages nest five deep.
 constexpr int kDeepestNesting = 64;
+// Some editors begin a file of UTF-8 with it.
+constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
 
 class FirstError : public google::protobuf::io::ErrorCollector {
  public:
@@ -55,7 +58,10 @@ void CheckIsText(const std::string& text, const std::string& file) {
 
 std::string ReadTextFile(const std::string& file) {
   if (file.empty()) ThrowUserError("the name of a prototxt file is empty");
-  const std::string text = ReadFileOrPipe(file, kLargestFile);
+  std::string text = ReadFileOrPipe(file, kLargestFile);
+  if (text.compare(0, kByteOrderMark.size(), kByteOrderMark) == 0) {
+    text.erase(0, kByteOrderMark.size());
+  }
   CheckIsText(text, file);
   return text;
 }
@@ -69,9 +75,9 @@ void ParseTextProto(const std::string& text, const std::string& name,
   parser.SetRecursionLimit(kDeepestNesting);
   if (locations != nullptr) parser.WriteLocationsTo(locations);
   if (parser.ParseFromString(text, message) && error.message().empty()) return;
-  TextError where = {error.line(), error.column(), error.message()};
+  TextError where = {{error.line(), error.column()}, error.message()};
   Explain(text, message->GetDescriptor(), &where);
-  ThrowUserError(name, ":", where.line + 1, ":", where.column + 1, ": ", where.message);
+  ThrowUserError(name, ":", where.at.line + 1, ":", where.at.column + 1, ": ", where.message);
 }
 
 void ParseTextProto(const std::string& text, const std::string& name,

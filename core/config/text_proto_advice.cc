@@ -8,6 +8,7 @@
 #include "core/config/job.pb.h"
 #include "core/config/nearest.h"
 #include "core/config/net.pb.h"
+#include "core/config/text_position.h"
 #include "core/error.h"
 
 namespace gf {
@@ -20,88 +21,9 @@ constexpr char kOldFormat[] =
     "this is Caffe's old V1 format: upgrade it with Caffe's upgrade_net_proto_text tool, or "
     "write layer { type: \"Convolution\" ... }";
 
-bool IsWord(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
-
-size_t OffsetOf(const std::string& text, int line, int column) {
-  size_t at = 0;
-  for (; line > 0 && at < text.size(); ++at) line -= text[at] == '\n';
-  for (int c = 0; c < column && at < text.size() && text[at] != '\n'; ++at) {
-    c += text[at] == '\t' ? 8 - c % 8 : 1;
-  }
-  return at;
-}
-
-void MoveTo(const std::string& text, size_t offset, TextError* error) {
-  error->line = error->column = 0;
-  for (size_t i = 0; i < offset; ++i) {
-    if (text[i] == '\n') {
-      ++error->line;
-      error->column = 0;
-    } else {
-      error->column += text[i] == '\t' ? 8 - error->column % 8 : 1;
-    }
-  }
-}
-
-// Moves the position back to the last occurrence of a word.
-void MoveToWord(const std::string& text, const std::string& word, TextError* error) {
-  size_t at = OffsetOf(text, error->line, error->column);
-  while ((at = text.rfind(word, at)) != std::string::npos) {
-    const bool starts = at == 0 || !IsWord(text[at - 1]);
-    const size_t end = at + word.size();
-    if (starts && (end == text.size() || !IsWord(text[end]))) return MoveTo(text, at, error);
-    if (at-- == 0) return;
-  }
-}
-
-// Where in the tree of messages a position of the text lies.
-struct Context {
-  struct Block {
-    std::string field;
-    int line;  // from 1
-  };
-  std::vector<Block> open;
-  // The last field named before the position.
-  std::string field;
-};
-
-Context ContextAt(const std::string& text, size_t end) {
-  Context context;
-  std::string word;
-  int line = 1;
-  for (size_t i = 0; i < end;) {
-    const char c = text[i];
-    if (IsWord(c)) {
-      const size_t start = i;
-      while (i < end && IsWord(text[i])) ++i;
-      word = text.substr(start, i - start);
-      continue;
-    }
-    if (c == '#') {
-      while (i < end && text[i] != '\n') ++i;
-      continue;
-    }
-    if (c == '"' || c == '\'') {
-      for (++i; i < end && text[i] != c && text[i] != '\n'; ++i) i += text[i] == '\\';
-    } else if (c == ':') {
-      context.field = word;
-      word.clear();
-    } else if (c == '{' || c == '<') {
-      if (!word.empty()) context.field = word;
-      context.open.push_back({context.field, line});
-      word.clear();
-    } else if ((c == '}' || c == '>') && !context.open.empty()) {
-      context.open.pop_back();
-    }
-    if (i < end && text[i] == '\n') ++line;
-    ++i;
-  }
-  return context;
-}
-
 // The type of the message that is open at a position, null if it cannot be told.
-const Descriptor* TypeAt(const Context& context, const Descriptor* type) {
-  for (const Context::Block& block : context.open) {
+const Descriptor* TypeAt(const TextContext& context, const Descriptor* type) {
+  for (const TextContext::Block& block : context.open) {
     const FieldDescriptor* field = type->FindFieldByName(block.field);
     type = field == nullptr ? nullptr : field->message_type();
     if (type == nullptr) return nullptr;
@@ -223,6 +145,51 @@ bool IsOldTypeName(const std::string& word) {
          });
 }
 
+// What is wrong with a value of the field. `message`: the parser's; `got`: the value, if it tells.
+std::string WrongValue(const FieldDescriptor* field, const std::string& message,
+                       const std::string& got) {
+  const std::string value = field->name() + ": " + got;
+  if (field->message_type() != nullptr) {
+    return StrCat(field->name(), ": a block is expected, ", field->name(), " { ... }");
+  }
+  if (field->cpp_type() == FieldDescriptor::CPPTYPE_BOOL) {
+    return field->name() + " must be true or false";
+  }
+  if (StartsWith(message, "Integer out of range")) {
+    const size_t begin = message.find('(') + 1;
+    const std::string number = message.substr(begin, message.find(')') - begin);
+    return StrCat(field->name(), ": ", number, " is out of range");
+  }
+  switch (field->cpp_type()) {
+    case FieldDescriptor::CPPTYPE_STRING:
+      if (!got.empty()) return value + " must be a text between quotes";
+      break;
+    case FieldDescriptor::CPPTYPE_FLOAT:
+    case FieldDescriptor::CPPTYPE_DOUBLE:
+      if (!got.empty()) return value + " is not a number";
+      break;
+    case FieldDescriptor::CPPTYPE_UINT32:
+    case FieldDescriptor::CPPTYPE_UINT64:
+      if (got == "-") return field->name() + " must be at least 0";
+      [[fallthrough]];
+    default:
+      if (!got.empty()) return value + " is not a whole number";
+  }
+  return field->name() + ": " + message;
+}
+
+std::string WrongEnumValue(const FieldDescriptor* field, std::string value) {
+  value.erase(std::remove(value.begin(), value.end(), '"'), value.end());
+  std::vector<std::string> values;
+  for (int i = 0; i < field->enum_type()->value_count(); ++i) {
+    values.push_back(field->enum_type()->value(i)->name());
+  }
+  const std::string nearest = Nearest(value, values);
+  return StrCat(field->name(), " cannot be \"", value, "\"",
+                nearest.empty() ? "" : "; did you mean " + nearest + "?", " (one of ", Join(values),
+                ")");
+}
+
 }  // namespace
 
 void Explain(const std::string& text, const Descriptor* root, TextError* error) {
@@ -231,11 +198,12 @@ void Explain(const std::string& text, const Descriptor* root, TextError* error) 
     const Descriptor* type = root->file()->pool()->FindMessageTypeByName(Quoted(message, 0));
     const std::string name = Quoted(message, 1);
     if (type == nullptr || name.empty()) return;
-    MoveToWord(text, name, error);
+    error->at = LastWord(text, name, error->at);
     error->message = UnknownField(root, type, name);
     return;
   }
-  const Context context = ContextAt(text, OffsetOf(text, error->line, error->column));
+  const size_t offset = OffsetOf(text, error->at);
+  const TextContext context = ContextAt(text, offset);
   const size_t got_at = message.find(", got: ");
   const std::string got = got_at == std::string::npos ? "" : message.substr(got_at + 7);
   if (got_at != std::string::npos && got.empty() && !context.open.empty()) {
@@ -243,27 +211,36 @@ void Explain(const std::string& text, const Descriptor* root, TextError* error) 
                             context.open.back().line, ": a } is missing");
     return;
   }
+  if (StartsWith(message, "Non-repeated field")) {
+    const std::string name = Quoted(message, 0);
+    error->at = LastWord(text, name, error->at);
+    error->message = name + " is given twice: leave one out";
+    return;
+  }
+  if (StartsWith(message, "Expected \":\"")) {
+    error->message = "a colon is missing after " + WordBefore(text, offset);
+    return;
+  }
+  if (StartsWith(message, "Expected identifier")) {
+    error->message = StrCat("the name of a field is expected, got ", got);
+    return;
+  }
   const Descriptor* type = TypeAt(context, root);
   const FieldDescriptor* field = type == nullptr ? nullptr : type->FindFieldByName(context.field);
   if (field == nullptr) return;
   if (field->enum_type() != nullptr &&
       (StartsWith(message, "Unknown enumeration value") || StartsWith(message, "Expected int"))) {
-    std::string value = StartsWith(message, "Unknown") ? Quoted(message, 0) : got;
-    MoveToWord(text, value, error);
-    value.erase(std::remove(value.begin(), value.end(), '"'), value.end());
-    std::vector<std::string> values;
-    for (int i = 0; i < field->enum_type()->value_count(); ++i) {
-      values.push_back(field->enum_type()->value(i)->name());
-    }
-    const std::string nearest = Nearest(value, values);
-    error->message = StrCat(field->name(), " cannot be \"", value, "\"",
-                            nearest.empty() ? "" : "; did you mean " + nearest + "?", " (one of ",
-                            Join(values), ")");
+    const std::string value = StartsWith(message, "Unknown") ? Quoted(message, 0) : got;
+    error->at = LastWord(text, value, error->at);
+    error->message = WrongEnumValue(field, value);
   } else if (type == LayerParameter::descriptor() && field->name() == "type" &&
              IsOldTypeName(got)) {
     error->message = StrCat("type: ", got, ": ", kOldFormat);
   } else {
-    error->message = StrCat(field->name(), ": ", message);
+    if (StartsWith(message, "Invalid value for boolean")) {
+      error->at = LastWord(text, Quoted(message, 1), error->at);
+    }
+    error->message = WrongValue(field, message, got);
   }
 }
 

@@ -4,11 +4,13 @@
 
 #include <string>
 
+#include "core/config/text_position.h"
+
 namespace gf {
 
-// An error of the text parser; line and column count from 0, tabs to multiples of 8.
+// An error of the text parser.
 struct TextError {
-  int line, column;
+  TextPosition at;
   std::string message;
 };
 

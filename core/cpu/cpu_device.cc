@@ -10,6 +10,7 @@
 #include "core/cpu/pages.h"
 #include "core/device.h"
 #include "core/parallel.h"
+#include "core/readable.h"
 
 namespace gf {
 namespace {
@@ -63,8 +64,8 @@ class CpuDevice : public Device {
         break;
     }
     const int threads = omp_get_max_threads();
-    return StrCat("cpu, ", threads, threads == 1 ? " thread, " : " threads, ", isa, ", oneDNN ",
-                  v->major, ".", v->minor, ".", v->patch);
+    return StrCat("cpu, ", Counted(threads, "thread"), ", ", isa, ", oneDNN ", v->major, ".",
+                  v->minor, ".", v->patch);
   }
 
   bool Supports(DType compute) const override {

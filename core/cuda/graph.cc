@@ -1,11 +1,12 @@
 #include "core/cuda/graph.h"
 
-#include <glog/logging.h>
-
+#include <atomic>
+#include <string>
 #include <type_traits>
 #include <utility>
 
 #include "core/cuda/error.h"
+#include "core/error.h"
 
 namespace gf {
 namespace {
@@ -57,21 +58,25 @@ class GraphRecording : public Recording {
   const cudaStream_t stream_;
 };
 
+void WarnOnce(const std::string& why) {
+  static std::atomic<bool> warned{false};
+  if (!warned.exchange(true)) PrintWarning("part of the net is not run as a CUDA graph: ", why);
+}
+
 }  // namespace
 
 std::unique_ptr<Recording> RecordGraph(cudaStream_t stream, const std::function<void()>& enqueue) {
   Graph graph;
-  const char* const words = "part of the net is not run as a CUDA graph: ";
   Capture capture(stream);
   try {
     enqueue();
     graph = capture.End();
   } catch (const CudaError& e) {
-    LOG_FIRST_N(WARNING, 1) << words << e.what();
+    WarnOnce(e.what());
     return nullptr;
   }
   if (graph == nullptr) {
-    LOG_FIRST_N(WARNING, 1) << words << "its work cannot be captured";
+    WarnOnce("its work cannot be captured");
     return nullptr;
   }
   cudaGraphExec_t executable = nullptr;

@@ -6,6 +6,7 @@
 #include <charconv>
 #include <cmath>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "core/error.h"
@@ -127,14 +128,10 @@ int64_t Timeline::UnixNs(TimePoint time) const {
 }
 
 void Timeline::Record(int64_t step, std::string_view lane, std::string_view name, TimePoint begin,
-                      TimePoint end, Args args) {
-  CHECK(args.is_null() || args.is_object()) << args;
-  Event event = {step,
-                 std::string(lane),
-                 std::string(name),
-                 UnixNs(begin),
-                 UnixNs(std::max(begin, end)),
-                 std::move(args)};
+                      TimePoint end, const Args& args) {
+  Event event = {
+      step, std::string(lane), std::string(name), UnixNs(begin), UnixNs(std::max(begin, end)),
+      args};
   const std::lock_guard<std::mutex> lock(mutex_);
   if (events_.size() < kMaxEvents) {
     events_.push_back(std::move(event));
@@ -150,9 +147,7 @@ void Timeline::Span::Begin(std::string_view lane, std::string_view name) {
   begin_ = Clock::now();
 }
 
-void Timeline::Span::End() {
-  timeline_->Record(step_, lane_, name_, begin_, Clock::now(), std::move(args_));
-}
+void Timeline::Span::End() { timeline_->Record(step_, lane_, name_, begin_, Clock::now(), {}); }
 
 std::string Timeline::Json() const {
   std::vector<Event> events;
@@ -196,7 +191,9 @@ std::string Timeline::Json() const {
   if (!events.empty()) other_data[kOrigin] = origin_us;
   for (size_t i = 0; i < events.size(); ++i) {
     Event& event = events[i];
-    event.args["step"] = event.step;
+    ordered_json args = ordered_json::object();
+    for (const auto& [name, value] : event.args) args[name] = value;
+    args["step"] = event.step;
     trace.Event({{"name", std::move(event.name)},
                  {"cat", std::move(event.lane)},
                  {"ph", "X"},
@@ -204,7 +201,7 @@ std::string Timeline::Json() const {
                  {"dur", (event.end_ns - event.begin_ns) / 1000.0},
                  {"pid", rank_},
                  {"tid", tids.at(places[i])},
-                 {"args", std::move(event.args)}});
+                 {"args", std::move(args)}});
   }
   return trace.Finish(other_data);
 }

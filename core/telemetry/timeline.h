@@ -4,7 +4,6 @@
 #include <chrono>
 #include <cstdint>
 #include <mutex>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -40,8 +39,8 @@ class Timeline {
  public:
   using Clock = std::chrono::steady_clock;
   using TimePoint = Clock::time_point;
-  // An object of names and values; null for none.
-  using Args = nlohmann::ordered_json;
+  // Names and values that a viewer shows for an event.
+  using Args = std::vector<std::pair<std::string, int64_t>>;
 
   // Later events are counted, not kept, so that a long range of steps cannot fill the memory.
   static constexpr size_t kMaxEvents = 1 << 18;
@@ -58,15 +57,15 @@ class Timeline {
 
   // Records begin .. end if the step is one of those chosen. The step is added to args.
   void Add(std::string_view lane, std::string_view name, TimePoint begin, TimePoint end,
-           Args args = nullptr) {
-    if (active()) Record(step_, lane, name, begin, end, std::move(args));
+           const Args& args = {}) {
+    if (active()) Record(step_, lane, name, begin, end, args);
   }
 
   // Whether a step is one of those chosen; for what is known of it only later.
   bool Chosen(int64_t step) const { return step >= steps_.first && step <= steps_.last; }
   void AddTo(int64_t step, std::string_view lane, std::string_view name, TimePoint begin,
-             TimePoint end, Args args = nullptr) {
-    if (Chosen(step)) Record(step, lane, name, begin, end, std::move(args));
+             TimePoint end, const Args& args = {}) {
+    if (Chosen(step)) Record(step, lane, name, begin, end, args);
   }
 
   // Records its own lifetime; belongs to the step in which it began.
@@ -83,11 +82,6 @@ class Timeline {
     Span(const Span&) = delete;
     Span& operator=(const Span&) = delete;
 
-    template <typename T>
-    void Arg(const char* name, const T& value) {
-      if (timeline_ != nullptr) args_[name] = value;
-    }
-
    private:
     void Begin(std::string_view lane, std::string_view name);
     void End();
@@ -96,7 +90,6 @@ class Timeline {
     int64_t step_ = 0;
     std::string lane_, name_;
     TimePoint begin_;
-    Args args_;
   };
 
   // This rank's events so far, as a trace of its own. Spans of a lane that overlap without one
@@ -113,7 +106,7 @@ class Timeline {
   };
 
   void Record(int64_t step, std::string_view lane, std::string_view name, TimePoint begin,
-              TimePoint end, Args args);
+              TimePoint end, const Args& args);
   int64_t UnixNs(TimePoint time) const;
 
   const int rank_;

@@ -1,12 +1,11 @@
 // One folder per class; classes are numbered in byte order of the folders' names.
 
-#include <glog/logging.h>
-
 #include <algorithm>
 
 #include "core/error.h"
 #include "core/file.h"
 #include "core/folder.h"
+#include "core/readable.h"
 #include "data/formats/record_source.h"
 
 namespace gf {
@@ -55,7 +54,8 @@ class FolderSource : public RecordSource {
   int64_t classes() const override { return static_cast<int64_t>(names_.size()); }
   std::vector<std::string> ClassNames() const override { return names_; }
   std::string Describe() const override {
-    return StrCat("FOLDER, ", size(), " images, ", classes(), " classes");
+    return StrCat("FOLDER, ", Counted(size(), "image"), ", ",
+                  Counted(classes(), "class", "classes"));
   }
 
   void Read(int64_t i, Record* record) const override {
@@ -94,7 +94,7 @@ class FolderSource : public RecordSource {
       text_offsets_.push_back(text_.size());
       text_ += file;
     }
-    if (labels_.size() == before) LOG(WARNING) << folder << ": a class without images";
+    if (labels_.size() == before) PrintWarning(folder, ": a class without images");
   }
 
   std::string path_;

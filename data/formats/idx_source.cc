@@ -6,6 +6,7 @@
 #include "core/error.h"
 #include "core/file.h"
 #include "core/folder.h"
+#include "core/readable.h"
 #include "data/formats/gzip.h"
 #include "data/formats/record_source.h"
 
@@ -144,8 +145,8 @@ class IdxSource : public RecordSource {
   int64_t classes() const override { return classes_; }
   std::vector<std::string> ClassNames() const override { return names_; }
   std::string Describe() const override {
-    return StrCat("IDX, ", size_, " images of ", image_.height, "x", image_.width, ", ", classes_,
-                  " classes");
+    return StrCat("IDX, ", Counted(size_, "image"), " of ", image_.height, "x", image_.width, ", ",
+                  Counted(classes_, "class", "classes"));
   }
 
   void Read(int64_t i, Record* record) const override {

@@ -1,6 +1,5 @@
 // Caffe's databases: LMDB with a Datum per key, encoded or raw.
 
-#include <glog/logging.h>
 #include <lmdb.h>
 
 #include <algorithm>
@@ -9,6 +8,7 @@
 #include "core/error.h"
 #include "core/file.h"
 #include "core/folder.h"
+#include "core/readable.h"
 #include "data/formats/datum.h"
 #include "data/formats/record_source.h"
 
@@ -67,7 +67,7 @@ class LmdbSource : public RecordSource {
   std::vector<std::string> ClassNames() const override { return names_; }
   int64_t skipped() const override { return skipped_; }
   std::string Describe() const override {
-    return StrCat("LMDB, ", size(), " images, ", classes_, " classes");
+    return StrCat("LMDB, ", Counted(size(), "image"), ", ", Counted(classes_, "class", "classes"));
   }
 
   void Read(int64_t i, Record* record) const override {
@@ -142,7 +142,7 @@ class LmdbSource : public RecordSource {
       const std::string message =
           StrCat(path_, ":", Printable(key), ":", entries_.size(), ": ", error.what());
       if (!options.skip_damaged) ThrowUserError(message);
-      LOG(WARNING) << "left out: " << message;
+      PrintWarning("left out: ", message);
       ++skipped_;
     }
   }

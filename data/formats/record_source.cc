@@ -4,6 +4,7 @@
 
 #include "core/file.h"
 #include "core/folder.h"
+#include "core/readable.h"
 
 namespace gf {
 
@@ -13,7 +14,7 @@ std::string DetectFormat(const std::string& path) {
   for (const std::string& name : formats.Keys()) {
     if (formats.Create("data format", name)->Recognizes(path)) return name;
   }
-  ThrowUserError(path, ": holds none of the formats that are read (", formats.Names(),
+  ThrowUserError(path, " holds no data set in a known format (", formats.Names(),
                  "): expected .tar shards, a folder with one folder of images per class, an "
                  "idx3 file of images, or a Caffe LMDB (data.mdb)");
 }

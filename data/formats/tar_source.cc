@@ -1,8 +1,6 @@
 // WebDataset shards: ustar files with <key>.jpg, .jpeg or .png and <key>.cls, a class index
 // in ASCII, and index files beside them.
 
-#include <glog/logging.h>
-
 #include <algorithm>
 #include <functional>
 #include <optional>
@@ -10,6 +8,7 @@
 #include "core/error.h"
 #include "core/file.h"
 #include "core/folder.h"
+#include "core/readable.h"
 #include "data/formats/record_source.h"
 #include "data/formats/tar_index.h"
 #include "data/formats/tar_walk.h"
@@ -95,8 +94,8 @@ class TarSource : public RecordSource {
   int64_t skipped() const override { return skipped_; }
 
   std::string Describe() const override {
-    return StrCat("TAR, ", paths_.size(), " shard", paths_.size() == 1 ? "" : "s", ", ", size(),
-                  " images, ", classes_, " classes");
+    return StrCat("TAR, ", Counted(paths_.size(), "shard"), ", ", Counted(size(), "image"), ", ",
+                  Counted(classes_, "class", "classes"));
   }
 
   void WillRead(int64_t i) const override {
@@ -128,14 +127,14 @@ class TarSource : public RecordSource {
  private:
   void LeaveOut(const std::string& why) {
     ++skipped_;
-    LOG(WARNING) << "left out: " << why;
+    PrintWarning("left out: ", why);
   }
 
   // Takes the samples of a shard from the index file beside it, if there is one that fits.
   bool UseIndex(const InputFile& file, int32_t shard) {
     std::string why;
     const std::optional<TarIndex> index = ReadTarIndex(file, &why);
-    if (!why.empty()) LOG(WARNING) << "the index is not used: " << why;
+    if (!why.empty()) PrintWarning("the index is not used: ", why);
     if (!index) return false;
     for (const TarSample& sample : index->samples) AddEntry(shard, sample);
     return true;

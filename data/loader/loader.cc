@@ -4,9 +4,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstdlib>
-#include <cstring>
-#include <new>
 
 #include "core/config/job_checks.h"
 #include "core/error.h"
@@ -50,29 +47,8 @@ Loader::Loader(const DataConfig& config, const LoaderOptions& options)
     kept_ = AllocatePlaces(options.device, {reader_.channels(), size.height, size.width},
                            config.device_cache_mib(), reader_.source().size());
   }
-  const int channels = reader_.channels();
-  const auto per_channel = [&](const auto& values, float otherwise, int c) {
-    return values.empty() ? otherwise : values.Get(values.size() == 1 ? 0 : c);
-  };
   // One slot more than `prefetch`, for the batch that the caller holds.
-  for (int i = 0; i < config.prefetch() + 1; ++i) {
-    auto slot = std::make_unique<Slot>();
-    AllocateImages(slot.get());
-    slot->batch.labels.resize(batch_size_);
-    slot->good.resize(batch_size_);
-    if (reader_.whole()) {
-      slot->samples.resize(batch_size_);
-      slot->batch.cuts.resize(batch_size_);
-      slot->batch.kept.images = kept_;
-      slot->batch.kept.places.resize(batch_size_);
-      slot->batch.kept.there.resize(batch_size_);
-    }
-    for (int c = 0; c < channels; ++c) {
-      slot->batch.mean.push_back(per_channel(config.mean(), 0, c));
-      slot->batch.inverse_std.push_back(1 / per_channel(config.std(), 1, c));
-    }
-    slots_.push_back(std::move(slot));
-  }
+  for (int i = 0; i < config.prefetch() + 1; ++i) slots_.push_back(NewSlot());
   Start();
 }
 
@@ -90,21 +66,35 @@ Sampler Loader::NewSampler() const {
   return Sampler(size(), options_.seed, config_.shuffle(), config_.shuffle_window(), shares);
 }
 
+std::unique_ptr<BatchSlot> Loader::NewSlot() const {
+  const int channels = reader_.channels();
+  const auto per_channel = [&](const auto& values, float otherwise, int c) {
+    return values.empty() ? otherwise : values.Get(values.size() == 1 ? 0 : c);
+  };
+  auto slot = std::make_unique<BatchSlot>();
+  AllocateImages({batch_size_, channels, reader_.read_size().height, reader_.read_size().width},
+                 &slot->batch);
+  slot->batch.labels.resize(batch_size_);
+  slot->good.resize(batch_size_);
+  if (reader_.whole()) {
+    slot->samples.resize(batch_size_);
+    slot->batch.cuts.resize(batch_size_);
+    slot->batch.kept.images = kept_;
+    slot->batch.kept.places.resize(batch_size_);
+    slot->batch.kept.there.resize(batch_size_);
+  }
+  for (int c = 0; c < channels; ++c) {
+    slot->batch.mean.push_back(per_channel(config_.mean(), 0, c));
+    slot->batch.inverse_std.push_back(1 / per_channel(config_.std(), 1, c));
+  }
+  return slot;
+}
+
 Shape Loader::image_shape() const {
   return {reader_.channels(), reader_.image_size().height, reader_.image_size().width};
 }
 
 int64_t Loader::batches() const { return EvaluationBatches(size(), options_.world, batch_size_); }
-
-void Loader::AllocateImages(Slot* slot) const {
-  const Shape shape = {batch_size_, reader_.channels(), reader_.read_size().height,
-                       reader_.read_size().width};
-  constexpr size_t kAlignment = 64;
-  const size_t bytes = (shape.count() + kAlignment - 1) / kAlignment * kAlignment;
-  std::shared_ptr<void> memory(std::aligned_alloc(kAlignment, bytes), std::free);
-  if (!memory) throw std::bad_alloc();
-  slot->batch.images = {{shape, DType::kUINT8, {}}, memory.get(), memory};
-}
 
 int64_t Loader::device_places() const { return reader_.whole() ? kept_.desc.shape[0] : 0; }
 
@@ -155,7 +145,7 @@ void Loader::ScheduleAhead() {
 // Returns false if batch `number` is beyond the pass of evaluation.
 bool Loader::Schedule(int64_t number) {
   const int64_t first = start_position_ + number * batch_size_ * options_.world;
-  Slot& slot = *slots_[number % slots_.size()];
+  BatchSlot& slot = *slots_[number % slots_.size()];
   if (options_.mode == LoaderOptions::kEvaluate) {
     const int64_t in_pass = first / (batch_size_ * options_.world);
     if (in_pass >= batches()) return false;
@@ -194,7 +184,9 @@ bool Loader::Schedule(int64_t number) {
   slot.batch.padding = 0;
   slot.error = nullptr;
   // The caller may have kept a copy of the batch that used this slot.
-  if (slot.batch.images.owner.use_count() > 1) AllocateImages(&slot);
+  if (slot.batch.images.owner.use_count() > 1) {
+    AllocateImages(Shape(slot.batch.images.desc.shape), &slot.batch);
+  }
   // Another thread may have just released a copy. Incrementing and decrementing the count
   // synchronizes with its reads.
   std::shared_ptr<void>(slot.batch.images.owner).reset();
@@ -216,7 +208,7 @@ void Loader::Work() {
       std::unique_lock<std::mutex> lock(mutex_);
       scheduled_changed_.wait(lock, [&] { return stopping_ || scheduled_ > number; });
     }
-    Slot& slot = *slots_[number % slots_.size()];
+    BatchSlot& slot = *slots_[number % slots_.size()];
     while (!stopping_) {
       const int64_t image = slot.next.fetch_add(1);
       if (image >= batch_size_) break;
@@ -230,7 +222,7 @@ void Loader::Work() {
   }
 }
 
-void Loader::Fill(Slot* slot, int64_t image, Sampler* sampler, SampleScratch* scratch) {
+void Loader::Fill(BatchSlot* slot, int64_t image, Sampler* sampler, SampleScratch* scratch) {
   try {
     bool good = false;
     if (options_.mode == LoaderOptions::kTrain) {
@@ -252,7 +244,8 @@ void Loader::Fill(Slot* slot, int64_t image, Sampler* sampler, SampleScratch* sc
 }
 
 // Replaces a damaged sample by the next good one of the sequence and then returns false.
-bool Loader::FillTraining(Slot* slot, int64_t image, Sampler* sampler, SampleScratch* scratch) {
+bool Loader::FillTraining(BatchSlot* slot, int64_t image, Sampler* sampler,
+                          SampleScratch* scratch) {
   Batch& batch = slot->batch;
   const int64_t tries = std::min(size(), kMaxDamagedRun);
   for (int64_t i = 0; i < tries; ++i) {
@@ -268,7 +261,7 @@ bool Loader::FillTraining(Slot* slot, int64_t image, Sampler* sampler, SampleScr
     return i == 0;
   }
   ThrowUserError(config_.source(), ": ", tries,
-                 " consecutive samples are damaged; the log names them");
+                 " consecutive samples are damaged; the warnings name them");
 }
 
 const Batch& Loader::Next() {
@@ -276,7 +269,7 @@ const Batch& Loader::Next() {
     CHECK_LT(position_ / (batch_size_ * options_.world), batches()) << "the pass is over";
   }
   ScheduleAhead();
-  Slot& slot = *slots_[delivered_ % slots_.size()];
+  BatchSlot& slot = *slots_[delivered_ % slots_.size()];
   const auto start = std::chrono::steady_clock::now();
   {
     std::unique_lock<std::mutex> lock(mutex_);
@@ -284,7 +277,7 @@ const Batch& Loader::Next() {
   }
   waited_ = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   if (slot.error) std::rethrow_exception(slot.error);
-  if (options_.mode == LoaderOptions::kEvaluate) Compact(&slot);
+  if (options_.mode == LoaderOptions::kEvaluate) samples_ = slot.Compact();
   if (places_) places_->Deliver(slot.samples, slot.good, &slot.batch.kept);
   ++delivered_;
   position_ += batch_size_ * options_.world;
@@ -294,26 +287,6 @@ const Batch& Loader::Next() {
 bool Loader::Ready() const {
   // Only this thread writes `scheduled_`.
   return delivered_ < scheduled_ && slots_[delivered_ % slots_.size()]->done.load() == batch_size_;
-}
-
-// Moves the good images to the front; the rest becomes padding.
-void Loader::Compact(Slot* slot) {
-  samples_.clear();
-  const int64_t bytes = reader_.image_bytes();
-  auto* images = slot->batch.images.as<uint8_t>();
-  int64_t kept = 0;
-  for (int64_t i = 0; i < batch_size_; ++i) {
-    if (!slot->good[i]) continue;
-    samples_.push_back(slot->position + i);
-    if (kept != i) {
-      std::memcpy(images + kept * bytes, images + i * bytes, bytes);
-      slot->batch.labels[kept] = slot->batch.labels[i];
-    }
-    ++kept;
-  }
-  std::memset(images + kept * bytes, 0, (batch_size_ - kept) * bytes);
-  std::fill(slot->batch.labels.begin() + kept, slot->batch.labels.end(), 0);
-  slot->batch.padding = batch_size_ - kept;
 }
 
 }  // namespace gf

@@ -13,6 +13,7 @@
 #include "core/batch.h"
 #include "core/config/job.pb.h"
 #include "core/device.h"
+#include "data/loader/batch_slot.h"
 #include "data/loader/device_places.h"
 #include "data/loader/sample_reader.h"
 #include "data/loader/sampler.h"
@@ -99,33 +100,15 @@ class Loader {
   int64_t skipped() const { return reader_.skipped(); }
 
  private:
-  // A batch in preparation. Note [Slots]: batch number b uses slot b % slots_.size(). Workers claim
-  // images by incrementing `next`; a worker that gets a number below batch_size owns that image. A
-  // slow worker may claim a number after the slot was given to a later batch; that is correct,
-  // because the slot holds everything that a worker needs. The last action of giving a slot to a
-  // batch is the store to `next`.
-  struct Slot {
-    std::atomic<int64_t> next{0}, done{0};
-    int64_t position = 0;  // of the first image, see Start
-    Batch batch;
-    // One per image: whether it is the scheduled image.
-    std::vector<uint8_t> good;
-    std::vector<int64_t> samples;  // the scheduled samples, if the device keeps images
-    std::mutex error_mutex;
-    int64_t error_image = 0;
-    std::exception_ptr error;
-  };
-
   Sampler NewSampler() const;
   void Start();
   void Stop();
   void Work();
   void ScheduleAhead();
   bool Schedule(int64_t number);
-  void AllocateImages(Slot* slot) const;
-  void Fill(Slot* slot, int64_t image, Sampler* sampler, SampleScratch* scratch);
-  bool FillTraining(Slot* slot, int64_t image, Sampler* sampler, SampleScratch* scratch);
-  void Compact(Slot* slot);
+  std::unique_ptr<BatchSlot> NewSlot() const;
+  void Fill(BatchSlot* slot, int64_t image, Sampler* sampler, SampleScratch* scratch);
+  bool FillTraining(BatchSlot* slot, int64_t image, Sampler* sampler, SampleScratch* scratch);
 
   const DataConfig config_;
   const LoaderOptions options_;
@@ -145,7 +128,7 @@ class Loader {
   int64_t delivered_ = 0;
   int64_t start_position_ = 0;
 
-  std::vector<std::unique_ptr<Slot>> slots_;
+  std::vector<std::unique_ptr<BatchSlot>> slots_;
   std::mutex mutex_;
   std::condition_variable scheduled_changed_, batch_done_;
   int64_t scheduled_ = 0;  // batches given to workers; only the caller's thread writes it

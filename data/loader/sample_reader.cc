@@ -1,6 +1,5 @@
 #include "data/loader/sample_reader.h"
 
-#include <glog/logging.h>
 #include <xxhash.h>
 
 #include <cstring>
@@ -124,7 +123,7 @@ void SampleReader::FindImageSize() {
       ThrowUserError(source_->Where(i), ": ", error.what());
     }
   }
-  ThrowUserError("all ", source_->size(), " images are damaged; the log names them");
+  ThrowUserError("all ", source_->size(), " images are damaged; the warnings name them");
 }
 
 void SampleReader::CheckSize(ImageSize in) const {
@@ -225,7 +224,7 @@ void SampleReader::Damaged(int64_t index, const std::string& what) const {
   std::lock_guard<std::mutex> lock(mutex_);
   if (!damaged_.insert(index).second) return;
   const bool replaced = on_error_ == DataConfig::REPLACE;
-  LOG(WARNING) << (replaced ? "replaced by a gray image: " : "left out: ") << message;
+  PrintWarning(replaced ? "replaced by a gray image: " : "left out: ", message);
 }
 
 bool SampleReader::IsKnownDamaged(int64_t index) const {

@@ -1,7 +1,5 @@
 #include "data/prepare/convert.h"
 
-#include <glog/logging.h>
-
 #include "core/error.h"
 #include "data/formats/output_folder.h"
 #include "data/formats/record_source.h"
@@ -74,7 +72,7 @@ ConvertResult ConvertDataSet(const ConvertOptions& options) {
       if (!options.skip_damaged) {
         ThrowUserError(message, "; --skip_damaged leaves such samples out");
       }
-      LOG(WARNING) << "left out: " << message;
+      PrintWarning("left out: ", message);
       ++result.skipped;
     } catch (const UserError& error) {
       ThrowUserError(source->Where(i), ": ", error.what());

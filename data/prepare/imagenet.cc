@@ -1,7 +1,5 @@
 #include "data/prepare/imagenet.h"
 
-#include <glog/logging.h>
-
 #include <memory>
 #include <mutex>
 
@@ -11,6 +9,7 @@
 #include "core/folder.h"
 #include "core/output_file.h"
 #include "core/random.h"
+#include "core/readable.h"
 #include "data/formats/shard_writer.h"
 #include "data/image/render.h"
 #include "data/loader/sampler.h"
@@ -79,11 +78,11 @@ void OpenFolder(const std::string& folder, const std::string& settings) {
   if (IsFile(path)) {
     const std::string found = ReadSmallFile(path, 1 << 20);
     if (found == settings) return;
-    ThrowUserError(folder, ": was begun with other settings:\n", found, "now they are:\n", settings,
-                   "give the same ones to go on, or another --out");
+    ThrowUserError(folder, " was begun with other settings:\n", found, "The settings are now:\n",
+                   settings, "Continue with the first settings, or choose another --out");
   }
   if (!ListFolder(folder).empty()) {
-    ThrowUserError(folder, ": exists and is not empty; give another --out");
+    ThrowUserError(folder, " exists and is not empty: choose another --out");
   }
   ReplaceFile(path, settings);
 }
@@ -162,7 +161,7 @@ class Packer {
       if (!options_.skip_damaged) {
         ThrowUserError(message, "; --skip_damaged leaves such images out");
       }
-      LOG(WARNING) << "left out: " << message;
+      PrintWarning("left out: ", message);
       return false;
     }
   }

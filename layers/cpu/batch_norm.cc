@@ -1,15 +1,13 @@
 #include "layers/batch_norm.h"
 
-#include <omp.h>
-
 #include <algorithm>
 #include <cmath>
 #include <memory>
 #include <vector>
 
 #include "core/cpu/dnnl.h"
-#include "core/parallel.h"
 #include "layers/cpu/batch_norm_kernels.h"
+#include "layers/cpu/channel_passes.h"
 #include "layers/kernel.h"
 
 namespace gf {
@@ -70,10 +68,12 @@ class BatchNormKernel : public Kernel {
         inverse_std_[c] = 1 / std::sqrt(args.states[1][c] + layer_.eps());
       }
       for (int64_t b = 0; b < view_.blocks; ++b) SetScale(args, b);
-      Pass([&](int64_t b, int64_t begin, int64_t end) { Apply(args, b, begin, end); });
+      ChannelPasses::Pass(
+          view_, [&](int64_t b, int64_t begin, int64_t end) { Apply(args, b, begin, end); });
       return;
     }
-    Parts(
+    passes_.WithSums(
+        view_, group_ != nullptr,
         [&](int64_t b, int64_t begin, int64_t end, double* sums) {
           Table().statistics(Slice(end - begin), x + At(b, begin), Shift(args, b).data(), sums,
                              sums + view_.block);
@@ -99,7 +99,8 @@ class BatchNormKernel : public Kernel {
     ReluGradient relu = ReluGradient::kNone;
     if (layer_.relu()) relu = layer_.add() ? ReluGradient::kFromOutput : ReluGradient::kFromInput;
 
-    Parts(
+    passes_.WithSums(
+        view_, group_ != nullptr,
         [&](int64_t b, int64_t begin, int64_t end, double* sums) {
           const int64_t at = At(b, begin), channel = b * view_.block;
           Table().backward_reduce(Slice(end - begin), x + at, y ? y + at : nullptr, dy + at,
@@ -126,7 +127,8 @@ class BatchNormKernel : public Kernel {
 
   // scale_ and offset_ still hold the values of the last Forward.
   void Recompute(const KernelArgs& args) override {
-    Pass([&](int64_t b, int64_t begin, int64_t end) { Apply(args, b, begin, end); });
+    ChannelPasses::Pass(view_,
+                        [&](int64_t b, int64_t begin, int64_t end) { Apply(args, b, begin, end); });
   }
 
  private:
@@ -146,60 +148,6 @@ class BatchNormKernel : public Kernel {
   BatchNormSlice Slice(int64_t n) const {
     return {n, view_.blocks * view_.spatial * view_.block, view_.spatial,
             static_cast<int>(view_.block)};
-  }
-
-  // Runs first(b, begin, end, sums), reduce(b, own, sums) and second(b, begin, end) over all blocks
-  // b and images [begin, end), see Note [Batch norm passes]. `first` adds to 2 * block doubles,
-  // which start at zero. `reduce` receives their sums over the parts (own) and over the group
-  // (sums). add_group(sums) adds over the group, for all blocks at once. `second` may do nothing.
-  template <typename First, typename Reduce, typename Second, typename AddGroup>
-  void Parts(const First& first, const Reduce& reduce, const Second& second,
-             const AddGroup& add_group) {
-    const int64_t threads = omp_get_max_threads(), width = 2 * view_.block;
-    const int64_t parts =
-        view_.blocks >= threads
-            ? 1
-            : std::min<int64_t>(view_.n, (2 * threads + view_.blocks - 1) / view_.blocks);
-    sums_.assign(view_.blocks * parts * width, 0);
-    const auto run = [&](const auto& body, int64_t item) {
-      const int64_t b = item / parts, part = item % parts;
-      body(b, view_.n * part / parts, view_.n * (part + 1) / parts, &sums_[item * width]);
-    };
-    if (parts == 1 && group_ == nullptr) {
-      ParallelFor(view_.blocks, 1, [&](int64_t begin, int64_t end) {
-        for (int64_t b = begin; b < end; ++b) {
-          run(first, b);
-          reduce(b, &sums_[b * width], &sums_[b * width]);
-          run(second, b);
-        }
-      });
-      return;
-    }
-    const auto all = [&](const auto& body) {
-      ParallelFor(view_.blocks * parts, 1, [&](int64_t begin, int64_t end) {
-        for (int64_t item = begin; item < end; ++item) run(body, item);
-      });
-    };
-    all(first);
-    std::vector<double> own(view_.blocks * width, 0);
-    for (int64_t i = 0; i < view_.blocks * parts * width; ++i) {
-      own[i / (parts * width) * width + i % width] += sums_[i];
-    }
-    std::vector<double> sums = own;
-    if (group_ != nullptr) add_group(sums.data());
-    for (int64_t b = 0; b < view_.blocks; ++b) reduce(b, &own[b * width], &sums[b * width]);
-    all(second);
-  }
-
-  // A single pass without sums.
-  template <typename Only>
-  void Pass(const Only& only) {
-    ParallelFor(view_.blocks * view_.n, 1, [&](int64_t begin, int64_t end) {
-      for (int64_t b = begin / view_.n; b * view_.n < end; ++b) {
-        only(b, std::max<int64_t>(begin - b * view_.n, 0),
-             std::min<int64_t>(end - b * view_.n, view_.n));
-      }
-    });
   }
 
   void LoadGamma(const KernelArgs& args) {
@@ -333,7 +281,7 @@ class BatchNormKernel : public Kernel {
   // One value per channel, padded with zeros to whole blocks, so that the padding of results stays
   // zero.
   std::vector<float> gamma_, scale_, offset_, mean_, inverse_std_, a_, b_, c_;
-  std::vector<double> sums_;
+  ChannelPasses passes_;
 };
 
 const bool registered = KernelRegistry::Get().Add(

@@ -1,5 +1,6 @@
 #include "layers/eltwise.h"
 
+#include "core/config/net.pb.h"
 #include "layers/cpu/elementwise.h"
 #include "layers/cpu/eltwise_kernels.h"
 #include "layers/kernel.h"

@@ -1,5 +1,6 @@
 #include "layers/eltwise.h"
 
+#include "core/config/net.pb.h"
 #include "layers/cuda/eltwise_kernels.h"
 #include "layers/cuda/kernel_context.h"
 

@@ -1,5 +1,7 @@
 #include "layers/input.h"
 
+#include <glog/logging.h>
+
 #include <algorithm>
 #include <array>
 #include <cstring>

@@ -1,5 +1,6 @@
 #include "layers/softmax_with_loss.h"
 
+#include "core/config/net.pb.h"
 #include "layers/cuda/labels.h"
 #include "layers/cuda/softmax_kernels.h"
 #include "layers/labels.h"

@@ -1,5 +1,6 @@
 #include "layers/eltwise.h"
 
+#include "core/config/net.pb.h"
 #include "layers/estimate/kernel.h"
 
 namespace gf {

@@ -1,6 +1,5 @@
 #include "solvers/checkpoint/checkpoint_folder.h"
 
-#include <glog/logging.h>
 #include <sys/file.h>
 #include <unistd.h>
 
@@ -14,7 +13,7 @@
 #include "core/file.h"
 #include "core/folder.h"
 #include "core/output_file.h"
-#include "core/telemetry/telemetry.h"
+#include "core/readable.h"
 
 namespace gf {
 namespace {
@@ -85,9 +84,9 @@ void CheckpointFolder::Prepare(uint64_t checkpoint_bytes) {
                    HumanBytes(checkpoint_bytes), ": free some space, or choose another folder");
   }
   if (keep_ > 0 && free / (keep_ + 1) < checkpoint_bytes) {
-    LOG(WARNING) << "checkpoint.dir: " << path_ << " has " << HumanBytes(free)
-                 << " of free space; keeping " << keep_ << " checkpoints of "
-                 << HumanBytes(checkpoint_bytes) << " may fill it (checkpoint.keep)";
+    PrintWarning("checkpoint.dir: ", path_, " has ", HumanBytes(free), " of free space; keeping ",
+                 keep_, " checkpoints of ", HumanBytes(checkpoint_bytes),
+                 " may fill it (checkpoint.keep)");
   }
 }
 
@@ -138,7 +137,7 @@ void CheckpointFolder::Prune(int64_t newest_step) {
     try {
       Discard(NameOf(older[i].step));
     } catch (const UserError& e) {
-      LOG(WARNING) << "an old checkpoint could not be removed: " << e.what();
+      PrintWarning("an old checkpoint could not be removed: ", e.what());
     }
   }
 }

@@ -1,13 +1,12 @@
 #include "solvers/checkpoint/load.h"
 
-#include <glog/logging.h>
-
 #include <vector>
 
 #include "comm/agree.h"
 #include "core/error.h"
 #include "core/file.h"
 #include "core/folder.h"
+#include "core/readable.h"
 #include "solvers/checkpoint/checkpoint_folder.h"
 #include "solvers/checkpoint/pool_transfer.h"
 #include "solvers/checkpoint/residuals.h"
@@ -34,9 +33,10 @@ std::string FindCheckpoint(const std::string& resume, const std::string& folder,
   if (!path.empty()) return path;
   // A new start would overwrite them, and they may be readable elsewhere.
   if (const size_t count = ListCheckpoints(folder).size()) {
-    ThrowUserError("--resume: none of the ", count, " checkpoints in ", folder,
-                   " can be read (see above): resume with the program that wrote them, set another "
-                   "checkpoint.dir, or remove the folder to start from scratch");
+    ThrowUserError(
+        "--resume: ", Counted(count, "checkpoint"), " in ", folder,
+        ", and none can be read (see above): resume with the program that wrote them, set another "
+        "checkpoint.dir, or remove the folder to start from scratch");
   }
   note(StrCat("no checkpoint in ", folder, ": starting from scratch"));
   return "";
@@ -106,7 +106,7 @@ TrainingState LoadStart(const JobConfig& config, const StartOptions& options, Pa
 
 std::string LoadEvaluationWeights(const JobConfig& config, const std::string& path, bool bgr,
                                   ParameterStore* store, Communicator* comm) {
-  const auto note = [](const std::string& text) { LOG(WARNING) << text; };
+  const auto note = [](const std::string& text) { PrintWarning(text); };
   std::string source = path;
   RunOnRankZero(comm, "reading the weights", [&] {
     if (source.empty()) {

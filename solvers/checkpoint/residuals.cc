@@ -13,6 +13,7 @@
 #include "comm/sparse/chunks.h"
 #include "core/error.h"
 #include "core/host_copy.h"
+#include "core/readable.h"
 #include "solvers/checkpoint/pool_file.h"
 #include "solvers/checkpoint/pool_transfer.h"
 #include "solvers/checkpoint/safetensors.h"
@@ -227,7 +228,7 @@ void LoadResiduals(const std::string& folder, int saved_ranks, const SparseConfi
       if (rank > 0) SendPool(store->device(), residual, rank, label, comm);
     }
   } else {
-    say(StrCat("the residuals of ", saved_ranks, saved_ranks == 1 ? " rank" : " ranks",
+    say(StrCat("the residuals of ", Counted(saved_ranks, "rank"),
                " are summed and divided evenly among ", comm->size()));
     RunOnRankZero(comm, label, [&] {
       ReadShare(folder, saved_ranks, comm->size(), residual, store);

@@ -6,8 +6,8 @@
 
 #include "core/error.h"
 #include "core/output_file.h"
+#include "core/readable.h"
 #include "core/telemetry/table.h"
-#include "core/telemetry/telemetry.h"
 
 namespace gf {
 namespace {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "core/error.h"
-#include "core/telemetry/telemetry.h"
+#include "core/readable.h"
 #include "solvers/report/config_table.h"
 
 namespace gf {
@@ -17,8 +17,7 @@ using Rows = std::vector<std::pair<std::string, std::string>>;
 void AddMachines(const JobDescription& job, Rows* rows) {
   const std::set<std::string> hosts(job.comm.hosts().begin(), job.comm.hosts().end());
   rows->emplace_back("deterministic", job.deterministic ? "yes" : "no");
-  rows->emplace_back("ranks", StrCat(job.comm.size(), " on ", hosts.size(),
-                                     hosts.size() == 1 ? " host" : " hosts"));
+  rows->emplace_back("ranks", StrCat(job.comm.size(), " on ", Counted(hosts.size(), "host")));
   rows->emplace_back("processor", job.device.Description());
 }
 
@@ -39,9 +38,9 @@ void AddNet(const JobDescription& job, Rows* rows) {
   const Net& net = job.net;
   const PoolLayout& layout = net.parameters()->layout();
   rows->emplace_back("network", StrCat(net.name(), ", input ", net.input_shape().ToString(), ", ",
-                                       net.classes(), " classes"));
+                                       Counted(net.classes(), "class", "classes")));
   rows->emplace_back("parameters", StrCat(WithCommas(layout.parameter_count()), " in ",
-                                          layout.entries().size(), " tensors"));
+                                          Counted(layout.entries().size(), "tensor")));
   rows->emplace_back("memory of activations",
                      StrCat(HumanBytes(static_cast<double>(net.arena_bytes())), " per rank"));
   rows->emplace_back("allreduce", job.flow.Describe());

@@ -4,8 +4,10 @@
 #include <cstdio>
 #include <ctime>
 #include <filesystem>
+#include <nlohmann/json.hpp>
 
 #include "core/error.h"
+#include "core/readable.h"
 #include "core/telemetry/table.h"
 
 namespace gf {

@@ -3,12 +3,14 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "core/telemetry/console.h"
 #include "core/telemetry/event_file.h"
-#include "core/telemetry/telemetry.h"
+#include "core/telemetry/json_lines.h"
 #include "solvers/evaluate/tally.h"
 
 namespace gf {

@@ -1,10 +1,12 @@
 #include "solvers/train/data_and_net.h"
 
+#include "core/config/job_checks.h"
 #include "core/error.h"
 
 namespace gf {
-
 namespace {
+
+const bool offered = OfferNames("JobConfig.device", [] { return DeviceRegistry::Get().Keys(); });
 
 const char* NameOf(Phase phase) { return phase == TRAIN ? "train_data" : "validation_data"; }
 

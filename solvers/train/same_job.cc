@@ -13,6 +13,7 @@
 #include "core/error.h"
 #include "core/file_digest.h"
 #include "core/host_copy.h"
+#include "core/readable.h"
 #include "solvers/report/config_table.h"
 
 namespace gf {
@@ -42,8 +43,9 @@ bool Matters(const std::string& setting) {
 
 }  // namespace
 
-void CheckSameConfig(const JobConfig& config, Communicator* comm) {
+void CheckSameConfig(const JobConfig& config, const Items& others, Communicator* comm) {
   Items items = ConfigTable(config);
+  items.insert(items.end(), others.begin(), others.end());
   const dnnl_version_t* version = dnnl_version();
   items.emplace_back("the version of oneDNN", StrCat(version->major, ".", version->minor, ".",
                                                      version->patch, " ", version->hash));
@@ -75,12 +77,13 @@ void CheckSameNet(const NetSource& source, const ParameterStore& store, const Lo
 void NoteChanges(const TrainingState& checkpoint, const JobConfig& config, int world, int threads,
                  const std::function<void(const std::string&)>& note) {
   if (checkpoint.world != world) {
-    note(StrCat("resuming on ", world, " ranks what ran on ", checkpoint.world,
-                ": the data go on where they stopped, but the batches differ"));
+    note(StrCat("the checkpoint is from a run on ", Counted(checkpoint.world, "rank"),
+                ", this run has ", world,
+                ": the data continue where they stopped, but the batches differ"));
   }
   if (checkpoint.threads != threads) {
-    note(StrCat("resuming with ", threads, " compute threads what ran with ", checkpoint.threads,
-                ": the last bits may differ"));
+    note(StrCat("the checkpoint is from a run with ", Counted(checkpoint.threads, "compute thread"),
+                " per rank, this run has ", threads, ": the last bits may differ"));
   }
   JobConfig old_config;
   try {

@@ -18,7 +18,12 @@ namespace {
 // The files that the job writes from its first step on, and the device.
 void Open(const JobConfig& config, const TrainOptions& options, Communicator* comm,
           TrainingParts* parts) {
-  CheckSameConfig(config, comm);
+  CheckSameConfig(config,
+                  {{"--resume", options.start.resume},
+                   {"--weights", options.start.weights},
+                   {"--deterministic", options.deterministic ? "true" : "false"},
+                   {"--max_steps", StrCat(options.stop_step)}},
+                  comm);
   if (!config.telemetry().run_dir().empty()) {
     RunOnRankZero(comm, "preparing telemetry.run_dir",
                   [&] { PrepareRunFolder(config, !options.start.resume.empty()); });
@@ -42,9 +47,9 @@ void BuildNets(const JobConfig& config, const TrainOptions& options, Communicato
   BuildOptions build = {NetOptionsOf(config, TRAIN), comm->rank(), comm->size(), options.threads};
   build.net.deterministic = options.deterministic;
   build.net.batch_norm_group = parts->batch_norm_group.get();
+  // First, because GPUs connect while the net is built.
+  parts->transport = NewGradientTransport(config.comm(), options.deterministic, device, comm);
   AgreeOnErrors(comm, "building the net", [&] {
-    // First, because GPUs connect while the net is built.
-    parts->transport = NewGradientTransport(config.comm(), options.deterministic, device, comm);
     parts->source = ReadNet(config.net());
     parts->train =
         BuildDataAndNet(config.train_data(), parts->source, TRAIN, build, nullptr, device);
@@ -88,12 +93,11 @@ void BuildFlow(const JobConfig& config, bool deterministic, Communicator* comm,
   flow.transport = parts->transport;
   flow.master = parts->store->master();
   flow.weights_changed = [parts] { parts->store->SyncCompute(); };
-  // Not with the nets: a new flow may measure algorithms, which takes all ranks.
-  AgreeOnErrors(comm, "preparing the exchange of gradients", [&] {
-    parts->flow = NewGradientFlow(parts->store->layout(), parts->store->gradient(), comm, flow);
-    if (!config.comm().threshold_auto()) {
-      parts->train.net->SetBucketEnds(LastEntries(*parts->flow));
-    }
+  parts->flow = NewGradientFlow(parts->store->layout(), parts->store->gradient(), comm, flow);
+  if (!config.comm().threshold_auto()) {
+    parts->train.net->SetBucketEnds(LastEntries(*parts->flow));
+  }
+  AgreeOnErrors(comm, "preparing the update", [&] {
     parts->update = std::make_unique<StepUpdate>(
         config.solver(), config.comm(), comm->size(),
         StepUpdate::Parts{parts->store, parts->solver.get(), parts->flow.get(),

@@ -14,11 +14,6 @@ StepUpdate::StepUpdate(const SolverConfig& solver, const CommConfig& comm, int w
     : parts_(parts), world_(world), scaler_(solver.loss_scale()) {
   const bool sparse = comm.mode() == CommConfig::SPARSE;
   const bool whole = parts.solver->whole_tensors();
-  if (comm.sharded_update() && scaler_.active()) {
-    ThrowUserError(
-        "comm.sharded_update: an update cannot be skipped with it; set it to false, or "
-        "solver.loss_scale.policy to NONE");
-  }
   if (comm.sharded_update() && whole) {
     ThrowUserError("comm.sharded_update: solver.type ", solver.type(),
                    " needs whole tensors; set comm.sharded_update to false, or solver.type to SGD");

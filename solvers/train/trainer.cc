@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "core/error.h"
-#include "core/telemetry/telemetry.h"
+#include "core/readable.h"
 #include "solvers/checkpoint/save.h"
 #include "solvers/evaluate/evaluator.h"
 #include "solvers/report/meter.h"

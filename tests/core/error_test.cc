@@ -1,5 +1,6 @@
 #include "core/error.h"
 
+#include <glog/logging.h>
 #include <gtest/gtest.h>
 
 #include <cerrno>
@@ -48,6 +49,17 @@ TEST(ErrorTest, RunMainPrintsOneLineWithTheProgramsName) {
               throw std::bad_alloc();
             }).find(program + ": error: out of memory"),
             0u);
+}
+
+TEST(ErrorTest, AWarningIsALineWithTheProgramsName) {
+  testing::internal::CaptureStderr();
+  PrintWarning("left out: ", 3);
+  EXPECT_EQ(testing::internal::GetCapturedStderr(),
+            std::string(program_invocation_short_name) + ": warning: left out: 3\n");
+  FLAGS_minloglevel = google::GLOG_ERROR;
+  testing::internal::CaptureStderr();
+  PrintWarning("left out");
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
 }
 
 }  // namespace

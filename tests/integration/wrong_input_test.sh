@@ -23,6 +23,16 @@ expect_error '"job.prototxt" is not a flag' "$gftrain" job.prototxt
 expect_error '--config needs a value' "$gftrain" --config
 expect_error '--config is missing' "$gftrain" --deterministic
 expect_error '--max_steps: "many"' "${train[@]}" --max_steps=many
+expect_error '--max_steps is 0, must be at least 1' "${train[@]}" --max_steps=0
+expect_error '--batch_size goes with --dry_run' "${train[@]}" --batch_size=4
+expect_error '--phase goes with --dry_run' "${train[@]}" --phase=TEST
+expect_error '--print_schedule is 0, must be at least 1' "${train[@]}" --print_schedule=0
+if [ -c /dev/full ]; then
+  "${train[@]}" --print_schedule >/dev/full 2>err.log
+  [ $? = 2 ] || fail "output to a full device: not exit code 2"
+  grep -q '^gftrain: error: cannot write to standard output: No space left' err.log ||
+    fail "output to a full device: $(cat err.log)"
+fi
 expect_error 'none.prototxt' "$gftrain" --config=none.prototxt
 expect_error '--input' "$gftrain" --dry_run --net=net.prototxt --input=3x28
 "$gftrain" >out.log 2>&1
@@ -36,7 +46,7 @@ changed job.prototxt 's/base_lr:/base_lrr:/' wrong.prototxt
 expect_error 'wrong.prototxt:[0-9]+:[0-9]+: .*base_lrr.*base_lr' "$gftrain" --config=wrong.prototxt
 expect_error '^gftrain: error: --set solver.momentum=2: solver.momentum is 2, must be less than 1' \
   "${train[@]}" --set solver.momentum=2
-expect_error 'unknown solver.type "SDG" \(known: LAMB, LARC, LARS, SGD' \
+expect_error 'solver.type=SDG: solver.type is "SDG", must be LAMB, LARC, LARS or SGD; did you mean "SGD"\?' \
   "${train[@]}" --set solver.type=SDG
 expect_error 'solver.warmup_steps.*20' "$gftrain" --config=job.prototxt --set solver.max_steps=20
 expect_error 'solver.batch_phase\[1\].epoch is 1, must be greater than' "${train[@]}" \
@@ -51,7 +61,8 @@ expect_error 'batch_norm_group: groups of 2 do not fill 1 rank' \
   "${train[@]}" --set batch_norm_group=2
 expect_error 'train_data.images: there are 300 images at data/.*expected 301' "${train[@]}" \
   --set train_data.images=301
-expect_error 'unknown device "gpu"' "${train[@]}" --set device=gpu
+expect_error '--set device=gpu: device is "gpu", must be cpu or cuda: set "cpu", or "cuda" for GPUs' \
+  "${train[@]}" --set device=gpu
 
 # A checkpoint that grows beyond the limit of file sizes is an error with advice.
 expect_error 'cannot write .*File too large .*ulimit -f' bash -c 'ulimit -f 8; exec "$@"' limited \

@@ -1,5 +1,6 @@
 #include "tests/layers/layer_tester.h"
 
+#include <glog/logging.h>
 #include <google/protobuf/text_format.h>
 #include <gtest/gtest.h>
 

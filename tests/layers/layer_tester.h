@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "core/config/net.pb.h"
 #include "core/device.h"
 #include "layers/kernel.h"
 #include "layers/layer.h"

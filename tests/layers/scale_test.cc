@@ -36,9 +36,9 @@ TEST_P(ScaleTest, MultipliesAndAddsAlongItsAxes) {
 
 TEST_P(ScaleTest, StartsAsTheIdentity) {
   const auto layer = MakeLayer(Case("type: 'Scale' scale_param { bias_term: true }", {{2, 3}}));
-  EXPECT_EQ(layer->parameters()[0].filler.type(), "constant");
-  EXPECT_EQ(layer->parameters()[0].filler.value(), 1);
-  EXPECT_EQ(layer->parameters()[1].filler.value(), 0);
+  EXPECT_EQ(layer->parameters()[0].filler->type(), "constant");
+  EXPECT_EQ(layer->parameters()[0].filler->value(), 1);
+  EXPECT_EQ(layer->parameters()[1].filler->value(), 0);
 }
 
 TEST_P(ScaleTest, RefusesAxesOutOfRangeAndTwoBottoms) {

@@ -133,7 +133,9 @@ TEST(FillerTest, UnknownTypesAndUnusableSettingsAreRefusedByName) {
   };
   const std::string unknown = error("type: 'gausian'", Shape{4});
   EXPECT_NE(unknown.find("fc.weight"), std::string::npos) << unknown;
-  EXPECT_NE(unknown.find("\"gausian\" (known: bilinear"), std::string::npos) << unknown;
+  EXPECT_NE(unknown.find("unknown filler type \"gausian\"; did you mean \"gaussian\"?"),
+            std::string::npos)
+      << unknown;
   EXPECT_NE(error("type: 'gaussian' std: -1", Shape{4}).find("std"), std::string::npos);
   EXPECT_NE(error("type: 'gaussian' sparse: 3", Shape{4}).find("sparse"), std::string::npos);
   EXPECT_NE(error("type: 'bilinear'", Shape{4, 4}).find("square"), std::string::npos);

@@ -20,11 +20,20 @@ TEST(NetErrorTest, ALabelOutOfRangeIsTheUsersError) {
 
 TEST(NetErrorTest, MistakesNameTheLayerAndItsPlace) {
   const std::string unknown = Error(Simple("Convolutoin", "c", "x"));
-  EXPECT_TRUE(Has(unknown, "layer \"c\": unknown type \"Convolutoin\" (known: ")) << unknown;
-  EXPECT_TRUE(Has(unknown, "Convolution")) << unknown;
-  EXPECT_FALSE(Has(unknown, "_Reorder")) << unknown;
+  EXPECT_TRUE(
+      Has(unknown, "layer \"c\": unknown type \"Convolutoin\"; did you mean \"Convolution\"?"))
+      << unknown;
   EXPECT_TRUE(Has(unknown, "test.prototxt:1:")) << unknown;
-  EXPECT_TRUE(Has(Error(Simple("_Reorder", "c", "x")), "unknown type \"_Reorder\""));
+  const std::string internal = Error(Simple("_Reorder", "c", "x"));
+  EXPECT_TRUE(Has(internal, "unknown type \"_Reorder\" (known: Accuracy, ")) << internal;
+  EXPECT_FALSE(Has(internal, ", _")) << internal;
+  const std::string filler =
+      Error(Simple("InnerProduct", "i", "x",
+                   "inner_product_param { num_output: 2 weight_filler { type: 'xavir' } }"));
+  EXPECT_TRUE(Has(filler,
+                  "layer \"i\" (InnerProduct): weight: unknown filler type \"xavir\"; did "
+                  "you mean \"xavier\"?"))
+      << filler;
   EXPECT_TRUE(Has(Error("layer { name: 'e' type: 'SoftmaxWithLoss' bottom: 'x' top: 'l' }"),
                   "layer \"e\" (SoftmaxWithLoss): expects 2 bottoms, got 1"));
   EXPECT_TRUE(Has(Error("layer { name: 'r' type: 'ReLU' bottom: 'x' top: 'a' top: 'b' }"),

@@ -17,7 +17,7 @@
 #include "comm/flow/tuner.h"
 #include "core/error.h"
 #include "core/median.h"
-#include "core/telemetry/telemetry.h"
+#include "core/readable.h"
 #include "tools/command.h"
 #include "tools/gfbench/common_flags.h"
 #include "tools/rank_main.h"

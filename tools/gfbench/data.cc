@@ -14,7 +14,6 @@
 #include <vector>
 
 #include "core/error.h"
-#include "core/telemetry/telemetry.h"
 #include "data/loader/loader.h"
 #include "tools/command.h"
 #include "tools/gfbench/common_flags.h"

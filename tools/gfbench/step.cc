@@ -12,7 +12,7 @@
 #include "core/device.h"
 #include "core/error.h"
 #include "core/estimate/gpu.h"
-#include "core/telemetry/telemetry.h"
+#include "core/readable.h"
 #include "models/net.h"
 #include "solvers/estimate/step_estimate.h"
 #include "solvers/solver.h"

@@ -3,12 +3,13 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
 #include "core/error.h"
 #include "core/estimate/price.h"
-#include "core/telemetry/telemetry.h"
+#include "core/readable.h"
 
 namespace gf {
 namespace {

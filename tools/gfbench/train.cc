@@ -17,7 +17,6 @@
 #include "core/device.h"
 #include "core/error.h"
 #include "core/median.h"
-#include "core/telemetry/telemetry.h"
 #include "models/net.h"
 #include "solvers/solver.h"
 #include "tools/command.h"

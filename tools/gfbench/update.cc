@@ -18,7 +18,7 @@
 #include "core/median.h"
 #include "core/parallel.h"
 #include "core/random.h"
-#include "core/telemetry/telemetry.h"
+#include "core/readable.h"
 #include "models/net.h"
 #include "solvers/solver.h"
 #include "tools/command.h"

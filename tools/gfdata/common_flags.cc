@@ -8,7 +8,7 @@
 #include <cstdio>
 
 #include "core/error.h"
-#include "core/telemetry/telemetry.h"
+#include "core/readable.h"
 
 DEFINE_string(from_format, "auto", "the `FORMAT` to read: auto, tar, folder, idx or lmdb");
 DEFINE_string(out, "", "the `FOLDER` to make");

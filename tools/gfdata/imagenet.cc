@@ -5,7 +5,7 @@
 #include <cstdio>
 
 #include "core/error.h"
-#include "core/telemetry/telemetry.h"
+#include "core/readable.h"
 #include "tools/command.h"
 #include "tools/gfdata/common_flags.h"
 

@@ -2,7 +2,7 @@
 
 #include "core/file.h"
 #include "core/folder.h"
-#include "core/telemetry/telemetry.h"
+#include "core/readable.h"
 #include "data/formats/tar_walk.h"
 #include "tools/command.h"
 #include "tools/gfdata/common_flags.h"

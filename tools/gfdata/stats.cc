@@ -1,6 +1,6 @@
 #include <cstdio>
 
-#include "core/telemetry/telemetry.h"
+#include "core/readable.h"
 #include "data/prepare/verify.h"
 #include "tools/command.h"
 #include "tools/gfdata/common_flags.h"

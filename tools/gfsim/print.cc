@@ -4,8 +4,8 @@
 #include <string>
 
 #include "core/error.h"
+#include "core/readable.h"
 #include "core/telemetry/table.h"
-#include "core/telemetry/telemetry.h"
 
 namespace gf {
 namespace {
@@ -33,9 +33,10 @@ void PrintRun(const SimulatedJob& job, const NetModel& net, const RunResult& run
   const double total = step.total();
   const CommConfig& comm = job.config.comm();
   std::vector<std::pair<std::string, std::string>> rows = {
-      {"cluster", StrCat(job.cluster.name(), ", ", run.ranks, " ranks on ", run.nodes, " nodes")},
+      {"cluster", StrCat(job.cluster.name(), ", ", Counted(run.ranks, "rank"), " on ",
+                         Counted(run.nodes, "node"))},
       {"network", StrCat(net.name, ", ", WithCommas(net.layout.parameter_count()),
-                         " parameters in ", net.layout.entries().size(), " tensors")},
+                         " parameters in ", Counted(net.layout.entries().size(), "tensor"))},
       {"times of layers", run.layer_times},
       {"exchange", StrCat(CommConfig::Mode_Name(comm.mode()), ", ", comm.algorithm(), ", ",
                           HumanBytes(static_cast<double>(run.sent_bytes)), " per step")},

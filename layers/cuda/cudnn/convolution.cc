@@ -1,5 +1,7 @@
 #include "layers/convolution.h"
 
+#include <glog/logging.h>
+
 #include <algorithm>
 
 #include "layers/cuda/bias_kernels.h"

@@ -1,7 +1,5 @@
 #include "layers/cuda/cudnn/plan_cache.h"
 
-#include <glog/logging.h>
-
 #include <algorithm>
 #include <cstdlib>
 #include <sstream>
@@ -92,8 +90,9 @@ bool PlanCache::Read() {
     }
   } catch (const UserError&) {
   }
-  LOG(WARNING) << path_ << " is not a plan cache, or is damaged, and is ignored. Remove it, or set "
-               << "GF_PLAN_CACHE to another file";
+  PrintWarning(path_,
+               " is not a plan cache, or is damaged, and is ignored. Remove it, or set "
+               "GF_PLAN_CACHE to another file");
   return false;
 }
 

@@ -69,6 +69,12 @@ TEST_F(CheckFieldsTest, TextsAreQuotedAndAdviceComesLast) {
             "job:1:1: device is \"gpu\", must be cpu or cuda: choose");
 }
 
+TEST_F(CheckFieldsTest, TheNearestOfManyTextsIsNamed) {
+  EXPECT_EQ(
+      Error("device: 'rink'", {{"JobConfig.device", OneOf({"auto", "mpi", "ring", "torus"})}}),
+      "job:1:1: device is \"rink\", must be auto, mpi, ring or torus; did you mean \"ring\"?");
+}
+
 TEST_F(CheckFieldsTest, RequiredFieldsMustBeThereAndTextsMustSaySomething) {
   const FieldRules rules = {{"JobConfig.net", Required().Advice("name it")},
                             {"SolverConfig.base_lr", Required()},

@@ -114,15 +114,38 @@ TEST(TextProtoTest, AMissingBraceNamesTheBlockThatIsOpen) {
             "net.prototxt:5:1: the file ends inside lrn_param { } of line 3: a } is missing");
 }
 
-TEST(TextProtoTest, AWrongValueNamesItsField) {
-  EXPECT_EQ(NetError("layer { convolution_param { num_output: many } }")
-                .find("net.prototxt:1:41: num_output: "),
-            0u);
-  EXPECT_EQ(NetError("layer { convolution_param { num_output: -1 } }")
-                .find("net.prototxt:1:41: num_output: "),
-            0u);
-  EXPECT_EQ(JobError("solver { iter_size: 99999999999 }").find("job.prototxt:1:21: iter_size: "),
-            0u);
+TEST(TextProtoTest, AWrongValueNamesItsFieldAndWhatItMustBe) {
+  EXPECT_EQ(NetError("layer { convolution_param { num_output: many } }"),
+            "net.prototxt:1:41: num_output: many is not a whole number");
+  EXPECT_EQ(NetError("layer { convolution_param { num_output: -1 } }"),
+            "net.prototxt:1:41: num_output must be at least 0");
+  EXPECT_EQ(JobError("solver { iter_size: 99999999999 }"),
+            "job.prototxt:1:21: iter_size: 99999999999 is out of range");
+  EXPECT_EQ(JobError("solver { iter_size: 2.5 }"),
+            "job.prototxt:1:21: iter_size: 2.5 is not a whole number");
+  EXPECT_EQ(JobError("solver { base_lr: abc }"), "job.prototxt:1:19: base_lr: abc is not a number");
+  EXPECT_EQ(JobError("solver { base_lr: \"0.1\" }"),
+            "job.prototxt:1:19: base_lr: \"0.1\" is not a number");
+  EXPECT_EQ(JobError("comm { overlap: maybe }"),
+            "job.prototxt:1:17: overlap must be true or false");
+  EXPECT_EQ(JobError("comm { overlap: 2 }"), "job.prototxt:1:17: overlap must be true or false");
+  EXPECT_EQ(JobError("net: lenet"), "job.prototxt:1:6: net: lenet must be a text between quotes");
+}
+
+TEST(TextProtoTest, WrongFormIsExplained) {
+  EXPECT_EQ(JobError("solver: 5"), "job.prototxt:1:9: solver: a block is expected, solver { ... }");
+  EXPECT_EQ(JobError("net: \"a\"\nsolver { base_lr 0.1 }"),
+            "job.prototxt:2:18: a colon is missing after base_lr");
+  EXPECT_EQ(JobError("solver { base_lr: 0.1 0.2 }"),
+            "job.prototxt:1:23: the name of a field is expected, got 0.2");
+  EXPECT_EQ(JobError("net: \"a\"\nnet: \"b\""),
+            "job.prototxt:2:1: net is given twice: leave one out");
+}
+
+TEST(TextProtoTest, AByteOrderMarkIsLeftOut) {
+  JobConfig config;
+  ReadTextProto(Write("bom.prototxt", "\xef\xbb\xbfnet: \"a\""), &config);
+  EXPECT_EQ(config.net(), "a");
 }
 
 TEST(TextProtoTest, OnlyTheFirstErrorIsReported) {

@@ -12,18 +12,30 @@ namespace {
 
 TEST(SameConfigTest, RanksThatDifferAreNamed) {
   JobConfig same;
-  RunLocal(2, 20, [&](Communicator* comm) { CheckSameConfig(same, comm); });
+  RunLocal(2, 20, [&](Communicator* comm) { CheckSameConfig(same, {{"--max_steps", "5"}}, comm); });
   try {
     RunLocal(2, 20, [](Communicator* comm) {
       JobConfig config;
       config.mutable_solver()->set_base_lr(comm->rank() == 0 ? 0.5f : 0.25f);
-      CheckSameConfig(config, comm);
+      CheckSameConfig(config, {}, comm);
     });
     FAIL();
   } catch (const AgreedError& e) {
     const std::string message = e.what();
     EXPECT_NE(message.find("solver.base_lr: 0.5 on rank 0"), std::string::npos) << message;
     EXPECT_NE(message.find("0.25 on rank 1"), std::string::npos) << message;
+  }
+}
+
+TEST(SameConfigTest, FlagsThatDifferAreNamed) {
+  try {
+    RunLocal(2, 20, [](Communicator* comm) {
+      CheckSameConfig(JobConfig(), {{"--max_steps", StrCat(5 + comm->rank())}}, comm);
+    });
+    FAIL();
+  } catch (const AgreedError& e) {
+    const std::string message = e.what();
+    EXPECT_NE(message.find("--max_steps: 5 on rank 0 (host local), 6 on rank 1"), std::string::npos) << message;
   }
 }
 
@@ -51,8 +63,11 @@ class NoteChangesTest : public ::testing::Test {
 TEST_F(NoteChangesTest, NothingIsSaidOfTheSameJob) { EXPECT_EQ(Notes(), ""); }
 
 TEST_F(NoteChangesTest, RanksAndThreadsAreTold) {
-  EXPECT_NE(Notes(3).find("resuming on 3 ranks what ran on 2"), std::string::npos);
-  EXPECT_NE(Notes(2, 1).find("with 1 compute threads what ran with 4"), std::string::npos);
+  EXPECT_NE(Notes(3).find("from a run on 2 ranks, this run has 3: the data continue"),
+            std::string::npos);
+  EXPECT_NE(
+      Notes(2, 1).find("from a run with 4 compute threads per rank, this run has 1: the last"),
+      std::string::npos);
 }
 
 TEST_F(NoteChangesTest, OnlySettingsThatChangeWhatIsLearnedAreTold) {

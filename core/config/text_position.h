@@ -1,0 +1,36 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+namespace gf {
+
+// A place in a prototxt as the parser counts it: lines and columns from 0, tabs to multiples of 8.
+struct TextPosition {
+  int line = 0, column = 0;
+};
+
+size_t OffsetOf(const std::string& text, const TextPosition& position);
+TextPosition PositionOf(const std::string& text, size_t offset);
+
+// The last occurrence of a word that begins at `position` or before; `position` if there is none.
+TextPosition LastWord(const std::string& text, const std::string& word,
+                      const TextPosition& position);
+
+// The last word before an offset, "" if there is none.
+std::string WordBefore(const std::string& text, size_t offset);
+
+// Where in the tree of messages an offset of the text lies.
+struct TextContext {
+  struct Block {
+    std::string field;
+    int line;  // from 1
+  };
+  std::vector<Block> open;
+  // The last field named before the offset.
+  std::string field;
+};
+TextContext ContextAt(const std::string& text, size_t offset);
+
+}  // namespace gf

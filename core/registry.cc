@@ -1,0 +1,12 @@
+#include "core/registry.h"
+
+#include <glog/logging.h>
+
+namespace gf {
+
+void DieOfDuplicate(const std::string& name) {
+  LOG(FATAL) << name << " is registered twice";
+  std::abort();  // not reached
+}
+
+}  // namespace gf

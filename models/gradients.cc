@@ -1,0 +1,44 @@
+// Which parts of a net need a backward pass.
+
+#include <set>
+
+#include "models/compiled_net.h"
+
+namespace gf {
+
+bool Propagates(const CompiledNet& net, const CompiledOp& op, size_t bottom) {
+  const LayerParameter& p = op.layer->param();
+  if (static_cast<int>(bottom) < p.propagate_down_size() && !p.propagate_down(bottom)) {
+    return false;
+  }
+  return net.blobs[op.bottoms[bottom]].needs_gradient &&
+         op.layer->Differentiable(static_cast<int>(bottom));
+}
+
+void FindGradients(Phase phase, CompiledNet* net) {
+  if (phase == TEST) return;
+  for (CompiledOp& op : net->ops) {
+    bool needs = !op.layer->parameters().empty();
+    for (size_t i = 0; i < op.bottoms.size(); ++i) {
+      needs |= Propagates(*net, op, i);
+    }
+    for (int top : op.tops) net->blobs[top].needs_gradient = needs;
+  }
+  std::set<int> reached;  // blobs that a loss depends on
+  for (size_t k = net->ops.size(); k-- > 0;) {
+    CompiledOp& op = net->ops[k];
+    bool behind = false;
+    for (size_t i = 0; i < op.tops.size(); ++i) {
+      behind |= op.layer->LossWeight(static_cast<int>(i)) != 0 || reached.count(op.tops[i]);
+    }
+    if (!behind) continue;
+    for (size_t i = 0; i < op.bottoms.size(); ++i) {
+      if (!Propagates(*net, op, i)) continue;
+      op.backward = true;
+      reached.insert(op.bottoms[i]);
+    }
+    op.backward |= !op.layer->parameters().empty();
+  }
+}
+
+}  // namespace gf

@@ -1,0 +1,58 @@
+#include "models/init_parameters.h"
+
+#include <algorithm>
+
+#include "core/config/name_pattern.h"
+#include "core/error.h"
+#include "models/filler.h"
+
+namespace gf {
+namespace {
+
+const FillerParameter& FillerOf(const NetOptions& options, const ParameterSpec& spec,
+                                const std::string& name) {
+  for (size_t i = options.init.size(); i-- > 0;) {
+    if (NameFits(options.init[i].first, name)) return options.init[i].second;
+  }
+  return *spec.filler;
+}
+
+}  // namespace
+
+void InitParameters(const CompiledNet& net, const NetOptions& options, Device* device) {
+  ParameterStore& store = *net.parameters;
+  int64_t largest = 0;
+  for (const PoolEntry& entry : store.layout().entries()) {
+    largest = std::max(largest, entry.shape.count());
+  }
+  // Uses the gradient pool if possible, to avoid touching new memory.
+  const size_t bytes = largest * sizeof(float);
+  const Tensor& gradient = store.gradient();
+  const bool borrow =
+      device->shares_host_memory() && gradient.data && gradient.desc.bytes() >= bytes;
+  std::shared_ptr<void> own;
+  if (!borrow) own = DeviceRegistry::Get().Create("device", "cpu", 0)->Allocate(bytes);
+  float* const values = static_cast<float*>(borrow ? gradient.data : own.get());
+  for (size_t i = 0; i < options.init.size(); ++i) {
+    CheckPattern(StrCat("init[", i, "].pattern"), options.init[i].first, store.layout());
+  }
+  for (const CompiledOp& op : net.ops) {
+    const auto& specs = op.layer->parameters();
+    for (size_t i = 0; i < specs.size(); ++i) {
+      const PoolEntry& entry = store.layout().entries()[op.entries[i]];
+      Fill(FillerOf(options, specs[i], entry.name), specs[i].shape, options.seed, entry.name,
+           values);
+      store.Import(values, entry, store.master());
+    }
+    const auto& states = op.layer->states();
+    for (size_t i = 0; i < states.size(); ++i) {
+      const PoolEntry& entry = store.state_layout().entries()[op.state_entries[i]];
+      store.Import(std::vector<float>(entry.shape.count(), states[i].initial), entry,
+                   store.states());
+    }
+  }
+  if (borrow) device->Zero(gradient.data, bytes, device->compute_stream());
+  store.SyncCompute();
+}
+
+}  // namespace gf

@@ -1,0 +1,95 @@
+// The pools of a net: which tensors they hold, in which order.
+
+#include <glog/logging.h>
+
+#include <utility>
+
+#include "core/error.h"
+#include "models/compiled_net.h"
+#include "models/filler.h"
+
+namespace gf {
+namespace {
+
+// In the order in which backward completes the gradients.
+PoolLayout ParameterLayout(const CompiledNet& net) {
+  PoolLayout layout;
+  for (size_t k = net.ops.size(); k-- > 0;) {
+    const CompiledOp& op = net.ops[k];
+    const auto& specs = op.layer->parameters();
+    for (size_t i = 0; i < specs.size(); ++i) {
+      PoolEntry entry;
+      entry.name = op.layer->name() + "." + specs[i].name;
+      entry.layer = op.layer->name();
+      entry.shape = specs[i].shape;
+      entry.layout = op.setup.parameters[i].layout;
+      entry.lr_mult = specs[i].lr_mult;
+      entry.decay_mult = specs[i].decay_mult;
+      layout.Add(std::move(entry));
+    }
+  }
+  return layout;
+}
+
+PoolLayout StateLayout(const CompiledNet& net) {
+  PoolLayout layout;
+  for (const CompiledOp& op : net.ops) {
+    for (const StateSpec& spec : op.layer->states()) {
+      PoolEntry entry;
+      entry.name = op.layer->name() + "." + spec.name;
+      entry.layer = op.layer->name();
+      entry.shape = spec.shape;
+      layout.Add(std::move(entry));
+    }
+  }
+  return layout;
+}
+
+void CheckFillers(const CompiledNet& net) {
+  for (const CompiledOp& op : net.ops) {
+    for (const ParameterSpec& spec : op.layer->parameters()) {
+      const std::string mistake = FillerMistake(*spec.filler, spec.shape);
+      if (!mistake.empty()) op.layer->Fail(spec.name, ": ", mistake);
+    }
+  }
+}
+
+}  // namespace
+
+const PoolEntry& SharedEntry(const ParameterStore& store, const Layer& layer,
+                             const ParameterSpec& spec) {
+  const PoolLayout& layout = store.layout();
+  const std::string name = layer.name() + "." + spec.name;
+  const int i = layout.Find(name);
+  if (i < 0) layer.Fail("parameter ", name, " does not exist in the training net");
+  const PoolEntry& entry = layout.entries()[i];
+  if (entry.shape != spec.shape) {
+    layer.Fail("parameter ", name, " is ", spec.shape.ToString(), " here and ",
+               entry.shape.ToString(), " in the training net");
+  }
+  return entry;
+}
+
+void BuildParameters(const NetOptions& options, Device* device, CompiledNet* net) {
+  if (options.parameters != nullptr) {
+    CHECK(options.parameters->compute().desc.dtype == options.compute);
+    CHECK(options.phase == TEST || options.parameters->gradient().data != nullptr);
+    net->parameters = options.parameters;
+  } else {
+    if (options.phase == TRAIN) CheckFillers(*net);
+    net->parameters = std::make_shared<ParameterStore>(
+        device, ParameterLayout(*net), StateLayout(*net), options.compute, options.phase == TRAIN);
+  }
+  for (CompiledOp& op : net->ops) {
+    for (const ParameterSpec& spec : op.layer->parameters()) {
+      op.entries.push_back(net->parameters->layout().Find(op.layer->name() + "." + spec.name));
+    }
+    for (const StateSpec& spec : op.layer->states()) {
+      const int entry = net->parameters->state_layout().Find(op.layer->name() + "." + spec.name);
+      if (entry < 0) op.layer->Fail(spec.name, " does not exist in the training net");
+      op.state_entries.push_back(entry);
+    }
+  }
+}
+
+}  // namespace gf
