@@ -14,13 +14,16 @@ void ConvolutionLayer::SetUp(const std::vector<Shape>& bottoms) {
   const Shape& bottom = bottoms[0];
   CheckImage(*this, bottom);
   if (p.axis() != 1 && p.axis() != -3) Fail("only axis 1 (channels) is supported");
-  window_.kernel = WindowField(*this, "kernel_size", p.kernel_size(), p.has_kernel_h(),
+  const auto all = [](const auto& values) {
+    return std::vector<int64_t>(values.begin(), values.end());
+  };
+  window_.kernel = WindowField(*this, "kernel_size", all(p.kernel_size()), p.has_kernel_h(),
                                p.kernel_h(), p.has_kernel_w(), p.kernel_w(), 0);
-  window_.stride = WindowField(*this, "stride", p.stride(), p.has_stride_h(), p.stride_h(),
+  window_.stride = WindowField(*this, "stride", all(p.stride()), p.has_stride_h(), p.stride_h(),
                                p.has_stride_w(), p.stride_w(), 1);
-  window_.pad =
-      WindowField(*this, "pad", p.pad(), p.has_pad_h(), p.pad_h(), p.has_pad_w(), p.pad_w(), 0);
-  window_.dilation = WindowField(*this, "dilation", p.dilation(), false, 0, false, 0, 1);
+  window_.pad = WindowField(*this, "pad", all(p.pad()), p.has_pad_h(), p.pad_h(), p.has_pad_w(),
+                            p.pad_w(), 0);
+  window_.dilation = WindowField(*this, "dilation", all(p.dilation()), false, 0, false, 0, 1);
   CheckWindow(*this, window_);
 
   const int64_t inputs = bottom[1], outputs = p.num_output();

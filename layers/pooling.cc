@@ -14,14 +14,10 @@ void PoolingLayer::SetUp(const std::vector<Shape>& bottoms) {
   if (p.pool() == PoolingParameter::STOCHASTIC) {
     Fail("stochastic pooling is not supported; use MAX or AVE");
   }
-  const google::protobuf::RepeatedField<uint32_t> none;
   const auto pair = [&](const char* name, bool has, int64_t both, bool has_h, int64_t h, bool has_w,
                         int64_t w, int64_t fallback) {
-    if (has && (has_h || has_w)) {
-      Fail("give ", name, " or ", SidesOf(name), ", not both");
-    }
-    if (has) return std::array<int64_t, 2>{both, both};
-    return WindowField(*this, name, none, has_h, h, has_w, w, fallback);
+    const std::vector<int64_t> sides(has ? 1 : 0, both);
+    return WindowField(*this, name, sides, has_h, h, has_w, w, fallback);
   };
   if (p.global_pooling()) {
     if (p.has_kernel_size() || p.has_kernel_h() || p.has_kernel_w()) {

@@ -8,8 +8,8 @@ std::string SidesOf(const std::string& name) {
 }
 
 std::array<int64_t, 2> WindowField(const Layer& layer, const std::string& name,
-                                   const google::protobuf::RepeatedField<uint32_t>& both,
-                                   bool has_h, int64_t h, bool has_w, int64_t w, int64_t fallback) {
+                                   const std::vector<int64_t>& both, bool has_h, int64_t h,
+                                   bool has_w, int64_t w, int64_t fallback) {
   if (has_h || has_w) {
     if (!both.empty()) layer.Fail("give ", name, " or ", SidesOf(name), ", not both");
     if (!has_h || !has_w) layer.Fail("give both ", SidesOf(name));
@@ -19,7 +19,7 @@ std::array<int64_t, 2> WindowField(const Layer& layer, const std::string& name,
     layer.Fail(name, " has ", both.size(), " values; expected one, or two (height, width)");
   }
   if (both.empty()) return {fallback, fallback};
-  return {both.Get(0), both.Get(both.size() - 1)};
+  return {both.front(), both.back()};
 }
 
 void CheckWindow(const Layer& layer, const Window& window) {

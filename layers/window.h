@@ -1,10 +1,9 @@
 #pragma once
 
-#include <google/protobuf/repeated_field.h>
-
 #include <array>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "layers/layer.h"
 
@@ -27,8 +26,8 @@ std::string SidesOf(const std::string& name);
 // Reads one of Caffe's window settings: "x: 3", "x: 3 x: 5" or "x_h: 3 x_w: 5"; returns `fallback`
 // if it is absent. Fails if the forms are mixed or the number of values is wrong.
 std::array<int64_t, 2> WindowField(const Layer& layer, const std::string& name,
-                                   const google::protobuf::RepeatedField<uint32_t>& both,
-                                   bool has_h, int64_t h, bool has_w, int64_t w, int64_t fallback);
+                                   const std::vector<int64_t>& both, bool has_h, int64_t h,
+                                   bool has_w, int64_t w, int64_t fallback);
 
 // Fails unless kernel, stride and dilation are positive and all settings are at most 32768.
 void CheckWindow(const Layer& layer, const Window& window);

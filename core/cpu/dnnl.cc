@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/cpu/channel_view.h"
 #include "core/error.h"
 
 namespace gf {

@@ -5,7 +5,7 @@
 #include <memory>
 #include <vector>
 
-#include "core/cpu/dnnl.h"
+#include "core/cpu/channel_view.h"
 #include "layers/cpu/batch_norm_kernels.h"
 #include "layers/cpu/channel_passes.h"
 #include "layers/kernel.h"

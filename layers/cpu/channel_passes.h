@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "core/cpu/dnnl.h"
+#include "core/cpu/channel_view.h"
 #include "core/parallel.h"
 
 namespace gf {

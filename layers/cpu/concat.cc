@@ -3,6 +3,7 @@
 #include <cstring>
 #include <vector>
 
+#include "core/cpu/channel_view.h"
 #include "core/cpu/dnnl.h"
 #include "layers/cpu/elementwise.h"
 #include "layers/kernel.h"

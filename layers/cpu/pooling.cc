@@ -3,6 +3,7 @@
 #include <memory>
 #include <vector>
 
+#include "core/cpu/channel_view.h"
 #include "core/cpu/dnnl.h"
 #include "core/parallel.h"
 #include "layers/cpu/pooling_kernels.h"

@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/cpu/dnnl.h"
+#include "core/cpu/channel_view.h"
 #include "layers/cpu/elementwise.h"
 #include "layers/cpu/scale_kernels.h"
 #include "layers/kernel.h"
