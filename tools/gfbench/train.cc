@@ -1,7 +1,6 @@
 // gfbench train: training steps of all ranks with their exchange of gradients, without data.
 
 #include <gflags/gflags.h>
-#include <google/protobuf/text_format.h>
 
 #include <algorithm>
 #include <chrono>
@@ -189,10 +188,8 @@ class TrainBenchmark : public Command {
   int Run(const Arguments& arguments) override {
     CheckCommonFlags();
     CommConfig config;
-    if (!google::protobuf::TextFormat::ParseFromString(FLAGS_comm, &config)) {
-      ThrowUserError("--comm='", FLAGS_comm, "': not a comm message, e.g. 'mode: LAZY'");
-    }
-    CheckJobFields(config, "comm");
+    ParseTextProto(FLAGS_comm, "--comm", &config);
+    CheckComm(config, "comm");
     int argc = arguments.argc;
     char** argv = arguments.argv;
     return RunOnRanks(&argc, &argv, config.timeout_s(),
