@@ -46,7 +46,7 @@ changed job.prototxt 's/base_lr:/base_lrr:/' wrong.prototxt
 expect_error 'wrong.prototxt:[0-9]+:[0-9]+: .*base_lrr.*base_lr' "$gftrain" --config=wrong.prototxt
 expect_error '^gftrain: error: --set solver.momentum=2: solver.momentum is 2, must be less than 1' \
   "${train[@]}" --set solver.momentum=2
-expect_error 'solver.type=SDG: solver.type is "SDG", must be LAMB, LARC, LARS or SGD; did you mean "SGD"\?' \
+expect_error 'SDG: solver.type is "SDG", must be LAMB, .* or SGD; did you mean "SGD"\?' \
   "${train[@]}" --set solver.type=SDG
 expect_error 'solver.warmup_steps.*20' "$gftrain" --config=job.prototxt --set solver.max_steps=20
 expect_error 'solver.batch_phase\[1\].epoch is 1, must be greater than' "${train[@]}" \
@@ -61,7 +61,7 @@ expect_error 'batch_norm_group: groups of 2 do not fill 1 rank' \
   "${train[@]}" --set batch_norm_group=2
 expect_error 'train_data.images: there are 300 images at data/.*expected 301' "${train[@]}" \
   --set train_data.images=301
-expect_error '--set device=gpu: device is "gpu", must be cpu or cuda: set "cpu", or "cuda" for GPUs' \
+expect_error '--set device=gpu: device is "gpu", must be cpu or cuda: set "cpu", or "cuda"' \
   "${train[@]}" --set device=gpu
 
 # A checkpoint that grows beyond the limit of file sizes is an error with advice.

@@ -136,5 +136,6 @@ refused 'run gfreport FILE --svg=x.svg' $config $cluster --svg=x.svg
 refused 'goes with --sweep' $config $cluster --csv=x
 refused 'cannot write /nowhere/x.json' $config $cluster --timeline=/nowhere/x.json
 refused 'comm.sparse.density is 2' $config $cluster --set comm.sparse.density=2
-refused 'comm.algorithm is "rink", must be auto, .* or torus; did you mean "ring"?' $config $cluster --set comm.algorithm=rink
+refused 'comm.algorithm is "rink", must be auto, .* or torus; did you mean "ring"?' \
+  $config $cluster --set comm.algorithm=rink
 echo PASS

@@ -43,7 +43,8 @@ refused '--gpu goes with --cost' --net=models/lenet.prototxt --steps=1 --gpu=h20
 refused 'BF16 is not supported here (NVIDIA T4, on paper)' $net --cost --gpu=t4 --compute=BF16
 refused 'leave out --limit' $net --cost --gpu=h200 --limit
 refused 'leave out --limit' $net --cost --gpu=h200 --profile_out=x
-refused 'solver.type is "ADAM", must be LAMB, LARC, LARS or SGD' $net --cost --gpu=h200 --solver=ADAM
+refused 'solver.type is "ADAM", must be LAMB, LARC, LARS or SGD' \
+  $net --cost --gpu=h200 --solver=ADAM
 refused 'must be LAMB, LARC, LARS or SGD' --net=models/lenet.prototxt --solver=ADAM
 refused '--net is missing' --cost --gpu=h200
 refused 'cannot write /nowhere/x.json' $net --cost --gpu=h200 --json=/nowhere/x.json
