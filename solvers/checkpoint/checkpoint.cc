@@ -8,6 +8,7 @@
 
 #include "core/error.h"
 #include "core/file.h"
+#include "core/folder.h"
 #include "core/host_copy.h"
 #include "core/output_file.h"
 #include "solvers/checkpoint/pool_file.h"
@@ -111,8 +112,13 @@ TrainingState FromJson(const json& root, const std::string& file) {
   return state;
 }
 
-// state.json as an object, its own checksum checked and removed.
-json ReadStateFile(const std::string& file) {
+// The state.json of a checkpoint as an object, its own checksum checked and removed.
+json ReadStateFile(const std::string& folder) {
+  const std::string file = folder + "/" + kStateFile;
+  if (IsFolder(folder) && !IsFile(file)) {
+    ThrowUserError(folder, ": not a checkpoint, it has no ", kStateFile,
+                   " (a checkpoint is a folder step-* of checkpoint.dir)");
+  }
   json root = json::parse(ReadSmallFile(file, kMaxStateBytes), nullptr, false);
   if (!root.is_object()) ThrowUserError(file, ": not a JSON object: incomplete or damaged");
   const auto format = Get<int64_t>(root, "format", file);
@@ -172,7 +178,7 @@ void WriteCheckpointFiles(const std::string& folder, const TrainingState& state,
 
 TrainingState VerifyCheckpoint(const std::string& folder) {
   const std::string file = folder + "/" + kStateFile;
-  const json root = ReadStateFile(file);
+  const json root = ReadStateFile(folder);
   const TrainingState state = FromJson(root, file);
   std::vector<std::string> names = {kWeightsFile, kOptimizerFile};
   if (state.residual_ranks > 0) names.emplace_back(kChunksFile);
