@@ -62,8 +62,10 @@ ConvertResult ConvertDataSet(const ConvertOptions& options) {
       if (options.resize > 0) {
         MakeSmaller(options, &renderer, &record, &smaller);
       } else if (!record.raw && options.quality > 0) {
-        ThrowUserError("quality: ", options.quality,
-                       " is for raw (idx) images and --resize; encoded ones keep their bytes");
+        ThrowUserError(
+            "quality: ", options.quality,
+            " applies only to raw (idx) images and with --resize: encoded images keep their "
+            "bytes");
       }
       writer->Add(record, source->Key(i));
       ++result.written;
