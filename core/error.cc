@@ -14,13 +14,21 @@
 namespace gf {
 namespace {
 
+// A file that is opened later must not become the output of a program whose caller has closed it.
+void OpenStandardStreams() {
+  int fd = open("/dev/null", O_RDWR);
+  while (fd >= 0 && fd <= STDERR_FILENO) fd = dup(fd);
+  if (fd >= 0) close(fd);
+}
+
 // What was printed must have arrived: `program >file` on a full disk is an error.
 void CheckOutput() {
-  if (fcntl(STDOUT_FILENO, F_GETFD) < 0) return;  // closed by the caller: nobody reads
   errno = 0;
   if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return;
+  if (errno == EPIPE) return;  // the reader has seen enough
   ThrowUserError("cannot write to standard output: ",
-                 errno != 0 ? std::strerror(errno) : "an earlier write failed");
+                 errno != 0 ? std::strerror(errno) : "an earlier write failed",
+                 ": free some space, or send it elsewhere");
 }
 
 }  // namespace
@@ -51,9 +59,10 @@ void PrintWarningText(const std::string& message) {
 int RunMain(int (*body)(int, char**), int argc, char** argv) {
   // A file that grows beyond `ulimit -f` is an error of its writer, not the end of the process.
   std::signal(SIGXFSZ, SIG_IGN);
+  OpenStandardStreams();
   try {
     const int code = body(argc, argv);
-    CheckOutput();
+    if (code == 0) CheckOutput();
     return code;
   } catch (const std::exception& error) {
     const Failure failure = Describe(error);

@@ -18,8 +18,11 @@ class TextPiece {
   TextPiece(double value);  // six digits, as "%g"
   TextPiece(const void* address);
 
-  // Integers and enumerations as decimal numbers; bool as 0 or 1.
-  template <typename T, std::enable_if_t<std::is_integral_v<T> || std::is_enum_v<T>, int> = 0>
+  // Integers and unscoped enumerations as decimal numbers; bool as 0 or 1.
+  template <typename T,
+            std::enable_if_t<std::is_integral_v<T> ||
+                                 (std::is_enum_v<T> && std::is_convertible_v<T, int64_t>),
+                             int> = 0>
   TextPiece(T value) {
     if constexpr (std::is_enum_v<T> || std::is_signed_v<T>) {
       SetSigned(static_cast<int64_t>(value));

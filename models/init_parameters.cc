@@ -7,17 +7,13 @@
 #include "models/filler.h"
 
 namespace gf {
-namespace {
 
-const FillerParameter& FillerOf(const NetOptions& options, const ParameterSpec& spec,
-                                const std::string& name) {
+int InitRuleOf(const NetOptions& options, const std::string& parameter) {
   for (size_t i = options.init.size(); i-- > 0;) {
-    if (NameFits(options.init[i].first, name)) return options.init[i].second;
+    if (NameFits(options.init[i].first, parameter)) return static_cast<int>(i);
   }
-  return *spec.filler;
+  return -1;
 }
-
-}  // namespace
 
 void InitParameters(const CompiledNet& net, const NetOptions& options, Device* device) {
   ParameterStore& store = *net.parameters;
@@ -40,8 +36,9 @@ void InitParameters(const CompiledNet& net, const NetOptions& options, Device* d
     const auto& specs = op.layer->parameters();
     for (size_t i = 0; i < specs.size(); ++i) {
       const PoolEntry& entry = store.layout().entries()[op.entries[i]];
-      Fill(FillerOf(options, specs[i], entry.name), specs[i].shape, options.seed, entry.name,
-           values);
+      const int rule = InitRuleOf(options, entry.name);
+      Fill(rule < 0 ? *specs[i].filler : options.init[rule].second, specs[i].shape, options.seed,
+           entry.name, values);
       store.Import(values, entry, store.master());
     }
     const auto& states = op.layer->states();

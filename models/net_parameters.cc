@@ -7,6 +7,7 @@
 #include "core/error.h"
 #include "models/compiled_net.h"
 #include "models/filler.h"
+#include "models/init_parameters.h"
 
 namespace gf {
 namespace {
@@ -45,11 +46,16 @@ PoolLayout StateLayout(const CompiledNet& net) {
   return layout;
 }
 
-void CheckFillers(const CompiledNet& net) {
+// Of the fillers that InitParameters will use.
+void CheckFillers(const CompiledNet& net, const NetOptions& options) {
   for (const CompiledOp& op : net.ops) {
     for (const ParameterSpec& spec : op.layer->parameters()) {
-      const std::string mistake = FillerMistake(*spec.filler, spec.shape);
-      if (!mistake.empty()) op.layer->Fail(spec.name, ": ", mistake);
+      const int rule = InitRuleOf(options, op.layer->name() + "." + spec.name);
+      const std::string mistake =
+          FillerMistake(rule < 0 ? *spec.filler : options.init[rule].second, spec.shape);
+      if (mistake.empty()) continue;
+      if (rule < 0) op.layer->Fail(spec.name, ": ", mistake);
+      ThrowUserError("init[", rule, "].filler: ", mistake);
     }
   }
 }
@@ -76,7 +82,7 @@ void BuildParameters(const NetOptions& options, Device* device, CompiledNet* net
     CHECK(options.phase == TEST || options.parameters->gradient().data != nullptr);
     net->parameters = options.parameters;
   } else {
-    if (options.phase == TRAIN) CheckFillers(*net);
+    if (options.phase == TRAIN) CheckFillers(*net, options);
     net->parameters = std::make_shared<ParameterStore>(
         device, ParameterLayout(*net), StateLayout(*net), options.compute, options.phase == TRAIN);
   }

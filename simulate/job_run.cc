@@ -35,7 +35,9 @@ std::string LayerTimesOf(const SimulatedJob& job) {
 Simulator::Simulator(const SimulatedJob& job) : job_(job) {
   const JobConfig& config = job_.config;
   CheckJobFields(config, "");
-  CheckComm(config.comm(), "comm");
+  CommConfig comm = config.comm();
+  comm.clear_threshold_auto();  // the thresholds themselves are simulated
+  CheckComm(comm, "comm");
   if (config.solver().iter_size() != 1 || config.solver().batch_phase_size() > 0) {
     ThrowUserError(
         "solver.iter_size, solver.batch_phase: accumulated batches cannot be simulated: set "

@@ -15,10 +15,14 @@ std::vector<Suggestion> Suggest(const SimulatedJob& job) {
     all.push_back({std::move(settings), Simulator(changed).Run()});
   };
   run({});
-  const bool sparse = job.config.comm().mode() == CommConfig::SPARSE;
+  const CommConfig& comm = job.config.comm();
+  const SolverConfig& solver = job.config.solver();
+  const bool sparse = comm.mode() == CommConfig::SPARSE;
+  const bool can_shard =
+      !sparse && solver.type() == "SGD" && solver.loss_scale().policy() == LossScaleConfig::NONE;
   for (const char* algorithm : {"ring", "auto"}) {
     for (const bool sharded : {false, true}) {
-      if (sharded && (sparse || std::string(algorithm) == "auto")) continue;
+      if (sharded && (!can_shard || std::string(algorithm) == "auto")) continue;
       for (const int64_t theta : {kMega / 4, kMega, 4 * kMega, 16 * kMega, 64 * kMega}) {
         for (const int64_t last : {64 * kKilo, kMega, 8 * kMega}) {
           if (sparse && last != kMega) continue;  // SPARSE has no separate last threshold
@@ -27,7 +31,10 @@ std::vector<Suggestion> Suggest(const SimulatedJob& job) {
                                                StrCat("comm.threshold_middle=", theta)};
           if (!sparse) settings.insert(settings.begin(), "comm.mode=LAZY");
           if (!sparse) settings.push_back(StrCat("comm.threshold_last=", last));
-          if (sharded) settings.push_back("comm.sharded_update=true");
+          if (comm.threshold_auto()) settings.push_back("comm.threshold_auto=false");
+          if (sharded != comm.sharded_update()) {
+            settings.push_back(StrCat("comm.sharded_update=", sharded ? "true" : "false"));
+          }
           run(std::move(settings));
         }
       }

@@ -38,7 +38,7 @@ void EndAlone(const std::exception& error, Communicator* comm) {
 
 void InitLogging(const char* program) {
   FLAGS_logtostderr = true;
-  FLAGS_minloglevel = google::GLOG_WARNING;
+  FLAGS_minloglevel = std::max<int>(FLAGS_minloglevel, google::GLOG_WARNING);
   google::InitGoogleLogging(program);
 }
 

@@ -29,12 +29,16 @@ class DenseFlow : public BucketedFlow {
       buckets_ = {{0, layout.count(), 0, last}};
       return;
     }
+    choose_ = options.config.threshold_auto() && !options.deterministic;
+    times_.ready.resize(layout.entries().size());
+  }
+
+  void Measure() override {
+    if (layout().entries().empty() || comm()->size() == 1) return;
     const int64_t element = static_cast<int64_t>(SizeOf(wire()));
     int64_t largest = 0;
     for (const Bucket& bucket : buckets_) largest = std::max(largest, bucket.count * element);
-    choose_ = options.config.threshold_auto() && !options.deterministic;
-    times_.ready.resize(layout.entries().size());
-    transport()->Measure(std::min(largest, kLargestMeasured), gradients.desc.dtype, wire());
+    transport()->Measure(std::min(largest, kLargestMeasured), gradients().desc.dtype, wire());
   }
 
  protected:

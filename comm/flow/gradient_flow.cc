@@ -2,6 +2,7 @@
 
 #include <glog/logging.h>
 
+#include "comm/agree.h"
 #include "core/config/job_checks.h"
 #include "core/error.h"
 #include "core/readable.h"
@@ -28,10 +29,7 @@ GradientFlow::GradientFlow(const PoolLayout& layout, const Tensor& gradients, Co
       gradients_(gradients),
       comm_(comm),
       options_(options),
-      transport_(
-          options.transport != nullptr
-              ? options.transport
-              : NewGradientTransport(options.config, options.deterministic, options.device, comm)),
+      transport_(options.transport),
       wire_(WireTypeOf(options.config, gradients.desc.dtype)),
       ready_(layout.entries().size()),
       transfer_times_(options.timeline) {
@@ -101,7 +99,17 @@ std::unique_ptr<GradientFlow> NewGradientFlow(const PoolLayout& layout, const Te
   CheckComm(options.config, "comm");
   const bool sharded = options.config.sharded_update() && comm->size() > 1;
   const std::string mode = sharded ? "sharded" : CommConfig::Mode_Name(options.config.mode());
-  return GradientFlowRegistry::Get().Create("comm.mode", mode, layout, gradients, comm, options);
+  GradientFlowOptions complete = options;
+  if (complete.transport == nullptr) {
+    complete.transport =
+        NewGradientTransport(options.config, options.deterministic, options.device, comm);
+  }
+  std::unique_ptr<GradientFlow> flow;
+  AgreeOnErrors(comm, "preparing the exchange of gradients", [&] {
+    flow = GradientFlowRegistry::Get().Create("comm.mode", mode, layout, gradients, comm, complete);
+  });
+  flow->Measure();
+  return flow;
 }
 
 }  // namespace gf

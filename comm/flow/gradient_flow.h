@@ -57,6 +57,9 @@ class GradientFlow {
   // this rank's parts: what they leave out must not be updated here in this step. Throws CommError.
   void Finish(const Reduced& reduced);
 
+  // Lets the transport time the messages that this mode sends; collective, before the first step.
+  virtual void Measure() {}
+
   // The buckets of a (dense) step.
   virtual std::vector<Bucket> Buckets() const = 0;
 
@@ -87,8 +90,9 @@ class GradientFlow {
   virtual void Restore(const std::vector<int64_t>& important_chunks) {}
 
  protected:
-  // `gradients`: a pool of layout.count() elements on options.device, FP32 or BF16; FP16 where the
-  // host does not read its memory. layout and comm outlive the object.
+  // Must not communicate; options.transport is set. `gradients`: a pool of layout.count() elements
+  // on options.device, FP32 or BF16; FP16 where the host does not read its memory. layout and comm
+  // outlive the object.
   GradientFlow(const PoolLayout& layout, const Tensor& gradients, Communicator* comm,
                const GradientFlowOptions& options);
 
@@ -150,8 +154,8 @@ class GradientFlow {
 using GradientFlowRegistry = Registry<GradientFlow, const PoolLayout&, const Tensor&, Communicator*,
                                       const GradientFlowOptions&>;
 
-// The mode that the config names; collective. Throws UserError for settings that do not fit
-// (CheckComm).
+// The mode that the config names, after Measure; collective. Throws UserError for settings that do
+// not fit (CheckComm), AgreedError if a rank has no memory for it.
 std::unique_ptr<GradientFlow> NewGradientFlow(const PoolLayout& layout, const Tensor& gradients,
                                               Communicator* comm,
                                               const GradientFlowOptions& options);

@@ -45,9 +45,11 @@ class SparseFlow : public BucketedFlow {
         arithmetic_(ChunkArithmeticRegistry::Get().Create(
             "device of comm.mode: SPARSE", options.device->name(), options.device, grid_,
             {gradients, residual_, packed_, norms_},
-            {config_.momentum_correction() ? options.momentum : 1.f, comm->size()})) {
-    if (layout.entries().empty()) return;
-    transport()->Measure(std::max<int64_t>(options.config.threshold_middle(), 1 << 20),
+            {config_.momentum_correction() ? options.momentum : 1.f, comm->size()})) {}
+
+  void Measure() override {
+    if (layout().entries().empty()) return;
+    transport()->Measure(std::max<int64_t>(options().config.threshold_middle(), 1 << 20),
                          packed_.desc.dtype, wire());
   }
 

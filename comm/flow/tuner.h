@@ -32,7 +32,7 @@ class AlgorithmChoice {
     double seconds;
   };
 
-  // Checks the config's choice. Throws UserError.
+  // `config` has passed CheckComm. Throws UserError if the algorithm does not fit the ranks.
   AlgorithmChoice(const CommConfig& config, bool deterministic, Communicator* comm);
 
   // Measures messages of up to `largest` bytes, in the types that will travel, by a clock in

@@ -74,14 +74,16 @@ void CheckExchange(const CommConfig& comm, const MistakeReport& report) {
   const std::string mode = CommConfig::Mode_Name(comm.mode());
   const bool automatic = comm.threshold_auto(), sharded = comm.sharded_update();
   report.Require(!automatic || comm.mode() == CommConfig::LAZY, "threshold_auto",
-                 " needs mode LAZY, mode is ", mode);
+                 " needs comm.mode LAZY, got ", mode, ": set it to false, or the mode to LAZY");
   report.Require(!automatic || comm.algorithm() == "auto", "threshold_auto",
-                 " needs algorithm \"auto\", algorithm is \"", comm.algorithm(), "\"");
-  report.RefuseBoth(automatic && sharded, "threshold_auto", "sharded_update");
+                 " needs comm.algorithm \"auto\", got \"", comm.algorithm(),
+                 "\": set it to false, or the algorithm to \"auto\"");
+  report.RefuseBoth(automatic && sharded, "threshold_auto", "sharded_update",
+                    "set one of them to false");
   report.Require(!sharded || comm.mode() != CommConfig::SPARSE, "sharded_update",
-                 " does not go with mode SPARSE: set another mode, e.g. LAZY");
+                 " does not go with comm.mode SPARSE: set another mode, e.g. LAZY");
   report.Require(!sharded || comm.algorithm() == "auto" || comm.algorithm() == "ring",
-                 "sharded_update", " needs algorithm \"auto\" or \"ring\", algorithm is \"",
+                 "sharded_update", " needs comm.algorithm \"auto\" or \"ring\", got \"",
                  comm.algorithm(), "\"");
 }
 
@@ -120,7 +122,8 @@ void CheckJob(const JobConfig& config, const Places& places) {
   comm.Require(
       !config.comm().sharded_update() || solver.loss_scale().policy() == LossScaleConfig::NONE,
       "sharded_update",
-      " cannot skip an update, as solver.loss_scale may ask: set solver.loss_scale.policy to NONE");
+      " does not go with loss scaling, which may skip an update: set solver.loss_scale.policy to "
+      "NONE");
 }
 
 }  // namespace gf

@@ -43,17 +43,9 @@ TextPosition LastWord(const std::string& text, const std::string& word,
   return position;
 }
 
-std::string WordBefore(const std::string& text, size_t offset) {
-  size_t end = offset;
-  while (end > 0 && !IsWord(text[end - 1])) --end;
-  size_t begin = end;
-  while (begin > 0 && IsWord(text[begin - 1])) --begin;
-  return text.substr(begin, end - begin);
-}
-
 TextContext ContextAt(const std::string& text, size_t offset) {
   TextContext context;
-  std::string word;
+  std::string& word = context.word;
   int line = 1;
   for (size_t i = 0; i < offset;) {
     const char c = text[i];
@@ -61,6 +53,7 @@ TextContext ContextAt(const std::string& text, size_t offset) {
       const size_t start = i;
       while (i < offset && IsWord(text[i])) ++i;
       word = text.substr(start, i - start);
+      context.last = text[i - 1];
       continue;
     }
     if (c == '#') {
@@ -79,6 +72,7 @@ TextContext ContextAt(const std::string& text, size_t offset) {
     } else if ((c == '}' || c == '>') && !context.open.empty()) {
       context.open.pop_back();
     }
+    if (!std::isspace(static_cast<unsigned char>(c))) context.last = c;
     if (i < offset && text[i] == '\n') ++line;
     ++i;
   }

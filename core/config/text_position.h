@@ -18,9 +18,6 @@ TextPosition PositionOf(const std::string& text, size_t offset);
 TextPosition LastWord(const std::string& text, const std::string& word,
                       const TextPosition& position);
 
-// The last word before an offset, "" if there is none.
-std::string WordBefore(const std::string& text, size_t offset);
-
 // Where in the tree of messages an offset of the text lies.
 struct TextContext {
   struct Block {
@@ -30,6 +27,9 @@ struct TextContext {
   std::vector<Block> open;
   // The last field named before the offset.
   std::string field;
+  // The last word since the last colon or brace, "" if there is none, and the last character.
+  std::string word;
+  char last = 0;
 };
 TextContext ContextAt(const std::string& text, size_t offset);
 

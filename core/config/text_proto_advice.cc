@@ -148,21 +148,19 @@ bool IsOldTypeName(const std::string& word) {
 // What is wrong with a value of the field. `message`: the parser's; `got`: the value, if it tells.
 std::string WrongValue(const FieldDescriptor* field, const std::string& message,
                        const std::string& got) {
-  const std::string value = field->name() + ": " + got;
+  const std::string& name = field->name();
   if (field->message_type() != nullptr) {
-    return StrCat(field->name(), ": a block is expected, ", field->name(), " { ... }");
+    return StrCat(name, ": a block is expected, ", name, " { ... }");
   }
-  if (field->cpp_type() == FieldDescriptor::CPPTYPE_BOOL) {
-    return field->name() + " must be true or false";
+  if (got == "}") return name + ": the value is missing";
+  const std::string value = StrCat(name, ": ", got);
+  if (field->cpp_type() == FieldDescriptor::CPPTYPE_BOOL && !got.empty()) {
+    return StrCat(value, " must be true or false", got[0] == '"' ? ", without quotes" : "");
   }
-  if (StartsWith(message, "Integer out of range")) {
-    const size_t begin = message.find('(') + 1;
-    const std::string number = message.substr(begin, message.find(')') - begin);
-    return StrCat(field->name(), ": ", number, " is out of range");
-  }
+  if (StartsWith(message, "Integer out of range")) return value + " is out of range";
   switch (field->cpp_type()) {
     case FieldDescriptor::CPPTYPE_STRING:
-      if (!got.empty()) return value + " must be a text between quotes";
+      if (!got.empty()) return StrCat(value, " must be in quotes: ", name, ": \"", got, "\"");
       break;
     case FieldDescriptor::CPPTYPE_FLOAT:
     case FieldDescriptor::CPPTYPE_DOUBLE:
@@ -170,12 +168,32 @@ std::string WrongValue(const FieldDescriptor* field, const std::string& message,
       break;
     case FieldDescriptor::CPPTYPE_UINT32:
     case FieldDescriptor::CPPTYPE_UINT64:
-      if (got == "-") return field->name() + " must be at least 0";
+      if (got == "-") return name + " is negative, must be at least 0";
       [[fallthrough]];
     default:
       if (!got.empty()) return value + " is not a whole number";
   }
-  return field->name() + ": " + message;
+  return StrCat(name, ": ", message);
+}
+
+// What follows the name of a field without a colon.
+std::string WrongStart(const FieldDescriptor* field, const std::string& name,
+                       const std::string& found) {
+  if (field != nullptr && field->message_type() != nullptr) return WrongValue(field, "", "");
+  if (found == "{") return name + " takes a value, not a block";
+  return "a colon is missing after " + name;
+}
+
+// The value that the parser's message quotes in its own way, or "".
+std::string ValueIn(const std::string& message) {
+  const size_t got = message.find(", got: ");
+  if (got != std::string::npos) return message.substr(got + 7);
+  if (StartsWith(message, "Invalid value for boolean")) return Quoted(message, 1);
+  if (StartsWith(message, "Integer out of range")) {
+    const size_t begin = message.find('(') + 1;
+    return message.substr(begin, message.find(')') - begin);
+  }
+  return "";
 }
 
 std::string WrongEnumValue(const FieldDescriptor* field, std::string value) {
@@ -204,9 +222,8 @@ void Explain(const std::string& text, const Descriptor* root, TextError* error) 
   }
   const size_t offset = OffsetOf(text, error->at);
   const TextContext context = ContextAt(text, offset);
-  const size_t got_at = message.find(", got: ");
-  const std::string got = got_at == std::string::npos ? "" : message.substr(got_at + 7);
-  if (got_at != std::string::npos && got.empty() && !context.open.empty()) {
+  std::string got = ValueIn(message);
+  if (message.find(", got: ") != std::string::npos && got.empty() && !context.open.empty()) {
     error->message = StrCat("the file ends inside ", context.open.back().field, " { } of line ",
                             context.open.back().line, ": a } is missing");
     return;
@@ -214,18 +231,22 @@ void Explain(const std::string& text, const Descriptor* root, TextError* error) 
   if (StartsWith(message, "Non-repeated field")) {
     const std::string name = Quoted(message, 0);
     error->at = LastWord(text, name, error->at);
-    error->message = name + " is given twice: leave one out";
-    return;
-  }
-  if (StartsWith(message, "Expected \":\"")) {
-    error->message = "a colon is missing after " + WordBefore(text, offset);
-    return;
-  }
-  if (StartsWith(message, "Expected identifier")) {
-    error->message = StrCat("the name of a field is expected, got ", got);
+    error->message = name + " is set twice: remove one";
     return;
   }
   const Descriptor* type = TypeAt(context, root);
+  const bool starts =
+      StartsWith(message, "Expected \":\"") || StartsWith(message, "Expected \"{\"");
+  if (starts && !context.word.empty()) {
+    error->message = WrongStart(type == nullptr ? nullptr : type->FindFieldByName(context.word),
+                                context.word, Quoted(message, 1));
+    return;
+  }
+  const bool in_value = context.last == ':' || context.last == '[' || context.last == ',';
+  if (StartsWith(message, "Expected identifier") && !in_value) {
+    error->message = StrCat("the name of a field is expected, got ", got);
+    return;
+  }
   const FieldDescriptor* field = type == nullptr ? nullptr : type->FindFieldByName(context.field);
   if (field == nullptr) return;
   if (field->enum_type() != nullptr &&
@@ -238,8 +259,9 @@ void Explain(const std::string& text, const Descriptor* root, TextError* error) 
     error->message = StrCat("type: ", got, ": ", kOldFormat);
   } else {
     if (StartsWith(message, "Invalid value for boolean")) {
-      error->at = LastWord(text, Quoted(message, 1), error->at);
+      error->at = LastWord(text, got, error->at);
     }
+    if (context.last == '-' && got != "-") got = "-" + got;
     error->message = WrongValue(field, message, got);
   }
 }

@@ -12,7 +12,6 @@
 #include <utility>
 #include <vector>
 
-#include "core/cpu/channel_view.h"
 #include "core/error.h"
 
 namespace gf {
@@ -177,37 +176,6 @@ Layout FromDnnl(const memory::desc& desc) {
   memory::desc order = desc;
   order.data.data_type = dnnl_f32;
   return Layout(std::make_shared<DnnlLayout>(std::move(order)));
-}
-
-bool GetChannelView(const TensorDesc& desc, ChannelView* view) {
-  const int rank = desc.shape.rank();
-  if (rank < 2) return false;
-  view->n = desc.shape[0];
-  view->channels = desc.shape[1];
-  view->spatial = desc.shape.count(2, rank);
-  if (desc.layout.plain()) {
-    view->block = 1;
-    view->blocks = view->channels;
-    return true;
-  }
-  const memory::desc md = ToDnnl(desc);
-  const auto& b = md.data.format_desc.blocking;
-  const auto is = [&](memory::format_tag tag) {
-    return md == memory::desc(desc.shape.dims(), ToDnnl(desc.dtype), tag);
-  };
-  if (rank == 4 && is(memory::format_tag::nhwc)) {
-    view->block = view->channels;
-    view->blocks = 1;
-    return true;
-  }
-  if (rank != 4 || b.inner_nblks != 1 || b.inner_idxs[0] != 1) return false;
-  if (!is(memory::format_tag::nChw16c) && !is(memory::format_tag::nChw8c) &&
-      !is(memory::format_tag::nChw4c)) {
-    return false;
-  }
-  view->block = b.inner_blks[0];
-  view->blocks = md.data.padded_dims[1] / view->block;
-  return true;
 }
 
 }  // namespace gf

@@ -10,7 +10,7 @@
 namespace gf {
 
 // Implements Device::Record for a stream of the current GPU as a CUDA graph. The first work that
-// cannot be captured (a call that waits for the GPU, a library that allocates) is logged as a
+// cannot be captured (a call that waits for the GPU, a library that allocates) is reported as a
 // warning.
 std::unique_ptr<Recording> RecordGraph(cudaStream_t stream, const std::function<void()>& enqueue);
 

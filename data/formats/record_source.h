@@ -29,7 +29,7 @@ struct SourceOptions {
   // A folder, a file or a glob.
   std::string path;
   // Damaged shards and images without label (or the reverse) are left out, counted and
-  // logged; otherwise they are errors.
+  // named by a warning; otherwise they are errors.
   bool skip_damaged = false;
 };
 

@@ -6,6 +6,7 @@
 #include "comm/agree.h"
 #include "comm/flow/gradient_transport.h"
 #include "comm/group_sum.h"
+#include "core/error.h"
 #include "solvers/checkpoint/save.h"
 #include "solvers/report/announce.h"
 #include "solvers/report/run_folder.h"
@@ -21,8 +22,11 @@ void Open(const JobConfig& config, const TrainOptions& options, Communicator* co
   CheckSameConfig(config,
                   {{"--resume", options.start.resume},
                    {"--weights", options.start.weights},
+                   {"--bgr", options.start.bgr ? "true" : "false"},
                    {"--deterministic", options.deterministic ? "true" : "false"},
-                   {"--max_steps", StrCat(options.stop_step)}},
+                   {"--max_steps", StrCat(options.stop_step)},
+                   {"--timeline_steps",
+                    StrCat(options.timeline_steps.first, ":", options.timeline_steps.last)}},
                   comm);
   if (!config.telemetry().run_dir().empty()) {
     RunOnRankZero(comm, "preparing telemetry.run_dir",

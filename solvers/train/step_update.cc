@@ -14,6 +14,7 @@ StepUpdate::StepUpdate(const SolverConfig& solver, const CommConfig& comm, int w
     : parts_(parts), world_(world), scaler_(solver.loss_scale()) {
   const bool sparse = comm.mode() == CommConfig::SPARSE;
   const bool whole = parts.solver->whole_tensors();
+  CHECK(!comm.sharded_update() || !scaler_.active());  // CheckJob
   if (comm.sharded_update() && whole) {
     ThrowUserError("comm.sharded_update: solver.type ", solver.type(),
                    " needs whole tensors; set comm.sharded_update to false, or solver.type to SGD");

@@ -56,10 +56,12 @@ TEST(ErrorTest, AWarningIsALineWithTheProgramsName) {
   PrintWarning("left out: ", 3);
   EXPECT_EQ(testing::internal::GetCapturedStderr(),
             std::string(program_invocation_short_name) + ": warning: left out: 3\n");
+  const int before = FLAGS_minloglevel;
   FLAGS_minloglevel = google::GLOG_ERROR;
   testing::internal::CaptureStderr();
   PrintWarning("left out");
   EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
+  FLAGS_minloglevel = before;
 }
 
 }  // namespace

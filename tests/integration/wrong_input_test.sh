@@ -33,6 +33,9 @@ if [ -c /dev/full ]; then
   grep -q '^gftrain: error: cannot write to standard output: No space left' err.log ||
     fail "output to a full device: $(cat err.log)"
 fi
+# Without standard output, files of the job hold what belongs to them.
+"${train[@]}" --set telemetry.jsonl=closed.jsonl >&- 2>err.log || fail "closed: $(cat err.log)"
+! grep -qv '^{' closed.jsonl || fail "closed standard output: $(cat closed.jsonl)"
 expect_error 'none.prototxt' "$gftrain" --config=none.prototxt
 expect_error '--input' "$gftrain" --dry_run --net=net.prototxt --input=3x28
 "$gftrain" >out.log 2>&1

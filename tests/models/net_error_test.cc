@@ -34,6 +34,18 @@ TEST(NetErrorTest, MistakesNameTheLayerAndItsPlace) {
                   "layer \"i\" (InnerProduct): weight: unknown filler type \"xavir\"; did "
                   "you mean \"xavier\"?"))
       << filler;
+  NetOptions options = TestOptions();
+  options.init.emplace_back("*", FillerParameter());
+  options.init[0].second.set_type("msra");
+  EXPECT_EQ(Error(Simple("InnerProduct", "i", "x",
+                         "inner_product_param { num_output: 2 weight_filler { type: 'xavir' } "
+                         "bias_term: false }"),
+                  options),
+            "(no error)");
+  options.init[0].second.set_type("xavir");
+  EXPECT_TRUE(
+      Has(Error(Simple("InnerProduct", "i", "x", "inner_product_param { num_output: 2 }"), options),
+          "init[0].filler: unknown filler type \"xavir\""));
   EXPECT_TRUE(Has(Error("layer { name: 'e' type: 'SoftmaxWithLoss' bottom: 'x' top: 'l' }"),
                   "layer \"e\" (SoftmaxWithLoss): expects 2 bottoms, got 1"));
   EXPECT_TRUE(Has(Error("layer { name: 'r' type: 'ReLU' bottom: 'x' top: 'a' top: 'b' }"),

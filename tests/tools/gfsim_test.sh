@@ -127,6 +127,9 @@ refused 'unknown --gpu "h300" (known: a100, b200, h100, h200, l40s, t4)' $config
 refused 'replaces --profile' $config $cluster --gpu=h200 --profile="$out/profile.prototxt"
 refused 'BF16 is not supported here (NVIDIA T4, on paper)' $config $cluster --gpu=t4 \
   --set compute_type=BF16
+"$gfsim" $config $cluster --set comm.mode=LAZY --set comm.algorithm=auto \
+  --set comm.threshold_auto=true --suggest >"$out/auto.txt" || fail "--suggest of threshold_auto"
+grep -q -- '--set comm.threshold_auto=false' "$out/auto.txt" || fail "threshold_auto is suggested"
 refused 'did you mean --ranks' $config $cluster --rank=3
 refused 'ranks is -1' $config $cluster --ranks=-1
 refused 'steps is 0' $config $cluster --steps=0

@@ -64,6 +64,11 @@ TEST_F(CheckFieldsTest, NumbersMustBeFiniteEvenWithoutARule) {
             "job:1:17: solver.rule[0].lr_mult is -inf, must be a finite number");
 }
 
+TEST_F(CheckFieldsTest, AShortListOfTextsSpeaksForItself) {
+  EXPECT_EQ(Error("device: 'cudo'", {{"JobConfig.device", OneOf({"cpu", "cuda"})}}),
+            "job:1:1: device is \"cudo\", must be cpu or cuda");
+}
+
 TEST_F(CheckFieldsTest, TextsAreQuotedAndAdviceComesLast) {
   EXPECT_EQ(Error("device: 'gpu'", {{"JobConfig.device", OneOf({"cpu", "cuda"}).Advice("choose")}}),
             "job:1:1: device is \"gpu\", must be cpu or cuda: choose");

@@ -153,6 +153,30 @@ TEST_F(ConfigTest, OfTwoFieldsThatDoNotGoTogetherTheOneFromSetIsNamed) {
             "them");
 }
 
+TEST_F(ConfigTest, ModesOfExchangeThatDoNotGoTogetherAreRefused) {
+  EXPECT_EQ(Error({"comm.mode=PER_TENSOR", "comm.threshold_auto=true"}),
+            "--set comm.threshold_auto=true: comm.threshold_auto needs comm.mode LAZY, got "
+            "PER_TENSOR: set it to false, or the mode to LAZY");
+  EXPECT_EQ(
+      Error({"comm.mode=LAZY", "comm.algorithm=ring", "comm.threshold_auto=true"}),
+      "--set comm.threshold_auto=true: comm.threshold_auto needs comm.algorithm \"auto\", got "
+      "\"ring\": set it to false, or the algorithm to \"auto\"");
+  EXPECT_EQ(Error({"comm.mode=LAZY", "comm.algorithm=auto", "comm.threshold_auto=true",
+                   "comm.sharded_update=true"}),
+            "--set comm.threshold_auto=true: comm.threshold_auto does not go with sharded_update: "
+            "set one of them to false");
+  EXPECT_EQ(
+      Error({"comm.mode=SPARSE", "comm.sharded_update=true"}),
+      "--set comm.sharded_update=true: comm.sharded_update does not go with comm.mode SPARSE: "
+      "set another mode, e.g. LAZY");
+  EXPECT_EQ(Error({"comm.algorithm=torus", "comm.sharded_update=true"}),
+            "--set comm.sharded_update=true: comm.sharded_update needs comm.algorithm \"auto\" or "
+            "\"ring\", got \"torus\"");
+  EXPECT_EQ(Error({"comm.sharded_update=true", "solver.loss_scale.policy=DYNAMIC"}),
+            "--set comm.sharded_update=true: comm.sharded_update does not go with loss scaling, "
+            "which may skip an update: set solver.loss_scale.policy to NONE");
+}
+
 TEST_F(ConfigTest, AConfigThatWasBuiltInCodeNamesTheFieldAlone) {
   const auto error = [](const JobConfig& config) -> std::string {
     try {

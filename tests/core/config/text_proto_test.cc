@@ -118,7 +118,7 @@ TEST(TextProtoTest, AWrongValueNamesItsFieldAndWhatItMustBe) {
   EXPECT_EQ(NetError("layer { convolution_param { num_output: many } }"),
             "net.prototxt:1:41: num_output: many is not a whole number");
   EXPECT_EQ(NetError("layer { convolution_param { num_output: -1 } }"),
-            "net.prototxt:1:41: num_output must be at least 0");
+            "net.prototxt:1:41: num_output is negative, must be at least 0");
   EXPECT_EQ(JobError("solver { iter_size: 99999999999 }"),
             "job.prototxt:1:21: iter_size: 99999999999 is out of range");
   EXPECT_EQ(JobError("solver { iter_size: 2.5 }"),
@@ -127,19 +127,32 @@ TEST(TextProtoTest, AWrongValueNamesItsFieldAndWhatItMustBe) {
   EXPECT_EQ(JobError("solver { base_lr: \"0.1\" }"),
             "job.prototxt:1:19: base_lr: \"0.1\" is not a number");
   EXPECT_EQ(JobError("comm { overlap: maybe }"),
-            "job.prototxt:1:17: overlap must be true or false");
-  EXPECT_EQ(JobError("comm { overlap: 2 }"), "job.prototxt:1:17: overlap must be true or false");
-  EXPECT_EQ(JobError("net: lenet"), "job.prototxt:1:6: net: lenet must be a text between quotes");
+            "job.prototxt:1:17: overlap: maybe must be true or false");
+  EXPECT_EQ(JobError("comm { overlap: \"true\" }"),
+            "job.prototxt:1:17: overlap: \"true\" must be true or false, without quotes");
+  EXPECT_EQ(JobError("comm { overlap: 2 }"), "job.prototxt:1:17: overlap: 2 must be true or false");
+  EXPECT_EQ(JobError("net: lenet"),
+            "job.prototxt:1:6: net: lenet must be in quotes: net: \"lenet\"");
 }
 
 TEST(TextProtoTest, WrongFormIsExplained) {
+  EXPECT_EQ(JobError("comm { overlap: true sparse 5 }"),
+            "job.prototxt:1:29: sparse: a block is expected, sparse { ... }");
+  EXPECT_EQ(JobError("net: \"a\" solver = 5"),
+            "job.prototxt:1:17: solver: a block is expected, solver { ... }");
+  EXPECT_EQ(JobError("solver { base_lr { } }"),
+            "job.prototxt:1:18: base_lr takes a value, not a block");
+  EXPECT_EQ(JobError("solver { base_lr # my rate\n 0.1 }"),
+            "job.prototxt:2:2: a colon is missing after base_lr");
+  EXPECT_EQ(JobError("solver { base_lr: }"), "job.prototxt:1:19: base_lr: the value is missing");
+  EXPECT_EQ(JobError("solver { iter_size: -99999999999 }"),
+            "job.prototxt:1:22: iter_size: -99999999999 is out of range");
   EXPECT_EQ(JobError("solver: 5"), "job.prototxt:1:9: solver: a block is expected, solver { ... }");
   EXPECT_EQ(JobError("net: \"a\"\nsolver { base_lr 0.1 }"),
             "job.prototxt:2:18: a colon is missing after base_lr");
   EXPECT_EQ(JobError("solver { base_lr: 0.1 0.2 }"),
             "job.prototxt:1:23: the name of a field is expected, got 0.2");
-  EXPECT_EQ(JobError("net: \"a\"\nnet: \"b\""),
-            "job.prototxt:2:1: net is given twice: leave one out");
+  EXPECT_EQ(JobError("net: \"a\"\nnet: \"b\""), "job.prototxt:2:1: net is set twice: remove one");
 }
 
 TEST(TextProtoTest, AByteOrderMarkIsLeftOut) {

@@ -35,7 +35,8 @@ TEST(SameConfigTest, FlagsThatDifferAreNamed) {
     FAIL();
   } catch (const AgreedError& e) {
     const std::string message = e.what();
-    EXPECT_NE(message.find("--max_steps: 5 on rank 0 (host local), 6 on rank 1"), std::string::npos) << message;
+    EXPECT_NE(message.find("--max_steps: 5 on rank 0 (host local), 6 on rank 1"), std::string::npos)
+        << message;
   }
 }
 
