@@ -6,7 +6,6 @@
 #include <exception>
 #include <future>
 #include <map>
-#include <new>
 #include <vector>
 
 namespace gf {
@@ -19,8 +18,10 @@ void AgreeOnErrors(Communicator* comm, const std::string& label,
   } catch (const UserError& e) {
     mine = e.what();
     if (mine.empty()) mine = "unknown error";
-  } catch (const std::bad_alloc&) {
-    mine = "out of memory: lower batch_size, or run fewer ranks on this host";
+  } catch (const std::exception& e) {
+    const Failure failure = Describe(e);
+    if (failure.exit_code != 2) throw;
+    mine = failure.message;
   }
   const std::vector<std::string> all = comm->AllGather(mine, label);
   std::map<std::string, std::vector<int>> by_message;

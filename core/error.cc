@@ -10,6 +10,7 @@
 #include <cstring>
 #include <exception>
 #include <new>
+#include <system_error>
 
 namespace gf {
 namespace {
@@ -40,6 +41,13 @@ Failure Describe(const std::exception& error) {
   }
   if (dynamic_cast<const std::bad_alloc*>(&error) != nullptr) {
     return {"error", "out of memory: lower batch_size, or run fewer ranks on this host", 2};
+  }
+  const auto* const system = dynamic_cast<const std::system_error*>(&error);
+  if (system != nullptr && system->code() == std::errc::resource_unavailable_try_again) {
+    return {"error",
+            "cannot start a thread: too little memory, or too many threads (ulimit -v, ulimit -u); "
+            "set threads and train_data.workers to fewer, or run fewer ranks on this host",
+            2};
   }
   return {"internal error", error.what(), 1};
 }

@@ -209,4 +209,16 @@ int ParseFlags(int argc, char** argv, const FlagSpec& spec) {
   return -1;
 }
 
+std::vector<std::pair<std::string, std::string>> GivenFlags(const FlagSpec& spec) {
+  std::vector<std::pair<std::string, std::string>> given;
+  for (const FlagGroup& group : spec.groups) {
+    for (const std::string& name : group.names) {
+      google::CommandLineFlagInfo info;
+      if (!google::GetCommandLineFlagInfo(name.c_str(), &info) || info.is_default) continue;
+      given.emplace_back("--" + name, info.current_value);
+    }
+  }
+  return given;
+}
+
 }  // namespace gf

@@ -41,4 +41,7 @@ std::string HelpText(const FlagSpec& spec);
 // flag, a missing or a wrong value, or a word that is no flag.
 int ParseFlags(int argc, char** argv, const FlagSpec& spec);
 
+// The flags of the spec that the command line gave, and their values.
+std::vector<std::pair<std::string, std::string>> GivenFlags(const FlagSpec& spec);
+
 }  // namespace gf

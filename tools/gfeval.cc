@@ -72,7 +72,7 @@ JobConfig ReadConfig(const std::vector<std::string>& overrides) {
 }
 
 void Evaluate(const JobConfig& config, int threads, Communicator* comm) {
-  CheckSameConfig(config, {}, comm);
+  CheckSameConfig(config, comm);
   const BuildOptions options = {NetOptionsOf(config, TEST), comm->rank(), comm->size(), threads};
   std::unique_ptr<Device> device;
   DataAndNet job;

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "comm/agree.h"
+#include "comm/consistency.h"
 #include "comm/launch/launch.h"
 #include "core/error.h"
 #include "solvers/report/run_folder.h"
@@ -32,6 +33,19 @@ void EndAlone(const std::exception& error, Communicator* comm) {
   PrintError(StrCat(failure.kind, " on ", RankName(comm->rank(), comm->hosts())),
              failure.message + where);
   comm->Abort(failure.exit_code);
+}
+
+// The config, which --config and --set make, is compared later as a whole.
+void CheckSameFlags(const FlagSpec& spec, Communicator* comm) {
+  auto flags = GivenFlags(spec);
+  flags.erase(std::remove_if(flags.begin(), flags.end(),
+                             [](const auto& flag) { return flag.first == "--config"; }),
+              flags.end());
+  try {
+    CheckSameOnAllRanks(comm, flags);
+  } catch (const UserError& error) {
+    throw AgreedError(error.what());
+  }
 }
 
 }  // namespace
@@ -95,6 +109,7 @@ int RunJob(int argc, char** argv, FlagSpec flags, JobTool* tool) {
     AgreeOnErrors(comm, "reading the config", [&] {
       if (mistake) std::rethrow_exception(mistake);
     });
+    CheckSameFlags(flags, comm);
     tool->Run(config, SetComputeThreads(config.threads(), comm), comm);
     return 0;
   };

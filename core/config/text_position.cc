@@ -65,6 +65,8 @@ TextContext ContextAt(const std::string& text, size_t offset) {
     } else if (c == ':') {
       context.field = word;
       word.clear();
+    } else if (c == '[' || c == ']') {
+      context.in_list = c == '[';
     } else if (c == '{' || c == '<') {
       if (!word.empty()) context.field = word;
       context.open.push_back({context.field, line});

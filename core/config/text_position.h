@@ -30,6 +30,8 @@ struct TextContext {
   // The last word since the last colon or brace, "" if there is none, and the last character.
   std::string word;
   char last = 0;
+  // Whether the offset lies in a list in brackets.
+  bool in_list = false;
 };
 TextContext ContextAt(const std::string& text, size_t offset);
 

@@ -8,6 +8,7 @@
 #include "core/config/job.pb.h"
 #include "core/config/nearest.h"
 #include "core/config/net.pb.h"
+#include "core/config/parser_words.h"
 #include "core/config/text_position.h"
 #include "core/error.h"
 
@@ -208,16 +209,33 @@ std::string WrongEnumValue(const FieldDescriptor* field, std::string value) {
                 ")");
 }
 
+// A field that fits an outer block: the inner one is probably still open.
+std::string Unclosed(const TextContext& context, const Descriptor* root, const std::string& name) {
+  TextContext outer = context;
+  while (!outer.open.empty()) {
+    const TextContext::Block block = outer.open.back();
+    outer.open.pop_back();
+    const Descriptor* type = TypeAt(outer, root);
+    if (type == nullptr || type->FindFieldByName(name) == nullptr) continue;
+    return StrCat("; or is a } missing before it, for ", block.field, " { of line ", block.line,
+                  "?");
+  }
+  return "";
+}
+
 }  // namespace
 
 void Explain(const std::string& text, const Descriptor* root, TextError* error) {
   const std::string message = error->message;
+  error->message = PlainWords(message);
+  if (error->message != message) return;
   if (message.find("has no field named") != std::string::npos) {
     const Descriptor* type = root->file()->pool()->FindMessageTypeByName(Quoted(message, 0));
     const std::string name = Quoted(message, 1);
     if (type == nullptr || name.empty()) return;
     error->at = LastWord(text, name, error->at);
-    error->message = UnknownField(root, type, name);
+    const TextContext context = ContextAt(text, OffsetOf(text, error->at));
+    error->message = UnknownField(root, type, name) + Unclosed(context, root, name);
     return;
   }
   const size_t offset = OffsetOf(text, error->at);
@@ -242,12 +260,18 @@ void Explain(const std::string& text, const Descriptor* root, TextError* error) 
                                 context.word, Quoted(message, 1));
     return;
   }
-  const bool in_value = context.last == ':' || context.last == '[' || context.last == ',';
+  const bool in_value =
+      context.last == ':' || (context.in_list && (context.last == '[' || context.last == ','));
+  const FieldDescriptor* field = type == nullptr ? nullptr : type->FindFieldByName(context.field);
   if (StartsWith(message, "Expected identifier") && !in_value) {
     error->message = StrCat("the name of a field is expected, got ", got);
+    if (field != nullptr && context.last == ',') {
+      error->message =
+          StrCat(field->name(), field->is_repeated() ? ": write several values as a list, [1, 2]"
+                                                     : " takes one value; decimals have a point");
+    }
     return;
   }
-  const FieldDescriptor* field = type == nullptr ? nullptr : type->FindFieldByName(context.field);
   if (field == nullptr) return;
   if (field->enum_type() != nullptr &&
       (StartsWith(message, "Unknown enumeration value") || StartsWith(message, "Expected int"))) {

@@ -43,9 +43,8 @@ bool Matters(const std::string& setting) {
 
 }  // namespace
 
-void CheckSameConfig(const JobConfig& config, const Items& others, Communicator* comm) {
+void CheckSameConfig(const JobConfig& config, Communicator* comm) {
   Items items = ConfigTable(config);
-  items.insert(items.end(), others.begin(), others.end());
   const dnnl_version_t* version = dnnl_version();
   items.emplace_back("the version of oneDNN", StrCat(version->major, ".", version->minor, ".",
                                                      version->patch, " ", version->hash));

@@ -2,8 +2,6 @@
 
 #include <functional>
 #include <string>
-#include <utility>
-#include <vector>
 
 #include "comm/communicator.h"
 #include "core/config/job.pb.h"
@@ -13,11 +11,9 @@
 
 namespace gf {
 
-// Checks that all ranks have the same config, program and other settings (name and value) before
-// anything large is built. Throws UserError on all ranks.
-void CheckSameConfig(const JobConfig& config,
-                     const std::vector<std::pair<std::string, std::string>>& others,
-                     Communicator* comm);
+// Checks that all ranks have the same config and program before anything large is built.
+// Throws UserError on all ranks.
+void CheckSameConfig(const JobConfig& config, Communicator* comm);
 
 // Checks that all ranks train the same: the net, its parameters, their places in the pools, the
 // bits of the weights, and the number of images. Throws UserError on all ranks.

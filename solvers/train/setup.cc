@@ -6,7 +6,6 @@
 #include "comm/agree.h"
 #include "comm/flow/gradient_transport.h"
 #include "comm/group_sum.h"
-#include "core/error.h"
 #include "solvers/checkpoint/save.h"
 #include "solvers/report/announce.h"
 #include "solvers/report/run_folder.h"
@@ -19,15 +18,7 @@ namespace {
 // The files that the job writes from its first step on, and the device.
 void Open(const JobConfig& config, const TrainOptions& options, Communicator* comm,
           TrainingParts* parts) {
-  CheckSameConfig(config,
-                  {{"--resume", options.start.resume},
-                   {"--weights", options.start.weights},
-                   {"--bgr", options.start.bgr ? "true" : "false"},
-                   {"--deterministic", options.deterministic ? "true" : "false"},
-                   {"--max_steps", StrCat(options.stop_step)},
-                   {"--timeline_steps",
-                    StrCat(options.timeline_steps.first, ":", options.timeline_steps.last)}},
-                  comm);
+  CheckSameConfig(config, comm);
   if (!config.telemetry().run_dir().empty()) {
     RunOnRankZero(comm, "preparing telemetry.run_dir",
                   [&] { PrepareRunFolder(config, !options.start.resume.empty()); });

@@ -5,6 +5,7 @@
 
 #include <cerrno>
 #include <new>
+#include <system_error>
 
 namespace gf {
 namespace {
@@ -30,6 +31,10 @@ TEST(ErrorTest, RunMainTurnsExceptionsIntoExitCodes) {
   EXPECT_EQ(RunMain([](int, char**) -> int { throw CommError("c"); }, 1, argv), 3);
   EXPECT_EQ(RunMain([](int, char**) -> int { throw std::bad_alloc(); }, 1, argv), 2);
   EXPECT_EQ(RunMain([](int, char**) -> int { throw std::runtime_error("r"); }, 1, argv), 1);
+  const auto no_thread = [](int, char**) -> int {
+    throw std::system_error(EAGAIN, std::generic_category());
+  };
+  EXPECT_EQ(RunMain(no_thread, 1, argv), 2);
 }
 
 TEST(ErrorTest, RunMainPrintsOneLineWithTheProgramsName) {

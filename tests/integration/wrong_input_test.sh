@@ -33,6 +33,14 @@ if [ -c /dev/full ]; then
   grep -q '^gftrain: error: cannot write to standard output: No space left' err.log ||
     fail "output to a full device: $(cat err.log)"
 fi
+# Ranks with different flags end with one message.
+differ() { # differ PATTERN FLAG: the first rank of two has a flag that the second has not
+  expect_error "$1" mpirun --allow-run-as-root --oversubscribe --bind-to none \
+    --mca btl self,vader,tcp -n 1 "${train[@]}" "$2" : -n 1 "${train[@]}"
+}
+differ 'ranks disagree on --timeline_steps: 1:1 on rank 0.*, not set on rank 1' --timeline_steps=1:1
+differ 'ranks disagree on --dry_run: true on rank 0' --dry_run
+differ 'ranks disagree on --max_steps: 1 on rank 0' --max_steps=1
 # Without standard output, files of the job hold what belongs to them.
 "${train[@]}" --set telemetry.jsonl=closed.jsonl >&- 2>err.log || fail "closed: $(cat err.log)"
 ! grep -qv '^{' closed.jsonl || fail "closed standard output: $(cat closed.jsonl)"

@@ -155,6 +155,27 @@ TEST(TextProtoTest, WrongFormIsExplained) {
   EXPECT_EQ(JobError("net: \"a\"\nnet: \"b\""), "job.prototxt:2:1: net is set twice: remove one");
 }
 
+TEST(TextProtoTest, AMissingBraceIsSuspectedWhereAFieldFitsAnOuterBlock) {
+  EXPECT_EQ(JobError("solver {\n  base_lr: 1\ncomm { }"),
+            "job.prototxt:3:1: SolverConfig has no field \"comm\" (known: " +
+                JobError("solver { zzzzzzzz: 1 }").substr(64) +
+                "; or is a } missing before it, for solver { of line 1?");
+}
+
+TEST(TextProtoTest, ListsNumbersAndQuotesAreExplained) {
+  EXPECT_EQ(JobError("train_data { mean: 1,2 }"),
+            "job.prototxt:1:22: mean: write several values as a list, [1, 2]");
+  EXPECT_EQ(JobError("comm { timeout_s: 1,5 }"),
+            "job.prototxt:1:21: timeout_s takes one value; decimals have a point");
+  EXPECT_EQ(JobError("train_data { mean: [1 2] }"),
+            "job.prototxt:1:23: a comma or ] is missing in a list");
+  EXPECT_EQ(JobError("comm { timeout_s: 5s }"),
+            "job.prototxt:1:20: a number ends in letters: remove them");
+  EXPECT_EQ(JobError("net: \"a\nseed: 1"), "job.prototxt:1:8: a closing quote is missing");
+  EXPECT_EQ(JobError("net: \u201ca\u201d"),
+            "job.prototxt:1:6: a character outside of quotes is not ASCII: replace it");
+}
+
 TEST(TextProtoTest, AByteOrderMarkIsLeftOut) {
   JobConfig config;
   ReadTextProto(Write("bom.prototxt", "\xef\xbb\xbfnet: \"a\""), &config);
