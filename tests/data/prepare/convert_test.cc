@@ -101,7 +101,7 @@ TEST(Convert, NeverOverwritesAndLeavesNothingBehindWhenItFails) {
             std::string::npos);
   int left = 0;
   for (const auto& entry : std::filesystem::directory_iterator(folder.path())) {
-    left += entry.path().string().find("new") != std::string::npos;
+    left += entry.path().filename().string().find("new") != std::string::npos;
   }
   EXPECT_EQ(left, 0);
 }
