@@ -22,7 +22,7 @@ void OpenStandardStreams() {
   if (fd >= 0) close(fd);
 }
 
-// What was printed must have arrived: `program >file` on a full disk is an error.
+// Throws if standard output could not be written, e.g. by `program >file` on a full disk.
 void CheckOutput() {
   errno = 0;
   if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return;

@@ -9,7 +9,7 @@
 
 namespace gf {
 
-// What is wrong with a filler for a parameter of this shape; empty if nothing is.
+// Explains why a filler cannot fill a parameter of this shape; empty if it can.
 std::string FillerMistake(const FillerParameter& filler, const Shape& shape);
 
 // Writes the initial values of a parameter in plain order (shape.count() values), as Caffe's

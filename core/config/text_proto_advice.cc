@@ -146,7 +146,8 @@ bool IsOldTypeName(const std::string& word) {
          });
 }
 
-// What is wrong with a value of the field. `message`: the parser's; `got`: the value, if it tells.
+// Explains why a value does not fit the field. `message` is the parser's; `got` is the value, or
+// empty if the message does not contain it.
 std::string WrongValue(const FieldDescriptor* field, const std::string& message,
                        const std::string& got) {
   const std::string& name = field->name();

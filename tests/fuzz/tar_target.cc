@@ -8,7 +8,7 @@
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   static gf::MemoryFile file;
-  FLAGS_minloglevel = google::GLOG_ERROR;  // no warnings about what is left out
+  FLAGS_minloglevel = google::GLOG_ERROR;  // no warnings about samples that are left out
   file.Set(data, size);
   try {
     const gf::InputFile input(file.path());

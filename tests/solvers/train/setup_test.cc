@@ -39,7 +39,7 @@ class ScarceTransport : public GradientTransport {
 };
 GF_REGISTER(GradientTransportRegistry, "scarce", ScarceTransport);
 
-// RunLocal throws the first exception: that of the rank alone, which RunOnRanks prints.
+// RunLocal throws the first exception. Here rank 1 throws it, and RunOnRanks would print it.
 TEST(SetUpTest, ALackOfMemoryWhileRanksConnectReachesTheCallerOnThatRank) {
   JobConfig config;
   config.set_device("scarce");
