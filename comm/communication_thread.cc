@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <utility>
 
+#include "comm/failure/launcher.h"
 #include "comm/failure/stopped_ranks.h"
 #include "core/error.h"
 
@@ -20,14 +21,6 @@ constexpr auto kServeInterval = std::chrono::milliseconds(10);
 constexpr double kGrace_s = 3;
 // TellEnd.
 constexpr auto kLongestFarewell = std::chrono::seconds(1);
-
-// Does not run exit handlers or flush stdout: another thread may hang while it holds their locks.
-[[noreturn]] void EndProcess(
-    const std::string& message, const std::function<void()>& before_exit = [] {}) {
-  PrintError("communication error", message);
-  before_exit();
-  std::_Exit(3);
-}
 
 }  // namespace
 
@@ -60,6 +53,18 @@ CommunicationThread::~CommunicationThread() {
     }
   }
   Stop();
+}
+
+void CommunicationThread::EndProcess(const std::string& message,
+                                     const std::function<void()>& farewell) {
+  PrintError("communication error", message);
+  EndLauncherLater();
+  {
+    const std::lock_guard<std::mutex> lock(before_exit_mutex_);
+    if (before_exit_) before_exit_();
+  }
+  farewell();
+  std::_Exit(3);
 }
 
 void CommunicationThread::Stop() {
@@ -106,6 +111,11 @@ void CommunicationThread::Stuck(const std::string& label) {
 void CommunicationThread::SetActivity(const std::string& activity) {
   const std::lock_guard<std::mutex> lock(mutex_);
   activity_ = activity;
+}
+
+void CommunicationThread::BeforeExit(std::function<void()> body) {
+  const std::lock_guard<std::mutex> lock(before_exit_mutex_);
+  before_exit_ = std::move(body);
 }
 
 void CommunicationThread::WatchSignals(std::function<bool()> asked_to_end) {

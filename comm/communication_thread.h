@@ -52,6 +52,7 @@ class CommunicationThread : public Watchdog {
 
   void SetActivity(const std::string& activity) override;
   void Guard(const std::string& flight_recorder) override { last_words_.Guard(flight_recorder); }
+  void BeforeExit(std::function<void()> body) override;
   void WatchSignals(std::function<bool()> asked_to_end) override;
   std::string TellEnd(const std::string& reason) override;
   // Does nothing unless TellEnd has reached the other ranks.
@@ -76,6 +77,11 @@ class CommunicationThread : public Watchdog {
   // Handles the first error (Note [How a job ends badly]) and returns the error for other threads.
   std::exception_ptr Fail(const std::exception_ptr& error, int64_t sequence);
 
+  // Prints the message, calls the body of BeforeExit and `farewell`, and ends the process. Does not
+  // run exit handlers or flush stdout: another thread may hang while it holds their locks.
+  [[noreturn]] void EndProcess(
+      const std::string& message, const std::function<void()>& farewell = [] {});
+
   void Stop();
   // The communication thread does not come back from MPI.
   [[noreturn]] void Stuck(const std::string& label);
@@ -91,6 +97,9 @@ class CommunicationThread : public Watchdog {
 
   LastWords last_words_;
   std::exception_ptr error_;  // the first; the communication thread's
+
+  std::mutex before_exit_mutex_;
+  std::function<void()> before_exit_;
 
   std::mutex mutex_;
   std::condition_variable changed_;

@@ -30,6 +30,10 @@ class Watchdog {
   // the process ends with exit code 3, whatever its other threads do.
   virtual void Guard(const std::string& flight_recorder) {}
 
+  // Called, from any thread, when a CommError of a guarded job is about to end the process; an
+  // empty function ends that. May take some seconds.
+  virtual void BeforeExit(std::function<void()> body) {}
+
   // asked_to_end() tells, from any thread and to the end of the process, whether a signal has asked
   // for it. mpirun sends SIGTERM to the others when a rank dies, a second before it kills them: a
   // rank that does not answer then is reported, and the flight recorder written. If all answer,

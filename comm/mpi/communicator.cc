@@ -11,6 +11,7 @@
 #include <exception>
 
 #include "comm/collective_runner.h"
+#include "comm/failure/launcher.h"
 #include "comm/mpi/transport.h"
 #include "comm/mpi/waiter.h"
 #include "comm/mpi/watchdog.h"
@@ -221,6 +222,7 @@ void MpiCommunicator::Finalize() {
 
 void MpiCommunicator::Abort(int exit_code) {
   std::fflush(nullptr);
+  EndLauncherLater();
   MPI_Abort(MPI_COMM_WORLD, exit_code);
   std::_Exit(exit_code);
 }

@@ -68,6 +68,17 @@ void BuildNets(const JobConfig& config, const TrainOptions& options, Communicato
   if (options.stop_step > 0) parts->last_step = std::min(parts->last_step, options.stop_step);
 }
 
+// Why the last complete step cannot be saved in the middle of the next one; empty if it can.
+std::string WhyStepsAreNotKept(const JobConfig& config, const Device& device) {
+  if (config.checkpoint().dir().empty()) return "checkpoint.dir is not set";
+  if (!config.checkpoint().keep_last_step()) return "checkpoint.keep_last_step is false";
+  if (config.comm().sharded_update()) {
+    return "comm.sharded_update spreads the optimizer's state over the ranks";
+  }
+  if (!device.shares_host_memory()) return "the weights are in the memory of the GPU";
+  return "";
+}
+
 // The numbers of the gradients that complete the flow's buckets.
 std::vector<int> LastEntries(const GradientFlow& flow) {
   std::vector<int> entries;
@@ -92,12 +103,17 @@ void BuildFlow(const JobConfig& config, bool deterministic, Communicator* comm,
   if (!config.comm().threshold_auto()) {
     parts->train.net->SetBucketEnds(LastEntries(*parts->flow));
   }
+  std::function<void()> before_update;
+  if (comm->rank() == 0 && WhyStepsAreNotKept(config, *parts->device).empty()) {
+    before_update = [parts] { parts->keeper->BeginUpdate(); };
+  }
   AgreeOnErrors(comm, "preparing the update", [&] {
     parts->update = std::make_unique<StepUpdate>(
         config.solver(), config.comm(), comm->size(),
         StepUpdate::Parts{parts->store, parts->solver.get(), parts->flow.get(),
                           parts->timeline.get(), &parts->state,
-                          [parts](const std::string& text) { parts->report->Note(text); }});
+                          [parts](const std::string& text) { parts->report->Note(text); },
+                          before_update});
     if (parts->batches->largest_iter_size() > 1) {
       parts->accumulator = std::make_unique<Accumulator>(parts->store);
     }
@@ -126,6 +142,18 @@ void Load(const JobConfig& config, const TrainOptions& options, Communicator* co
   state->config = config.DebugString();
 }
 
+// Watches over the steps of rank 0 from here on.
+void KeepSteps(const JobConfig& config, Communicator* comm, TrainingParts* parts) {
+  if (comm->rank() != 0) return;
+  const auto save = [parts](const TrainingState& state) {
+    return parts->checkpoints->Write(state, *parts->store, *parts->solver);
+  };
+  parts->keeper = std::make_unique<StepKeeper>(
+      StepKeeper::Parts{parts->store, save, WhyStepsAreNotKept(config, *parts->device)},
+      parts->state);
+  comm->watchdog()->BeforeExit([parts] { parts->keeper->Save(); });
+}
+
 }  // namespace
 
 void SetUp(const JobConfig& config, const TrainOptions& options, Communicator* comm,
@@ -140,6 +168,7 @@ void SetUp(const JobConfig& config, const TrainOptions& options, Communicator* c
            parts->report.get());
   Load(config, options, comm, parts);
   CheckSameNet(parts->source, *parts->store, *parts->train.loader, comm);
+  KeepSteps(config, comm, parts);
 }
 
 }  // namespace gf

@@ -23,6 +23,7 @@
 #include "solvers/train/batch_feed.h"
 #include "solvers/train/data_and_net.h"
 #include "solvers/train/statistics.h"
+#include "solvers/train/step_keeper.h"
 #include "solvers/train/step_update.h"
 
 namespace gf {
@@ -65,6 +66,7 @@ struct TrainingParts {
   std::unique_ptr<Accumulator> accumulator;  // null where each step has one batch per rank
   std::unique_ptr<StatisticsMean> statistics;
   std::unique_ptr<CheckpointFolder> checkpoints;  // null without checkpoint.dir
+  std::unique_ptr<StepKeeper> keeper;             // on rank 0, from Start on
   std::unique_ptr<TimelineWriter> timeline_writer;
 };
 

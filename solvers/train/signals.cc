@@ -1,7 +1,11 @@
 #include "solvers/train/signals.h"
 
+#include <fcntl.h>
 #include <glog/logging.h>
+#include <poll.h>
+#include <unistd.h>
 
+#include <cerrno>
 #include <csignal>
 
 namespace gf {
@@ -10,13 +14,31 @@ namespace {
 volatile std::sig_atomic_t stop = 0;
 volatile std::sig_atomic_t checkpoint = 0;
 
+// Handlers write to it, one byte for each warning.
+struct WarningPipe {
+  WarningPipe() { PCHECK(pipe2(ends, O_CLOEXEC | O_NONBLOCK) == 0); }
+  int ends[2];
+};
+const WarningPipe warnings;
+
+void Warn(Warning warning) {
+  const int error = errno;
+  const char byte = static_cast<char>(warning);
+  const ssize_t written = write(warnings.ends[1], &byte, 1);
+  static_cast<void>(written);  // the pipe is full of warnings
+  errno = error;
+}
+
 void OnStop(int signal) {
+  Warn(Warning::kEnds);
   if (signal == SIGINT && stop != 0) {
     std::signal(SIGINT, SIG_DFL);
     std::raise(SIGINT);
   }
   stop = 1;
 }
+
+void OnContinue(int) { Warn(Warning::kMayEnd); }
 
 void OnCheckpoint(int) { checkpoint = 1; }
 
@@ -34,11 +56,21 @@ void WatchSignals() {
   stop = checkpoint = 0;
   Install(SIGTERM, OnStop);
   Install(SIGINT, OnStop);
+  Install(SIGCONT, OnContinue);
   Install(SIGUSR1, OnCheckpoint);
 }
 
 bool StopRequested() { return stop != 0; }
 bool CheckpointRequested() { return checkpoint != 0; }
 void ClearCheckpointRequest() { checkpoint = 0; }
+
+Warning WaitForWarning() {
+  pollfd event = {warnings.ends[0], POLLIN, 0};
+  char byte = static_cast<char>(Warning::kNone);
+  while (read(event.fd, &byte, 1) < 0 && (errno == EAGAIN || errno == EINTR)) poll(&event, 1, -1);
+  return static_cast<Warning>(byte);
+}
+
+void EndWait() { Warn(Warning::kNone); }
 
 }  // namespace gf

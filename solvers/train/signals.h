@@ -12,4 +12,16 @@ bool CheckpointRequested();
 // To be called when the checkpoint is written.
 void ClearCheckpointRequest();
 
+// A signal that announces the end of this process. mpirun, when it is interrupted, sends SIGCONT at
+// once, SIGTERM a second later, and SIGKILL another second later; when it is interrupted twice,
+// SIGKILL follows SIGCONT.
+enum class Warning {
+  kNone,
+  kMayEnd,  // SIGCONT; it also ends a stop (SIGSTOP, Ctrl-Z), after which the process lives on
+  kEnds,    // SIGTERM, SIGINT
+};
+// Waits for the next one since WatchSignals, or for a call of EndWait: kNone. For one thread.
+Warning WaitForWarning();
+void EndWait();
+
 }  // namespace gf

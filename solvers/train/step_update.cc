@@ -19,7 +19,8 @@ StepUpdate::StepUpdate(const SolverConfig& solver, const CommConfig& comm, int w
     ThrowUserError("comm.sharded_update: solver.type ", solver.type(),
                    " needs whole tensors; set comm.sharded_update to false, or solver.type to SGD");
   }
-  wait_ = scaler_.active() || (whole && sparse);  // chunks cut tensors
+  wait_ = scaler_.active() || (whole && sparse) ||  // chunks cut tensors
+          parts.before_update;
   const DType wire = WireTypeOf(comm, parts.store->gradient().desc.dtype);
   if (scaler_.active() && wire == DType::kFP16) {
     while (share_ < world) share_ *= 2;
@@ -57,7 +58,10 @@ void StepUpdate::Finish(double lr, int micro_batches) {
     }
   });
   if (scaler_.active()) solver->ReadFinite();
-  if (wait_ && !parts_.flow->overflowed()) update(waiting);
+  if (wait_ && !parts_.flow->overflowed()) {
+    if (parts_.before_update) parts_.before_update();
+    update(waiting);
+  }
   open_ = true;
   lr_ = lr;
 }

@@ -26,6 +26,9 @@ class StepUpdate {
     Timeline* timeline;
     TrainingState* state;  // updates, last_lr, loss_scale and clean_steps are kept up here
     std::function<void(const std::string&)> note;  // of skipped steps, for people
+    // Called before a step's first change of the weights or the solver's state, after all sums have
+    // come; if empty, a range is updated while other sums travel.
+    std::function<void()> before_update;
   };
 
   // Throws UserError for settings that do not go together.

@@ -2,11 +2,13 @@
 
 #include <chrono>
 #include <cmath>
+#include <exception>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "comm/agree.h"
 #include "core/error.h"
 #include "core/readable.h"
 #include "solvers/checkpoint/save.h"
@@ -41,7 +43,12 @@ bool Passes(double before, double now, double interval) {
 class Trainer {
  public:
   Trainer(const JobConfig& config, const TrainOptions& options, Communicator* comm);
+  ~Trainer() { comm_->watchdog()->BeforeExit({}); }
   void Run();
+  // After an error of this rank alone.
+  void SaveLastStep() {
+    if (parts_.keeper) parts_.keeper->Save();
+  }
 
  private:
   // Enqueues a step and concludes the one before.
@@ -132,6 +139,7 @@ void Trainer::Conclude() {
   if (!in_flight_) return;
   const StepInFlight step = *std::exchange(in_flight_, std::nullopt);
   parts_.update->Conclude();
+  if (parts_.keeper) parts_.keeper->StepDone(state_);
   const StepOutcome outcome = AgreeOnOutcome(step, state_.step, *parts_.store, comm_);
   stop_ = stop_ || outcome.stop;
   checkpoint_ = checkpoint_ || outcome.checkpoint;
@@ -181,12 +189,14 @@ void Trainer::Save() {
   const auto start = Clock::now();
   for (const auto& pool : parts_.solver->State()) parts_.flow->Complete(pool.second);
   parts_.flow->Settle();
+  if (parts_.keeper) parts_.keeper->Saving();
   const std::string path = parts_.update->Unscaled([&] {
     return SaveCheckpoint(parts_.checkpoints.get(), state_, *parts_.store, *parts_.solver,
                           *parts_.flow, config_.comm().sparse(), comm_);
   });
   parts_.report->Checkpoint(state_.step, path, SecondsSince(start));
   saved_step_ = state_.step;
+  if (parts_.keeper) parts_.keeper->Saved();
   meter_.Resume();
 }
 
@@ -228,8 +238,10 @@ void Trainer::Run() {
                                " (on_error: ", replaced ? "REPLACE" : "SKIP",
                                "): ", WithCommas(skipped)));
   }
-  if (stop_ && !parts_.checkpoints) {
-    parts_.report->Note("no checkpoint was written: checkpoint.dir is not set");
+  if (stop_) {
+    parts_.report->Note(parts_.checkpoints
+                            ? "continue with the same command and --resume"
+                            : "no checkpoint was written: checkpoint.dir is not set");
   }
   parts_.report->End(state_.step, state_.epoch,
                      stop_ ? "stopped by a signal" : "training has ended");
@@ -238,7 +250,15 @@ void Trainer::Run() {
 }  // namespace
 
 void Train(const JobConfig& config, const TrainOptions& options, Communicator* comm) {
-  Trainer(config, options, comm).Run();
+  Trainer trainer(config, options, comm);
+  try {
+    trainer.Run();
+  } catch (const AgreedError&) {
+    throw;
+  } catch (const std::exception&) {
+    trainer.SaveLastStep();
+    throw;
+  }
 }
 
 }  // namespace gf

@@ -1,0 +1,113 @@
+#include "comm/failure/launcher.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <exception>
+#include <fstream>
+#include <initializer_list>
+#include <iterator>
+#include <string>
+
+#include "comm/failure/stopped_ranks.h"
+#include "core/error.h"
+#include "core/survivor.h"
+
+namespace gf {
+namespace {
+
+struct Process {
+  std::string name;
+  pid_t parent = 0;
+};
+
+// From /proc/<pid>/stat: "4711 (name) S 4710 ...", where the name may hold anything.
+Process ReadProcess(pid_t pid) {
+  std::ifstream file(StrCat("/proc/", pid, "/stat"), std::ios::binary);
+  const std::string stat{std::istreambuf_iterator<char>(file), {}};
+  const size_t begin = stat.find('('), end = stat.rfind(')');
+  if (begin == std::string::npos || end == std::string::npos || end + 4 > stat.size()) return {};
+  return {stat.substr(begin + 1, end - begin - 1), std::atoi(stat.c_str() + end + 4)};
+}
+
+bool IsLauncher(const std::string& name) {
+  for (const char* const known : {"mpirun", "mpiexec", "orterun", "prterun"}) {
+    if (name.rfind(known, 0) == 0) return true;  // also mpirun.openmpi
+  }
+  return false;
+}
+
+// Starts ranks for an mpirun elsewhere.
+bool IsDaemon(const std::string& name) { return name == "orted" || name == "prted"; }
+
+pid_t FindLauncher() {
+  if (LaunchedRank() < 0) return 0;
+  constexpr int kMostAncestors = 16;
+  pid_t pid = getppid();
+  for (int i = 0; i < kMostAncestors && pid > 1; ++i) {
+    const Process process = ReadProcess(pid);
+    if (IsLauncher(process.name)) return pid;
+    if (IsDaemon(process.name)) return 0;
+    pid = process.parent;
+  }
+  return 0;
+}
+
+}  // namespace
+
+Launcher::Launcher() {
+  const pid_t pid = FindLauncher();
+  if (pid == 0) return;
+  process_ = FileDescriptor(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
+  if (!found()) return;
+  for (const std::string& path : {StrCat("/proc/", pid, "/fd/2"), std::string("/dev/null")}) {
+    standard_error_ =
+        FileDescriptor(open(path.c_str(), O_WRONLY | O_APPEND | O_NOCTTY | O_CLOEXEC));
+    if (standard_error_.get() >= 0) return;
+  }
+}
+
+bool Launcher::Ended(double patience_s) const {
+  if (!found()) return true;
+  using Clock = std::chrono::steady_clock;
+  const auto end = Clock::now() + std::chrono::duration<double>(patience_s);
+  for (;;) {
+    const std::chrono::duration<double, std::milli> left = end - Clock::now();
+    pollfd event = {process_.get(), POLLIN, 0};
+    const int ready = poll(&event, 1, static_cast<int>(std::max(left.count(), 0.0)));
+    if (ready >= 0 || errno != EINTR) return ready > 0;
+  }
+}
+
+void Launcher::End(double step_s) const {
+  for (const int signal : {SIGTERM, SIGTERM, SIGKILL}) {
+    if (Ended(0)) return;
+    syscall(SYS_pidfd_send_signal, process_.get(), signal, nullptr, 0);
+    Ended(step_s);
+  }
+}
+
+void EndLauncherLater(double patience_s) {
+  constexpr double kStep_s = 1.5;
+  const Launcher launcher;
+  if (!launcher.found()) return;
+  try {
+    const auto end = [&](Survivor::Reason) {
+      if (launcher.Ended(patience_s)) return;
+      PrintRemark("ends mpirun, which waits for a host that cannot be reached");
+      launcher.End(kStep_s);
+    };
+    Survivor(0, end, launcher.standard_error()).Act();
+  } catch (const std::exception& error) {
+    PrintWarning("mpirun may wait for ever if a host cannot be reached: ", error.what());
+  }
+}
+
+}  // namespace gf

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <sys/types.h>
+
+#include "core/file_descriptor.h"
+
+namespace gf {
+
+// The mpirun that started this job, if it runs on this host, as a process that may end at any time.
+class Launcher {
+ public:
+  // Finds it among the ancestors of this process.
+  Launcher();
+
+  // Whether there is one on this host that this process may watch.
+  bool found() const { return process_.get() >= 0; }
+  // Whether it has ended, or does so within `patience_s` seconds. True if none was found.
+  bool Ended(double patience_s) const;
+  // Ends it: SIGTERM, a second SIGTERM, which makes mpirun exit at once with exit code 1, and
+  // SIGKILL if it is still there `step_s` seconds later.
+  void End(double step_s) const;
+  // Its standard error, which outlives it; /dev/null if that cannot be opened. -1 if no mpirun was
+  // found.
+  int standard_error() const { return standard_error_.get(); }
+
+ private:
+  FileDescriptor process_;  // a pidfd: never another process of the same number
+  FileDescriptor standard_error_;
+};
+
+// Leaves a copy of this process behind which ends mpirun if it is still there after `patience_s`
+// seconds. mpirun waits for ever for a host that cannot be reached. Must be called when this rank
+// ends the job; does nothing on hosts without mpirun, and throws nothing.
+void EndLauncherLater(double patience_s = 6);
+
+}  // namespace gf

@@ -1,0 +1,139 @@
+#include "solvers/train/step_keeper.h"
+
+#include <omp.h>
+
+#include <cstring>
+#include <exception>
+
+#include "core/error.h"
+#include "core/readable.h"
+#include "solvers/train/signals.h"
+
+namespace gf {
+namespace {
+
+// After SIGCONT a process that is to be killed is killed within two seconds.
+constexpr double kAlert_s = 5;
+// Batch systems kill a job's processes, whatever their session, from 30 seconds after SIGTERM on
+// (Slurm's KillWait).
+constexpr double kSlowStep_s = 10;
+// Longer than any job takes to end.
+constexpr double kLong_s = 3600;
+// An update on this rank takes less.
+constexpr auto kLongestUpdate = std::chrono::seconds(3);
+
+}  // namespace
+
+StepKeeper::StepKeeper(const Parts& parts, const TrainingState& state)
+    : parts_(parts), state_(state), saved_step_(state.step) {
+  StepDone(state);
+  thread_ = std::thread([this] { Watch(); });
+}
+
+StepKeeper::~StepKeeper() {
+  {
+    const Lock lock(mutex_);
+    quit_ = true;
+    opened_.notify_all();
+  }
+  EndWait();
+  thread_.join();
+}
+
+void StepKeeper::BeginUpdate() {
+  const Lock lock(mutex_);
+  open_ = false;
+}
+
+void StepKeeper::StepDone(const TrainingState& state) {
+  const Lock lock(mutex_);
+  state_ = state;
+  const Tensor& states = parts_.store->states();
+  if (savable()) {
+    statistics_.assign(states.as<float>(), states.as<float>() + states.desc.shape.count());
+  }
+  open_ = true;
+  if (Clock::now() < alert_until_) Renew(Mode::kIfKilled, kAlert_s);
+  if (ending_) Renew(Mode::kInTime, kSlowStep_s);
+  opened_.notify_all();
+}
+
+void StepKeeper::Saving() {
+  const Lock lock(mutex_);
+  if (copy_) Renew(Mode::kIfKilled, kLong_s);
+}
+
+void StepKeeper::Saved() {
+  const Lock lock(mutex_);
+  saved_step_ = state_.step;
+  if (copy_) Renew(Mode::kIfKilled, kLong_s);
+}
+
+void StepKeeper::Save() {
+  Lock lock(mutex_, kLongestUpdate);
+  if (!lock.owns_lock()) return;
+  if (savable() && !opened_.wait_for(lock, kLongestUpdate, [this] { return open_; })) return;
+  Renew(Mode::kIfKilled, kLong_s);
+  if (copy_) copy_->Act();
+}
+
+void StepKeeper::Watch() {
+  for (;;) {
+    const Warning warning = WaitForWarning();
+    Lock lock(mutex_);
+    if (savable()) opened_.wait(lock, [this] { return open_ || quit_; });
+    if (quit_) return;
+    if (warning == Warning::kMayEnd) {
+      alert_until_ = Clock::now() + std::chrono::seconds(static_cast<int>(kAlert_s));
+      if (!ending_) Renew(Mode::kIfKilled, kAlert_s);
+    } else if (warning == Warning::kEnds && !ending_) {
+      ending_ = true;
+      Renew(Mode::kInTime, kSlowStep_s);
+    }
+  }
+}
+
+void StepKeeper::Renew(Mode mode, double patience_s) {
+  try {
+    copy_ = std::make_unique<Survivor>(
+        patience_s, [this, mode](Survivor::Reason reason) { Act(reason, mode); },
+        launcher_.standard_error());
+  } catch (const std::exception& error) {
+    PrintWarning("a kill in the middle of a step loses the steps since the last checkpoint: ",
+                 error.what());
+  }
+}
+
+void StepKeeper::Act(Survivor::Reason reason, Mode mode) {
+  const bool killed = reason == Survivor::Reason::kOrphaned;
+  if (!killed && mode == Mode::kIfKilled) return;
+  omp_set_num_threads(1);
+  const std::string kept = Keep();
+  // What mpirun still has to print comes first, and does not overwrite the line in a file.
+  constexpr double kMpirunEnds_s = 5;
+  if (killed) launcher_.Ended(kMpirunEnds_s);
+  PrintRemark(StrCat(killed ? "ended in step " : "still in step ", state_.step + 1, "; ", kept));
+}
+
+std::string StepKeeper::Keep() {
+  std::string obstacle = parts_.obstacle, folder;
+  if (state_.step == 0) return "no step was complete, nothing is lost";
+  if (state_.step == saved_step_) {
+    return StrCat("step ", saved_step_, " is in the last checkpoint; continue with --resume");
+  }
+  if (savable()) {
+    const Tensor& states = parts_.store->states();
+    if (!statistics_.empty()) std::memcpy(states.data, statistics_.data(), states.desc.bytes());
+    try {
+      return StrCat("step ", state_.step, " is saved in ", parts_.save(state_),
+                    "; continue with --resume");
+    } catch (const std::exception& error) {
+      obstacle = Describe(error).message;
+    }
+  }
+  const std::string how = saved_step_ > 0 ? StrCat("; --resume continues from step ", saved_step_)
+                                          : std::string("; there is no checkpoint");
+  return StrCat("lost: ", Counted(state_.step - saved_step_, "step"), ", because ", obstacle, how);
+}
+
+}  // namespace gf

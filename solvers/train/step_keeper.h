@@ -1,0 +1,90 @@
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "comm/failure/launcher.h"
+#include "core/survivor.h"
+#include "models/parameter_store.h"
+#include "solvers/checkpoint/checkpoint.h"
+
+namespace gf {
+
+// Saves the last complete step of a job that is killed in the middle of the next one. As soon as a
+// signal announces the end of the process (WaitForWarning), a copy of the process (Survivor) holds
+// weights, state and optimizer as they were after that step. If the process is killed, the copy
+// writes a checkpoint; in any case it says which steps are kept and how to go on. Until then a step
+// costs nothing but waiting in StepUpdate (Parts::before_update); after the announcement the copy
+// shares the memory that the process does not write to.
+//
+// Batch-norm statistics of such a checkpoint are those of rank 0, and it has no residuals.
+//
+// For rank 0. BeginUpdate, StepDone, Saving and Saved are for the thread that trains.
+class StepKeeper {
+ public:
+  struct Parts {
+    ParameterStore* store;
+    // Writes a checkpoint of this state and returns its folder; called in the copy.
+    std::function<std::string(const TrainingState&)> save;
+    // Why nothing can be saved in the middle of a step; empty if that is possible.
+    std::string obstacle;
+  };
+
+  // `state`: of the step that is in a checkpoint, or 0. Starts a thread that waits for warnings.
+  StepKeeper(const Parts& parts, const TrainingState& state);
+  ~StepKeeper();
+  StepKeeper(const StepKeeper&) = delete;
+  StepKeeper& operator=(const StepKeeper&) = delete;
+
+  // Before the first change of weights, optimizer or state in a step. Waits for a copy in the
+  // making.
+  void BeginUpdate();
+  // The step is complete, and pools and `state` are those after it.
+  void StepDone(const TrainingState& state);
+  // A checkpoint of the last complete step is about to be written; it is written.
+  void Saving();
+  void Saved();
+
+  // The process ends at once, after an error of other ranks: leaves a copy that saves the last
+  // complete step. From any thread.
+  void Save();
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  using Lock = std::unique_lock<std::timed_mutex>;
+  enum class Mode {
+    kIfKilled,  // the copy acts only if this process is killed
+    kInTime,    // and before a batch system would kill the copy, too
+  };
+
+  void Watch();
+  bool savable() const { return parts_.obstacle.empty(); }
+  // Replaces the copy; mutex_ is held, and open_ where something can be saved.
+  void Renew(Mode mode, double patience_s);
+  // In the copy.
+  void Act(Survivor::Reason reason, Mode mode);
+  // Saves if that is possible and says what is kept.
+  std::string Keep();
+
+  const Parts parts_;
+  const Launcher launcher_;
+  std::timed_mutex mutex_;
+  std::condition_variable_any opened_;
+  bool open_ = true;  // the pools are those of state_
+  bool ending_ = false;
+  TrainingState state_;
+  std::vector<float> statistics_;  // of batch norms; forward passes change them before StepDone
+  int64_t saved_step_;
+  Clock::time_point alert_until_;  // every step renews the copy
+  std::unique_ptr<Survivor> copy_;
+  bool quit_ = false;
+  std::thread thread_;
+};
+
+}  // namespace gf
