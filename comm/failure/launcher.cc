@@ -86,23 +86,20 @@ bool Launcher::Ended(double patience_s) const {
   }
 }
 
-void Launcher::End(double step_s) const {
-  for (const int signal : {SIGTERM, SIGTERM, SIGKILL}) {
-    if (Ended(0)) return;
-    syscall(SYS_pidfd_send_signal, process_.get(), signal, nullptr, 0);
-    Ended(step_s);
-  }
+void Launcher::End() const {
+  constexpr double kEnds_s = 1;
+  syscall(SYS_pidfd_send_signal, process_.get(), SIGKILL, nullptr, 0);
+  Ended(kEnds_s);
 }
 
 void EndLauncherLater(double patience_s) {
-  constexpr double kStep_s = 1.5;
   const Launcher launcher;
   if (!launcher.found()) return;
   try {
     const auto end = [&](Survivor::Reason) {
       if (launcher.Ended(patience_s)) return;
-      PrintRemark("ends mpirun, which waits for a host that cannot be reached");
-      launcher.End(kStep_s);
+      launcher.End();
+      PrintRemark("mpirun was ended (SIGKILL): it waited for a host that cannot be reached");
     };
     Survivor(0, end, launcher.standard_error()).Act();
   } catch (const std::exception& error) {

@@ -109,8 +109,9 @@ void StepKeeper::Act(Survivor::Reason reason, Mode mode) {
   if (!killed && mode == Mode::kIfKilled) return;
   omp_set_num_threads(1);
   const std::string kept = Keep();
-  // What mpirun still has to print comes first, and does not overwrite the line in a file.
-  constexpr double kMpirunEnds_s = 5;
+  // What mpirun still has to print comes first, and does not overwrite the line in a file. It may
+  // take until EndLauncherLater ends it.
+  constexpr double kMpirunEnds_s = 10;
   if (killed) launcher_.Ended(kMpirunEnds_s);
   PrintRemark(StrCat(killed ? "ended in step " : "still in step ", state_.step + 1, "; ", kept));
 }
