@@ -22,8 +22,9 @@ memory::format_tag TagOf(const memory::desc& desc) {
   const memory::dims dims = desc.get_dims();
   for (int i = dnnl_format_tag_any + 1; i < dnnl_format_tag_last; ++i) {
     const auto tag = static_cast<memory::format_tag>(i);
-    // Tags of another number of axes give an empty description.
-    if (memory::desc(dims, desc.get_data_type(), tag, /*allow_empty=*/true) == desc) return tag;
+    const memory::desc candidate(dims, desc.get_data_type(), tag, /*allow_empty=*/true);
+    // Empty: the tag is for another number of axes.
+    if (candidate.get(/*allow_empty=*/true) != nullptr && candidate == desc) return tag;
   }
   return memory::format_tag::undef;
 }
