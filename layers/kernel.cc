@@ -8,9 +8,9 @@ std::string DescribePasses(const std::string& forward, const std::string& weight
                            const std::string& data) {
   std::string text;
   bool same = true;
-  for (const auto& [pass, how] :
-       {std::make_pair("forward", forward), std::make_pair("weights", weights),
-        std::make_pair("data", data)}) {
+  const std::pair<const char*, std::string> passes[] = {
+      {"forward", forward}, {"weights", weights}, {"data", data}};
+  for (const auto& [pass, how] : passes) {
     if (how.empty()) continue;
     same = same && how == forward;
     if (!text.empty()) text += ", ";

@@ -36,10 +36,10 @@ void CheckCrop(const DataConfig& data, bool resized, const MistakeReport& report
     report.Require(side == 0 || resized || data.crop_size() <= most, "crop_size", " is ",
                    data.crop_size(), ", must be at most ", most, " (", name, " and 2 pad)");
   }
-  for (const auto& [name, crops] :
-       {std::make_pair("random_crop", data.random_crop()),
-        std::make_pair("random_resized_crop", data.random_resized_crop())}) {
-    report.Require(!crops || data.crop_size() > 0, name,
+  const std::pair<const char*, bool> crops[] = {
+      {"random_crop", data.random_crop()}, {"random_resized_crop", data.random_resized_crop()}};
+  for (const auto& [name, given] : crops) {
+    report.Require(!given || data.crop_size() > 0, name,
                    " needs crop_size: set it to the window's size");
   }
   if (!data.random_resized_crop()) return;
@@ -73,8 +73,9 @@ void CheckData(const DataConfig& data, bool training, const std::string& path,
   const MistakeReport report(places, path);
   CheckResize(data, report);
   CheckCrop(data, training && data.random_resized_crop(), report);
-  for (const auto& [name, size] :
-       {std::make_pair("mean", data.mean_size()), std::make_pair("std", data.std_size())}) {
+  const std::pair<const char*, int> counts[] = {{"mean", data.mean_size()},
+                                                {"std", data.std_size()}};
+  for (const auto& [name, size] : counts) {
     report.Require(size <= 1 || size == data.channels(), name, " has ", size,
                    " values, must have 1",
                    data.channels() == 1 ? "" : StrCat(" or ", data.channels(), " (channels)"));

@@ -16,7 +16,6 @@ bool GetChannelView(const TensorDesc& desc, ChannelView* view) {
     return true;
   }
   const dnnl::memory::desc md = ToDnnl(desc);
-  const auto& b = md.data.format_desc.blocking;
   const auto is = [&](dnnl::memory::format_tag tag) {
     return md == dnnl::memory::desc(desc.shape.dims(), ToDnnl(desc.dtype), tag);
   };
@@ -25,13 +24,17 @@ bool GetChannelView(const TensorDesc& desc, ChannelView* view) {
     view->blocks = 1;
     return true;
   }
-  if (rank != 4 || b.inner_nblks != 1 || b.inner_idxs[0] != 1) return false;
-  if (!is(dnnl::memory::format_tag::nChw16c) && !is(dnnl::memory::format_tag::nChw8c) &&
-      !is(dnnl::memory::format_tag::nChw4c)) {
+  if (rank != 4) return false;
+  if (is(dnnl::memory::format_tag::nChw16c)) {
+    view->block = 16;
+  } else if (is(dnnl::memory::format_tag::nChw8c)) {
+    view->block = 8;
+  } else if (is(dnnl::memory::format_tag::nChw4c)) {
+    view->block = 4;
+  } else {
     return false;
   }
-  view->block = b.inner_blks[0];
-  view->blocks = md.data.padded_dims[1] / view->block;
+  view->blocks = (view->channels + view->block - 1) / view->block;
   return true;
 }
 

@@ -38,34 +38,9 @@ class CpuDevice : public Device {
 
   std::string Description() const override {
     const dnnl_version_t* v = dnnl_version();
-    const char* isa = "baseline";
-    switch (dnnl::get_effective_cpu_isa()) {
-      case dnnl::cpu_isa::sse41:
-        isa = "SSE4.1";
-        break;
-      case dnnl::cpu_isa::avx:
-        isa = "AVX";
-        break;
-      case dnnl::cpu_isa::avx2:
-      case dnnl::cpu_isa::avx2_vnni:
-        isa = "AVX2";
-        break;
-      case dnnl::cpu_isa::avx512_core:
-      case dnnl::cpu_isa::avx512_core_vnni:
-        isa = "AVX-512";
-        break;
-      case dnnl::cpu_isa::avx512_core_bf16:
-        isa = "AVX-512 with BF16";
-        break;
-      case dnnl::cpu_isa::avx512_core_amx:
-        isa = "AMX";
-        break;
-      default:
-        break;
-    }
     const int threads = omp_get_max_threads();
-    return StrCat("cpu, ", Counted(threads, "thread"), ", ", isa, ", oneDNN ", v->major, ".",
-                  v->minor, ".", v->patch);
+    return StrCat("cpu, ", Counted(threads, "thread"), ", ", DnnlIsaName(), ", oneDNN ", v->major,
+                  ".", v->minor, ".", v->patch);
   }
 
   bool Supports(DType compute) const override {
@@ -108,12 +83,12 @@ class CpuDevice : public Device {
     CHECK_EQ(from.desc.shape.count(), to.desc.shape.count());
     dnnl::memory::desc source = ToDnnl(from.desc), target = ToDnnl(to.desc);
     // A plain tensor takes the other tensor's shape: a weight matrix treated as filters.
-    if (source.dims() != target.dims()) {
+    if (DnnlDims(source) != DnnlDims(target)) {
       if (from.desc.layout.plain()) {
-        source = PlainDesc(Shape(target.dims()), from.desc.dtype);
+        source = PlainDesc(Shape(DnnlDims(target)), from.desc.dtype);
       } else {
         CHECK(to.desc.layout.plain()) << from.desc.layout.Name() << to.desc.layout.Name();
-        target = PlainDesc(Shape(source.dims()), to.desc.dtype);
+        target = PlainDesc(Shape(DnnlDims(source)), to.desc.dtype);
       }
     }
     dnnl::memory a = DnnlMemory(source, from.data), b = DnnlMemory(target, to.data);

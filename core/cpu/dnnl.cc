@@ -21,9 +21,10 @@ using dnnl::memory;
 
 class DnnlLayout : public DeviceLayout {
  public:
-  explicit DnnlLayout(memory::desc desc) : desc_(std::move(desc)) {}
+  explicit DnnlLayout(const memory::desc& desc)
+      : order_(desc), desc_(order_.With(memory::data_type::f32)) {}
 
-  const memory::desc& desc() const { return desc_; }
+  memory::desc With(memory::data_type type) const { return order_.With(type); }
 
   bool Equals(const DeviceLayout& other) const override {
     const auto* that = dynamic_cast<const DnnlLayout*>(&other);
@@ -31,31 +32,14 @@ class DnnlLayout : public DeviceLayout {
   }
 
   int64_t StorageCount() const override {
-    return static_cast<int64_t>(desc_.get_size() / memory::data_type_size(desc_.data_type()));
+    return static_cast<int64_t>(desc_.get_size() / sizeof(float));
   }
 
-  // "aBcd16b": axes from outermost to innermost, capitals are blocked, then the blocks.
-  std::string Name() const override {
-    const auto& d = desc_.data;
-    const auto& blocking = d.format_desc.blocking;
-    std::string name;
-    std::vector<int> order(d.ndims);
-    for (int i = 0; i < d.ndims; ++i) order[i] = i;
-    std::stable_sort(order.begin(), order.end(),
-                     [&](int a, int b) { return blocking.strides[a] > blocking.strides[b]; });
-    for (int axis : order) {
-      bool blocked = false;
-      for (int b = 0; b < blocking.inner_nblks; ++b) blocked |= blocking.inner_idxs[b] == axis;
-      name += static_cast<char>((blocked ? 'A' : 'a') + axis);
-    }
-    for (int b = 0; b < blocking.inner_nblks; ++b) {
-      name += std::to_string(blocking.inner_blks[b]);
-      name += static_cast<char>('a' + blocking.inner_idxs[b]);
-    }
-    return name;
-  }
+  std::string Name() const override { return DnnlLayoutName(desc_); }
 
  private:
+  DnnlOrder order_;
+  // With one type for all tensors, so that equal orders compare equal regardless of type.
   memory::desc desc_;
 };
 
@@ -80,15 +64,11 @@ double TimeConvolution(memory::data_type type) {
   const auto any = [&](const memory::dims& dims) {
     return memory::desc(dims, type, memory::format_tag::any);
   };
-  const dnnl::convolution_forward::primitive_desc pd({dnnl::prop_kind::forward_inference,
-                                                      dnnl::algorithm::convolution_direct,
-                                                      any(source),
-                                                      any(weights),
-                                                      any(source),
-                                                      {1, 1},
-                                                      {1, 1},
-                                                      {1, 1}},
-                                                     DnnlEngine());
+  const memory::dims ones = {1, 1};
+  const auto pd = DnnlForward<dnnl::convolution_forward>(
+      dnnl::primitive_attr(), dnnl::prop_kind::forward_inference,
+      dnnl::algorithm::convolution_direct, any(source), any(weights), any(source), ones, ones,
+      ones);
   const auto zeros = [](const memory::desc& desc) {
     memory m(desc, DnnlEngine());
     std::memset(m.get_data_handle(), 0, desc.get_size());
@@ -156,10 +136,8 @@ memory::desc ToDnnl(const TensorDesc& desc) {
   if (desc.layout.plain()) return PlainDesc(desc.shape, desc.dtype);
   const auto* layout = dynamic_cast<const DnnlLayout*>(desc.layout.device());
   CHECK(layout != nullptr) << desc.layout.Name();
-  memory::desc result = layout->desc();
   // The same order of elements applies to every type (master FP32, compute BF16).
-  result.data.data_type = static_cast<dnnl_data_type_t>(ToDnnl(desc.dtype));
-  return result;
+  return layout->With(ToDnnl(desc.dtype));
 }
 
 memory::desc PlainDesc(const Shape& shape, DType type) {
@@ -171,11 +149,10 @@ memory::desc AnyDesc(const Shape& shape, DType type) {
 }
 
 Layout FromDnnl(const memory::desc& desc) {
-  if (desc == memory::desc(desc.dims(), desc.data_type(), PlainTag(desc.data.ndims))) return {};
-  // One type for all tensors, so that equal orders compare equal regardless of type.
-  memory::desc order = desc;
-  order.data.data_type = dnnl_f32;
-  return Layout(std::make_shared<DnnlLayout>(std::move(order)));
+  const memory::dims dims = DnnlDims(desc);
+  const memory::format_tag plain = PlainTag(static_cast<int>(dims.size()));
+  if (desc == memory::desc(dims, DnnlType(desc), plain)) return {};
+  return Layout(std::make_shared<DnnlLayout>(desc));
 }
 
 }  // namespace gf

@@ -3,13 +3,13 @@
 #include <cstdint>
 #include <dnnl.hpp>
 
+#include "core/cpu/dnnl_api.h"
 #include "core/tensor.h"
 
 namespace gf {
 
-// The oneDNN engine and stream of this process. Primitives run on the compute threads and are
-// complete when Run returns.
-dnnl::engine& DnnlEngine();
+// The oneDNN stream of this process. Primitives run on the compute threads and are complete when
+// Run returns.
 dnnl::stream& DnnlStream();
 
 dnnl::memory::data_type ToDnnl(DType type);

@@ -60,12 +60,10 @@ class ActivationKernel : public Kernel {
     // vector.
     desc_ = bottom.layout.plain() ? PlainDesc(Shape{bottom.shape.count()}, bottom.dtype)
                                   : ToDnnl(bottom);
-    const eltwise_forward::primitive_desc forward(
-        {dnnl::prop_kind::forward_training, kForward, desc_, 0.f, 0.f}, DnnlEngine());
+    const auto forward = DnnlEltwiseForward(dnnl::prop_kind::forward_training, kForward, desc_);
     forward_ = eltwise_forward(forward);
     if (setup->backward) {
-      backward_ = eltwise_backward(eltwise_backward::primitive_desc(
-          {kBackward, desc_, desc_, 0.f, 0.f}, DnnlEngine(), forward));
+      backward_ = eltwise_backward(DnnlEltwiseBackward(kBackward, desc_, forward));
     }
   }
 

@@ -47,21 +47,23 @@ class ConvolutionKernel : public WeightedKernel {
     const auto kind = algorithm == dnnl::algorithm::convolution_winograd
                           ? dnnl::prop_kind::forward_training
                           : ForwardKind(setup);
-    const Fwd::desc forward(kind, algorithm, source, weights, bias, destination, stride, dilates,
-                            pad, pad_right);
-    SetForward<Fwd>(forward, attr);
+    const auto forward_pd = [&](const dnnl::primitive_attr& attributes) {
+      return DnnlForward<Fwd>(attributes, kind, algorithm, source, weights, bias, destination,
+                              stride, dilates, pad, pad_right);
+    };
+    SetForward<Fwd>(forward_pd(attr));
     if (!setup.backward) return;
 
     // In the layouts of the forward pass if oneDNN is fast with them, otherwise in the layouts that
     // oneDNN prefers.
     const memory::desc forward_source = forward_.source.wanted,
                        forward_destination = forward_.destination.wanted;
-    const Fwd::primitive_desc hint = Hint<Fwd>(forward);
+    // Backward primitives do not support the fused ReLU.
+    const Fwd::primitive_desc hint = forward_pd(PlainAttr());
     using BwdW = dnnl::convolution_backward_weights;
     const auto weights_pd = [&](const memory::desc& src, const memory::desc& dst) {
-      return BwdW::primitive_desc(
-          BwdW::desc(algorithm, src, weights, bias, dst, stride, dilates, pad, pad_right),
-          PlainAttr(), DnnlEngine(), hint);
+      return DnnlBackward<BwdW>(PlainAttr(), hint, algorithm, src, weights, bias, dst, stride,
+                                dilates, pad, pad_right);
     };
     BwdW::primitive_desc wpd = weights_pd(forward_source, forward_destination);
     if (IsReference(wpd)) wpd = weights_pd(source, destination);
@@ -70,9 +72,8 @@ class ConvolutionKernel : public WeightedKernel {
 
     using BwdD = dnnl::convolution_backward_data;
     const auto data_pd = [&](const memory::desc& src, const memory::desc& dst) {
-      return BwdD::primitive_desc(
-          BwdD::desc(algorithm, src, weights, dst, stride, dilates, pad, pad_right), PlainAttr(),
-          DnnlEngine(), hint);
+      return DnnlBackward<BwdD>(PlainAttr(), hint, algorithm, src, weights, dst, stride, dilates,
+                                pad, pad_right);
     };
     BwdD::primitive_desc dpd = data_pd(forward_source, forward_destination);
     if (IsReference(dpd)) dpd = data_pd(source, destination);

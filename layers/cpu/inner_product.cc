@@ -23,17 +23,20 @@ class DnnlInnerProduct : public WeightedKernel {
     const dnnl::memory::desc bias = BiasDesc(setup);
 
     using Fwd = dnnl::inner_product_forward;
-    const Fwd::desc forward(ForwardKind(setup), source, weights, bias, destination);
-    SetForward<Fwd>(forward, attr);
+    const auto forward_pd = [&](const dnnl::primitive_attr& attributes) {
+      return DnnlForward<Fwd>(attributes, ForwardKind(setup), source, weights, bias, destination);
+    };
+    SetForward<Fwd>(forward_pd(attr));
     if (!setup.backward) return;
 
-    const Fwd::primitive_desc hint = Hint<Fwd>(forward);
+    // Backward primitives do not support the fused ReLU.
+    const Fwd::primitive_desc hint = forward_pd(PlainAttr());
     using BwdW = dnnl::inner_product_backward_weights;
     SetBackwardWeights<BwdW>(
-        {{source, weights, bias, destination}, PlainAttr(), DnnlEngine(), hint});
+        DnnlBackward<BwdW>(PlainAttr(), hint, source, weights, bias, destination));
     if (!setup.propagate[0]) return;
     using BwdD = dnnl::inner_product_backward_data;
-    SetBackwardData<BwdD>({{source, weights, destination}, PlainAttr(), DnnlEngine(), hint});
+    SetBackwardData<BwdD>(DnnlBackward<BwdD>(PlainAttr(), hint, source, weights, destination));
   }
 
  private:

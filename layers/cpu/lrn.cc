@@ -23,19 +23,15 @@ class LrnAcrossChannels : public Kernel {
     setup->tops[0].layout = setup->bottoms[0].layout;
     setup->needs_bottom[0] = setup->backward;
     desc_ = ToDnnl(setup->bottoms[0]);
-    const auto algorithm = dnnl::algorithm::lrn_across_channels;
     const auto kind =
         setup->backward ? dnnl::prop_kind::forward_training : dnnl::prop_kind::forward_inference;
-    const lrn_forward::primitive_desc forward(
-        {kind, algorithm, desc_, layer_.size(), layer_.alpha(), layer_.beta(), layer_.k()},
-        DnnlEngine());
+    const DnnlLrn lrn = {layer_.size(), layer_.alpha(), layer_.beta(), layer_.k()};
+    const auto forward = DnnlLrnForward(kind, lrn, desc_);
     forward_ = lrn_forward(forward);
     workspace_ = forward.workspace_desc();
     setup->saved_bytes = workspace_.get_size();
     if (!setup->backward) return;
-    backward_ = lrn_backward(lrn_backward::primitive_desc(
-        {algorithm, desc_, desc_, layer_.size(), layer_.alpha(), layer_.beta(), layer_.k()},
-        DnnlEngine(), forward));
+    backward_ = lrn_backward(DnnlLrnBackward(lrn, desc_, forward));
   }
 
   void Forward(const KernelArgs& args) override {

@@ -32,7 +32,7 @@ void WeightedKernel::Setup(KernelSetup* setup) {
   dnnl::primitive_attr attr = PlainAttr();
   if (relu_) {
     dnnl::post_ops ops;
-    ops.append_eltwise(1.f, dnnl::algorithm::eltwise_relu, 0.f, 0.f);
+    AppendRelu(&ops);
     attr.set_post_ops(ops);
   }
   try {
@@ -52,22 +52,20 @@ void WeightedKernel::Setup(KernelSetup* setup) {
     setup->parameters[0].layout =
         FromDnnl(backward_ ? backward_weights_.weights.wanted : forward_.weights.wanted);
   }
-  const auto retyped = [](dnnl::memory::desc desc, DType type) {
-    desc.data.data_type = static_cast<dnnl_data_type_t>(ToDnnl(type));
-    return desc;
-  };
   dnnl::memory::desc weights = ToDnnl(setup->parameters[0]);
-  if (weights.data.ndims != forward_.weights.wanted.data.ndims) {
+  const dnnl::memory::dims filters = DnnlDims(forward_.weights.wanted);
+  if (DnnlDims(weights).size() != filters.size()) {
     // Plain weights of a grouped convolution have the same order with one more axis.
-    weights = PlainDesc(Shape(forward_.weights.wanted.dims()), setup->parameters[0].dtype);
+    weights = PlainDesc(Shape(filters), setup->parameters[0].dtype);
   }
   dnnl::memory::desc bias;
   if (setup->parameters.size() > 1) bias = ToDnnl(setup->parameters[1]);
   // Parameters are read in the type of the arithmetic; all other tensors are in the compute type.
-  const dnnl::memory::desc read_weights = retyped(weights, math_);
-  const dnnl::memory::desc read_bias = bias.is_zero() ? bias : retyped(bias, math_);
-  const dnnl::memory::desc given_source = retyped(source, context_.compute),
-                           given_destination = retyped(destination, context_.compute);
+  const auto math = ToDnnl(math_), compute = ToDnnl(context_.compute);
+  const dnnl::memory::desc read_weights = Retyped(weights, math),
+                           read_bias = bias.is_zero() ? bias : Retyped(bias, math),
+                           given_source = Retyped(source, compute),
+                           given_destination = Retyped(destination, compute);
 
   Adapt(&forward_, given_source, read_weights, read_bias, given_destination);
   setup->forward_scratch_bytes = forward_.scratch_bytes;
@@ -109,7 +107,7 @@ void WeightedKernel::Adapt(Op* op, const dnnl::memory::desc& source,
   adapt(&op->weights, weights);
   adapt(&op->destination, destination);
   if (bias.is_zero()) return;
-  op->bias.wanted = PlainDesc(Shape(bias.dims()), math_);
+  op->bias.wanted = PlainDesc(Shape(DnnlDims(bias)), math_);
   adapt(&op->bias, bias);
 }
 

@@ -63,15 +63,8 @@ class WeightedKernel : public Kernel {
   dnnl::memory::desc BiasDesc(const KernelSetup& setup) const;
 
   template <typename Fwd>
-  void SetForward(const typename Fwd::desc& desc, const dnnl::primitive_attr& attr) {
-    const typename Fwd::primitive_desc pd(desc, attr, DnnlEngine());
+  void SetForward(const typename Fwd::primitive_desc& pd) {
     forward_ = MakeOp<Fwd>(pd, pd.src_desc(), pd.weights_desc(), pd.dst_desc());
-  }
-  // The forward description that backward primitives need, without the fused ReLU, which they do
-  // not support.
-  template <typename Fwd>
-  static typename Fwd::primitive_desc Hint(const typename Fwd::desc& desc) {
-    return {desc, PlainAttr(), DnnlEngine()};
   }
   template <typename Bwd>
   void SetBackwardWeights(const typename Bwd::primitive_desc& pd) {

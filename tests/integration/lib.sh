@@ -5,13 +5,10 @@ root=$PWD
 gftrain=$root/tools/gftrain
 gfeval=$root/tools/gfeval
 gfdata=$root/tools/gfdata/gfdata
+mpirun=$root/bazel/mpirun.sh
 work=$(mktemp -d "${TEST_TMPDIR:-/tmp}/integration.XXXXXX")
 trap 'rm -rf "$work"' EXIT
 cd "$work" || exit 1
-
-# Sandboxed tests have process numbers of their own, from which Open MPI names its shared memory:
-# two tests at a time would meet in /dev/shm and /tmp.
-export OMPI_MCA_orte_tmpdir_base=$work OMPI_MCA_btl_vader_backing_directory=$work
 
 # Threads that wait do not spin: tests share the machine.
 export OMP_WAIT_POLICY=passive
@@ -31,9 +28,7 @@ on_ranks() {
   if [ "$ranks" = 1 ]; then
     "$@"
   else
-    mpirun --allow-run-as-root --oversubscribe --bind-to none \
-      --mca btl self,vader,tcp --mca btl_tcp_if_include lo --mca mpi_yield_when_idle 1 \
-      -np "$ranks" "$@"
+    "$mpirun" -np "$ranks" "$@"
   fi
 }
 

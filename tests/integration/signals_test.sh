@@ -17,9 +17,7 @@ exec_ranks() {
   local ranks=$1
   shift
   if [ "$ranks" = 1 ]; then exec "$@"; fi
-  exec mpirun --allow-run-as-root --oversubscribe --bind-to none \
-    --mca btl self,vader,tcp --mca btl_tcp_if_include lo --mca mpi_yield_when_idle 1 \
-    -np "$ranks" "$@"
+  exec "$mpirun" -np "$ranks" "$@"
 }
 
 wait_for() { # PATTERN FILE
@@ -82,9 +80,7 @@ catches_sigterm() {
 # Two ranks, of which rank 1 starts when there is a file "go". Until then rank 0 is in MPI's start.
 start_late() { # ARGUMENTS...
   local program=("$gftrain" --config=job.prototxt --set comm.timeout_s=60 "$@")
-  exec mpirun --allow-run-as-root --oversubscribe --bind-to none \
-    --mca btl self,vader,tcp --mca btl_tcp_if_include lo --mca mpi_yield_when_idle 1 \
-    -np 1 "${program[@]}" : \
+  exec "$mpirun" -np 1 "${program[@]}" : \
     -np 1 sh -c 'until [ -e go ]; do sleep 0.02; done; exec "$@"' sh "${program[@]}"
 }
 

@@ -89,7 +89,8 @@ def fitted_network(train):
 
 
 def main():
-    gfeval, root = os.path.abspath(sys.argv[1]), os.getcwd()
+    gfeval, mpirun = (os.path.abspath(path) for path in sys.argv[1:])
+    root = os.getcwd()
     data = os.environ.get("GF_DATA_DIR", "")
     folder = os.path.join(data, "imagenette224")
     if not os.path.isdir(folder):
@@ -98,7 +99,6 @@ def main():
     train = os.path.join(folder, "imagenette224-train-*.tar")
     net = fitted_network(train)
     work = tempfile.mkdtemp(dir=os.environ.get("TEST_TMPDIR"))
-    os.environ.update(OMPI_MCA_orte_tmpdir_base=work, OMPI_MCA_btl_vader_backing_directory=work)
     os.chdir(work)
     safetensors_io.write("weights.safetensors", {
         name: value.numpy() for name, value in net.state_dict().items()
@@ -109,10 +109,10 @@ def main():
         with open("job.prototxt", "w", encoding="utf-8") as out:
             out.write(CONFIG % (root, train, validation, shorter_side))
         keys, labels, images = read_images(validation, shorter_side)
-        compare(gfeval, worlds, keys, labels, in_batches(net, images).numpy())
+        compare(gfeval, mpirun, worlds, keys, labels, in_batches(net, images).numpy())
 
 
-def compare(gfeval, worlds, keys, labels, logits):
+def compare(gfeval, mpirun, worlds, keys, labels, logits):
     """Runs gfeval and holds its results against PyTorch's logits."""
     right = logits.argmax(1) == labels
     print("PyTorch: %d of %d images right" % (right.sum(), len(labels)))
@@ -122,8 +122,7 @@ def compare(gfeval, worlds, keys, labels, logits):
         command = [gfeval, "--config=job.prototxt", "--weights=weights.safetensors",
                    "--json=%d.json" % ranks, "--misclassified=%d.tsv" % ranks]
         if ranks > 1:
-            command = ["mpirun", "--allow-run-as-root", "--oversubscribe", "--bind-to", "none",
-                       "--mca", "mpi_yield_when_idle", "1", "-n", str(ranks)] + command
+            command = [mpirun, "-n", str(ranks)] + command
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
         with open("%d.json" % ranks, encoding="utf-8") as source:
             results.append(json.load(source))

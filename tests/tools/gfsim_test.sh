@@ -103,9 +103,8 @@ assert other["layer_times"] == "estimate for h200", other
 PY
 
 # Measured and simulated steps stand side by side.
-export OMPI_MCA_orte_tmpdir_base=$out OMPI_MCA_btl_vader_backing_directory=$out
 PATH=$PWD/tools/gfbench:$PWD/tools/gfsim:$PATH tools/gfsim/compare_steps --net=$net --ranks=2 \
-  --launch='mpirun --allow-run-as-root --oversubscribe --bind-to none -n 2' --batch=2 --steps=2 \
+  --launch="bazel/mpirun.sh -n 2" --batch=2 --steps=2 \
   --rounds=1 --out="$out/compared" 'mode: LAZY' 'mode: SPARSE sparse { chunk_size: 1000 }' \
   >"$out/compared.txt" || fail "compare_steps"
 [ "$(grep -c -E '^mode: .* ms .* ms .*%' "$out/compared.txt")" = 2 ] || fail "compare_steps prints"
