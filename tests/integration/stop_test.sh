@@ -1,0 +1,74 @@
+#!/bin/bash
+# stop_test.sh: jobs that are ended in the middle of a step of several seconds, by Ctrl-C on mpirun
+# (which kills the ranks two seconds later), by two of them, or because a rank is lost, keep the
+# last complete step, say so, and continue to the bits of a job that was never interrupted.
+. tests/integration/lib.sh
+make_job
+sed -i 's/^solver {/& iter_size: 1/' job.prototxt
+
+train() {
+  exec "$mpirun" -np 2 "$gftrain" --config=job.prototxt --deterministic \
+    --set comm.timeout_s=60 --set comm.flight_recorder= --set telemetry.jsonl= \
+    --set telemetry.display_interval=1 --set validation_interval_epochs=1000000000 "$@"
+}
+
+# So many batches that a step takes as long as mpirun leaves, and as long again.
+(train --set checkpoint.dir= --set solver.iter_size=100 --max_steps=4) >speed.log 2>&1 ||
+  fail "measuring the speed"
+speed=$(sed -n 's!^step 4/.*  \([0-9.]*\) images/s.*!\1!p' speed.log)
+batches=$(awk -v speed="$speed" 'BEGIN { printf "%d", 4.5 * speed / 20 + 1 }')
+sed -i "s/iter_size: 1/iter_size: $batches/" job.prototxt
+
+# start FOLDER ARGUMENTS...: in the background, until the third step has begun.
+start() {
+  log=$1.log
+  (train --set checkpoint.dir="$1" "${@:2}") >"$log" 2>&1 &
+  job=$!
+  wait_for '^step 2/' && sleep 0.5
+}
+
+wait_for() { # PATTERN: in the log
+  for _ in $(seq 3000); do
+    grep -qE -- "$1" "$log" && return 0
+    sleep 0.02
+  done
+  fail "no \"$1\" in $log"
+}
+
+(train --set checkpoint.dir=whole --max_steps=3) >whole.log 2>&1 || fail "uninterrupted run"
+
+start once
+kill -INT "$job"
+wait "$job" && fail "exit code 0 after Ctrl-C"
+wait_for 'gftrain: ended in step 3; step 2 is saved in once/step-00000002; continue with --resume$'
+[ "$(ls once)" = step-00000002 ] || fail "once: $(ls once)"
+
+start twice
+kill -INT "$job"
+sleep 0.3
+kill -INT "$job"
+wait "$job" && fail "exit code 0 after two Ctrl-C"
+wait_for 'gftrain: ended in step 3; step 2 is saved in twice/step-00000002; continue with --resume$'
+same_weights once/step-00000002 twice/step-00000002
+
+# The optimizer, the statistics of batch norm and the position in the data, too.
+(train --set checkpoint.dir=once --resume --max_steps=3) >resumed.log 2>&1 || fail "resuming"
+grep -q 'resuming from once/step-00000002, step 2' resumed.log || fail "resumed from elsewhere"
+same_weights whole/step-00000003 once/step-00000003
+
+start lost --set comm.timeout_s=3
+for pid in $(pgrep -P "$job"); do
+  tr '\0' '\n' <"/proc/$pid/environ" | grep -qx PMIX_RANK=1 && kill -STOP "$pid"
+done
+wait "$job"
+code=$?
+[ $code = 3 ] || fail "exit code $code when a rank is lost"
+wait_for 'gftrain: ended in step 3; step 2 is saved in lost/step-00000002; continue with --resume$'
+same_weights once/step-00000002 lost/step-00000002
+
+start overlapped --set checkpoint.keep_last_step=false
+kill -INT "$job"
+wait "$job"
+wait_for 'ended in step 3; lost: 2 steps, because checkpoint.keep_last_step is false; there is no'
+[ -z "$(ls overlapped)" ] || fail "keep_last_step=false: $(ls overlapped)"
+echo PASS
