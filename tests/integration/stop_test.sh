@@ -16,7 +16,7 @@ train() {
 (train --set checkpoint.dir= --set solver.iter_size=100 --max_steps=4) >speed.log 2>&1 ||
   fail "measuring the speed"
 speed=$(sed -n 's!^step 4/.*  \([0-9.]*\) images/s.*!\1!p' speed.log)
-batches=$(awk -v speed="$speed" 'BEGIN { printf "%d", 4.5 * speed / 20 + 1 }')
+batches=$(awk -v speed="$speed" 'BEGIN { printf "%d", 3.5 * speed / 20 + 1 }')
 sed -i "s/iter_size: 1/iter_size: $batches/" job.prototxt
 
 # start FOLDER ARGUMENTS...: in the background, until the third step has begun.

@@ -1,5 +1,6 @@
 #include "solvers/train/step_keeper.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -41,8 +42,8 @@ class Job {
            int64_t first_step = 0) {
     const pid_t process = fork();
     if (process == 0) {
-      std::FILE* const words = std::freopen((folder_ + ".words").c_str(), "w", stderr);
-      if (words == nullptr) _exit(1);
+      const int words = open((folder_ + ".words").c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
+      if (dup2(words, STDERR_FILENO) < 0) _exit(1);
       WatchSignals();
       store_ = TestStore();
       TrainingState state;
