@@ -75,17 +75,17 @@ FlagSpec Spec() {
                    "train_images", "validation_images", "price_per_hour"}},
                  {"Comparisons", {"sweep", "csv", "suggest", "compare"}},
                  {"One step in detail", {"timeline", "timeline_ranks"}}};
-  spec.notes =
-      "Axes of --sweep:\n"
-      "  ranks        number of devices\n"
-      "  theta        bytes of gradients that must be waiting before lazy allreduce starts a "
-      "bucket; "
-      "sets comm.threshold_first and comm.threshold_middle (also \"threshold\"; K, M, G: powers of "
-      "1024; 0: a bucket per tensor)\n"
-      "  nic, device_link, switch_link, uplink  bandwidth of a link of the cluster, per direction: "
-      "25gbit, 800mbit or 3.1gb_s (GB/s)\n"
-      "  batch_size, density, mode, algorithm, ...  any field of the config, by its whole name "
-      "(comm.mode) or by its end, if no other field ends like it\n";
+  spec.notes = R"(Axes of --sweep:
+  ranks              number of devices
+  theta, threshold   bytes of gradients that must be waiting before lazy allreduce starts a bucket:
+                     comm.threshold_first and comm.threshold_middle together. K, M, G: powers of
+                     1024; 0: a bucket per tensor
+  nic, device_link, switch_link, uplink
+                     bandwidth of a link of the cluster, per direction: 25gbit, 800mbit or 3.1gb_s
+  batch_size, density, mode, algorithm, ...
+                     any field of the config, by its whole name (comm.mode) or by its end, if no
+                     other field ends like it
+)";
   spec.moved = {{"svg", "write the table with --csv=FILE, then run gfreport FILE"}};
   return spec;
 }
