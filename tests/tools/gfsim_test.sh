@@ -29,6 +29,11 @@ grep -qE '^  mode  *ranks  *step ms .* training$' "$out/sweep.txt" || fail "--sw
 cmp -s "$out/sweep.csv" "$out/stdout.csv" || fail "--csv=- writes something else"
 "$gfsim" $config $cluster --ranks=64 --price_per_hour=10 --csv="$out/three.csv" \
   --sweep='theta=64K,1M mode=LAZY,SPARSE nic=25gbit,100gbit' >"$out/three.txt" || fail "three axes"
+tools/gfreport/gfreport "$out/three.csv" --out="$out/three.html" || fail "three axes' page"
+grep -q 'mode LAZY, nic 25gbit' "$out/three.html" || fail "no curve per combination"
+"$gfsim" $config $cluster --ranks=64 --sweep='theta=64K,1M,4M,16M,64M mode=LAZY,SPARSE' \
+  --csv="$out/theta.csv" >/dev/null || fail "--sweep=theta"
+tools/gfreport/gfreport "$out/theta.csv" --svg="$out/theta.svg" || fail "gfreport of theta"
 grep -qE '^  100gbit  *SPARSE  *1 MiB .* [0-9.]+$' "$out/three.txt" || fail "no 1 MiB"
 grep -q ' cost$' "$out/three.txt" || fail "no cost"
 "$gfsim" $config $cluster --price_per_hour=24.5 >"$out/price.txt" || fail "--price_per_hour"
@@ -71,14 +76,32 @@ for r in rows:
 svg = "{http://www.w3.org/2000/svg}"
 picture = xml.parse(out + "/sweep.svg")
 words = [text.text for text in picture.iter(svg + "text")]
-for word in ("a < b", "ranks (devices)", "images/s", "mode LAZY", "mode SPARSE",
-             "ideal (linear)", "64"):
+for word in ("a < b", "ranks (devices)", "efficiency, %", "mode LAZY", "mode SPARSE", "64", "100"):
     assert word in words, (word, words)
+page = open(out + "/sweep.html").read()
+assert ">images/s</text>" in page and "ideal (linear)" in page and ">efficiency, %</text>" in page
 dots = [c for c in picture.iter(svg + "circle")]
 assert len(dots) == len(rows), (len(dots), len(rows))
-# Logarithms on both axes: 64 ranks lie at the right end, and above 1 rank.
+# 64 ranks lie at the right end, and are less efficient than 1 rank.
 at = [(float(c.get("cx")), float(c.get("cy"))) for c in dots]
-assert at[6][0] == max(x for x, _ in at) and at[6][1] < at[0][1] - 150, at
+assert at[6][0] == max(x for x, _ in at) and at[6][1] > at[0][1] + 50, at
+# The legend is beside the curves, and nothing is cut.
+width = float(picture.getroot().get("viewBox").split()[2])
+legend = [t for t in picture.iter(svg + "text") if t.text.startswith("mode ")]
+assert all(float(t.get("x")) > max(x for x, _ in at) for t in legend), legend
+for t in picture.iter(svg + "text"):
+    half = {"middle": 4, "start": 8, "end": 0}[t.get("text-anchor")] * len(t.text)
+    assert t.get("transform") or float(t.get("x")) + half <= width + 1, (t.text, t.get("x"))
+# The best of a sweep over something else is marked; bytes are powers of two.
+best = xml.parse(out + "/theta.svg")
+words = [text.text for text in best.iter(svg + "text")]
+rows = list(csv.DictReader(open(out + "/theta.csv")))
+top = max(rows, key=lambda row: float(row["images_per_s"]))
+name = "%d %s" % ((int(top["theta"]) >> 10, "KiB") if int(top["theta"]) < 1 << 20
+                  else (int(top["theta"]) >> 20, "MiB"))
+assert "best: " + name in words, (name, words)
+assert {"64 KiB", "1 MiB", "16 MiB"} <= set(words), words
+assert [c.get("class") for c in best.iter(svg + "circle")].count("best") == 1
 assert all("mode SPARSE" in page for page in [open(out + "/sweep.html").read()])
 events = json.load(open(out + "/timeline.json"))["traceEvents"]
 assert {e["pid"] for e in events} == set(range(8))
@@ -136,6 +159,12 @@ PATH=$PWD/tools/gfbench:$PWD/tools/gfsim:$PATH tools/gfsim/compare_steps --net=$
   --rounds=1 --out="$out/compared" 'mode: LAZY' 'mode: SPARSE sparse { chunk_size: 1000 }' \
   >"$out/compared.txt" || fail "compare_steps"
 [ "$(grep -c -E '^mode: .* ms .* ms .*%' "$out/compared.txt")" = 2 ] || fail "compare_steps prints"
+
+# A simulated step without a run is a page of its own.
+tools/gfreport/gfreport --timeline="$out/timeline.json" --out="$out/step.html" ||
+  fail "gfreport of a simulated step"
+grep -q 'timeline: a simulated step, rank 0 (layer times: estimated from FLOPs and bytes)' \
+  "$out/step.html" || fail "the page does not say that it is simulated"
 
 # A run's log and its simulation.
 mkdir -p "$out/run"
