@@ -50,7 +50,7 @@ class Axis:
             digits = (1, 2, 5) if every == 1 else (1,)
             ticks = [m * 10.0 ** e for e in exponents for m in digits]
             return [t for t in ticks if self.low * 0.999 <= t <= self.high * 1.001]
-        raw = (self.high - self.low) / 5
+        raw = (self.high - self.low) / 6
         unit = 10.0 ** math.floor(math.log10(raw))
         step = unit * next(m for m in (1, 2, 5, 10) if m * unit >= raw * 0.999)
         first = math.ceil(self.low / step - 1e-9)
