@@ -44,7 +44,8 @@ import json
 import re
 import sys
 page = open(sys.argv[1], encoding="utf-8").read()
-assert not re.search(r'(src|href)\s*=|url\(|@import|<script[^>]|fetch\(', page), "it loads something"
+loads = r'(src|href)\s*=|url\(|@import|<script[^>]|fetch\('
+assert not re.search(loads, page), "the page loads something"
 assert "prefers-color-scheme: dark" in page, "no dark mode"
 assert "<b>two" not in page and "&lt;b&gt;two" in page, "names are not escaped"
 figures = re.findall(r"<figure>.*?</figure>", page, re.S)
@@ -136,8 +137,8 @@ refused 'none.json: the timeline has no spans' --timeline="$out/none.json"
   done
 } >"$out/extreme.jsonl"
 "$gfreport" "$out/extreme.jsonl" --out="$out/extreme.html" >"$out/said.txt" || fail "extremes"
-printf 'ranks,ranks_total,images_per_s,speedup,layer_times\n1e-320,1,1e-320,1,x\n1e100,2,1e100,1,x\n' \
-  >"$out/extreme.csv"
+header=ranks,ranks_total,images_per_s,speedup,layer_times
+printf '%s\n1e-320,1,1e-320,1,x\n1e100,2,1e100,1,x\n' $header >"$out/extreme.csv"
 "$gfreport" "$out/extreme.csv" --out="$out/extreme.html" >"$out/said.txt" || fail "extremes"
 grep -qi '[" ]nan\|infinity' "$out/extreme.html" && fail "a number is not finite"
 
@@ -187,7 +188,8 @@ printf '%s\n1,1,-3,1,x\n' $header >"$out/negative.csv"
 printf '%s\n' $header >"$out/empty.csv"
 refused 'other.csv:1: not the table of a sweep' "$out/other.csv"
 refused 'cut.csv:2: got 3 values, expected 5' "$out/cut.csv"
-refused 'negative.csv:2: images_per_s is -3, must be a number greater than 0, at most 1e100' "$out/negative.csv"
+refused 'negative.csv:2: images_per_s is -3, must be a number greater than 0, at most 1e100' \
+  "$out/negative.csv"
 refused 'empty.csv: the table has no rows' "$out/empty.csv"
 refused 'noise.jsonl' "$out/noise.jsonl" --svg="$out/x.svg"
 refused 'draws one sweep' "$out/one" --svg="$out/x.svg"
