@@ -7,15 +7,22 @@
 #include "tools/gfsim/print.h"
 
 namespace gf {
+namespace {
+
+// A part of the step below this fraction has no meaningful difference in percent.
+constexpr double kLeastPart = 0.01;
+
+}  // namespace
 
 void PrintCompared(const MeasuredRun& measured, const RunResult& simulated, FILE* out) {
   Table table({"", ">measured", ">simulated", ">difference"});
-  const auto row = [&](const char* name, double real, double model, const char* format) {
+  const auto row = [&](const char* name, double real, double model, const char* format,
+                       double least = 0) {
     table.Add({name, Formatted(format, real), Formatted(format, model),
-               real > 0 ? Formatted("%+.1f %%", 100 * (model / real - 1)) : ""});
+               real >= least ? Formatted("%+.1f %%", 100 * (model / real - 1)) : ""});
   };
   const auto milliseconds = [&](const char* name, double real, double model) {
-    row(name, 1e3 * real, 1e3 * model, "%.2f ms");
+    row(name, 1e3 * real, 1e3 * model, "%.2f ms", 1e3 * kLeastPart * measured.step_s);
   };
   const StepParts& step = simulated.step;
   milliseconds("step", measured.step_s, step.total());
