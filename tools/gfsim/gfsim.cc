@@ -152,8 +152,8 @@ JobConfig ReadConfig(const std::string& file, std::vector<std::string> overrides
 
 void Compare(SimulatedJob job, const MeasuredRun& measured) {
   if (job.ranks == 0) job.ranks = measured.ranks;
-  const double images = double{1} * job.config.train_data().batch_size() * measured.ranks;
-  if (images != measured.images_per_step) {
+  const int64_t images = int64_t{job.config.train_data().batch_size()} * measured.ranks;
+  if (static_cast<double>(images) != measured.images_per_step) {
     ThrowUserError("--compare=", FLAGS_compare, ": the log has ", measured.images_per_step,
                    " images per step, but batch_size ", job.config.train_data().batch_size(),
                    " on ", Counted(measured.ranks, "rank"), " makes ", images,
