@@ -41,6 +41,7 @@ const FieldRules& ClusterRules() {
       {"RateConfig.images_per_s", Between(1e-3, 1e9).Required()},
       {"RunConfig.startup_s", Between(0, 1e6)},
       {"RunConfig.node_images_per_s", Between(1e-3, 1e12)},
+      {"RunConfig.node_price_per_hour", Between(0, kHighestPrice)},
   };
   return rules;
 }
@@ -101,18 +102,19 @@ void CheckProtocols(const CollectiveConfig& collective, const MistakeReport& rep
 
 }  // namespace
 
-ClusterConfig ParseCluster(const std::string& text, const std::string& name) {
+ClusterConfig ParseCluster(const std::string& text, const std::string& name, Places* places) {
   ClusterConfig cluster;
-  const Places places = ParseChecked(text, name, ClusterRules(), &cluster);
-  const MistakeReport report(places, "");
+  const Places own = ParseChecked(text, name, ClusterRules(), &cluster);
+  const MistakeReport report(own, "");
   CheckNode(cluster.node(), report.Inner("node"));
   CheckFabric(cluster.fabric(), report.Inner("fabric"));
   CheckProtocols(cluster.collective(), report.Inner("collective"));
+  if (places != nullptr) *places = own;
   return cluster;
 }
 
-ClusterConfig ReadCluster(const std::string& file) {
-  return ParseCluster(ReadTextFile(file), file);
+ClusterConfig ReadCluster(const std::string& file, Places* places) {
+  return ParseCluster(ReadTextFile(file), file, places);
 }
 
 ProfileConfig ParseProfile(const std::string& text, const std::string& name) {

@@ -3,6 +3,7 @@
 #include <numeric>
 #include <set>
 
+#include "core/config/nearest.h"
 #include "core/error.h"
 #include "simulate/net_model.h"
 
@@ -19,18 +20,53 @@ double Sum(const std::vector<double>& values) {
   return std::accumulate(values.begin(), values.end(), 0.0);
 }
 
-// The rate for the nearest batch size; null if the device has no rate for the net.
-const RateConfig* RateOf(const NetModel& net, const AcceleratorConfig& device,
-                         ComputeType compute) {
+// The rate of exactly this type for the nearest batch size; null if there is none.
+const RateConfig* ExactRate(const NetModel& net, const AcceleratorConfig& device,
+                            ComputeType compute) {
   const RateConfig* best = nullptr;
   const auto distance = [&](const RateConfig& rate) {
     return std::abs(std::log(static_cast<double>(rate.batch()) / net.batch));
   };
   for (const RateConfig& rate : device.rate()) {
-    if (rate.net() != net.name || rate.compute() != (compute == FP16 ? BF16 : compute)) continue;
+    if (rate.net() != net.name || rate.compute() != compute) continue;
     if (best == nullptr || distance(rate) < distance(*best)) best = &rate;
   }
   return best;
+}
+
+// The entry that would state the rate.
+std::string MissingRate(const NetModel& net, ComputeType compute) {
+  return StrCat("rate { net: \"", net.name, "\" batch: ", net.batch,
+                " compute: ", ComputeType_Name(compute), " images_per_s: ... }");
+}
+
+// " (the file has BF16)": the types for which the device has rates of the net.
+std::string RatedTypes(const NetModel& net, const AcceleratorConfig& device) {
+  std::set<std::string> types;
+  for (const RateConfig& rate : device.rate()) {
+    if (rate.net() == net.name) types.insert(ComputeType_Name(rate.compute()));
+  }
+  if (types.empty()) return "";
+  return StrCat(" (the file has ", Join({types.begin(), types.end()}), ")");
+}
+
+// ExactRate or, for a type of 16 bits, the rate of the other one: tensor cores have the same rate
+// for both.
+const RateConfig* RateOf(const NetModel& net, const AcceleratorConfig& device, ComputeType compute,
+                         const Places& places, std::string* guess) {
+  const RateConfig* rate = ExactRate(net, device, compute);
+  if (rate != nullptr || compute == FP32) return rate;
+  const ComputeType other = compute == FP16 ? BF16 : FP16;
+  rate = ExactRate(net, device, other);
+  if (rate == nullptr) return nullptr;
+  int index = 0;
+  while (&device.rate(index) != rate) ++index;
+  *guess =
+      StrCat(places.Before(StrCat("device.rate[", index, "]")), "no rate of ", net.name, " for ",
+             ComputeType_Name(compute), ": guessed to be that of ", ComputeType_Name(other), ", ",
+             rate->images_per_s(), " images/s at batch ", rate->batch(),
+             "; if the device differs, add ", MissingRate(net, compute), " to device");
+  return rate;
 }
 
 void FromProfile(const NetModel& net, const ProfileConfig& profile, ComputeTimes* times) {
@@ -92,11 +128,11 @@ UpdateTraffic TrafficOf(const SolverConfig& solver, ComputeType compute) {
 // remains (the profile comes from other hardware), forward and backward are scaled to fit.
 ComputeTimes TimesOf(const NetModel& net, const AcceleratorConfig& device,
                      const ProfileConfig* profile, ComputeType compute,
-                     const UpdateTraffic& traffic) {
+                     const UpdateTraffic& traffic, const Places& places) {
   ComputeTimes times;
   times.forward.resize(net.layers.size());
   times.backward.resize(net.layers.size());
-  const RateConfig* rate = RateOf(net, device, compute);
+  const RateConfig* rate = RateOf(net, device, compute, places, &times.guess);
   if (profile == nullptr && !device.has_tflops()) {
     ThrowUserError(
         "device.tflops is missing: without --profile it is needed to divide the step of ", net.name,
@@ -126,7 +162,16 @@ ComputeTimes TimesOf(const NetModel& net, const AcceleratorConfig& device,
   if (step > 0 && (profile == nullptr || passes * scale > room)) scale = room / passes;
   for (double& layer : times.forward) layer *= scale;
   for (double& layer : times.backward) layer *= scale;
-  if (step > 0) times.other = std::max(0.0, room - passes * scale);
+  if (step > 0) {
+    times.other = std::max(0.0, room - passes * scale);
+    return times;
+  }
+  times.guess =
+      StrCat(places.BeforeMissing("device.rate"), "no rate of ", net.name, " for ",
+             ComputeType_Name(compute), RatedTypes(net, device), ": guessed from tflops (",
+             device.tflops(), ") and memory_gb_s (", device.memory_gb_s(), ") to be ",
+             net.batch / times.step(), " images/s; add ", MissingRate(net, compute),
+             " to device, or give --profile or --gpu");
   return times;
 }
 

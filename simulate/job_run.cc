@@ -46,7 +46,14 @@ Simulator::Simulator(const SimulatedJob& job) : job_(job) {
   if (job_.gpu != nullptr && job_.profile != nullptr) {
     ThrowUserError("--gpu replaces --profile: give only one of them");
   }
-  if (job_.steps < 1) ThrowUserError("--steps is ", job_.steps, ", must be at least 1");
+  if (job_.steps < 1 || job_.steps > kMostSteps) {
+    ThrowUserError("--steps is ", job_.steps, ", must be from 1 to ", kMostSteps,
+                   ": results are means, and more steps hardly change them");
+  }
+  if (!(job_.node_price_per_hour >= 0 && job_.node_price_per_hour <= kHighestPrice)) {
+    ThrowUserError("--price_per_hour is ", job_.node_price_per_hour, ", must be from 0 to ",
+                   kHighestPrice);
+  }
   if (job_.train_images < 1 || job_.validation_images < 0) {
     ThrowUserError("--train_images and --validation_images must be positive");
   }
@@ -58,7 +65,8 @@ Simulator::Simulator(const SimulatedJob& job) : job_(job) {
     times_ = EstimatedTimes(net_, source, image, config, *job_.gpu, traffic_);
     memory_bytes_per_s_ = MemoryRateOf(*job_.gpu);
   } else {
-    times_ = TimesOf(net_, job_.cluster.device(), job_.profile, config.compute_type(), traffic_);
+    times_ = TimesOf(net_, job_.cluster.device(), job_.profile, config.compute_type(), traffic_,
+                     job_.cluster_places);
     memory_bytes_per_s_ = job_.cluster.device().memory_gb_s() * 1e9;
   }
   const DType gradients = ToDType(config.compute_type());
@@ -132,6 +140,10 @@ RunResult Simulator::RunWith(Pricer* pricer) {
   result.nodes = pricer->network().nodes();
   result.batch = net_.batch;
   result.layer_times = LayerTimesOf(job_);
+  result.guess = times_.guess;
+  result.node_price_per_hour = job_.node_price_per_hour > 0
+                                   ? job_.node_price_per_hour
+                                   : job_.cluster.run().node_price_per_hour();
   result.step = mean.parts;
   result.communication = mean.communication;
   result.sent_bytes = mean.sent_bytes;

@@ -10,10 +10,14 @@
 
 namespace gf {
 
+// Maximum number of simulated steps.
+constexpr int kMostSteps = 10000;
+
 // A job on a cluster.
 struct SimulatedJob {
   JobConfig config;
   ClusterConfig cluster;
+  Places cluster_places;                   // of its file, for warnings
   const ProfileConfig* profile = nullptr;  // may be null
   // If set, layer times are estimated for this GPU instead of taken from a profile or the cluster's
   // rates.
@@ -21,6 +25,7 @@ struct SimulatedJob {
   int ranks = 0;  // 0 = the cluster's number
   uint64_t seed = 1;
   int steps = 8;  // number of simulated steps with different jitter; results are means
+  double node_price_per_hour = 0;                             // 0 = the cluster's
   int64_t train_images = 1281167, validation_images = 50000;  // ImageNet's
 };
 
@@ -32,6 +37,7 @@ struct RunResult {
   int ranks = 1, nodes = 1;
   int batch = 1;            // images per rank and step
   std::string layer_times;  // source of the layer times, see LayerTimesOf
+  std::string guess;        // see ComputeTimes
   StepParts step;
   double communication = 0;  // seconds per step in which a collective ran
   int64_t sent_bytes = 0;
@@ -45,6 +51,10 @@ struct RunResult {
   int64_t train_images = 0, total_steps = 0;
   double startup = 0, warmup = 0, steady = 0, validation = 0;
   double training() const { return startup + warmup + steady + validation; }
+
+  double node_price_per_hour = 0;  // 0 = unknown
+  // Of the whole training, in the price's currency.
+  double cost() const { return nodes * node_price_per_hour * training() / 3600; }
 };
 
 // Simulates a job's network and config on a cluster, for any number of ranks.

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "core/config/config.h"
+#include "core/config/places.h"
 #include "core/estimate/gpu.h"
 #include "core/pool_layout.h"
 #include "core/shape.h"
@@ -37,6 +38,7 @@ struct ComputeTimes {
   std::vector<double> forward, backward;  // by layer of the model
   double update = 0;                      // update of all parameters
   double other = 0;                       // preparation of images
+  std::string guess;  // what was guessed, where and how to state it; empty = nothing
   double step() const;
 };
 
@@ -48,11 +50,13 @@ struct UpdateTraffic {
 UpdateTraffic TrafficOf(const SolverConfig& solver, ComputeType compute);
 
 // Computes the times of a step. The device's rate for the nearest batch size gives the length of
-// the step; the profile, or FLOPs and bytes if it is null, divide it among layers. Throws UserError
-// if the net has neither rate nor profile, or the profile does not fit the net.
+// the step; the profile, or FLOPs and bytes if it is null, divide it among layers. A rate of BF16
+// or FP16 serves the other one; without any rate and without a profile, FLOPs and bytes give the
+// length, too. `guess` tells about both; `places` are those of the cluster's file. Throws UserError
+// if the profile does not fit the net, or FLOPs cannot be priced.
 ComputeTimes TimesOf(const NetModel& net, const AcceleratorConfig& device,
                      const ProfileConfig* profile, ComputeType compute,
-                     const UpdateTraffic& traffic);
+                     const UpdateTraffic& traffic, const Places& places = Places());
 
 // Estimates the times of the job's net on a GPU (solvers/estimate/step_estimate.h), at the assumed
 // fractions of its rates. `image`: as in ModelOf. Throws UserError if the GPU does not support the

@@ -38,6 +38,7 @@ std::string TraceJson(const StepResult& step, const NodeConfig& node, int ranks,
     texts.push_back(timeline.Json());
   }
   auto trace = nlohmann::ordered_json::parse(MergeTimelines(texts));
+  trace["otherData"]["simulated"] = true;
   trace["otherData"]["layer_times"] = layer_times;
   return trace.dump();
 }

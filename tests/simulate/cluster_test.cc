@@ -53,6 +53,20 @@ TEST(ClusterTest, NumbersThatAreNotFiniteAreMistakes) {
   }
 }
 
+TEST(ClusterTest, PlacesAreThoseOfTheText) {
+  Places places;
+  const std::string rate = "rate { net: \"n\" batch: 1 images_per_s: 1 }";
+  ParseCluster(With("memory_gb_s: 500", "memory_gb_s: 500\n" + rate), "c", &places);
+  EXPECT_EQ(places.Before("device.rate[0]"), "c:5:1: ");
+}
+
+TEST(ClusterTest, PricesAreBounded) {
+  const std::string price = "run { node_price_per_hour: ";
+  EXPECT_EQ(ErrorOf(kGood + price + "24.5 }"), "");
+  EXPECT_EQ(ErrorOf(kGood + price + "-1 }"),
+            "c:5:7: run.node_price_per_hour is -1, must be at least 0");
+}
+
 TEST(ClusterTest, MissingFieldsAreNamedWithTheirMessage) {
   EXPECT_EQ(ErrorOf(With("nic { gb_s: 5 }", "")), "c:2:1: node.nic is missing");
   EXPECT_EQ(ErrorOf(With("gb_s: 5", "")), "c:2:44: node.nic.gb_s is missing");

@@ -24,7 +24,8 @@ for name, ranks, rate in (("one", 1, 100.0), ("<b>two", 2, 190.0)):
             records.append({"kind": "train", "step": i, "epoch": i / 5,
                             "loss": None if i == 3 else 3 / i,
                             "lr": 0.1, "images_per_s": rate, "data_wait": 0.01, "comm_ms": 4.0})
-        records.append({"kind": "validation", "step": 5, "epoch": 1.0, "top1": 0.5, "top5": 0.9})
+        records.append({"kind": "validation", "step": 5, "epoch": 1.0, "top1": 0.5, "top5": 0.9,
+                        "loss": 1.5})
         records.append({"kind": "end", "step": 5, "elapsed_s": 7.0, "reason": "training has ended"})
         f.write("".join(json.dumps(r) + "\n" for r in records))
         f.write('{"kind": "tra')  # the run was killed while writing
@@ -37,21 +38,39 @@ PY
 "$gfreport" "$out/one" "$out/<b>two" --out="$out/report.html" >"$out/said.txt" || fail "gfreport"
 grep -q ': 2 runs$' "$out/said.txt" || fail "it does not say what it made"
 python3 - "$out/report.html" <<'PY' || fail "the page"
+import html
 import html.parser
+import json
 import re
 import sys
 page = open(sys.argv[1], encoding="utf-8").read()
-assert not re.search(r'(src|href)\s*=|url\(|@import|<script', page), "the page loads something"
+loads = r'(src|href)\s*=|url\(|@import|<script[^>]|fetch\('
+assert not re.search(loads, page), "the page loads something"
+assert "prefers-color-scheme: dark" in page, "no dark mode"
 assert "<b>two" not in page and "&lt;b&gt;two" in page, "names are not escaped"
 figures = re.findall(r"<figure>.*?</figure>", page, re.S)
 titles = [re.search("<figcaption>(.*?)</figcaption>", f).group(1) for f in figures]
 for title in ("Training loss", "Top-1 of the validations", "Throughput", "Learning rate",
+              "Top-5 of the validations", "Loss of the validations", "one: a step over time",
               "Where the time of a step goes (means)", "Scaling", "one: rank 0, step 7"):
     assert title in titles, (title, titles)
 axes = {"Training loss": ("epoch", "loss"), "Top-1 of the validations": ("epoch", "top-1, %"),
         "Throughput": ("epoch", "images/s"), "Scaling": ("ranks", "images/s"),
         "Where the time of a step goes (means)": ("run", "ms per step"),
-        "one: rank 0, step 7": ("ms from the start",)}
+        "one: rank 0, step 7": ("ms from the start",),
+        "one: a step over time": ("epoch", "ms per step")}
+# What a pointer shows, and axes from 0.
+loss = figures[titles.index("Training loss")]
+curves = json.loads(html.unescape(re.search('data-points="([^"]*)"', loss).group(1)))
+assert [name for name, _, _ in curves] == ["one", "<b>two"], curves
+assert curves[0][2][0][2] == "epoch 0.2: 3" and curves[0][2][-1][2] == "epoch 1: 0.6", curves
+assert curves[0][2][0][0] > curves[0][2][0][1] > 0 and ">0</text>" in loss, curves
+over_time = figures[titles.index("one: a step over time")]
+parts = json.loads(html.unescape(re.search('data-points="([^"]*)"', over_time).group(1)))
+assert [(name, points[0][2]) for name, _, points in parts] == [
+    ("compute and update", "epoch 0.4: 312.8"), ("exposed communication", "epoch 0.4: 4"),
+    ("data wait", "epoch 0.4: 3.2")], parts
+assert "<td class=\"number\">90.00</td><td class=\"number\">1.5</td>" in page, "no top-5, no loss"
 for title, figure in zip(titles, figures):
     assert 'class="legend"' in figure, title
     for name in axes.get(title, ()):
@@ -87,7 +106,57 @@ printf '{"other":1}\n' >"$out/other.jsonl"
 head -c 300 /dev/urandom >"$out/noise.jsonl"
 refused 'gfreport RUN'
 refused 'No such file' "$out/nowhere"
-refused 'has no .jsonl file' "$out/empty"
+refused 'has no .jsonl file; a job writes one with gftrain --run_dir=FOLDER' "$out/empty"
+mkdir -p "$out/outer/log" && cp "$out/one/telemetry.jsonl" "$out/outer/log/log.jsonl"
+refused "did you mean $out/outer/log?" "$out/outer"
+# Numbers and nesting that no run writes.
+start='{"kind":"start","settings":{"ranks":"1"}}'
+hostile() { # PATTERN LINE: as a log's second line
+  printf '%s\n%s\n%s\n' "$start" "$2" '{"kind":"end"}' >"$out/hostile.jsonl"
+  refused "hostile.jsonl:2: $1" "$out/hostile.jsonl"
+}
+hostile 'loss is out of range' '{"kind":"train","epoch":1,"loss":1e308}'
+hostile 'loss is out of range' '{"kind":"train","epoch":1,"loss":-1e300}'
+hostile 'epoch is out of range' '{"kind":"train","epoch":1'"$(printf '0%.0s' {1..400})"',"loss":1}'
+hostile 'not a JSON object' '{"kind":"train","epoch":1'"$(printf '0%.0s' {1..5000})"',"loss":1}'
+hostile 'not a JSON object: nested too deeply' "$(printf '[%.0s' {1..100000})"
+printf '{"traceEvents":[\n%s\n' "$(printf '[%.0s' {1..100000})" >"$out/deep.json"
+refused 'deep.json:2: not a timeline: nested too deeply' --timeline="$out/deep.json"
+for value in 1e308 -1e300 1e999 1"$(printf '0%.0s' {1..400})" '"x"'; do
+  echo '{"traceEvents":[{"ph":"X","ts":'"$value"',"dur":1,"pid":0,"cat":"a","name":"b"}]}' \
+    >"$out/far.json"
+  refused 'far.json: not a timeline (event 1: ts is ' --timeline="$out/far.json"
+done
+printf '{"traceEvents":[]}' >"$out/none.json"
+refused 'none.json: the timeline has no spans' --timeline="$out/none.json"
+# Extremes that are numbers are drawn.
+{
+  echo "$start"
+  for value in 1e100 -1e100 1e-320 0; do
+    echo '{"kind":"train","epoch":'$value',"loss":'$value',"lr":'$value'}'
+  done
+} >"$out/extreme.jsonl"
+"$gfreport" "$out/extreme.jsonl" --out="$out/extreme.html" >"$out/said.txt" || fail "extremes"
+header=ranks,ranks_total,images_per_s,speedup,layer_times
+printf '%s\n1e-320,1,1e-320,1,x\n1e100,2,1e100,1,x\n' $header >"$out/extreme.csv"
+"$gfreport" "$out/extreme.csv" --out="$out/extreme.html" >"$out/said.txt" || fail "extremes"
+grep -qi '[" ]nan\|infinity' "$out/extreme.html" && fail "a number is not finite"
+
+# A timeline alone is shown as what it is.
+"$gfreport" --timeline="$out/one/timeline.json" --out="$out/alone.html" >"$out/said.txt" ||
+  fail "a timeline alone"
+grep -q ': 1 timeline$' "$out/said.txt" || fail "it does not say what it made"
+grep -q '<figcaption>timeline: rank 0, step 7<' "$out/alone.html" || fail "a measured timeline"
+sed 's/^{/{"otherData":{"simulated":true,"layer_times":"profile"},/' "$out/one/timeline.json" \
+  >"$out/simulated.json"
+simulated='<figcaption>simulated: a simulated step, rank 0 (layer times: profile)<'
+"$gfreport" --timeline="$out/simulated.json" --out="$out/alone.html" >"$out/said.txt" ||
+  fail "a simulated timeline"
+grep -q "$simulated" "$out/alone.html" || fail "it is not said to be simulated"
+"$gfreport" "$out/one" --timeline="$out/simulated.json" --out="$out/with.html" >"$out/said.txt" ||
+  fail "a simulated timeline beside a run"
+grep -q "$simulated" "$out/with.html" || fail "it is not said to be simulated"
+grep -q '<figcaption>one: rank 0, step 7<' "$out/with.html" || fail "the run's timeline is lost"
 refused 'bad.jsonl:1: not a JSON object' "$out/bad.jsonl"
 refused 'list.jsonl:1: expected a JSON object' "$out/list.jsonl"
 refused 'holds no record of a run' "$out/other.jsonl"
@@ -119,13 +188,14 @@ printf '%s\n1,1,-3,1,x\n' $header >"$out/negative.csv"
 printf '%s\n' $header >"$out/empty.csv"
 refused 'other.csv:1: not the table of a sweep' "$out/other.csv"
 refused 'cut.csv:2: got 3 values, expected 5' "$out/cut.csv"
-refused 'negative.csv:2: images_per_s is -3, must be a number greater than 0' "$out/negative.csv"
+refused 'negative.csv:2: images_per_s is -3, must be a number greater than 0, at most 1e100' \
+  "$out/negative.csv"
 refused 'empty.csv: the table has no rows' "$out/empty.csv"
 refused 'noise.jsonl' "$out/noise.jsonl" --svg="$out/x.svg"
 refused 'draws one sweep' "$out/one" --svg="$out/x.svg"
 refused 'is one of the inputs' "$out/sweep.csv" --out="$out/sweep.csv"
 refused 'goes with --svg' "$out/sweep.csv" --title=x
-refused 'goes with a run' "$out/sweep.csv" --timeline="$out/one/timeline.json"
+refused 'goes with a run or stands alone' "$out/sweep.csv" --timeline="$out/one/timeline.json"
 
 # Pictures for documentation.
 printf '{"kind":"validation","epoch":1,"top1":0.5}\n{"kind":"validation","epoch":2,"top1":0.7}\n' \

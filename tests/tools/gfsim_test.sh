@@ -20,13 +20,45 @@ for word in forward backward 'exposed communication' update data images/s speed-
 done
 "$gfsim" $config $cluster >"$out/again.txt" || fail "gfsim again"
 cmp -s "$out/run.txt" "$out/again.txt" || fail "not the same result twice"
-"$gfsim" $config $cluster --sweep='ranks=1..64 mode=LAZY,SPARSE' --csv="$out/sweep.csv" ||
-  fail "--sweep"
+"$gfsim" $config $cluster --sweep='ranks=1..64 mode=LAZY,SPARSE' --csv="$out/sweep.csv" \
+  >"$out/sweep.txt" || fail "--sweep"
+grep -qE '^  mode  *ranks  *step ms .* training$' "$out/sweep.txt" || fail "--sweep has no table"
+[ "$(grep -cE '^  (LAZY|SPARSE) ' "$out/sweep.txt")" = 14 ] || fail "the table has other rows"
+"$gfsim" $config $cluster --sweep='ranks=1..64 mode=LAZY,SPARSE' --csv=- >"$out/stdout.csv" ||
+  fail "--csv=-"
+cmp -s "$out/sweep.csv" "$out/stdout.csv" || fail "--csv=- writes something else"
+"$gfsim" $config $cluster --ranks=64 --price_per_hour=10 --csv="$out/three.csv" \
+  --sweep='theta=64K,1M mode=LAZY,SPARSE nic=25gbit,100gbit' >"$out/three.txt" || fail "three axes"
+tools/gfreport/gfreport "$out/three.csv" --out="$out/three.html" || fail "three axes' page"
+grep -q 'mode LAZY, nic 25gbit' "$out/three.html" || fail "no curve per combination"
+"$gfsim" $config $cluster --ranks=64 --sweep='theta=64K,1M,4M,16M,64M mode=LAZY,SPARSE' \
+  --csv="$out/theta.csv" >/dev/null || fail "--sweep=theta"
+tools/gfreport/gfreport "$out/theta.csv" --svg="$out/theta.svg" || fail "gfreport of theta"
+grep -qE '^  100gbit  *SPARSE  *1 MiB .* [0-9.]+$' "$out/three.txt" || fail "no 1 MiB"
+grep -q ' cost$' "$out/three.txt" || fail "no cost"
+"$gfsim" $config $cluster --price_per_hour=24.5 >"$out/price.txt" || fail "--price_per_hour"
+grep -qE 'cost of the training  *[0-9.]+, 64 x 24.5 per hour' "$out/price.txt" || fail "no cost"
 tools/gfreport/gfreport "$out/sweep.csv" --svg="$out/sweep.svg" --title="a < b" ||
   fail "gfreport of a sweep"
 tools/gfreport/gfreport "$out/sweep.csv" --out="$out/sweep.html" || fail "gfreport of a sweep"
 "$gfsim" $config $cluster --ranks=64 --steps=1 --suggest >"$out/suggest.txt" || fail "--suggest"
 grep -q -- '--set comm.threshold_first=' "$out/suggest.txt" || fail "--suggest suggests nothing"
+# The first line is the config as it is.
+awk '/ ms / { if (!own) own = $1; else { n++; if ($1 >= own) exit 1 } } END { exit n < 2 }' \
+  "$out/suggest.txt" || fail "--suggest lists what is not better"
+"$gfsim" $config $cluster --ranks=1 --steps=1 --suggest >"$out/suggest1.txt" || fail "--suggest"
+grep -q 'Nothing that was tried' "$out/suggest1.txt" || fail "one rank has nothing to gain"
+"$gfsim" --help >"$out/help.txt" || fail "--help"
+grep -q 'theta, threshold  *bytes of gradients' "$out/help.txt" || fail "--help has no theta"
+
+# A rate that the cluster's file lacks is guessed, and said to be.
+"$gfsim" $config $cluster --set compute_type=FP16 >/dev/null 2>"$out/guess.txt" || fail "FP16"
+grep -q 'warning: configs/clusters/paper_v.prototxt:34:3: no rate of alexnet_bn for FP16' \
+  "$out/guess.txt" || fail "no warning"
+"$gfsim" $config $cluster --set compute_type=FP16 --sweep=ranks=1..8 >/dev/null 2>"$out/guess.txt"
+[ "$(wc -l <"$out/guess.txt")" = 1 ] || fail "not one warning per guess"
+"$gfsim" $config $cluster >/dev/null 2>"$out/guess.txt" || fail "BF16"
+[ -s "$out/guess.txt" ] && fail "a warning without a guess"
 
 python3 - "$out" <<'PY' || fail "the files"
 import csv
@@ -44,14 +76,32 @@ for r in rows:
 svg = "{http://www.w3.org/2000/svg}"
 picture = xml.parse(out + "/sweep.svg")
 words = [text.text for text in picture.iter(svg + "text")]
-for word in ("a < b", "ranks (devices)", "images/s", "mode LAZY", "mode SPARSE",
-             "ideal (linear)", "64"):
+for word in ("a < b", "ranks (devices)", "efficiency, %", "mode LAZY", "mode SPARSE", "64", "100"):
     assert word in words, (word, words)
+page = open(out + "/sweep.html").read()
+assert ">images/s</text>" in page and "ideal (linear)" in page and ">efficiency, %</text>" in page
 dots = [c for c in picture.iter(svg + "circle")]
 assert len(dots) == len(rows), (len(dots), len(rows))
-# Logarithms on both axes: 64 ranks lie at the right end, and above 1 rank.
+# 64 ranks lie at the right end, and are less efficient than 1 rank.
 at = [(float(c.get("cx")), float(c.get("cy"))) for c in dots]
-assert at[6][0] == max(x for x, _ in at) and at[6][1] < at[0][1] - 150, at
+assert at[6][0] == max(x for x, _ in at) and at[6][1] > at[0][1] + 50, at
+# The legend is beside the curves, and nothing is cut.
+width = float(picture.getroot().get("viewBox").split()[2])
+legend = [t for t in picture.iter(svg + "text") if t.text.startswith("mode ")]
+assert all(float(t.get("x")) > max(x for x, _ in at) for t in legend), legend
+for t in picture.iter(svg + "text"):
+    half = {"middle": 4, "start": 8, "end": 0}[t.get("text-anchor")] * len(t.text)
+    assert t.get("transform") or float(t.get("x")) + half <= width + 1, (t.text, t.get("x"))
+# The best of a sweep over something else is marked; bytes are powers of two.
+best = xml.parse(out + "/theta.svg")
+words = [text.text for text in best.iter(svg + "text")]
+rows = list(csv.DictReader(open(out + "/theta.csv")))
+top = max(rows, key=lambda row: float(row["images_per_s"]))
+name = "%d %s" % ((int(top["theta"]) >> 10, "KiB") if int(top["theta"]) < 1 << 20
+                  else (int(top["theta"]) >> 20, "MiB"))
+assert "best: " + name in words, (name, words)
+assert {"64 KiB", "1 MiB", "16 MiB"} <= set(words), words
+assert [c.get("class") for c in best.iter(svg + "circle")].count("best") == 1
 assert all("mode SPARSE" in page for page in [open(out + "/sweep.html").read()])
 events = json.load(open(out + "/timeline.json"))["traceEvents"]
 assert {e["pid"] for e in events} == set(range(8))
@@ -64,7 +114,7 @@ net=models/lenet.prototxt
   fail "gfbench --profile_out"
 cat >"$out/lenet.prototxt" <<EOF
 net: "$PWD/$net"
-train_data { source: "none" batch_size: 8 }
+train_data { batch_size: 8 }  # the images are not opened, so no source is needed
 solver { base_lr: 1 max_steps: 10 }
 EOF
 "$gfsim" --config="$out/lenet.prototxt" --cluster=configs/clusters/cloud_10gbe.prototxt --ranks=4 \
@@ -79,7 +129,7 @@ clouds=--cluster=$out/steady.prototxt
 "$gfsim" $lenet $clouds --ranks=1 --gpu=h200 --timeline="$out/estimate.json" \
   >"$out/estimate.txt" || fail "--gpu"
 grep -q 'times of layers  *estimate for h200' "$out/estimate.txt" || fail "--gpu is no estimate"
-"$gfsim" $lenet $clouds --gpu=h200 --sweep=ranks=1,2 --csv="$out/estimate.csv" ||
+"$gfsim" $lenet $clouds --gpu=h200 --sweep=ranks=1,2 --csv="$out/estimate.csv" >/dev/null ||
   fail "--gpu --sweep"
 tools/gfreport/gfreport "$out/estimate.csv" --svg="$out/estimate.svg" || fail "gfreport"
 grep -q 'simulated, layer times: estimate for h200' "$out/estimate.svg" ||
@@ -109,6 +159,30 @@ PATH=$PWD/tools/gfbench:$PWD/tools/gfsim:$PATH tools/gfsim/compare_steps --net=$
   >"$out/compared.txt" || fail "compare_steps"
 [ "$(grep -c -E '^mode: .* ms .* ms .*%' "$out/compared.txt")" = 2 ] || fail "compare_steps prints"
 
+# A simulated step without a run is a page of its own.
+tools/gfreport/gfreport --timeline="$out/timeline.json" --out="$out/step.html" ||
+  fail "gfreport of a simulated step"
+grep -q 'timeline: a simulated step, rank 0 (layer times: estimated from FLOPs and bytes)' \
+  "$out/step.html" || fail "the page does not say that it is simulated"
+
+# A run's log and its simulation.
+mkdir -p "$out/run"
+cp "$out/lenet.prototxt" "$out/run/config.prototxt"
+{
+  echo '{"kind":"start","settings":{"ranks":"4 on 1 host","images per step":"32"}}'
+  for rate in 10 1000 2000 4000; do
+    echo '{"kind":"train","images_per_s":'$rate',"data_wait":0.25,"comm_ms":2}'
+  done
+} >"$out/run/log.jsonl"
+cloud=--cluster=configs/clusters/cloud_10gbe.prototxt
+for what in "$out/run" "$out/run/log.jsonl"; do
+  "$gfsim" --compare="$what" $cloud --profile="$out/profile.prototxt" >"$out/compare.txt" ||
+    fail "--compare"
+  grep -qE '^  step  *16.00 ms  *[0-9.]+ ms  *[+-][0-9.]+ %$' "$out/compare.txt" || fail "no step"
+  grep -qE 'exposed communication  *2.00 ms  *[0-9.]+ ms' "$out/compare.txt" || fail "no exposed"
+  grep -q 'medians of 3 progress lines, 4 ranks' "$out/compare.txt" || fail "no source"
+done
+
 refused() { # PATTERN ARGUMENTS...
   local pattern=$1
   shift
@@ -132,6 +206,19 @@ grep -q -- '--set comm.threshold_auto=false' "$out/auto.txt" || fail "threshold_
 refused 'did you mean --ranks' $config $cluster --rank=3
 refused 'ranks is -1' $config $cluster --ranks=-1
 refused 'steps is 0' $config $cluster --steps=0
+refused 'steps is 1000000000, must be from 1 to 10000' $config $cluster --steps=1000000000
+refused 'price_per_hour is -1' $config $cluster --price_per_hour=-1
+refused 'did you mean "density"' $config $cluster --sweep=densty=1
+refused 'train_data.crop_size, validation_data.crop_size' $config $cluster --sweep=crop_size=9
+refused 'write it with its unit' $config $cluster --sweep=nic=25,100
+refused 'expected at most 4096' $config $cluster \
+  --sweep='ranks=1..4096 theta=1..1G train_data.batch_size=1..4096'
+refused 'gfreport --timeline=x.json' $config $cluster --timeline=x.html
+refused 'only one of' $config $cluster --suggest --sweep=ranks=1
+refused 'does not go with' $config $cluster --sweep=ranks=1 --timeline="$out/no.json"
+refused 'the log has 32 images per step, but batch_size 9 on 4 ranks makes 36' $cloud \
+  --compare="$out/run" --set train_data.batch_size=9
+refused 'nowhere/log.jsonl' $cloud --compare="$out/nowhere/log.jsonl"
 refused 'not a range of numbers' $config $cluster --sweep=ranks=0..4
 refused 'not a number of ranks' $config $cluster --sweep=ranks=0
 refused 'run gfreport FILE --svg=x.svg' $config $cluster --svg=x.svg

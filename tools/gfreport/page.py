@@ -1,10 +1,18 @@
 """The page: figures and tables of runs and sweeps."""
 import html
+import os
 
+import bars
 import plot
 import sweeps
+from runs import is_number
 
 STYLE = """
+:root { color-scheme: light dark; --line: #ddd; --gap: #fff; --box: #fffffff0; }
+@media (prefers-color-scheme: dark) {
+  :root { --line: #3a3f45; --gap: #16191d; --box: #23282ef0; }
+  body { background: #16191d; color: #d8dde3; }
+}
 body { font: 15px/1.45 system-ui, sans-serif; margin: 0 auto; padding: 16px; max-width: 1200px; }
 h1 { font-size: 1.4em; } h2 { font-size: 1.1em; margin-top: 2em; }
 .figures { display: grid; gap: 24px; }
@@ -15,9 +23,22 @@ svg { width: 100%; height: auto; font: 13px system-ui, sans-serif; }
 .legend i { display: inline-block; width: 12px; height: 12px; margin-right: 5px; }
 .wide { overflow-x: auto; margin-bottom: 20px; } table { border-collapse: collapse; }
 th, td { text-align: left; vertical-align: top; padding: 2px 12px 2px 0; }
-th, td { border-bottom: 1px solid #eee; }
+th, td { border-bottom: 1px solid var(--line); }
 td { overflow-wrap: break-word; } td.number { text-align: right; }
-""" + plot.STYLE
+""" + plot.STYLE + """svg text { fill: currentColor; } svg { overflow: visible; }
+.grid { stroke: var(--line); } .frame { stroke: currentColor; } .span { stroke: var(--gap); }
+#values { position: fixed; z-index: 1; padding: 4px 8px; pointer-events: none; font-size: 13px; }
+#values { background: var(--box); border: 1px solid var(--line); border-radius: 4px; }
+#values i { display: inline-block; width: 10px; height: 10px; margin-right: 6px; }
+"""
+PARTS = ["compute and update", "exposed communication", "data wait"]
+
+
+def script(name):
+    """A file beside this one, as a part of the page."""
+    folder = os.path.dirname(os.path.realpath(__file__))
+    with open(os.path.join(folder, name), encoding="utf-8") as source:
+        return "<script>%s</script>" % source.read()
 
 
 def mean(values):
@@ -31,13 +52,28 @@ def steady(run, name):
 
 
 def step_parts(run):
-    """Milliseconds of a step: waiting for data, for communication, the rest. None if unknown."""
-    rate, wait, comm = (steady(run, name) for name in ("images_per_s", "data_wait", "comm_ms"))
+    """Milliseconds of a step by PARTS, means. None if unknown."""
+    return parts_of(run, *(steady(run, name) for name in ("images_per_s", "data_wait", "comm_ms")))
+
+
+def parts_of(run, rate, wait, comm):
     images = str(run.settings.get("images per step", "")).replace(",", "")
-    if not rate or wait is None or comm is None or not images.isdigit():
+    if not rate or rate < 0 or wait is None or comm is None or not images.isdecimal() \
+            or len(images) > 15:
         return None
     step = 1e3 * int(images) / rate
-    return [max(0.0, step - wait * step - comm), comm, wait * step]
+    return [max(0.0, step - wait * step - comm), max(0.0, comm), max(0.0, wait * step)]
+
+
+def parts_over_time(run):
+    """The same over the epochs, without the first record, which builds and measures."""
+    points = []
+    for record in run.train[1:]:
+        values = [record.get(name) for name in ("epoch", "images_per_s", "data_wait", "comm_ms")]
+        parts = parts_of(run, *values[1:]) if all(map(is_number, values)) else None
+        if parts:
+            points.append((values[0], parts))
+    return bars.areas("%s: a step over time" % run.name, "epoch", "ms per step", PARTS, points)
 
 
 def number(value, form="%.4g"):
@@ -48,14 +84,17 @@ def summary(runs):
     rows = []
     for run in runs:
         last = run.validation[-1] if run.validation else {}
-        top1 = last.get("top1")
+        top1, top5 = (100 * last[name] if is_number(last.get(name)) else None
+                      for name in ("top1", "top5"))
+        loss = last.get("loss") if is_number(last.get("loss")) else None
         elapsed = [y for _, y in run.series("end", "step", "elapsed_s")]
         rows.append([run.name, str(run.ranks or ""), number(steady(run, "images_per_s"), "%.1f"),
-                     number(100 * top1 if isinstance(top1, float) else None, "%.2f"),
+                     number(top1, "%.2f"), number(top5, "%.2f"), number(loss),
                      number(elapsed[-1] if elapsed else None, "%.1f"),
                      str(run.end[-1].get("reason", "")) if run.end else "has not ended"])
-    header = ["run", "ranks", "images/s", "top-1, %", "time, s", "end"]
-    return table(header, rows, numbers=(1, 2, 3, 4))
+    header = ["run", "ranks", "images/s", "top-1, %", "top-5, %", "validation loss", "time, s",
+              "end"]
+    return table(header, rows, numbers=(1, 2, 3, 4, 5, 6))
 
 
 def table(header, rows, numbers=()):
@@ -84,16 +123,27 @@ def scaling(runs):
                       log_x=True, log_y=True, dashed=("ideal (linear)",))
 
 
-def timeline(run):
-    spans = run.timeline or []
-    ranks = sorted({span["rank"] for span in spans})
-    steps = sorted({span["step"] for span in spans if isinstance(span["step"], int)})
-    if not ranks:
+def timeline(name, recorded):
+    """The first rank and step of a Timeline; None for none."""
+    if recorded is None:
         return None
+    spans = recorded.spans
+    rank = min(span["rank"] for span in spans)
+    steps = sorted({span["step"] for span in spans if isinstance(span["step"], int)})
     chosen = [span for span in spans
-              if span["rank"] == ranks[0] and (not steps or span["step"] == steps[0])]
-    return plot.lanes("%s: rank %d%s" % (run.name, ranks[0],
-                                         ", step %d" % steps[0] if steps else ""), chosen)
+              if span["rank"] == rank and (not steps or span["step"] == steps[0])]
+    if recorded.source:
+        title = "%s: a simulated step, rank %d (layer times: %s)" % (recorded.name, rank,
+                                                                    recorded.source)
+    else:
+        title = "%s: rank %d%s" % (name, rank, ", step %d" % steps[0] if steps else "")
+    return bars.lanes(title, chosen)
+
+
+def top5(run):
+    """Of fewer than six classes it is always 100 %, which says nothing."""
+    points = run.series("validation", "epoch", "top5")
+    return points if any(value < 1 for _, value in points) else []
 
 
 def settings(runs):
@@ -113,26 +163,42 @@ def settings(runs):
     return "".join(parts)
 
 
-def render(runs, tables=()):
+def render(runs, tables=(), timelines=(), state=""):
+    """The page. state: of the files, if a server refreshes the page when they change."""
     def curves(kind, x, y, factor=1):
         return [(run.name, [(a, factor * b) for a, b in run.series(kind, x, y)]) for run in runs]
 
-    bars = [(run.name, step_parts(run)) for run in runs]
+    means = [(run.name, step_parts(run)) for run in runs]
     figures = [
         plot.lines("Training loss", "epoch", "loss", curves("train", "epoch", "loss")),
         plot.lines("Top-1 of the validations", "epoch", "top-1, %",
                    curves("validation", "epoch", "top1", 100)),
+        plot.lines("Top-5 of the validations", "epoch", "top-5, %",
+                   [(run.name, [(a, 100 * b) for a, b in top5(run)]) for run in runs]),
+        plot.lines("Loss of the validations", "epoch", "loss",
+                   curves("validation", "epoch", "loss")),
         plot.lines("Throughput", "epoch", "images/s", curves("train", "epoch", "images_per_s")),
         plot.lines("Learning rate", "epoch", "learning rate", curves("train", "epoch", "lr")),
-        plot.stacked("Where the time of a step goes (means)", "ms per step",
-                     ["compute and update", "exposed communication", "data wait"],
-                     [bar for bar in bars if bar[1]]),
+        bars.stacked("Where the time of a step goes (means)", "ms per step", PARTS,
+                     [bar for bar in means if bar[1]]),
         scaling(runs)]
-    figures += [timeline(run) for run in runs] + [sweeps.picture(table) for table in tables]
-    title = "Report: %s" % ", ".join([run.name for run in runs] + [table.name for table in tables])
+    figures += [parts_over_time(run) for run in runs]
+    figures += [timeline(run.name, run.timeline) for run in runs]
+    figures += [timeline(alone.name, alone) for alone in timelines]
+    figures += [draw(table) for table in tables for draw in (sweeps.efficiency, sweeps.throughput)]
+    title = "Report: %s" % ", ".join(thing.name for thing in [*runs, *tables, *timelines])
     return ('<!DOCTYPE html><html lang="en"><head><meta charset="utf-8">'
             '<meta name="viewport" content="width=device-width, initial-scale=1">'
-            "<title>%s</title><style>%s</style></head><body><h1>%s</h1>%s"
-            '<div class="figures">%s</div>%s</body></html>\n' %
-            (html.escape(title), STYLE, html.escape(title), summary(runs) if runs else "",
-             "".join(plot.figure(picture) for picture in figures), settings(runs)))
+            '<title>%s</title><style>%s</style></head><body data-state="%s"><h1>%s</h1>%s'
+            '<div class="figures">%s</div>%s%s</body></html>\n' %
+            (html.escape(title), STYLE, html.escape(state), html.escape(title),
+             summary(runs) if runs else "",
+             "".join(plot.figure(picture) for picture in figures), settings(runs),
+             script("hover.js") + (script("refresh.js") if state else "")))
+
+
+def problem(message, state):
+    """The page of a run that cannot be read at the moment."""
+    return ('<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>Report</title>'
+            '<style>%s</style></head><body data-state="%s"><p>%s</p>%s</body></html>\n' %
+            (STYLE, html.escape(state), html.escape(message), script("refresh.js")))

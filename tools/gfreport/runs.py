@@ -1,8 +1,11 @@
 """Reads what gftrain writes: JSON lines and timelines. Files are not trusted."""
 import json
-import math
 import os
 import re
+
+
+# Numbers beyond are mistakes: sums and differences of them are finite, whatever a picture does.
+LARGEST = 1e100
 
 
 class UserError(Exception):
@@ -34,9 +37,22 @@ class Run:
         return points
 
 
+class Timeline:
+    """Spans: dictionaries with lane, name, rank, begin and end (ms). source: "" for a measured
+    timeline, else how gfsim came to the layers' times."""
+
+    def __init__(self, name, spans, source):
+        self.name, self.spans, self.source = name, spans, source
+
+
 def is_number(value):
+    """Whether it is a number that can be drawn; neither NaN nor infinite."""
     return (isinstance(value, (int, float)) and not isinstance(value, bool)
-            and math.isfinite(value))
+            and -LARGEST <= value <= LARGEST)
+
+
+def is_too_large(value):
+    return isinstance(value, (int, float)) and abs(value) > LARGEST
 
 
 def read_text(path):
@@ -59,12 +75,19 @@ def read_lines(path):
             continue
         try:
             record = json.loads(line)
+        except RecursionError as error:
+            raise UserError("%s:%d: not a JSON object: nested too deeply" %
+                            (path, number)) from error
         except ValueError as error:
             if number == len(lines):
                 break  # a run that is still writing, or was killed
             raise UserError("%s:%d: not a JSON object: %s" % (path, number, error)) from error
         if not isinstance(record, dict):
             raise UserError("%s:%d: expected a JSON object, got %s" % (path, number, line[:40]))
+        for name, value in record.items():
+            if is_too_large(value):
+                raise UserError("%s:%d: %s is out of range, expected a number from -%g to %g" %
+                                (path, number, name[:40], LARGEST, LARGEST))
         kind = record.get("kind")
         if kind == "start" and isinstance(record.get("settings"), dict):
             run.settings = record["settings"]
@@ -76,23 +99,43 @@ def read_lines(path):
 
 
 def read_timeline(path):
-    """The spans of a timeline, as dictionaries with lane, name, rank, begin and end (ms)."""
+    """The Timeline of a file. An event of --timeline_steps is a line."""
+    content = read_text(path)
     try:
-        events = json.loads(read_text(path))["traceEvents"]
+        timeline = json.loads(content)
         spans = []
-        for event in events:
+        for number, event in enumerate(timeline["traceEvents"], 1):
             if event.get("ph") != "X":
                 continue
-            if not (is_number(event["ts"]) and is_number(event["dur"])):
-                raise ValueError("an event without time")
+            for name in ("ts", "dur", "pid"):
+                if not is_number(event[name]):
+                    raise ValueError("event %d: %s is %s" % (number, name, str(event[name])[:40]))
             spans.append({"lane": str(event["cat"]), "name": str(event["name"]),
                           "rank": int(event["pid"]), "begin": event["ts"] / 1e3,
                           "end": (event["ts"] + event["dur"]) / 1e3,
                           "step": event.get("args", {}).get("step")})
-        return spans
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise UserError("%s: not a timeline (%s): expected what --timeline_steps writes" %
-                        (path, error)) from error
+        other = timeline.get("otherData") or {}
+        source = str(other.get("layer_times", "")) if other.get("simulated") else ""
+    except RecursionError as error:
+        line = next((i for i, text in enumerate(content.splitlines(), 1)
+                     if max(text.count("["), text.count("{")) > 500), 1)
+        raise UserError("%s:%d: not a timeline: nested too deeply" % (path, line)) from error
+    except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
+        place = ":%d" % error.lineno if isinstance(error, json.JSONDecodeError) else ""
+        raise UserError("%s%s: not a timeline (%s): expected what gftrain --timeline_steps or "
+                        "gfsim --timeline writes" % (path, place, error)) from error
+    if not spans:
+        raise UserError("%s: the timeline has no spans" % path)
+    return Timeline(os.path.splitext(os.path.basename(path))[0], spans, source)
+
+
+def inner_runs(path):
+    """Names the folders inside that hold a log."""
+    inner = sorted(name for name in os.listdir(path)
+                   if os.path.isfile(os.path.join(path, name, "log.jsonl")))
+    if not inner:
+        return ""
+    return "; did you mean %s?" % " ".join(os.path.join(path, name) for name in inner[:5])
 
 
 def read(path):
@@ -101,8 +144,9 @@ def read(path):
         return [read_lines(path)]
     names = sorted(name for name in os.listdir(path) if name.endswith(".jsonl"))
     if not names:
-        raise UserError("%s: the folder has no .jsonl file: name the file that telemetry.jsonl of "
-                        "the run's config says" % path)
+        raise UserError("%s: the folder has no .jsonl file%s; a job writes one with gftrain "
+                        "--run_dir=FOLDER: name that FOLDER, or the file that telemetry.jsonl of "
+                        "its config says" % (path, inner_runs(path)))
     found = [read_lines(os.path.join(path, name)) for name in names]
     if len(found) == 1:
         found[0].name = os.path.basename(os.path.abspath(path))

@@ -2,14 +2,17 @@
 #include <gflags/gflags.h>
 
 #include <cstdio>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "core/config/config.h"
 #include "core/error.h"
 #include "core/output_file.h"
+#include "core/readable.h"
 #include "simulate/cluster.h"
 #include "simulate/job_run.h"
+#include "simulate/measured_run.h"
 #include "simulate/suggest.h"
 #include "simulate/sweep.h"
 #include "simulate/trace.h"
@@ -34,17 +37,23 @@ DEFINE_int64(
 DEFINE_int64(validation_images, 0, "images of a validation; 0 = the same of validation_data");
 DEFINE_string(
     sweep, "",
-    "vary one or two things and print CSV. Each of the `AXES` is NAME=A,B,C or NAME=A..B "
-    "(doubling); NAME is ranks, theta (K, M: powers of 1024), density, algorithm, mode or "
-    "any field of the config");
-DEFINE_string(
-    csv, "",
-    "with --sweep: write the CSV to this `FILE` instead; gfreport FILE --svg=PICTURE draws it");
+    "vary one to four things and print a table. Each of the `AXES` is NAME=A,B,C or NAME=A..B "
+    "(doubling), see below");
+DEFINE_string(csv, "",
+              "with --sweep: also write all figures as CSV to this `FILE`, which gfreport FILE "
+              "--svg=PICTURE draws; - = to the standard output, without the table");
 DEFINE_bool(suggest, false,
-            "try thresholds, algorithms and the sharded update, print the best settings");
+            "try thresholds, algorithms and the sharded update, print the settings that make the "
+            "step shorter");
+DEFINE_string(compare, "",
+              "print the measured step of a `RUN` (its --run_dir, or its log) beside the simulated "
+              "one; its config.prototxt and its ranks count unless --config and --ranks are given");
+DEFINE_double(price_per_hour, 0,
+              "the `PRICE` of a node for an hour, in any currency, for the cost of the training; "
+              "0 = what the cluster file says");
 DEFINE_string(timeline, "",
-              "write one step of the first ranks to this `FILE`, for ui.perfetto.dev or "
-              "chrome://tracing");
+              "write one step of the first ranks to this `FILE` (JSON), for gfreport "
+              "--timeline=FILE, ui.perfetto.dev or chrome://tracing");
 DEFINE_int32(timeline_ranks, 8, "with --timeline: how many ranks");
 
 namespace gf {
@@ -58,37 +67,101 @@ FlagSpec Spec() {
       "gfsim --config=FILE --cluster=configs/clusters/paper_v.prototxt",
       "gfsim --config=FILE --cluster=FILE --ranks=512 --suggest",
       "gfsim --config=FILE --cluster=FILE --sweep='ranks=1..4096 comm.mode=LAZY,SPARSE' "
-      "--csv=x.csv"};
+      "--csv=x.csv",
+      "gfsim --config=FILE --cluster=FILE --sweep='nic=25gbit,100gbit theta=64K,1M,16M'",
+      "gfsim --compare=runs/a --cluster=FILE --profile=FILE"};
   spec.groups = {{"Job and cluster",
                   {"config", "set", "cluster", "ranks", "profile", "gpu", "steps", "seed",
-                   "train_images", "validation_images"}},
-                 {"Comparisons", {"sweep", "csv", "suggest"}},
+                   "train_images", "validation_images", "price_per_hour"}},
+                 {"Comparisons", {"sweep", "csv", "suggest", "compare"}},
                  {"One step in detail", {"timeline", "timeline_ranks"}}};
+  spec.notes = R"(Axes of --sweep:
+  ranks              number of devices
+  theta, threshold   bytes of gradients that must be waiting before lazy allreduce starts a bucket:
+                     comm.threshold_first and comm.threshold_middle together. K, M, G: powers of
+                     1024; 0: a bucket per tensor
+  nic, device_link, switch_link, uplink
+                     bandwidth of a link of the cluster, per direction: 25gbit, 800mbit or 3.1gb_s
+  batch_size, density, mode, algorithm, ...
+                     any field of the config, by its whole name (comm.mode) or by its end, if no
+                     other field ends like it
+)";
   spec.moved = {{"svg", "write the table with --csv=FILE, then run gfreport FILE"}};
   return spec;
 }
 
 void CheckFlags() {
-  if (FLAGS_config.empty()) ThrowUserError("--config is missing: name the job's file (see --help)");
+  if (FLAGS_config.empty() && FLAGS_compare.empty()) {
+    ThrowUserError("--config is missing: name the job's file (see --help)");
+  }
   if (FLAGS_cluster.empty()) {
     ThrowUserError("--cluster is missing: name the cluster's file, see configs/clusters/");
   }
   if (FLAGS_sweep.empty() && !FLAGS_csv.empty()) ThrowUserError("--csv goes with --sweep");
-  if (!FLAGS_sweep.empty() && FLAGS_suggest) ThrowUserError("give --sweep or --suggest, not both");
+  const int kinds = int{!FLAGS_sweep.empty()} + int{FLAGS_suggest} + int{!FLAGS_compare.empty()};
+  if (kinds > 1) ThrowUserError("give only one of --sweep, --suggest and --compare");
+  if (kinds > 0 && !FLAGS_timeline.empty()) {
+    ThrowUserError("--timeline does not go with --sweep, --suggest and --compare: give it alone");
+  }
+  const std::string html = ".html";
+  if (FLAGS_timeline.size() > html.size() &&
+      FLAGS_timeline.compare(FLAGS_timeline.size() - html.size(), html.size(), html) == 0) {
+    ThrowUserError("--timeline=", FLAGS_timeline,
+                   ": the timeline is JSON: write x.json, then run "
+                   "gfreport --timeline=x.json --out=",
+                   FLAGS_timeline);
+  }
   if (FLAGS_timeline_ranks < 1) {
     ThrowUserError("--timeline_ranks is ", FLAGS_timeline_ranks, ", must be at least 1");
   }
 }
 
+void Warn(const RunResult& run) {
+  if (!run.guess.empty()) std::fprintf(stderr, "gfsim: warning: %s\n", run.guess.c_str());
+}
+
 void Sweep(const SimulatedJob& job) {
   const std::vector<SweepAxis> axes = ParseSweep(FLAGS_sweep);
   const std::vector<SweepPoint> points = RunSweep(job, axes);
-  const std::string csv = SweepCsv(axes, points);
-  if (FLAGS_csv.empty()) {
-    std::fputs(csv.c_str(), stdout);
-  } else {
-    ReplaceFile(FLAGS_csv, csv);
+  // Points with the same guess warn once.
+  std::set<std::string> guesses;
+  for (const SweepPoint& point : points) {
+    if (guesses.insert(point.run.guess).second) Warn(point.run);
   }
+  if (FLAGS_csv == "-") {
+    std::fputs(SweepCsv(axes, points).c_str(), stdout);
+    return;
+  }
+  if (!FLAGS_csv.empty()) ReplaceFile(FLAGS_csv, SweepCsv(axes, points));
+  PrintSweep(axes, points, stdout);
+}
+
+// The job's config. Its images are not opened, so it need not name them.
+JobConfig ReadConfig(const std::string& file, std::vector<std::string> overrides) {
+  JobConfig config;
+  ReadTextProto(file, &config);
+  for (const std::string& assignment : overrides) SetField(assignment, &config);
+  if (config.train_data().source().empty()) {
+    overrides.insert(overrides.begin(), "train_data.source=none");
+  }
+  if (config.has_validation_data() && config.validation_data().source().empty()) {
+    overrides.insert(overrides.begin(), "validation_data.source=none");
+  }
+  return ReadJobConfig(file, overrides);
+}
+
+void Compare(SimulatedJob job, const MeasuredRun& measured) {
+  if (job.ranks == 0) job.ranks = measured.ranks;
+  const int64_t images = int64_t{job.config.train_data().batch_size()} * measured.ranks;
+  if (static_cast<double>(images) != measured.images_per_step) {
+    ThrowUserError("--compare=", FLAGS_compare, ": the log has ", measured.images_per_step,
+                   " images per step, but batch_size ", job.config.train_data().batch_size(),
+                   " on ", Counted(measured.ranks, "rank"), " makes ", images,
+                   ": give the --config of this run");
+  }
+  const RunResult simulated = Simulator(job).Run();
+  Warn(simulated);
+  PrintCompared(measured, simulated, stdout);
 }
 
 int Main(int argc, char** argv) {
@@ -100,8 +173,16 @@ int Main(int argc, char** argv) {
   CheckFlags();
 
   SimulatedJob job;
-  job.config = ReadJobConfig(FLAGS_config, overrides);
-  job.cluster = ReadCluster(FLAGS_cluster);
+  MeasuredRun measured;
+  std::string config = FLAGS_config;
+  if (!FLAGS_compare.empty()) {
+    const std::string log = LogOf(FLAGS_compare);
+    measured = ReadMeasuredRun(log);
+    if (config.empty()) config = ConfigBeside(log);
+  }
+  job.config = ReadConfig(config, overrides);
+  job.cluster = ReadCluster(FLAGS_cluster, &job.cluster_places);
+  job.node_price_per_hour = FLAGS_price_per_hour;
   ProfileConfig profile;
   if (!FLAGS_profile.empty()) {
     profile = ReadProfile(FLAGS_profile);
@@ -122,11 +203,19 @@ int Main(int argc, char** argv) {
     return 0;
   }
   if (FLAGS_suggest) {
-    PrintSuggestions(Suggest(job), 10, stdout);
+    const std::vector<Suggestion> all = Suggest(job);
+    Warn(all[0].run);
+    PrintSuggestions(all, 10, stdout);
+    return 0;
+  }
+  if (!FLAGS_compare.empty()) {
+    Compare(job, measured);
     return 0;
   }
   Simulator simulator(job);
-  PrintRun(job, simulator.net(), simulator.Run(), stdout);
+  const RunResult run = simulator.Run();
+  Warn(run);
+  PrintRun(job, simulator.net(), run, stdout);
   if (!FLAGS_timeline.empty()) {
     ReplaceFile(FLAGS_timeline, TraceJson(simulator.Trace(), job.cluster.node(),
                                           FLAGS_timeline_ranks, LayerTimesOf(job)));

@@ -20,6 +20,9 @@ std::string Format(const char* format, ...) {
   return text;
 }
 
+// What is hardly faster than the config is no suggestion.
+constexpr double kFaster = 0.999;
+
 std::string Part(double seconds, double total) {
   return Format("%9.2f ms  %5.1f %%", 1e3 * seconds, 100 * seconds / total);
 }
@@ -67,6 +70,10 @@ void PrintRun(const SimulatedJob& job, const NetModel& net, const RunResult& run
                            {"  other steps", Duration(run.steady)},
                            {"  validation", Duration(run.validation)},
                            {"  steps", WithCommas(run.total_steps)}});
+  if (run.node_price_per_hour > 0) {
+    rows.emplace_back("cost of the training", Format("%.2f, %d x %.4g per hour", run.cost(),
+                                                     run.nodes, run.node_price_per_hour));
+  }
   PrintTable(rows, out);
 }
 
@@ -82,9 +89,19 @@ void PrintSuggestions(const std::vector<Suggestion>& all, size_t count, FILE* ou
   for (const Suggestion& suggestion : all) {
     if (suggestion.settings.empty()) line(suggestion);
   }
-  for (size_t i = 0; i < all.size() && i < count; ++i) {
-    if (!all[i].settings.empty()) line(all[i]);
+  double own = 0;
+  for (const Suggestion& suggestion : all) {
+    if (suggestion.settings.empty()) own = suggestion.run.step.total();
   }
+  size_t better = 0;
+  while (better < all.size() && all[better].run.step.total() < kFaster * own) ++better;
+  if (better == 0) {
+    std::fprintf(out, "Nothing that was tried makes the step 0.1 %% shorter (%s).\n",
+                 Counted(all.size() - 1, "other setting").c_str());
+  }
+  for (size_t i = 0; i < better && i < count; ++i) line(all[i]);
 }
+
+std::string Formatted(const char* format, double value) { return Format(format, value); }
 
 }  // namespace gf
