@@ -7,6 +7,7 @@
 
 #include "core/error.h"
 #include "core/random.h"
+#include "data/formats/class_match.h"
 
 namespace gf {
 namespace {
@@ -66,14 +67,16 @@ class SampleReader::Sink : public RowSink {
   uint8_t* resized_ = nullptr;
 };
 
-SampleReader::SampleReader(const DataConfig& config, uint64_t seed, bool random, int64_t classes)
+SampleReader::SampleReader(const DataConfig& config, uint64_t seed, bool random, int64_t classes,
+                           const std::vector<std::string>& class_names)
     : channels_(config.channels()),
       seed_(seed),
       on_error_(config.on_error()),
       augment_(config, random),
       whole_(random && config.device_cache_mib() > 0) {
-  source_ = OpenSource(DataConfig::Format_Name(config.format()),
-                       {config.source(), on_error_ != DataConfig::FAIL});
+  source_ = MatchClasses(OpenSource(DataConfig::Format_Name(config.format()),
+                                    {config.source(), on_error_ != DataConfig::FAIL}),
+                         class_names);
   if (classes > 0) CheckLabels(classes);
   FindImageSize();
   if (config.cache_mib() != 0) cache_ = OpenCache(config);
