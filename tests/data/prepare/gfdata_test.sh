@@ -49,6 +49,19 @@ expect 2 "not in the index                1" verify "$work/cut.tar"
 expect 2 "give --train=" imagenet --out="$work/x"
 expect 2 "gfdata stats SOURCE" stats
 expect 2 "2 sources, expected 1" stats a b
-expect 2 "known: FOLDER, IDX, TAR" convert --from="$work/folder" --to="$work/x" --format=zip
+expect 0 "30 images" convert --from="$work/drawn/train-*.tar" --to="$work/lmdb" --format=lmdb
+expect 0 "LMDB, 30 images, 10 classes" info "$work/lmdb"
+expect 2 "is not empty" convert --from="$work/folder" --to="$work/lmdb" --format=lmdb
+for damage in "8192 4096 urandom" "8210 48 tr"; do
+  read -r at bytes kind <<<"$damage"
+  cp "$work/lmdb/data.mdb" "$work/bad.mdb"
+  if [ "$kind" = tr ]; then head -c "$bytes" /dev/zero | tr '\0' '\377'; else head -c "$bytes" /dev/urandom; fi |
+    dd of="$work/bad.mdb" bs=1 seek="$at" conv=notrunc status=none
+  expect 2 "bad.mdb:" info "$work/bad.mdb"
+done
+head -c 2048 /dev/zero > "$work/zeros.tar"
+expect 2 "0 images" index "$work/zeros.tar"
+expect 2 "0 images" info "$work/zeros.tar"
+expect 2 "known: FOLDER, IDX, LMDB, TAR" convert --from="$work/folder" --to="$work/x" --format=zip
 expect 2 "cannot create the folder" draw --out=/proc/nowhere/x --images=30
 echo passed
