@@ -195,7 +195,7 @@ void SampleReader::Produce(SampleUse use, uint8_t* out, int64_t* label,
 bool SampleReader::ReadCached(const Random& random, int64_t index, uint8_t* out,
                               SampleScratch* scratch) const {
   ImageSize size;
-  const std::shared_ptr<const uint8_t> pixels = cache_->Find(index, &size);
+  const std::shared_ptr<const uint8_t> pixels = cache_->Find(index, &size, &scratch->resized);
   if (!pixels) return false;
   CheckSize(size);
   Finish(RecipeOf(size, random), pixels.get(), out, scratch);
@@ -210,8 +210,7 @@ void SampleReader::Finish(const Recipe& recipe, const uint8_t* resized, uint8_t*
 }
 
 void SampleReader::WillRead(int64_t index) const {
-  ImageSize size;
-  if (cache_ && cache_->Find(index, &size)) return;
+  if (cache_ && cache_->Holds(index)) return;
   source_->WillRead(index);
 }
 
