@@ -52,11 +52,15 @@ expect 2 "2 sources, expected 1" stats a b
 expect 0 "30 images" convert --from="$work/drawn/train-*.tar" --to="$work/lmdb" --format=lmdb
 expect 0 "LMDB, 30 images, 10 classes" info "$work/lmdb"
 expect 2 "is not empty" convert --from="$work/folder" --to="$work/lmdb" --format=lmdb
-for damage in "8192 4096 urandom" "8210 48 tr"; do
+for damage in "8192 4096 random" "8210 48 ones"; do
   read -r at bytes kind <<<"$damage"
   cp "$work/lmdb/data.mdb" "$work/bad.mdb"
-  if [ "$kind" = tr ]; then head -c "$bytes" /dev/zero | tr '\0' '\377'; else head -c "$bytes" /dev/urandom; fi |
-    dd of="$work/bad.mdb" bs=1 seek="$at" conv=notrunc status=none
+  if [ "$kind" = ones ]; then
+    head -c "$bytes" /dev/zero | tr '\0' '\377' >"$work/damage"
+  else
+    head -c "$bytes" /dev/urandom >"$work/damage"
+  fi
+  dd if="$work/damage" of="$work/bad.mdb" bs=1 seek="$at" conv=notrunc status=none
   expect 2 "bad.mdb:" info "$work/bad.mdb"
 done
 head -c 2048 /dev/zero > "$work/zeros.tar"
