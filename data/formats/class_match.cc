@@ -39,20 +39,41 @@ class RelabeledSource : public RecordSource {
   const std::vector<std::string> names_;
 };
 
+// "ring" for "1_ring": `gfdata convert` puts numbers before the names of folders, for their order.
+std::string WithoutNumber(const std::string& name) {
+  const size_t end = name.find_first_not_of("0123456789");
+  const bool numbered = end != 0 && end != std::string::npos && name[end] == '_';
+  return numbered ? name.substr(end + 1) : name;
+}
+
+using Numbers = std::unordered_map<std::string, int64_t>;
+
+void Add(const std::string& name, size_t number, Numbers* numbers) {
+  const auto added = numbers->emplace(name, static_cast<int64_t>(number));
+  if (!added.second) added.first->second = kAmbiguous;
+}
+
+int64_t Find(const std::string& name, const Numbers& numbers) {
+  const auto found = numbers.find(name);
+  return found == numbers.end() ? kUnknown : found->second;
+}
+
 // The number in `names` of each of a source's classes.
 std::vector<int64_t> NumbersOf(const std::vector<std::string>& own,
                                const std::vector<std::string>& names) {
-  std::unordered_map<std::string, int64_t> numbers;
+  Numbers full, bare;
   for (size_t i = 0; i < names.size(); ++i) {
-    const auto added = numbers.emplace(names[i], static_cast<int64_t>(i));
-    if (!added.second) added.first->second = kAmbiguous;
+    Add(names[i], i, &full);
+    Add(WithoutNumber(names[i]), i, &bare);
   }
   std::vector<int64_t> labels;
   for (size_t i = 0; i < own.size(); ++i) {
-    const auto found = numbers.find(own[i]);
-    int64_t number = found == numbers.end() ? kUnknown : found->second;
+    int64_t number = Find(own[i], full);
+    if (number == kUnknown) number = Find(WithoutNumber(own[i]), bare);
     // Two classes of one name are told apart where they have the same number on both sides.
-    if (number == kAmbiguous && i < names.size() && names[i] == own[i]) number = i;
+    if (number == kAmbiguous && i < names.size() && names[i] == own[i]) {
+      number = static_cast<int64_t>(i);
+    }
     labels.push_back(number);
   }
   return labels;

@@ -53,6 +53,23 @@ TEST(ClassMatch, WithoutNamesOnOneSideNumbersStayAsTheyAre) {
             (Names{"0 s0", "1 s1"}));
 }
 
+TEST(ClassMatch, NumbersThatConvertPutsBeforeNamesDoNotMatter) {
+  {
+    TempFolder folder;
+    EXPECT_EQ(
+        LabelsAndKeys(*MatchClasses(Folders(folder, {"1_dog", "2_cat"}), {"ant", "cat", "dog"})),
+        (Names{"2 1_dog/a", "1 2_cat/a"}));
+  }
+  TempFolder folder;
+  EXPECT_EQ(
+      LabelsAndKeys(*MatchClasses(Folders(folder, {"cat", "dog"}), {"0_ant", "1_dog", "2_cat"})),
+      (Names{"2 cat/a", "1 dog/a"}));
+  // Full names come first.
+  TempFolder both;
+  EXPECT_EQ(LabelsAndKeys(*MatchClasses(Folders(both, {"1_a", "a"}), {"a", "1_a"})),
+            (Names{"1 1_a/a", "0 a/a"}));
+}
+
 TEST(ClassMatch, ClassesThatTrainingLacksAreListedWithAnImage) {
   TempFolder folder;
   const std::string message = ErrorOf([&] {
