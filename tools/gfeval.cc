@@ -11,6 +11,7 @@
 #include "comm/agree.h"
 #include "core/config/config.h"
 #include "core/error.h"
+#include "solvers/checkpoint/class_names.h"
 #include "solvers/checkpoint/load.h"
 #include "solvers/evaluate/evaluation_report.h"
 #include "solvers/evaluate/evaluator.h"
@@ -73,7 +74,9 @@ JobConfig ReadConfig(const std::vector<std::string>& overrides) {
 
 void Evaluate(const JobConfig& config, int threads, Communicator* comm) {
   CheckSameConfig(config, comm);
-  const BuildOptions options = {NetOptionsOf(config, TEST), comm->rank(), comm->size(), threads};
+  const std::string path = FLAGS_weights.empty() ? FLAGS_checkpoint : FLAGS_weights;
+  const BuildOptions options = {NetOptionsOf(config, TEST), comm->rank(), comm->size(), threads,
+                                CheckpointClassNames(config, path, comm)};
   std::unique_ptr<Device> device;
   DataAndNet job;
   AgreeOnErrors(comm, "building the net", [&] {
@@ -82,8 +85,7 @@ void Evaluate(const JobConfig& config, int threads, Communicator* comm) {
                           device.get());
   });
   const std::string weights =
-      LoadEvaluationWeights(config, FLAGS_weights.empty() ? FLAGS_checkpoint : FLAGS_weights,
-                            FLAGS_bgr, job.net->parameters().get(), comm);
+      LoadEvaluationWeights(config, path, FLAGS_bgr, job.net->parameters().get(), comm);
   const auto start = std::chrono::steady_clock::now();
   const Loader& data = *job.loader;
   Predictions predictions(data.size());

@@ -34,7 +34,7 @@ int64_t ExpectedBytes(const std::vector<uint8_t>& bytes) {
   if (Number(bytes, 0) != kImages) return 0;
   if (have < kImagesHeader) return kImagesHeader;
   const int64_t count = Number(bytes, 4), height = Number(bytes, 8), width = Number(bytes, 12);
-  if (height < 1 || width < 1 || height > kMaxPixels || width > kMaxPixels ||
+  if (height < 1 || width < 1 || height > kMaxSide || width > kMaxSide ||
       height * width > kMaxPixels || count > kMaxBytes / (height * width)) {
     return 0;
   }

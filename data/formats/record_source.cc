@@ -1,5 +1,6 @@
 #include "data/formats/record_source.h"
 
+#include <new>
 #include <sstream>
 
 #include "core/file.h"
@@ -24,7 +25,13 @@ std::unique_ptr<RecordSource> OpenSource(const std::string& format, const Source
     ThrowUserError("source: no data set is given; expected a folder, a file or a glob");
   }
   const std::string name = format == "AUTO" ? DetectFormat(options.path) : format;
-  auto source = SourceFormatRegistry::Get().Create("data format", name)->Open(options);
+  std::unique_ptr<RecordSource> source;
+  try {
+    source = SourceFormatRegistry::Get().Create("data format", name)->Open(options);
+  } catch (const std::bad_alloc&) {
+    ThrowUserError(options.path, ": not enough memory to open this data set (format ", name,
+                   "); run fewer ranks on this host, or check that the file is not damaged");
+  }
   if (source->size() == 0) {
     ThrowUserError(options.path, ": 0 images (format ", name, ", ", source->skipped(),
                    " samples left out as damaged); expected at least 1");

@@ -11,6 +11,9 @@
 
 namespace gf {
 
+// Labels are below this: more classes than any net has, and few enough for a table of them.
+constexpr int64_t kMaxClasses = int64_t{1} << 20;
+
 // One sample as it is stored.
 struct Record {
   // An encoded image, or (raw) pixels of raw_size and raw_channels. Valid as long as the

@@ -21,7 +21,7 @@ struct WriterOptions {
   std::vector<std::string> class_names;
   // Shards that the records are spread over evenly; 0 = one per 5,000 records.
   int shards = 0;
-  // Raw images become JPEGs of this quality; 0 = PNGs.
+  // Raw images become JPEGs of this quality; 0 = PNGs, or raw where the format holds them.
   int quality = 0;
   // Color images become grayscale where the format holds nothing else.
   bool grayscale = false;

@@ -5,10 +5,13 @@
 #include <algorithm>
 #include <charconv>
 #include <cstring>
+#include <unordered_set>
 
 #include "core/error.h"
 #include "core/folder.h"
 #include "core/output_file.h"
+#include "data/formats/record_source.h"
+#include "data/formats/tar_reader.h"
 #include "data/image/image.h"
 
 namespace gf {
@@ -106,7 +109,7 @@ bool ParseLabels(std::string_view line, const InputFile& shard, TarIndex* index)
     ThrowUserError("it was made for a shard of ", bytes, " bytes and this one has ", shard.size());
   }
   for (TarSample& sample : index->samples) {
-    if (!Number(Word(&line), &sample.label) || sample.label >= INT32_MAX) {
+    if (!Number(Word(&line), &sample.label) || sample.label >= kMaxClasses) {
       ThrowUserError("the labels are damaged");
     }
   }
@@ -124,17 +127,39 @@ void ReadLabel(const SampleLine& line, const InputFile& shard, TarSample* sample
   sample->label = *label;
 }
 
-// Whether the shard has a file of this name (or the end of it) there.
+// Whether the headers from `begin` on are those of the file of this name with its data at `offset`.
+bool IsHeaderOf(const InputFile& shard, int64_t begin, std::string_view name, int64_t offset) {
+  char magic[5];
+  if (shard.ReadAt(begin + 257, magic, 5) != 5 || std::memcmp(magic, "ustar", 5) != 0) return false;
+  try {
+    TarReader reader(&shard, begin, shard.size());
+    TarMember member;
+    return reader.Next(&member) && member.data_offset == offset && member.name == name;
+  } catch (const UserError&) {
+    return false;
+  }
+}
+
+// Whether the shard has a file of this name there.
 void CheckHeader(const SampleLine& line, const InputFile& shard) {
-  char header[kHeader];
-  std::string_view name = line.image_name();
-  const bool read = shard.ReadAt(line.sample().offset - kHeader, header, kHeader) == kHeader;
-  // Long names are split or stand elsewhere: then only that this is a header can be seen.
-  const bool right = read && std::memcmp(header + 257, "ustar", 5) == 0 &&
-                     (name.size() > 100 || name == std::string_view(header, strnlen(header, 100)));
-  if (!right) {
-    ThrowUserError("the shard has no \"", Printable(std::string(name)), "\" at ",
-                   line.sample().offset);
+  // Extension headers (pax, GNU's long names) and what is in them come before a file's own header.
+  constexpr int64_t kMaxHeaders = 64 * kHeader;
+  const int64_t offset = line.sample().offset;
+  for (int64_t back = kHeader; back <= std::min(offset, kMaxHeaders); back += kHeader) {
+    if (IsHeaderOf(shard, offset - back, line.image_name(), offset)) return;
+  }
+  ThrowUserError("the shard has no \"", Printable(std::string(line.image_name())), "\" at ",
+                 offset);
+}
+
+// Refuses two samples of one key, as a walk over the shard does.
+void CheckKeys(const TarIndex& index) {
+  std::unordered_set<std::string_view> keys;
+  keys.reserve(index.samples.size());
+  for (const TarSample& sample : index.samples) {
+    if (!keys.insert(sample.key).second) {
+      ThrowUserError("two samples with the key \"", Printable(std::string(sample.key)), "\"");
+    }
   }
 }
 
@@ -165,6 +190,7 @@ TarIndex Parse(const InputFile& shard, const std::string& path) {
       ReadLabel(SampleLine(Line(&text), shard), shard, &sample);
     }
   }
+  CheckKeys(index);
   std::sort(index.samples.begin(), index.samples.end(),
             [](const TarSample& a, const TarSample& b) { return a.offset < b.offset; });
   return index;
@@ -221,7 +247,7 @@ std::optional<int64_t> ParseLabel(std::string_view text) {
   text = text.substr(begin, end - begin);
   if (text[0] == '+') text.remove_prefix(1);
   int64_t value = 0;
-  if (!Number(text, &value) || value >= INT32_MAX) return std::nullopt;
+  if (!Number(text, &value) || value >= kMaxClasses) return std::nullopt;
   return value;
 }
 

@@ -49,7 +49,8 @@ class TarIndexWriter {
   std::string lines_, labels_;
 };
 
-// Parses the label in a .cls file: a class index 0, 1, ... in ASCII; blanks around it are allowed.
+// Parses the label in a .cls file: a class index below kMaxClasses in ASCII; blanks around it are
+// allowed.
 std::optional<int64_t> ParseLabel(std::string_view text);
 
 // What a file in a shard is for, by its ending.

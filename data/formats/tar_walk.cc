@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "core/error.h"
 #include "core/folder.h"
+#include "data/formats/record_source.h"
 #include "data/formats/tar_index.h"
 #include "data/image/image.h"
 
@@ -56,12 +58,16 @@ class Walk {
     }
     const bool label = role == TarRole::kLabel;
     const std::string key(text);
-    Half& half = open_[key];
-    if (label ? half.has_label : half.has_image) {
+    const auto found = open_.find(key);
+    const bool again = found == open_.end() ? complete_.count(key) != 0
+                       : label              ? found->second.has_label
+                                            : found->second.has_image;
+    if (again) {
       Damaged(member.header_offset, StrCat("a second ", label ? "label" : "image",
                                            " for the key \"", Printable(key), "\""));
       return;
     }
+    Half& half = open_[key];
     if (label) {
       half.pair.value = ReadLabel(member);
       half.pair.label = member;
@@ -74,6 +80,7 @@ class Walk {
       half.pair.key = key;
       const TarPair pair = half.pair;
       open_.erase(key);
+      complete_.insert(key);
       Complete(pair);
     }
   }
@@ -96,8 +103,9 @@ class Walk {
     const size_t got = reader_.Peek(member.data_offset, text, bytes);
     const auto label = ParseLabel({text, got});
     if (label && member.size <= static_cast<int64_t>(kMaxLabelBytes)) return *label;
-    Damaged(member.header_offset, StrCat("\"", Printable(member.name), "\" holds \"",
-                                         Printable(text), "\", expected a class index 0, 1, ..."));
+    Damaged(member.header_offset,
+            StrCat("\"", Printable(member.name), "\" holds \"", Printable(text),
+                   "\", expected a class index 0 to ", kMaxClasses - 1));
     return -1;
   }
 
@@ -123,6 +131,7 @@ class Walk {
   const std::function<void(const std::string&)>& left_out_;
   TarReader reader_;
   std::unordered_map<std::string, Half> open_;
+  std::unordered_set<std::string> complete_;  // keys of samples that have both halves
   int64_t ignored_ = 0;
 };
 
@@ -143,6 +152,7 @@ int64_t WriteTarIndex(const std::string& shard) {
   std::sort(pairs.begin(), pairs.end(), [](const TarPair& a, const TarPair& b) {
     return a.image.data_offset < b.image.data_offset;
   });
+  if (pairs.empty()) return 0;
   TarIndexWriter index;
   for (const TarPair& pair : pairs) {
     index.AddFile(pair.image.name, pair.image.data_offset, pair.image.size);

@@ -24,7 +24,7 @@ int64_t WalkTarSamples(const InputFile& file, const std::function<void(const Tar
 
 // Writes the index file beside a shard (TarIndexPath), in the order of the images in it; it
 // appears when it is complete. Throws UserError naming what is wrong in the shard. Returns the
-// number of samples.
+// number of samples; a shard without samples gets no index.
 int64_t WriteTarIndex(const std::string& shard);
 
 }  // namespace gf

@@ -115,10 +115,11 @@ void SendRows(const uint8_t* pixels, ImageSize size, int channels, RowSink* sink
 }
 
 void CheckImageSize(const char* format, int64_t height, int64_t width) {
-  if (height < 1 || width < 1 || height > kMaxPixels || width > kMaxPixels ||
+  if (height < 1 || width < 1 || height > kMaxSide || width > kMaxSide ||
       height * width > kMaxPixels) {
     throw SampleError(StrCat(format, ": ", height, "x", width,
-                             " (height x width) pixels, expected 1 to ", kMaxPixels));
+                             " (height x width) pixels, expected sides of 1 to ", kMaxSide,
+                             " and at most ", kMaxPixels, " pixels"));
   }
 }
 

@@ -13,8 +13,9 @@ namespace gf {
 // Pixels have 8 bits per channel, in the order height, width, channels, without gaps between rows.
 // 1 channel is luma (0.299 R + 0.587 G + 0.114 B), 3 channels are RGB.
 
-// Maximum number of pixels of an image.
+// Maximum number of pixels of an image, and of pixels of a side, as JPEG has it.
 constexpr int64_t kMaxPixels = 100'000'000;
+constexpr int64_t kMaxSide = 65'535;
 // Maximum number of bytes of an image file.
 constexpr int64_t kMaxEncodedBytes = int64_t{1} << 28;
 

@@ -31,7 +31,8 @@ int CountWorkers(const DataConfig& config, const LoaderOptions& options) {
 Loader::Loader(const DataConfig& config, const LoaderOptions& options)
     : config_(Checked(config, options)),
       options_(options),
-      reader_(config, options.seed, options.mode == LoaderOptions::kTrain, options.classes),
+      reader_(config, options.seed, options.mode == LoaderOptions::kTrain, options.classes,
+              options.class_names),
       workers_(CountWorkers(config, options)),
       batch_size_(config.batch_size()),
       part_(EvaluationPart(reader_.source().size(), options.rank, options.world)),

@@ -34,6 +34,9 @@ struct LoaderOptions {
   int workers = 0;
   // Number of classes of the net; 0 = labels are not checked.
   int64_t classes = 0;
+  // Names of the net's classes by number, with which those of the data are matched (MatchClasses);
+  // none = labels are numbers of the net's classes.
+  std::vector<std::string> class_names;
   // The device that consumes the batches; it keeps images if the config sets device_cache_mib.
   Device* device = nullptr;
 };

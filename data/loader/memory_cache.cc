@@ -15,13 +15,19 @@ class MemoryCache : public PixelCache {
  public:
   MemoryCache(int channels, int64_t bytes) : channels_(channels), most_(bytes) {}
 
-  std::shared_ptr<const uint8_t> Find(int64_t i, ImageSize* size) const override {
+  std::shared_ptr<const uint8_t> Find(int64_t i, ImageSize* size, ByteBuffer*) const override {
     const Part& part = PartOf(i);
     std::lock_guard<std::mutex> lock(part.mutex);
     const auto found = part.images.find(i);
     if (found == part.images.end()) return nullptr;
     *size = found->second.size;
     return found->second.pixels;
+  }
+
+  bool Holds(int64_t i) const override {
+    const Part& part = PartOf(i);
+    std::lock_guard<std::mutex> lock(part.mutex);
+    return part.images.count(i) != 0;
   }
 
   void Keep(int64_t i, const uint8_t* pixels, ImageSize size) override {

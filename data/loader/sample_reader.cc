@@ -7,6 +7,7 @@
 
 #include "core/error.h"
 #include "core/random.h"
+#include "data/formats/class_match.h"
 
 namespace gf {
 namespace {
@@ -66,14 +67,16 @@ class SampleReader::Sink : public RowSink {
   uint8_t* resized_ = nullptr;
 };
 
-SampleReader::SampleReader(const DataConfig& config, uint64_t seed, bool random, int64_t classes)
+SampleReader::SampleReader(const DataConfig& config, uint64_t seed, bool random, int64_t classes,
+                           const std::vector<std::string>& class_names)
     : channels_(config.channels()),
       seed_(seed),
       on_error_(config.on_error()),
       augment_(config, random),
       whole_(random && config.device_cache_mib() > 0) {
-  source_ = OpenSource(DataConfig::Format_Name(config.format()),
-                       {config.source(), on_error_ != DataConfig::FAIL});
+  source_ = MatchClasses(OpenSource(DataConfig::Format_Name(config.format()),
+                                    {config.source(), on_error_ != DataConfig::FAIL}),
+                         class_names);
   if (classes > 0) CheckLabels(classes);
   FindImageSize();
   if (config.cache_mib() != 0) cache_ = OpenCache(config);
@@ -192,7 +195,7 @@ void SampleReader::Produce(SampleUse use, uint8_t* out, int64_t* label,
 bool SampleReader::ReadCached(const Random& random, int64_t index, uint8_t* out,
                               SampleScratch* scratch) const {
   ImageSize size;
-  const std::shared_ptr<const uint8_t> pixels = cache_->Find(index, &size);
+  const std::shared_ptr<const uint8_t> pixels = cache_->Find(index, &size, &scratch->resized);
   if (!pixels) return false;
   CheckSize(size);
   Finish(RecipeOf(size, random), pixels.get(), out, scratch);
@@ -207,8 +210,7 @@ void SampleReader::Finish(const Recipe& recipe, const uint8_t* resized, uint8_t*
 }
 
 void SampleReader::WillRead(int64_t index) const {
-  ImageSize size;
-  if (cache_ && cache_->Find(index, &size)) return;
+  if (cache_ && cache_->Holds(index)) return;
   source_->WillRead(index);
 }
 

@@ -5,6 +5,7 @@
 #include <mutex>
 #include <string>
 #include <unordered_set>
+#include <vector>
 
 #include "core/batch.h"
 #include "core/config/job.pb.h"
@@ -28,9 +29,11 @@ struct SampleScratch {
 class SampleReader {
  public:
   // Opens the data set of the config and finds the size of its images. CheckData has accepted
-  // `config`. `classes`: number of classes of the net; 0 = labels are not checked. Throws UserError
-  // for an unreadable data set and a label out of range (names the sample).
-  SampleReader(const DataConfig& config, uint64_t seed, bool random, int64_t classes);
+  // `config`. `classes`: number of classes of the net; 0 = labels are not checked. `class_names`:
+  // their names, or none (LoaderOptions). Throws UserError for an unreadable data set and a label
+  // out of range (names the sample).
+  SampleReader(const DataConfig& config, uint64_t seed, bool random, int64_t classes,
+               const std::vector<std::string>& class_names);
 
   const RecordSource& source() const { return *source_; }
   // Size of an image as it enters the net, and as Read produces it.

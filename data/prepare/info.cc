@@ -7,6 +7,18 @@
 #include "data/formats/record_source.h"
 
 namespace gf {
+namespace {
+
+constexpr int64_t kMaxRows = 10'000;
+
+// The classes to print and their images: those that have images or a name.
+std::map<int64_t, int64_t> Rows(const DataSetInfo& info) {
+  std::map<int64_t, int64_t> rows = info.counts;
+  for (size_t label = 0; label < info.class_names.size(); ++label) rows.emplace(label, 0);
+  return rows;
+}
+
+}  // namespace
 
 DataSetInfo InspectDataSet(const std::string& path, const std::string& format) {
   constexpr size_t kExamples = 5;
@@ -14,7 +26,7 @@ DataSetInfo InspectDataSet(const std::string& path, const std::string& format) {
   DataSetInfo info;
   info.description = source->Describe();
   info.images = source->size();
-  info.counts.resize(source->classes());
+  info.classes = source->classes();
   info.class_names = source->ClassNames();
   info.damaged = source->skipped();
   bool first = true;
@@ -53,10 +65,17 @@ std::string FormatInfo(const DataSetInfo& info) {
   out << "width      " << info.min_width << " to " << info.max_width << "\n";
   out << "damaged    " << info.damaged << "\n";
   for (const std::string& example : info.damaged_examples) out << "  " << example << "\n";
-  out << "classes    " << info.counts.size() << "\n";
-  for (size_t i = 0; i < info.counts.size(); ++i) {
-    out << std::setw(7) << i << std::setw(10) << info.counts[i];
-    if (i < info.class_names.size()) out << "  " << info.class_names[i];
+  out << "classes    " << info.classes << "\n";
+  const std::map<int64_t, int64_t> rows = Rows(info);
+  int64_t printed = 0;
+  for (const auto& [label, count] : rows) {
+    if (printed++ == kMaxRows) {
+      out << "  and " << rows.size() - kMaxRows << " more\n";
+      break;
+    }
+    out << std::setw(7) << label << std::setw(10) << count;
+    if (label < static_cast<int64_t>(info.class_names.size()))
+      out << "  " << info.class_names[label];
     out << "\n";
   }
   return out.str();

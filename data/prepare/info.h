@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -12,8 +13,8 @@ namespace gf {
 struct DataSetInfo {
   std::string description;
   int64_t images = 0, bytes = 0;
-  // Per class.
-  std::vector<int64_t> counts;
+  int64_t classes = 0;
+  std::map<int64_t, int64_t> counts;  // of the classes that have images
   std::vector<std::string> class_names;
   // Of the images that could be read.
   int min_height = 0, max_height = 0, min_width = 0, max_width = 0;

@@ -3,15 +3,18 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <iterator>
 #include <mutex>
 
 #include "core/error.h"
+#include "core/readable.h"
 #include "data/loader/workers.h"
 
 namespace gf {
 namespace {
 
 constexpr int64_t kPiece = 64;  // samples that a worker takes at a time
+constexpr size_t kExamples = 5;
 
 struct Pixels {
   ImageSize size;
@@ -112,14 +115,18 @@ DataSetStatistics MeasureDataSet(const std::string& path, const std::string& for
     ImageSize size;
   };
   std::vector<Sums> sums(source->size());
-  ForPieces(source->size(), workers, progress, [&](int64_t i, int64_t last, std::mutex*) {
+  std::map<int64_t, std::string> damaged;
+  ForPieces(source->size(), workers, progress, [&](int64_t i, int64_t last, std::mutex* mutex) {
     Record record;
     Pixels pixels;
     for (; i < last; ++i) {
       try {
         source->Read(i, &record);
         DecodeToRgb(record, &pixels);
-      } catch (const SampleError&) {
+      } catch (const SampleError& error) {
+        std::lock_guard<std::mutex> lock(*mutex);
+        damaged[i] = StrCat(source->Where(i), ": ", error.what());
+        if (damaged.size() > kExamples) damaged.erase(std::prev(damaged.end()));
         continue;
       }
       Sums& sum = sums[i];
@@ -138,6 +145,7 @@ DataSetStatistics MeasureDataSet(const std::string& path, const std::string& for
       }
     }
   });
+  for (auto& entry : damaged) result.damaged_examples.push_back(std::move(entry.second));
   double square[3] = {0, 0, 0};
   for (const Sums& sum : sums) {
     if (sum.size.height == 0) {
@@ -158,7 +166,13 @@ DataSetStatistics MeasureDataSet(const std::string& path, const std::string& for
       break;
     }
   }
-  const double images = std::max<double>(1, static_cast<double>(result.images));
+  if (result.images == 0) {
+    std::string examples;
+    for (const std::string& example : result.damaged_examples) examples += "\n  " + example;
+    ThrowUserError(path, ": none of its ", Counted(source->size(), "image"),
+                   " can be decoded, so there is nothing to measure:", examples);
+  }
+  const auto images = static_cast<double>(result.images);
   result.mean_bytes /= images;
   result.mean_pixels /= images;
   for (int c = 0; c < 3; ++c) {

@@ -34,6 +34,8 @@ Verification VerifyDataSet(const std::string& path, const std::string& format, i
 struct DataSetStatistics {
   std::string description;
   int64_t images = 0, damaged = 0;
+  // The first few that cannot be decoded, as "shard:key:offset: what".
+  std::vector<std::string> damaged_examples;
   double mean[3] = {0, 0, 0}, std[3] = {0, 0, 0};  // of R, G, B, 0..255
   double mean_bytes = 0, mean_pixels = 0;
   // How many images have a shorter side of less than so many pixels, and not less than the one
@@ -45,7 +47,8 @@ struct DataSetStatistics {
   std::vector<Bucket> shorter_sides;
 };
 
-// Damaged images are left out and counted.
+// Damaged images are left out and counted. Throws UserError if the data set cannot be opened or
+// all its images are damaged.
 DataSetStatistics MeasureDataSet(const std::string& path, const std::string& format, int workers,
                                  const SampleProgress& progress);
 

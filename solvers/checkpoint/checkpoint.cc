@@ -2,6 +2,7 @@
 
 #include <xxhash.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <nlohmann/json.hpp>
@@ -76,6 +77,7 @@ json ToJson(const TrainingState& state) {
   root["solver"] = state.solver;
   root["net"] = state.net;
   root["config"] = state.config;
+  if (!state.class_names.empty()) root["class_names"] = state.class_names;
   if (state.residual_ranks > 0) root["residual_ranks"] = state.residual_ranks;
   return root;
 }
@@ -101,6 +103,14 @@ TrainingState FromJson(const json& root, const std::string& file) {
   if (state.step < 0 || state.updates < 0 || state.position < 0) {
     ThrowUserError(file, ": step ", state.step, ", updates ", state.updates, " and position ",
                    state.position, " must not be negative");
+  }
+  if (root.contains("class_names")) {
+    const json& names = root["class_names"];
+    if (!names.is_array() || !std::all_of(names.begin(), names.end(),
+                                          [](const json& name) { return name.is_string(); })) {
+      ThrowUserError(file, ": \"class_names\" is of the wrong type, expected an array of strings");
+    }
+    state.class_names = names.get<std::vector<std::string>>();
   }
   if (root.contains("residual_ranks")) {
     const auto ranks = Get<int64_t>(root, "residual_ranks", file);

@@ -27,6 +27,7 @@ struct TrainingState {
   std::string solver;  // its registered name
   std::string net;     // the net's name
   std::string config;  // the resolved config as text
+  std::vector<std::string> class_names;  // of the training data, by label; may be empty
   // Ranks whose residuals are in the checkpoint (solvers/checkpoint/residuals.h); 0 = there are
   // none.
   int residual_ranks = 0;

@@ -27,6 +27,15 @@ void CheckSize(const DataConfig& data, Phase phase, int64_t size) {
                  ": a part of them may be missing; set it to 0 to go on with those that are there");
 }
 
+// A net that has learned to tell more classes apart than it sees is usually a mistake.
+void WarnOfFewClasses(const Loader& data, const Net& net, const NetSource& source) {
+  if (data.classes() >= net.classes()) return;
+  PrintWarning("train_data: ", data.Describe(), ", but ", source.file, " has ", net.classes(),
+               " outputs: ", net.classes() - data.classes(),
+               " of them have no training images; set num_output of the last layer to ",
+               data.classes(), " unless this is meant");
+}
+
 }  // namespace
 
 NetOptions NetOptionsOf(const JobConfig& config, Phase phase) {
@@ -56,6 +65,7 @@ DataAndNet BuildDataAndNet(const DataConfig& data, const NetSource& source, Phas
   loader.world = options.world;
   loader.workers = options.threads;
   loader.device = device;
+  loader.class_names = options.class_names;
   DataAndNet result;
   result.loader = NewLoader(data, phase, loader);
   CheckSize(data, phase, result.loader->size());
@@ -78,6 +88,7 @@ DataAndNet BuildDataAndNet(const DataConfig& data, const NetSource& source, Phas
     result.loader.reset();
     result.loader = NewLoader(data, phase, loader);
   }
+  if (phase == TRAIN && options.rank == 0) WarnOfFewClasses(*result.loader, *result.net, source);
   return result;
 }
 

@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "core/config/config.h"
 #include "core/device.h"
@@ -22,14 +23,18 @@ struct BuildOptions {
   int rank = 0, world = 1;
   // Compute threads of this rank; as many decode where the config leaves it open.
   int threads = 1;
+  // Names of the classes that the parameters know, by number: the data's are matched with them by
+  // name. None = labels are these numbers.
+  std::vector<std::string> class_names;
 };
 
 // What a config says of its nets.
 NetOptions NetOptionsOf(const JobConfig& config, Phase phase);
 
 // Opens a data set and builds the net of `phase` for its images. `parameters`: the parameters of
-// the job's other net, or null. Labels that the net cannot tell apart are a UserError that names
-// the sample.
+// the job's other net, or null. Labels that the net cannot tell apart, and classes that it was not
+// trained on, are a UserError that names a sample; classes that have no training data are a
+// warning.
 DataAndNet BuildDataAndNet(const DataConfig& data, const NetSource& source, Phase phase,
                            const BuildOptions& options, std::shared_ptr<ParameterStore> parameters,
                            Device* device);

@@ -11,6 +11,7 @@
 #include "comm/consistency.h"
 #include "core/config/config.h"
 #include "core/error.h"
+#include "core/file.h"
 #include "core/file_digest.h"
 #include "core/host_copy.h"
 #include "core/readable.h"
@@ -70,6 +71,10 @@ void CheckSameNet(const NetSource& source, const ParameterStore& store, const Lo
   items.emplace_back("the checksum of the weights",
                      HashName(XXH3_64bits(master.data, master.desc.bytes())));
   items.emplace_back("the number of images", StrCat(data.size()));
+  std::string classes;
+  for (const std::string& name : data.class_names()) classes += name + "\n";
+  items.emplace_back("the names of the classes",
+                     HashName(XXH3_64bits(classes.data(), classes.size())));
   CheckSame(comm, items);
 }
 
@@ -100,6 +105,20 @@ void NoteChanges(const TrainingState& checkpoint, const JobConfig& config, int w
       note(StrCat("changed since the checkpoint: ", name, " was ", before, ", is ", is));
     }
   }
+}
+
+void NoteClassChanges(const std::vector<std::string>& checkpoint,
+                      const std::vector<std::string>& data,
+                      const std::function<void(const std::string&)>& note) {
+  if (checkpoint.empty() || data.empty() || checkpoint == data) return;
+  const auto name = [](const std::vector<std::string>& names, size_t i) {
+    return i < names.size() ? StrCat("\"", Printable(names[i]), "\"") : std::string("none");
+  };
+  size_t i = 0;
+  while (i < checkpoint.size() && i < data.size() && checkpoint[i] == data[i]) ++i;
+  note(StrCat("changed since the checkpoint: the classes of the training data; class ", i, " was ",
+              name(checkpoint, i), ", is ", name(data, i),
+              ": the weights know the old ones, so restore them or start again"));
 }
 
 }  // namespace gf

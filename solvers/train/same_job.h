@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "comm/communicator.h"
 #include "core/config/job.pb.h"
@@ -16,7 +17,7 @@ namespace gf {
 void CheckSameConfig(const JobConfig& config, Communicator* comm);
 
 // Checks that all ranks train the same: the net, its parameters, their places in the pools, the
-// bits of the weights, and the number of images. Throws UserError on all ranks.
+// bits of the weights, and the number and classes of the images. Throws UserError on all ranks.
 void CheckSameNet(const NetSource& source, const ParameterStore& store, const Loader& data,
                   Communicator* comm);
 
@@ -24,5 +25,10 @@ void CheckSameNet(const NetSource& source, const ParameterStore& store, const Lo
 // the settings that change what is learned.
 void NoteChanges(const TrainingState& checkpoint, const JobConfig& config, int world, int threads,
                  const std::function<void(const std::string&)>& note);
+
+// The same for the names of the classes, by label; nothing where one side has none.
+void NoteClassChanges(const std::vector<std::string>& checkpoint,
+                      const std::vector<std::string>& data,
+                      const std::function<void(const std::string&)>& note);
 
 }  // namespace gf

@@ -6,6 +6,7 @@
 #include "comm/agree.h"
 #include "comm/flow/gradient_transport.h"
 #include "comm/group_sum.h"
+#include "solvers/checkpoint/class_names.h"
 #include "solvers/checkpoint/save.h"
 #include "solvers/report/announce.h"
 #include "solvers/report/run_folder.h"
@@ -39,7 +40,8 @@ void Open(const JobConfig& config, const TrainOptions& options, Communicator* co
 void BuildNets(const JobConfig& config, const TrainOptions& options, Communicator* comm,
                TrainingParts* parts) {
   Device* const device = parts->device.get();
-  BuildOptions build = {NetOptionsOf(config, TRAIN), comm->rank(), comm->size(), options.threads};
+  BuildOptions build = {
+      NetOptionsOf(config, TRAIN), comm->rank(), comm->size(), options.threads, {}};
   build.net.deterministic = options.deterministic;
   build.net.batch_norm_group = parts->batch_norm_group.get();
   // First, because GPUs connect while the net is built.
@@ -51,6 +53,7 @@ void BuildNets(const JobConfig& config, const TrainOptions& options, Communicato
     const std::shared_ptr<ParameterStore>& parameters = parts->train.net->parameters();
     parts->store = parameters.get();
     if (config.has_validation_data()) {
+      build.class_names = parts->train.loader->class_names();
       parts->validation =
           BuildDataAndNet(config.validation_data(), parts->source, TEST, build, parameters, device);
     }
@@ -131,7 +134,11 @@ void Load(const JobConfig& config, const TrainOptions& options, Communicator* co
   *state =
       LoadStart(config, options.start, parts->store, *parts->solver, parts->flow.get(), comm, note);
   const bool from_checkpoint = !state->config.empty();
-  if (from_checkpoint) NoteChanges(*state, config, comm->size(), options.threads, note);
+  const std::vector<std::string> names = parts->train.loader->class_names();
+  if (from_checkpoint) {
+    NoteChanges(*state, config, comm->size(), options.threads, note);
+    NoteClassChanges(state->class_names, names, note);
+  }
   parts->update->Restore();
   parts->train.loader->Seek(state->position);
   state->seed = config.seed();
@@ -140,6 +147,7 @@ void Load(const JobConfig& config, const TrainOptions& options, Communicator* co
   state->solver = config.solver().type();
   state->net = parts->train.net->name();
   state->config = config.DebugString();
+  state->class_names = StorableClassNames(names, note);
 }
 
 // Watches over the steps of rank 0 from here on.

@@ -9,7 +9,7 @@
 
 DEFINE_string(from, "", "the data set's `SOURCE`: a folder, a file or a glob");
 DEFINE_string(to, "", "the `FOLDER` to make");
-DEFINE_string(format, "tar", "the `FORMAT` to write: tar, folder or idx");
+DEFINE_string(format, "tar", "the `FORMAT` to write: tar, folder, idx or lmdb");
 DEFINE_int32(shards, 0, "tar: how many shards; 0 = one per 5,000 images");
 DEFINE_bool(grayscale, false, "color images become grayscale (for idx)");
 
@@ -27,8 +27,11 @@ class ConvertCommand : public Command {
     spec.groups = {{"Data sets", {"from", "from_format", "to", "format", "shards", "force"}},
                    {"Images", {"resize", "quality", "grayscale", "skip_damaged"}}};
     spec.notes =
-        "Between tar and folder the image files keep their bytes. Raw images (idx, some LMDBs) "
-        "become PNGs, or JPEGs with --quality. Shards get index files.\n";
+        "Between tar, folder and lmdb the image files keep their bytes. Raw images (idx, some "
+        "LMDBs) "
+        "become PNGs, or JPEGs with --quality; in an LMDB they stay raw without it. Shards get "
+        "index "
+        "files.\n";
     return spec;
   }
 

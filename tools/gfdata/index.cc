@@ -1,5 +1,6 @@
 #include <cstdio>
 
+#include "core/error.h"
 #include "core/file.h"
 #include "core/folder.h"
 #include "core/readable.h"
@@ -27,10 +28,14 @@ class IndexCommand : public Command {
 
   int Run(const Arguments& arguments) override {
     int64_t shards = 0, samples = 0;
-    for (const std::string& file : ExpandFiles(OneArgument(arguments.words, "index"), ".tar")) {
+    const std::string source = OneArgument(arguments.words, "index");
+    for (const std::string& file : ExpandFiles(source, ".tar")) {
       if (HasEnding(file, ".idx")) continue;
       samples += WriteTarIndex(file);
       ++shards;
+    }
+    if (samples == 0) {
+      ThrowUserError(source, ": 0 images in ", Counted(shards, "shard"), "; expected at least 1");
     }
     std::printf("%s images in %s shards\n", WithCommas(samples).c_str(),
                 WithCommas(shards).c_str());

@@ -16,7 +16,9 @@ class StatsCommand : public Command {
     spec.usage = {"gfdata stats SOURCE [FLAGS]"};
     spec.examples = {"gfdata stats 'shards/train-*.tar' --workers=8"};
     spec.groups = {{"Data set", {"from_format", "workers"}}};
-    spec.notes = "Every image counts alike. Mean and deviation have the form of a config.\n";
+    spec.notes =
+        "Every image counts alike. Mean and deviation have the form of a config. Exit code "
+        "2 if no image can be decoded.\n";
     return spec;
   }
 
@@ -26,6 +28,9 @@ class StatsCommand : public Command {
     const DataSetStatistics result = Measure(OneArgument(arguments.words, "stats"));
     std::printf("%s; %s measured, %s damaged\n", result.description.c_str(),
                 WithCommas(result.images).c_str(), WithCommas(result.damaged).c_str());
+    for (const std::string& example : result.damaged_examples) {
+      std::printf("  %s\n", example.c_str());
+    }
     for (const double mean : result.mean) std::printf("mean: %.3f ", mean);
     std::printf("\n");
     for (const double std : result.std) std::printf("std: %.3f ", std);

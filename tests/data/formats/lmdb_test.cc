@@ -1,8 +1,8 @@
 // Caffe's databases and the messages in them.
-#include <lmdb.h>
-
 #include "data/formats/datum.h"
 #include "data/formats/record_source.h"
+#include "data/formats/record_writer.h"
+#include "tests/data/formats/lmdb_util.h"
 #include "tests/data/test_util.h"
 
 namespace gf {
@@ -26,27 +26,6 @@ std::string RawDatum(int channels, int height, int width, const std::string& pix
 
 std::string EncodedDatum(const std::string& image, int label) {
   return NumberField(5, label) + NumberField(7, 1) + BytesField(4, image);
-}
-
-// Writes a database of key and value in the folder.
-void WriteLmdb(const std::string& folder,
-               const std::vector<std::pair<std::string, std::string>>& records) {
-  std::filesystem::create_directories(folder);
-  MDB_env* environment;
-  ASSERT_EQ(mdb_env_create(&environment), 0);
-  ASSERT_EQ(mdb_env_set_mapsize(environment, 64 << 20), 0);
-  ASSERT_EQ(mdb_env_open(environment, folder.c_str(), 0, 0644), 0);
-  MDB_txn* transaction;
-  ASSERT_EQ(mdb_txn_begin(environment, nullptr, 0, &transaction), 0);
-  MDB_dbi database;
-  ASSERT_EQ(mdb_dbi_open(transaction, nullptr, 0, &database), 0);
-  for (const auto& record : records) {
-    MDB_val key = {record.first.size(), const_cast<char*>(record.first.data())};
-    MDB_val value = {record.second.size(), const_cast<char*>(record.second.data())};
-    ASSERT_EQ(mdb_put(transaction, database, &key, &value, 0), 0);
-  }
-  ASSERT_EQ(mdb_txn_commit(transaction), 0);
-  mdb_env_close(environment);
 }
 
 std::string Pixels(const RecordSource& source, int64_t i) {
@@ -127,6 +106,138 @@ TEST(LmdbSource, BadRecordsAreNamedOrLeftOut) {
   EXPECT_EQ(source->skipped(), 1);
   Record record;
   EXPECT_THROW(source->Read(1, &record), SampleError);
+}
+
+// A database of 30 images on pages of their own.
+std::string LargeImages(const std::string& folder) {
+  LmdbRecords records;
+  for (int i = 0; i < 30; ++i) {
+    records.emplace_back(StrCat(10 + i), RawDatum(1, 90, 90, std::string(8100, 'x'), i));
+  }
+  WriteLmdb(folder, records);
+  return folder + "/data.mdb";
+}
+
+// A mapped file would end the process here.
+TEST(LmdbSource, AFileThatShrinksOrChangesWhileItIsReadIsADamagedSample) {
+  TempFolder folder;
+  const std::string path = LargeImages(folder / "db");
+  const auto source = OpenSource("LMDB", {folder / "db", false});
+  const std::string whole = ReadFile(path);
+  std::filesystem::resize_file(path, 4096);
+  Record record;
+  EXPECT_NE(ErrorOf([&] { source->Read(29, &record); }).find("has become shorter"),
+            std::string::npos);
+  WriteFile(path, std::string(whole.size(), '\0'));
+  EXPECT_NE(ErrorOf([&] { source->Read(29, &record); }).find("Datum: "), std::string::npos);
+  LmdbRecords other;
+  for (int i = 0; i < 30; ++i) {
+    other.emplace_back(StrCat(10 + i), RawDatum(1, 90, 90, std::string(8100, 'y'), i + 1));
+  }
+  WriteLmdb(folder / "other", other);
+  WriteFile(path, ReadFile(folder / "other/data.mdb"));
+  EXPECT_NE(ErrorOf([&] { source->Read(29, &record); }).find("changed since it was opened"),
+            std::string::npos);
+}
+
+TEST(LmdbSource, ALabelThatNoNetHasIsRefusedWithItsRecord) {
+  TempFolder folder;
+  WriteLmdb(folder / "db",
+            {{"a", RawDatum(1, 1, 1, "x", 1)}, {"b", RawDatum(1, 1, 1, "x", 200000000)}});
+  const std::string message = ErrorOf([&] { OpenSource("LMDB", {folder / "db", false}); });
+  EXPECT_NE(message.find("data.mdb:b:1: label 200000000, expected a class index 0 to 1048575"),
+            std::string::npos)
+      << message;
+}
+
+// Writes the records as "db" below the folder.
+void WriteWithOurs(const std::string& folder, const std::vector<Record>& records, int quality) {
+  std::filesystem::create_directories(folder + "/db");
+  WriterOptions options;
+  options.folder = folder + "/db";
+  options.count = static_cast<int64_t>(records.size());
+  options.quality = quality;
+  options.class_names = {"cat", "dog"};
+  const auto writer = WriterRegistry::Get().Create("data format", "LMDB", options);
+  for (size_t i = 0; i < records.size(); ++i) writer->Add(records[i], StrCat("name", i));
+  writer->Finish();
+}
+
+Record RawRecord(const std::string& pixels, ImageSize size, int channels, int64_t label) {
+  Record record;
+  record.data = reinterpret_cast<const uint8_t*>(pixels.data());
+  record.size = pixels.size();
+  record.raw = true;
+  record.raw_size = size;
+  record.raw_channels = channels;
+  record.label = label;
+  return record;
+}
+
+TEST(LmdbWriter, WritesWhatCaffeReads) {
+  TempFolder folder;
+  const std::string png = FlatPng({5, 4}, 88), color = "rgbRGB", gray = "xy";
+  Record encoded;
+  encoded.data = reinterpret_cast<const uint8_t*>(png.data());
+  encoded.size = png.size();
+  encoded.label = 1;
+  std::vector<Record> records;
+  records.push_back(std::move(encoded));
+  records.push_back(RawRecord(color, {1, 2}, 3, 0));
+  records.push_back(RawRecord(gray, {2, 1}, 1, 1));
+  WriteWithOurs(folder.path(), records, 0);
+  // Caffe's fields, planes of blue, green and red first.
+  const LmdbRecords expected = {
+      {"00000000_name0", BytesField(4, png) + NumberField(5, 1) + NumberField(7, 1)},
+      {"00000001_name1", RawDatum(3, 1, 2, "bBgGrR", 0)},
+      {"00000002_name2", RawDatum(1, 2, 1, "xy", 1)}};
+  EXPECT_EQ(ReadLmdb(folder / "db"), expected);
+  const auto source = OpenSource("AUTO", {folder / "db", false});
+  EXPECT_EQ(source->Describe(), "LMDB, 3 images, 2 classes");
+  EXPECT_EQ(source->ClassNames()[1], "dog");
+  EXPECT_EQ(Pixels(*source, 1), color);
+  Record record;
+  source->Read(0, &record);
+  EXPECT_EQ(std::string(record.data, record.data + record.size), png);
+  EXPECT_FALSE(std::filesystem::exists(folder / "db/lock.mdb"));
+}
+
+TEST(LmdbWriter, WithAQualityRawImagesBecomeJpegs) {
+  TempFolder folder;
+  const std::string pixels(64, 'x');
+  std::vector<Record> records;
+  records.push_back(RawRecord(pixels, {8, 8}, 1, 0));
+  WriteWithOurs(folder.path(), records, 90);
+  Record record;
+  OpenSource("AUTO", {folder / "db", false})->Read(0, &record);
+  EXPECT_FALSE(record.raw);
+  EXPECT_STREQ(ProbeImage(record.data, record.size).format, "JPEG");
+}
+
+// The file outgrows the map with which it began many times over.
+TEST(LmdbWriter, TheMapGrowsWithTheFile) {
+  TempFolder folder;
+  constexpr int kImages = 3000;
+  std::vector<std::string> pixels;
+  std::vector<Record> records;
+  for (int i = 0; i < kImages; ++i) {
+    const int side = i % 3 == 0 ? 200 : 20;
+    pixels.emplace_back(side * side, static_cast<char>(i));
+  }
+  for (int i = 0; i < kImages; ++i) {
+    const int side = i % 3 == 0 ? 200 : 20;
+    records.push_back(RawRecord(pixels[i], {side, side}, 1, i % 2));
+  }
+  WriteWithOurs(folder.path(), records, 0);
+  const LmdbRecords there = ReadLmdb(folder / "db");
+  ASSERT_EQ(there.size(), size_t{kImages});
+  const auto source = OpenSource("AUTO", {folder / "db", false});
+  for (int i = 0; i < kImages; ++i) {
+    ASSERT_EQ(Pixels(*source, i), pixels[i]) << i;
+    ASSERT_EQ(source->Label(i), i % 2);
+  }
+  // 42 MB of pixels.
+  EXPECT_LT(std::filesystem::file_size(folder / "db/data.mdb"), size_t{50} << 20);
 }
 
 std::string DatumError(const std::string& bytes) {

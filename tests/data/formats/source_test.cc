@@ -2,6 +2,8 @@
 #include <archive.h>
 #include <archive_entry.h>
 
+#include <new>
+
 #include "data/formats/record_source.h"
 #include "tests/data/test_util.h"
 
@@ -160,6 +162,21 @@ TEST(DetectFormat, TellsWhatLiesThere) {
   EXPECT_EQ(DetectFormat(folder / "idx/x-images-idx3-ubyte"), "IDX");
   EXPECT_THROW(DetectFormat(folder / "classes/cat"), UserError);
   EXPECT_THROW(DetectFormat(folder / "nothing"), UserError);
+}
+
+// A data set too large for the machine.
+class ScarceFormat : public SourceFormat {
+ public:
+  bool Recognizes(const std::string& path) const override { return false; }
+  std::unique_ptr<RecordSource> Open(const SourceOptions& options) const override {
+    throw std::bad_alloc();
+  }
+};
+GF_REGISTER(SourceFormatRegistry, "SCARCE", ScarceFormat);
+
+TEST(OpenSource, ALackOfMemoryNamesTheDataSet) {
+  EXPECT_NE(ErrorOf([] { Open("huge.tar", "SCARCE"); }).find("huge.tar: not enough memory"),
+            std::string::npos);
 }
 
 }  // namespace

@@ -107,9 +107,13 @@ TEST(TarIndex, OneThatDoesNotFitIsNotUsed) {
   refused(replaced("512", "1024"), "the shard has no \"key0.png\" at 1024");
   refused(replaced("512", "-5"), "expected \"<ending>");
   refused(replaced("key0.png", "key9.png"), "two images or labels");
+  std::string twice = replaced("key1.png", "key0.png");
+  refused(twice.replace(twice.find("key1.cls"), 8, "key0.cls"),
+          "two samples with the key \"key0\"");
   refused(replaced("cls", "txt").replace(text.find("key0.cls"), 8, "key0.txt"),
           "without an image or without a label");
   refused(replaced("labels ", "labels 1"), "it was made for a shard of");
+  refused(replaced(" 0 1 2", " 0 1 1000000000"), "labels are damaged");
   refused(replaced(" 0 1 2", " 0 1 x"), "labels are damaged");
   refused(replaced(" 0 1 2", " 0 1"), "labels are damaged");
 }
@@ -144,7 +148,9 @@ TEST(TarIndex, AGlobThatMatchesIndexesTooReadsTheShards) {
 TEST(TarIndex, LabelsAreNumbersFromZero) {
   EXPECT_EQ(ParseLabel("12"), 12);
   EXPECT_EQ(ParseLabel(" 7\n"), 7);
-  for (const char* text : {"", " ", "-1", "x", "1 2", "1x", "2147483647", "99999999999999999999"}) {
+  EXPECT_EQ(ParseLabel("1048575"), 1048575);
+  for (const char* text :
+       {"", " ", "-1", "x", "1 2", "1x", "1048576", "2147483647", "99999999999999999999"}) {
     EXPECT_FALSE(ParseLabel(text).has_value()) << text;
   }
 }

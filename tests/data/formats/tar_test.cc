@@ -1,7 +1,9 @@
 #include <cstring>
 
 #include "data/formats/record_source.h"
+#include "data/formats/tar_index.h"
 #include "data/formats/tar_reader.h"
+#include "data/formats/tar_walk.h"
 #include "tests/data/test_util.h"
 
 namespace gf {
@@ -82,6 +84,53 @@ TEST(TarReader, NamesOfEveryKindAreRead) {
   EXPECT_EQ(found.names, (std::vector<std::string>{"plain.jpg", deep + "/" + name,
                                                    std::string(200, 'L'), pax_path, "old"}));
   EXPECT_EQ(found.data, (std::vector<std::string>{"1", "2", "3", "4", "5"}));
+}
+
+// The record of a pax header that names the next file.
+std::string PaxPath(const std::string& name) {
+  const std::string record = " path=" + name + "\n";
+  const size_t digits = record.size() + 2 < 100 ? 2 : 3;
+  return std::to_string(record.size() + digits) + record;
+}
+
+TEST(TarIndex, IsWrittenAndReadWhereNamesStandInExtensionHeaders) {
+  const std::string deep = "pax/" + std::string(150, 'p') + ".png",
+                    gnu = std::string(200, 'L') + ".png";
+  const auto pax = [](const std::string& name, const std::string& data) {
+    return Member("PaxHeader", PaxPath(name), 'x') + Member("short", data);
+  };
+  const auto label = [](const std::string& name) {
+    return name.substr(0, name.size() - 4) + ".cls";
+  };
+  const std::string tar = pax("z.png", "1") + pax("z.cls", "2") + pax(deep, "3") +
+                          pax(label(deep), "4") + Member("././@LongLink", gnu + '\0', 'L') +
+                          Member("short", "5") + Member("././@LongLink", label(gnu) + '\0', 'L') +
+                          Member("short", "6") + kEnd;
+  // Those of the first and the last sample are looked at.
+  for (const std::string& first : {std::string(), Member("a.png", "0") + Member("a.cls", "9")}) {
+    TempFolder folder;
+    WriteFile(folder / "a.tar", first + tar);
+    const int64_t samples = first.empty() ? 3 : 4;
+    EXPECT_EQ(WriteTarIndex(folder / "a.tar"), samples);
+    std::string why;
+    EXPECT_TRUE(ReadTarIndex(InputFile(folder / "a.tar"), &why)) << why;
+    const auto source = Open(folder / "a.tar");
+    EXPECT_EQ(source->size(), samples);
+    EXPECT_EQ(source->Label(samples - 1), 6);
+    // Another name in the extension header.
+    std::string changed = first + tar;
+    changed.replace(changed.find(gnu), 1, "M");
+    WriteFile(folder / "a.tar", changed);
+    EXPECT_FALSE(ReadTarIndex(InputFile(folder / "a.tar"), &why));
+    EXPECT_NE(why.find("the shard has no \"LLL"), std::string::npos) << why;
+  }
+}
+
+TEST(TarIndex, AShardWithoutSamplesGetsNone) {
+  TempFolder folder;
+  WriteFile(folder / "a.tar", kEnd);
+  EXPECT_EQ(WriteTarIndex(folder / "a.tar"), 0);
+  EXPECT_FALSE(std::filesystem::exists(folder / "a.idx"));
 }
 
 TEST(TarReader, ArchivesOneAfterTheOtherAreReadToTheEnd) {
@@ -183,13 +232,37 @@ TEST(TarSource, HalvesOfPairsAndBadLabelsAreNamed) {
             std::string::npos);
   EXPECT_NE(message(good + Member("l.cls", "1") + kEnd).find("a.tar:2048: \"l.cls\" has no image"),
             std::string::npos);
-  EXPECT_NE(message(good + good + kEnd + Member("g.png", "x") + kEnd).find("g.png"),
+  EXPECT_NE(message(good + kEnd + Member("h.png", "x") + kEnd).find("\"h.png\" has no .cls"),
             std::string::npos);
   for (const char* label : {"", "x", "-1", "1 2", "1.5", "99999999999999999999",
                             "000000000000000000000000000000000000001"}) {
     EXPECT_NE(message(Member("l.jpg", "x") + Member("l.cls", label) + kEnd).find("class index"),
               std::string::npos)
         << label;
+  }
+}
+
+TEST(TarSource, ALabelThatNoNetHasIsRefusedWithItsFile) {
+  TempFolder folder;
+  WriteFile(folder / "a.tar", Member("a.jpg", "1") + Member("a.cls", "200000000") + kEnd);
+  const std::string message = ErrorOf([&] { Open(folder / "a.tar"); });
+  EXPECT_NE(message.find("a.tar:1024: \"a.cls\" holds \"200000000\", expected a class index 0 to "
+                         "1048575"),
+            std::string::npos)
+      << message;
+}
+
+TEST(TarSource, ASecondSampleOfAKeyIsRefusedWhereverItsFilesAre) {
+  TempFolder folder;
+  const std::string image = Member("a.jpg", "1"), label = Member("a.cls", "2");
+  for (const std::string& tar : {image + label + image + label, image + image + label + label}) {
+    WriteFile(folder / "a.tar", tar + kEnd);
+    const std::string message = "a second image for the key \"a\"";
+    EXPECT_NE(ErrorOf([&] { Open(folder / "a.tar"); }).find(message), std::string::npos);
+    EXPECT_NE(ErrorOf([&] { WriteTarIndex(folder / "a.tar"); }).find(message), std::string::npos);
+    const auto source = Open(folder / "a.tar", true);
+    EXPECT_EQ(source->size(), 1);
+    EXPECT_EQ(source->skipped(), 2);
   }
 }
 

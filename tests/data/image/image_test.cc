@@ -162,7 +162,18 @@ TEST(Jpeg, TooManyPixelsAreRefusedFromTheHeader) {
       file[i + 5] = file[i + 7] = 0xf0;
     }
   }
-  EXPECT_NE(ErrorOf([&] { Decode(file, 1); }).find("expected 1 to 100000000"), std::string::npos);
+  EXPECT_NE(ErrorOf([&] { Decode(file, 1); }).find("at most 100000000 pixels"), std::string::npos);
+}
+
+TEST(Decode, ASideLongerThanThatOfAnyJpegIsRefused) {
+  EXPECT_NO_THROW(CheckImageSize("PNG", 1, 65535));
+  for (const ImageSize size : {ImageSize{1, 65536}, ImageSize{100000000, 1}}) {
+    const std::string message = ErrorOf([&] { CheckImageSize("PNG", size.height, size.width); });
+    EXPECT_NE(
+        message.find(StrCat("PNG: ", size.ToString(), " pixels, expected sides of 1 to 65535")),
+        std::string::npos)
+        << message;
+  }
 }
 
 // A PNG of any kind that the library can write.

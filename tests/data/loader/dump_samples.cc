@@ -16,7 +16,7 @@ int Main(int argc, char** argv) {
   if (argc != 2 || !google::protobuf::TextFormat::ParseFromString(argv[1], &config)) {
     ThrowUserError("usage: dump_samples SETTINGS");
   }
-  const SampleReader reader(config, 1, /*random=*/false, 0);
+  const SampleReader reader(config, 1, /*random=*/false, 0, {});
   SampleScratch scratch;
   std::vector<uint8_t> pixels(reader.image_bytes());
   for (int64_t i = 0; i < reader.source().size(); ++i) {

@@ -1,5 +1,6 @@
 // Caches of decoded images, and shares of the data that they serve.
 #include <algorithm>
+#include <filesystem>
 #include <set>
 #include <string>
 #include <vector>
@@ -54,6 +55,37 @@ TEST(LoaderCache, TheCacheChangesNothingWhereverItIsAndHoweverSmall) {
     EXPECT_NE(ErrorOf([&] { Loader(config, {}); }).find("other settings"), std::string::npos);
     config.set_cache_mib(2);
     EXPECT_NE(ErrorOf([&] { Loader(config, {}); }).find("cache_mib"), std::string::npos);
+  }
+}
+
+// A mapped file would end the process here.
+TEST(LoaderCache, ACacheFileThatIsCutOffIsGivenUp) {
+  TempFolder folder;
+  WritePictures(folder / "a.tar", 30);
+  DataConfig config = Config(folder / "a.tar", 10);
+  config.set_resize_height(32);
+  config.set_resize_width(32);
+  config.set_cache_mib(1);
+  config.set_prefetch(1);
+  Loader memory(config, {});
+  config.set_cache_file(folder / "cache");
+  for (const size_t bytes : {size_t{0}, size_t{100}, size_t{4096}}) {
+    std::filesystem::remove(folder / "cache");
+    memory.Seek(0);
+    Loader filling(config, {}), full(config, {});
+    EXPECT_EQ(Bytes(full.Next()), Bytes(memory.Next()));
+    std::filesystem::resize_file(folder / "cache", bytes);
+    for (int i = 0; i < 6; ++i) {
+      const auto expected = Bytes(memory.Next());
+      EXPECT_EQ(Bytes(full.Next()), expected) << bytes;
+    }
+    for (int i = 0; i < 6; ++i) filling.Next();
+    EXPECT_EQ(filling.cached_images(), 0);
+    EXPECT_EQ(std::filesystem::file_size(folder / "cache"), bytes) << "nobody writes to it";
+    // An empty file is a new cache.
+    if (bytes > 0) {
+      EXPECT_NE(ErrorOf([&] { Loader(config, {}); }).find("delete it"), std::string::npos);
+    }
   }
 }
 

@@ -1,5 +1,6 @@
 #include "data/prepare/convert.h"
 
+#include <cstring>
 #include <map>
 
 #include "data/formats/record_source.h"
@@ -41,7 +42,7 @@ TEST(Convert, TarToFolderToTarKeepsBytesLabelsAndClasses) {
   EXPECT_EQ(Contents(folder / "mid"), Contents(folder / "in"));
   EXPECT_EQ(Contents(folder / "out"), Contents(folder / "in"));
   const DataSetInfo info = InspectDataSet(folder / "out", "AUTO");
-  EXPECT_EQ(info.counts.size(), 13u) << "a class without images keeps its number";
+  EXPECT_EQ(info.classes, 13) << "a class without images keeps its number";
   EXPECT_EQ(info.class_names[0], "00_z");
   EXPECT_TRUE(std::filesystem::exists(folder / "out/out-000003.tar"));
   EXPECT_FALSE(std::filesystem::exists(folder / "out/out-000004.tar"));
@@ -116,6 +117,39 @@ TEST(Convert, KeysThatMakeTheSameNameStayApart) {
   EXPECT_EQ(OpenSource("AUTO", {folder / "out", false})->size(), 5);
 }
 
+TEST(Convert, LmdbKeepsBytesLabelsAndClasses) {
+  TempFolder folder;
+  std::filesystem::create_directories(folder / "in");
+  WriteShard(folder / "in/a.tar", 0, 23, 3);
+  WriteFile(folder / "in/classes.txt", "z\ny\nx\n");
+  EXPECT_EQ(ConvertDataSet(To(folder / "in", folder / "db", "LMDB")).written, 23);
+  EXPECT_EQ(Contents(folder / "db"), Contents(folder / "in"));
+  EXPECT_EQ(InspectDataSet(folder / "db", "AUTO").class_names[2], "x");
+  EXPECT_NE(
+      ErrorOf([&] { ConvertDataSet(To(folder / "in", folder / "db", "LMDB")); }).find("--force"),
+      std::string::npos);
+  ConvertDataSet(To(folder / "db", folder / "back", "TAR"));
+  EXPECT_EQ(Contents(folder / "back"), Contents(folder / "in"));
+}
+
+TEST(Info, PrintsClassesThatOccurAndAtMostTenThousand) {
+  TempFolder folder;
+  TarWriter tar(folder / "a.tar");
+  for (const char* label : {"7", "1048575"}) {
+    tar.Add(StrCat(label, ".png"), "x", 1);
+    tar.Add(StrCat(label, ".cls"), label, std::strlen(label));
+  }
+  tar.Close();
+  DataSetInfo info = InspectDataSet(folder.path(), "AUTO");
+  const std::string text = FormatInfo(info);
+  EXPECT_NE(text.find("classes    1048576\n      7         1\n1048575         1\n"),
+            std::string::npos)
+      << text;
+  for (int64_t label = 0; label < 20000; ++label) info.counts[label] = 1;
+  const std::string long_text = FormatInfo(info);
+  EXPECT_NE(long_text.find("   9999         1\n  and 10001 more\n"), std::string::npos);
+}
+
 TEST(Info, CountsClassesSizesAndDamage) {
   TempFolder folder;
   WriteShard(folder / "a.tar", 0, 3, 2, {4, 6});
@@ -126,7 +160,7 @@ TEST(Info, CountsClassesSizesAndDamage) {
   tar.Close();
   const DataSetInfo info = InspectDataSet(folder.path(), "AUTO");
   EXPECT_EQ(info.images, 6);
-  EXPECT_EQ(info.counts, (std::vector<int64_t>{3, 3}));
+  EXPECT_EQ(info.counts, (std::map<int64_t, int64_t>{{0, 3}, {1, 3}}));
   EXPECT_EQ(info.min_height, 4);
   EXPECT_EQ(info.max_height, 5);
   EXPECT_EQ(info.min_width, 5);

@@ -49,6 +49,20 @@ expect 2 "not in the index                1" verify "$work/cut.tar"
 expect 2 "give --train=" imagenet --out="$work/x"
 expect 2 "gfdata stats SOURCE" stats
 expect 2 "2 sources, expected 1" stats a b
-expect 2 "known: FOLDER, IDX, TAR" convert --from="$work/folder" --to="$work/x" --format=zip
+expect 0 "30 images" convert --from="$work/drawn/train-*.tar" --to="$work/lmdb" --format=lmdb
+expect 0 "LMDB, 30 images, 10 classes" info "$work/lmdb"
+expect 2 "is not empty" convert --from="$work/folder" --to="$work/lmdb" --format=lmdb
+# All pages but the two headers.
+bytes=$(($(stat -c %s "$work/lmdb/data.mdb") - 8192))
+head -c "$bytes" /dev/urandom >"$work/random"
+head -c "$bytes" /dev/zero | tr '\0' '\377' >"$work/ones"
+for damage in random ones; do
+  { head -c 8192 "$work/lmdb/data.mdb" && cat "$work/$damage"; } >"$work/bad.mdb"
+  expect 2 "bad.mdb:" info "$work/bad.mdb"
+done
+head -c 2048 /dev/zero > "$work/zeros.tar"
+expect 2 "0 images" index "$work/zeros.tar"
+expect 2 "0 images" info "$work/zeros.tar"
+expect 2 "known: FOLDER, IDX, LMDB, TAR" convert --from="$work/folder" --to="$work/x" --format=zip
 expect 2 "cannot create the folder" draw --out=/proc/nowhere/x --images=30
 echo passed

@@ -302,5 +302,30 @@ TEST(Stats, MeansAndDeviationsAreThoseOfThePixels) {
   EXPECT_EQ(result.shorter_sides[1].images, 2);
 }
 
+TEST(Stats, DamagedImagesAreNamedAndNothingElseIsAnError) {
+  TempFolder folder;
+  const auto write = [&](const std::string& good) {
+    TarWriter tar(folder / "a.tar");
+    for (int i = 0; i < 9; ++i) {
+      const std::string image = i == 0 ? good : "junk";
+      tar.Add(StrCat("k", i, ".png"), image.data(), image.size());
+      tar.Add(StrCat("k", i, ".cls"), "0", 1);
+    }
+    tar.Close();
+  };
+  const auto measure = [&] {
+    return MeasureDataSet(folder / "a.tar", "AUTO", 2, [](int64_t, int64_t) {});
+  };
+  write(FlatPng({2, 2}, 5));
+  const DataSetStatistics result = measure();
+  EXPECT_EQ(result.damaged, 8);
+  ASSERT_EQ(result.damaged_examples.size(), 5u);
+  EXPECT_NE(result.damaged_examples[0].find("a.tar:k1:"), std::string::npos);
+  write("junk");
+  const std::string message = ErrorOf([&] { measure(); });
+  EXPECT_NE(message.find("a.tar: none of its 9 images can be decoded"), std::string::npos);
+  EXPECT_NE(message.find("a.tar:k0:512: not a JPEG, PNG or GIF"), std::string::npos) << message;
+}
+
 }  // namespace
 }  // namespace gf

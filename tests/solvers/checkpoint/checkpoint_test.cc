@@ -7,6 +7,7 @@
 #include <fstream>
 
 #include "core/error.h"
+#include "solvers/checkpoint/class_names.h"
 #include "solvers/checkpoint/pool_file.h"
 #include "solvers/checkpoint/safetensors.h"
 #include "tests/solvers/store_for_test.h"
@@ -80,6 +81,27 @@ TEST_F(CheckpointTest, StateTravelsAsText) {
   EXPECT_THROW(ParseTrainingState("{}", "text"), UserError);
   state_.step = -1;
   EXPECT_THROW(ParseTrainingState(ToText(state_), "text"), UserError);
+}
+
+TEST_F(CheckpointTest, HoldsTheNamesOfTheClasses) {
+  state_.class_names = {"ant", "a \"b\"\n", "\xc3\xa9"};
+  Write();
+  EXPECT_EQ(VerifyCheckpoint(folder_).class_names, state_.class_names);
+  std::string text = ToText(state_);
+  text.replace(text.find("\"ant\""), 5, "1");
+  EXPECT_THROW(ParseTrainingState(text, "text"), UserError);
+}
+
+TEST_F(CheckpointTest, NamesThatItCannotHoldAreLeftOutWithARemark) {
+  std::string note;
+  const auto take = [&](const std::string& text) { note = text; };
+  EXPECT_EQ(StorableClassNames({"ant"}, take).size(), 1u);
+  EXPECT_EQ(note, "");
+  EXPECT_TRUE(StorableClassNames({"caf\xe9"}, take).empty());
+  EXPECT_NE(note.find("not all UTF-8"), std::string::npos);
+  EXPECT_TRUE(
+      StorableClassNames(std::vector<std::string>(100000, "a name of some length"), take).empty());
+  EXPECT_NE(note.find("more than 1048576 bytes"), std::string::npos);
 }
 
 TEST_F(CheckpointTest, BringsBackEveryBit) {

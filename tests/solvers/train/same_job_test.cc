@@ -58,6 +58,20 @@ TEST_F(NoteChangesTest, RanksAndThreadsAreTold) {
       std::string::npos);
 }
 
+TEST(NoteClassChangesTest, TheFirstClassThatDiffersIsNamed) {
+  const auto notes = [](const std::vector<std::string>& was, const std::vector<std::string>& is) {
+    std::string notes;
+    NoteClassChanges(was, is, [&](const std::string& text) { notes += text; });
+    return notes;
+  };
+  EXPECT_EQ(notes({"ant", "bee"}, {"ant", "bee"}), "");
+  EXPECT_EQ(notes({}, {"ant"}), "");
+  EXPECT_EQ(notes({"ant"}, {}), "");
+  EXPECT_NE(notes({"ant", "bee"}, {"ant", "cat"}).find("class 1 was \"bee\", is \"cat\""),
+            std::string::npos);
+  EXPECT_NE(notes({"ant"}, {"ant", "cat"}).find("class 1 was none, is \"cat\""), std::string::npos);
+}
+
 TEST_F(NoteChangesTest, OnlySettingsThatChangeWhatIsLearnedAreTold) {
   config_.mutable_telemetry()->set_display_interval(20);
   EXPECT_EQ(Notes(), "");
