@@ -10,8 +10,8 @@ import shlex
 
 # Commands of the system that documents may call.
 SYSTEM = {
-    "bazel", "cd", "export", "git", "jq", "mpirun", "pkill", "python3", "/usr/bin/python3", "srun",
-    "tensorboard", "gradientflow/run", "gradientflow/tools/gpu_check",
+    "bazel", "cat", "cd", "export", "git", "jq", "kill", "mkdir", "mpirun", "pkill", "python3",
+    "/usr/bin/python3", "sbatch", "sed", "sleep", "srun", "ssh", "tensorboard", "wait", "gradientflow/run", "gradientflow/tools/gpu_check",
 }
 # What a job or a tool writes, or a user brings: need not exist in the tree.
 GENERATED = ("configs/quickstart_data", "configs/data", "runs/", "out/")
@@ -24,7 +24,8 @@ FOLDERS = ("bazel", "comm", "configs", "core", "data", "docs", "layers", "models
            "solvers", "tests", "third_party", "tools")
 FLAG = re.compile(r"--([A-Za-z][\w-]*)")
 PROTO_FIELD = re.compile(r"^\s*(?:optional|repeated|required)\s+([\w.]+)\s+(\w+)\s*=\s*\d+")
-OPERATORS = {"|", "||", "&&", ";", "&", "(", ")", "<", ">", ">>", "2>"}
+OPERATORS = {"|", "||", "&&", ";", "&", "(", ")"}
+REDIRECTIONS = {"<", ">", ">>", "<<<"}
 
 
 class Tree:
@@ -229,9 +230,11 @@ def split_commands(text):
         except ValueError:  # a quotation goes on in the next line
             pending += "\n"
             continue
-        pending, command = "", []
+        pending, command, skip = "", [], False
         for word in words + [";"]:
-            if word in OPERATORS:
+            if skip or word in REDIRECTIONS:  # and the file behind it
+                skip = not skip
+            elif word in OPERATORS:
                 if command:
                     commands.append((start, command))
                 command = []

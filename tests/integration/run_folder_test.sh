@@ -16,7 +16,7 @@ train first --config=job.prototxt --run_dir=runs/a --tensorboard --max_steps=100
 [ "$(cd runs/a && ls | sed 's/\(tfevents\).*/\1/' | paste -s -d' ')" = \
   "config.prototxt events.out.tfevents log.jsonl timeline.json" ] || fail "runs/a: $(ls runs/a)"
 
-# People read what differs from the defaults, programs every setting; --verbose shows both the same.
+# People read what differs from the defaults, and with --verbose what programs read: every setting.
 grep -qE '^ +solver.base_lr +0.03' first.log || fail "a changed setting is not shown"
 grep -q 'solver.nesterov' first.log && fail "a default is shown"
 grep -qE '^ +[0-9]+ settings left at their defaults: --verbose' first.log || fail "no hint"

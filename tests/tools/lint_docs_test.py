@@ -168,6 +168,10 @@ class LintDocsTest(unittest.TestCase):
         self.expect_error(self.command("report 'gftrain --resum'"), "no flag --resum")
         self.expect_error(self.command("job='gftrain --resum'\n$job"), "no flag --resum")
 
+    def test_files_of_redirections_are_no_commands(self):
+        self.expect_good(self.command("gftrain --resume > runs/x < configs/y | jq .x >> runs/z"))
+        self.expect_error(self.command("gftrain > runs/x --resum"), "no flag --resum")
+
     def test_a_command_over_several_lines_is_one(self):
         self.expect_good(self.command("gftrain \\\n  --config='a\nb' --resume"))
         self.expect_error(self.command("gftrain --resume\ngftrain \\\n  --resum"),

@@ -25,7 +25,8 @@ echo "trained in 3.5 s"
 """
 TREE = {
     "README.md": "# Title\n\n```sh\nexport PATH=$PWD/out/bin/tools:$PATH\n"
-                 "bazel build //tools/...\n```\n\n```sh\ngftrain --config=configs/a.prototxt\n```\n",
+                 "bazel build //tools/...\n```\n\n"
+                 "```sh\ngftrain --config=configs/a.prototxt\n```\n",
     "docs/README.md": "# Index\n\n[none](z.md)\n\n| [z](z.md) | x |\n| [a](results/a.md) | x |\n",
     "docs/z.md": "# Z\n",
     "docs/results/a.md": "# A\n",
