@@ -21,7 +21,8 @@ grep -qE '^ +solver.base_lr +0.03' first.log || fail "a changed setting is not s
 grep -q 'solver.nesterov' first.log && fail "a default is shown"
 grep -qE '^ +[0-9]+ settings left at their defaults: --verbose' first.log || fail "no hint"
 [ "$(grep -n '^step ' first.log | head -n 1 | cut -d: -f1)" -le 48 ] || fail "a long start"
-grep -q '"kind":"start".*"solver.nesterov":"false"' runs/a/log.jsonl || fail "the log lacks settings"
+grep -q '"kind":"start".*"solver.nesterov":"false"' runs/a/log.jsonl ||
+  fail "the log lacks settings"
 train verbose --config=job.prototxt --set checkpoint.dir= --max_steps=1 --verbose
 grep -qE '^ +solver.nesterov +false' verbose.log || fail "--verbose does not show a default"
 
