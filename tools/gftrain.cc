@@ -36,6 +36,7 @@ DEFINE_string(run_dir, "",
               "write config.prototxt (resolved), log.jsonl and timeline.json to this `FOLDER`; "
               "gfreport FOLDER shows it");
 DEFINE_bool(tensorboard, false, "with --run_dir: also write TensorBoard's event files");
+DEFINE_bool(verbose, false, "print all settings at the start, also those left at their defaults");
 DEFINE_bool(dry_run, false, "print layers, memory and plans, train nothing");
 DEFINE_int64(print_schedule, 0,
              "print epoch, learning rate, images and density of every `N`-th step as CSV, train "
@@ -60,7 +61,7 @@ FlagSpec Spec() {
                    "gftrain --dry_run --net=models/resnet50.prototxt"};
   spec.groups = {
       {"Job", {"config", "set", "resume", "weights", "bgr", "max_steps", "deterministic"}},
-      {"Records", {"run_dir", "tensorboard", "timeline_steps", "timeline_file"}},
+      {"Records", {"run_dir", "tensorboard", "timeline_steps", "timeline_file", "verbose"}},
       {"Without training",
        {"dry_run", "net", "input", "batch_size", "phase", "print_schedule", "ranks"}}};
   spec.notes = "SIGTERM and SIGINT write a checkpoint and stop, SIGUSR1 writes a checkpoint.\n";
@@ -147,6 +148,7 @@ TrainOptions OptionsOf(const JobConfig& config, int threads) {
   options.start.weights = FLAGS_weights;
   options.start.bgr = FLAGS_bgr;
   options.deterministic = FLAGS_deterministic;
+  options.verbose = FLAGS_verbose;
   options.stop_step = FLAGS_max_steps;
   if (!FLAGS_timeline_steps.empty()) {
     options.timeline_steps = ParseStepRange(FLAGS_timeline_steps);

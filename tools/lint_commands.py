@@ -10,21 +10,23 @@ import shlex
 
 # Commands of the system that documents may call.
 SYSTEM = {
-    "bazel", "cd", "export", "git", "jq", "mpirun", "pkill", "python3", "/usr/bin/python3", "srun",
-    "tensorboard", "gradientflow/run", "gradientflow/tools/gpu_check",
+    "bazel", "cat", "cd", "export", "git", "jq", "mpirun", "pkill", "python3", "/usr/bin/python3",
+    "sed", "srun", "tensorboard", "gradientflow/run", "gradientflow/tools/gpu_check",
 }
 # What a job or a tool writes, or a user brings: need not exist in the tree.
 GENERATED = ("configs/quickstart_data", "configs/data", "runs/", "out/")
 # Flags of other people's programs that prose mentions.
 FOREIGN_FLAGS = {
     "--bind-to", "--host", "--oversubscribe", "--allow-run-as-root", "--mca", "--gpu-bind",
+    "--cap-add", "--hostfile", "--map-by", "--prefix", "--prtemca", "--shm-size",
     "--test_env", "--config", "--flaky_test_attempts", "--test_output",
 }
 FOLDERS = ("bazel", "comm", "configs", "core", "data", "docs", "layers", "models", "simulate",
            "solvers", "tests", "third_party", "tools")
 FLAG = re.compile(r"--([A-Za-z][\w-]*)")
 PROTO_FIELD = re.compile(r"^\s*(?:optional|repeated|required)\s+([\w.]+)\s+(\w+)\s*=\s*\d+")
-OPERATORS = {"|", "||", "&&", ";", "&", "(", ")", "<", ">", ">>", "2>"}
+OPERATORS = {"|", "||", "&&", ";", "&", "(", ")"}
+REDIRECTIONS = {"<", ">", ">>", "<<", "<<<"}
 
 
 class Tree:
@@ -215,9 +217,13 @@ class Tree:
 
 def split_commands(text):
     """[(line number from 0, words)] of the commands in a shell script's text."""
-    commands, pending, start = [], "", 0
+    commands, pending, start, document = [], "", 0, None
     for number, line in enumerate(text.splitlines()):
-        start = start if pending else number
+        if document:  # << END: text up to a line END
+            document = None if line == document else document
+            continue
+        if not pending:
+            start = number
         pending += line
         if pending.endswith("\\"):
             pending = pending[:-1] + " "
@@ -229,9 +235,13 @@ def split_commands(text):
         except ValueError:  # a quotation goes on in the next line
             pending += "\n"
             continue
-        pending, command = "", []
+        here = re.search(r"<<\s*['\"]?(\w+)", pending)
+        document = here.group(1) if here and "<<" in words else None
+        pending, command, skip = "", [], False
         for word in words + [";"]:
-            if word in OPERATORS:
+            if skip or word in REDIRECTIONS:  # and the file behind it
+                skip = not skip
+            elif word in OPERATORS:
                 if command:
                     commands.append((start, command))
                 command = []

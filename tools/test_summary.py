@@ -140,17 +140,15 @@ def load(event):
 
 
 def print_details(outcomes):
-    """A line per failed test; one per target and reason of skipped ones."""
+    """A line per failed test; one per reason of skipped ones."""
+    skipped = {}
     for label, outcome in outcomes.items():
-        skipped = {}
         for name, (result, reason) in outcome.tests.items():
             if result == SKIPPED:
-                skipped.setdefault(reason, []).append(name)
-        for reason, names in skipped.items():
-            what = " " + names[0] if names[0] else ""
-            if len(names) > 1:
-                what += " and %d more" % (len(names) - 1)
-            print("skipped  %s%s%s" % (label, what, ": " + reason if reason else ""))
+                skipped.setdefault(reason, []).append(label + (" " + name if name else ""))
+    for reason, names in skipped.items():
+        more = " and %d more" % (len(names) - 1) if len(names) > 1 else ""
+        print("skipped  %s%s%s" % (names[0], more, ": " + reason if reason else ""))
     slowest = sorted(outcomes, key=lambda label: -outcomes[label].seconds)[:SLOWEST]
     for label in slowest:
         if outcomes[label].seconds >= 1:

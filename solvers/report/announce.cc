@@ -62,15 +62,23 @@ void AddSteps(const JobDescription& job, Rows* rows) {
 }  // namespace
 
 void Announce(const JobDescription& job, Report* report) {
-  Rows rows = ConfigTable(job.config);
-  for (auto& row : rows) {
-    if (row.first == "threads") row.second = StrCat(job.threads);
+  JobConfig config = job.config;
+  config.set_threads(job.threads);
+  Rows all = ConfigTable(config);
+  Rows shown = job.verbose ? all : ChangedSettings(config);
+  const size_t left_out = all.size() - shown.size();
+  for (Rows* rows : {&all, &shown}) {
+    AddMachines(job, rows);
+    AddData(job, rows);
+    AddNet(job, rows);
+    AddSteps(job, rows);
   }
-  AddMachines(job, &rows);
-  AddData(job, &rows);
-  AddNet(job, &rows);
-  AddSteps(job, &rows);
-  report->Start(rows);
+  report->Start(all, shown);
+  if (left_out > 0) {
+    report->Note(StrCat("  ", Counted(left_out, "setting"), " left at ",
+                        left_out == 1 ? "its default" : "their defaults",
+                        ": --verbose lists all settings"));
+  }
 }
 
 }  // namespace gf

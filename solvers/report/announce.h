@@ -19,6 +19,7 @@ struct JobDescription {
   const JobConfig& config;
   int threads = 1;  // compute threads of a rank
   bool deterministic = false;
+  bool verbose = false;  // people also read the settings that have their defaults
   int64_t last_step = 0;
   const Communicator& comm;
   const Device& device;
@@ -30,8 +31,8 @@ struct JobDescription {
   const LearningRate& rate;
 };
 
-// Gives `report` the table of settings: every field of the config, then what the job has made of
-// them.
+// Gives `report` the table of settings: the fields of the config, then what the job has made of
+// them. The log has every field; people see those that differ from their defaults.
 void Announce(const JobDescription& job, Report* report);
 
 }  // namespace gf

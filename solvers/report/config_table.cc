@@ -3,6 +3,9 @@
 #include <google/protobuf/descriptor.h>
 #include <google/protobuf/text_format.h>
 
+#include <algorithm>
+#include <set>
+
 namespace gf {
 namespace {
 
@@ -47,6 +50,19 @@ void Flatten(const Message& message, const std::string& prefix, Rows* rows) {
 Rows ConfigTable(const Message& config) {
   Rows rows;
   Flatten(config, "", &rows);
+  return rows;
+}
+
+Rows ChangedSettings(const JobConfig& config) {
+  JobConfig defaults;
+  defaults.mutable_train_data();
+  defaults.mutable_validation_data();
+  const Rows default_rows = ConfigTable(defaults);
+  const std::set<Rows::value_type> unchanged(default_rows.begin(), default_rows.end());
+  Rows rows = ConfigTable(config);
+  rows.erase(std::remove_if(rows.begin(), rows.end(),
+                            [&](const auto& row) { return unchanged.count(row) > 0; }),
+             rows.end());
   return rows;
 }
 

@@ -6,6 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "core/config/job.pb.h"
+
 namespace gf {
 
 // Every field of a config, unset ones with their defaults, as ("solver.base_lr", "0.1").
@@ -13,5 +15,8 @@ namespace gf {
 // out.
 std::vector<std::pair<std::string, std::string>> ConfigTable(
     const google::protobuf::Message& config);
+
+// The rows of ConfigTable whose values differ from the defaults of job.proto.
+std::vector<std::pair<std::string, std::string>> ChangedSettings(const JobConfig& config);
 
 }  // namespace gf

@@ -56,9 +56,10 @@ void Report::Write(const std::string& kind, nlohmann::ordered_json record) {
   lines_->Write(line);
 }
 
-void Report::Start(const std::vector<std::pair<std::string, std::string>>& settings) {
+void Report::Start(const std::vector<std::pair<std::string, std::string>>& settings,
+                   const std::vector<std::pair<std::string, std::string>>& shown) {
   if (!speaks_) return;
-  PrintTable(settings, stdout);
+  PrintTable(shown, stdout);
   nlohmann::ordered_json table = nlohmann::ordered_json::object();
   for (const auto& row : settings) table[row.first] = row.second;
   Write("start", {{"settings", table}});

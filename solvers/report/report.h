@@ -35,7 +35,9 @@ class Report {
   // working folder. Throws UserError if a file cannot be written.
   Report(const std::string& log, bool tensorboard, bool speaks);
 
-  void Start(const std::vector<std::pair<std::string, std::string>>& settings);
+  // Names and values: `settings` for programs, `shown` for people.
+  void Start(const std::vector<std::pair<std::string, std::string>>& settings,
+             const std::vector<std::pair<std::string, std::string>>& shown);
   void Train(const TrainRecord& record);
   void Validation(int64_t step, double epoch, const Tally& tally, double seconds);
   void Checkpoint(int64_t step, const std::string& path, double seconds);

@@ -170,9 +170,9 @@ void SetUp(const JobConfig& config, const TrainOptions& options, Communicator* c
   Open(config, options, comm, parts);
   BuildNets(config, options, comm, parts);
   BuildFlow(config, options.deterministic, comm, parts);
-  Announce({config, options.threads, options.deterministic, parts->last_step, *comm, *parts->device,
-            *parts->train.net, *parts->train.loader, parts->validation.loader.get(), *parts->flow,
-            *parts->batches, *parts->rate},
+  Announce({config, options.threads, options.deterministic, options.verbose, parts->last_step,
+            *comm, *parts->device, *parts->train.net, *parts->train.loader,
+            parts->validation.loader.get(), *parts->flow, *parts->batches, *parts->rate},
            parts->report.get());
   Load(config, options, comm, parts);
   CheckSameNet(parts->source, *parts->store, *parts->train.loader, comm);

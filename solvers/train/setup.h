@@ -33,6 +33,8 @@ struct TrainOptions {
   int threads = 1;  // compute threads of this rank
   // Same seed and number of ranks: same bits.
   bool deterministic = false;
+  // Print the settings that have their defaults, too.
+  bool verbose = false;
   // Training ends after this step (0 = where the config says); the learning rate follows the
   // config's length all the same.
   int64_t stop_step = 0;

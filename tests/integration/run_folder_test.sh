@@ -16,6 +16,16 @@ train first --config=job.prototxt --run_dir=runs/a --tensorboard --max_steps=100
 [ "$(cd runs/a && ls | sed 's/\(tfevents\).*/\1/' | paste -s -d' ')" = \
   "config.prototxt events.out.tfevents log.jsonl timeline.json" ] || fail "runs/a: $(ls runs/a)"
 
+# People read what differs from the defaults, and with --verbose what programs read: every setting.
+grep -qE '^ +solver.base_lr +0.03' first.log || fail "a changed setting is not shown"
+grep -q 'solver.nesterov' first.log && fail "a default is shown"
+grep -qE '^ +[0-9]+ settings left at their defaults: --verbose' first.log || fail "no hint"
+[ "$(grep -n '^step ' first.log | head -n 1 | cut -d: -f1)" -le 48 ] || fail "a long start"
+grep -q '"kind":"start".*"solver.nesterov":"false"' runs/a/log.jsonl ||
+  fail "the log lacks settings"
+train verbose --config=job.prototxt --set checkpoint.dir= --max_steps=1 --verbose
+grep -qE '^ +solver.nesterov +false' verbose.log || fail "--verbose does not show a default"
+
 # The events are the log's numbers.
 python3 "$reader" runs/a/events.out.tfevents.* >events.txt || fail "the event file"
 python3 - runs/a/log.jsonl events.txt <<'PYTHON' || fail "events and log differ"

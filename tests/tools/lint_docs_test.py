@@ -112,7 +112,7 @@ class LintDocsTest(unittest.TestCase):
         for word in ("colour", "Behaviour", "initialises", "optimisation", "neighbours", "centre",
                      "normalised", "labelled", "grey"):
             self.expect_error(f"A {word} here.", f'"{word}" is British')
-        self.expect_good("The color of a program is analyzed. `colour` is a name.")
+        self.expect_good("The color of a program is analyzed. `colour` is a name. Parallelism.")
 
     def test_phrasings_that_hide_the_noun_are_errors(self):
         for phrase in ("The time is that of a step.", "Those with\nthose of others.",
@@ -167,6 +167,16 @@ class LintDocsTest(unittest.TestCase):
         self.expect_error(self.command("X=1 gftrain --resum"), "no flag --resum")
         self.expect_error(self.command("report 'gftrain --resum'"), "no flag --resum")
         self.expect_error(self.command("job='gftrain --resum'\n$job"), "no flag --resum")
+
+    def test_files_of_redirections_are_no_commands(self):
+        self.expect_good(self.command("gftrain --resume > runs/x < configs/y | jq .x >> runs/z"))
+        self.expect_error(self.command("gftrain > runs/x --resum"), "no flag --resum")
+
+    def test_here_documents_are_no_commands(self):
+        document = "cat > runs/x << 'END'\nnet: \"it's\"\ngftrian\nEND\n"
+        self.expect_good(self.command(document + "gftrain --resume"))
+        self.expect_error(self.command(document + "gftrain --resum"),
+                          "docs/training.md:10: gftrain has no flag --resum")
 
     def test_a_command_over_several_lines_is_one(self):
         self.expect_good(self.command("gftrain \\\n  --config='a\nb' --resume"))

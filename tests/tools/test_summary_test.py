@@ -132,8 +132,9 @@ class SummaryTest(unittest.TestCase):
                 for name in "abc":
                     file.write("x.cc:1: Skipped\nno GPU\n[  SKIPPED ] Gpu.%s (0 ms)\n" % name)
             events = [self.result("//a:t", 1, log), self.summary("//a:t", "PASSED", 2500)]
-            self.assertEqual(self.run_on(events), (0, "0 passed, 0 failed, 3 skipped"))
-        self.assertIn("skipped  //a:t Gpu.a and 2 more: no GPU", self.lines)
+            events += [self.result("//b:t", 1, log), self.summary("//b:t", "PASSED", 1)]
+            self.assertEqual(self.run_on(events), (0, "0 passed, 0 failed, 6 skipped"))
+        self.assertIn("skipped  //a:t Gpu.a and 5 more: no GPU", self.lines)
         self.assertIn("slow     //a:t: 2 s", self.lines)
 
     def test_a_second_attempt_is_told_and_counts(self):

@@ -36,8 +36,8 @@ class ImageNetCommand : public Command {
                     {"out", "train_shards", "val_shards", "seed", "resize", "quality",
                      "skip_damaged", "workers"}}};
     spec.notes =
-        "Shards get index files. Ended early, the same command goes on. --quality is 92 if it is "
-        "not given.\n";
+        "Shards get index files. If interrupted, run the same command again to continue. --quality "
+        "is 92 if it is not given.\n";
     return spec;
   }
 

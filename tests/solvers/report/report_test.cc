@@ -17,7 +17,7 @@ TEST(ReportTest, JsonLinesHoldWhatTheConsoleSays) {
   std::remove(path.c_str());
   {
     Report report(path, false, true);
-    report.Start({{"seed", "1"}});
+    report.Start({{"seed", "1"}}, {});
     TrainRecord record;
     record.step = 20;
     record.loss = NAN;
@@ -67,6 +67,19 @@ TEST(ConfigTableTest, HasEveryFieldWithItsDefault) {
   EXPECT_EQ(value("solver.momentum"), "0.9");
   EXPECT_EQ(value("comm.timeout_s"), "120");
   EXPECT_EQ(value("validation_data.batch_size"), "none");
+}
+
+TEST(ConfigTableTest, ChangedSettingsDifferFromTheirDefaults) {
+  JobConfig config;
+  ParseTextProto(
+      "net: \"a.prototxt\" train_data { source: \"d\" batch_size: 64 mean: 1 }"
+      "solver { type: \"SGD\" momentum: 0.5 rule { pattern: \"fc\" lr_mult: 1 } }"
+      "comm { mode: LAZY sparse { density: 0.15 } timeout_s: 60 }",
+      "test", &config);
+  std::vector<std::string> names;
+  for (const auto& row : ChangedSettings(config)) names.push_back(row.first);
+  EXPECT_EQ(names, (std::vector<std::string>{"net", "train_data.source", "train_data.mean",
+                                             "solver.momentum", "solver.rule", "comm.timeout_s"}));
 }
 
 TEST(MeterTest, AveragesOverItsInterval) {
