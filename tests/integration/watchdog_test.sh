@@ -24,8 +24,9 @@ start() {
         --set validation_interval_epochs=1000000)
       ;;
   esac
-  (exec "$mpirun" -np 3 "$gftrain" --config=job.prototxt --set "comm.flight_recorder=recorder.$tag" \
-    --set "comm.timeout_s=$timeout" --set "comm.mode=$3" --set comm.sparse.chunk_size=800 \
+  (exec "$mpirun" -np 3 "$gftrain" --config=job.prototxt \
+    --set "comm.flight_recorder=recorder.$tag" --set "comm.timeout_s=$timeout" \
+    --set "comm.mode=$3" --set comm.sparse.chunk_size=800 \
     --set solver.max_steps=100000000 --set telemetry.display_interval=1 \
     --set telemetry.jsonl= "${options[@]}") >"trial.$1.log" 2>&1 &
   job=$!
