@@ -1,10 +1,13 @@
 #include "core/error.h"
 
+#include <fcntl.h>
 #include <glog/logging.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <new>
+#include <string>
 #include <system_error>
 
 namespace gf {
@@ -54,6 +57,24 @@ TEST(ErrorTest, RunMainPrintsOneLineWithTheProgramsName) {
               throw std::bad_alloc();
             }).find(program + ": error: out of memory"),
             0u);
+}
+
+TEST(ErrorTest, ALongLineIsOneWrite) {
+  const std::string message(2000, 'x');
+  int packets[2];
+  ASSERT_EQ(pipe2(packets, O_DIRECT), 0);  // each write stays apart
+  const int saved = dup(STDERR_FILENO);
+  dup2(packets[1], STDERR_FILENO);
+  PrintError("error", message);
+  dup2(saved, STDERR_FILENO);
+  close(saved);
+  close(packets[1]);
+  char line[4096];
+  const ssize_t size = read(packets[0], line, sizeof(line));
+  close(packets[0]);
+  ASSERT_GT(size, 0);
+  EXPECT_EQ(std::string(line, size),
+            std::string(program_invocation_short_name) + ": error: " + message + "\n");
 }
 
 TEST(ErrorTest, AWarningIsALineWithTheProgramsName) {

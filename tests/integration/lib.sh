@@ -32,6 +32,11 @@ on_ranks() {
   fi
 }
 
+# "${two_ranks[@]}" "OPTIONS OF RANK 0" "OPTIONS OF RANK 1" COMMAND...
+# Not two programs in one mpirun (A : B), with which Open MPI 5.0.7 crashes.
+two_ranks=("$mpirun" -np 2 sh -c
+  'if [ "$OMPI_COMM_WORLD_RANK" = 0 ]; then own=$0; else own=$1; fi; shift && exec "$@" $own')
+
 # A data set of 10 classes, and a job with all that has a state: momentum, batch norm, dropout,
 # shuffling, augmentation.
 make_job() {

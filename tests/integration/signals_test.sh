@@ -80,8 +80,9 @@ catches_sigterm() {
 # Two ranks, of which rank 1 starts when there is a file "go". Until then rank 0 is in MPI's start.
 start_late() { # ARGUMENTS...
   local program=("$gftrain" --config=job.prototxt --set comm.timeout_s=60 "$@")
-  exec "$mpirun" -np 1 "${program[@]}" : \
-    -np 1 sh -c 'until [ -e go ]; do sleep 0.02; done; exec "$@"' sh "${program[@]}"
+  exec "$mpirun" -np 2 sh -c \
+    'until [ "$OMPI_COMM_WORLD_RANK" = 0 ] || [ -e go ]; do sleep 0.02; done; exec "$@"' sh \
+    "${program[@]}"
 }
 
 if [ "$ranks" != 1 ]; then

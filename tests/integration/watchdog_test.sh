@@ -24,8 +24,9 @@ start() {
         --set validation_interval_epochs=1000000)
       ;;
   esac
-  (exec "$mpirun" -np 3 "$gftrain" --config=job.prototxt --set "comm.flight_recorder=recorder.$tag" \
-    --set "comm.timeout_s=$timeout" --set "comm.mode=$3" --set comm.sparse.chunk_size=800 \
+  (exec "$mpirun" -np 3 "$gftrain" --config=job.prototxt \
+    --set "comm.flight_recorder=recorder.$tag" --set "comm.timeout_s=$timeout" \
+    --set "comm.mode=$3" --set comm.sparse.chunk_size=800 \
     --set solver.max_steps=100000000 --set telemetry.display_interval=1 \
     --set telemetry.jsonl= "${options[@]}") >"trial.$1.log" 2>&1 &
   job=$!
@@ -103,7 +104,8 @@ for trial in $(seq "$trials"); do
   else
     [ "$code" != 0 ] || fail "$what: exit code $code"
     killed="process rank $victim with PID .* on node .* exited on signal 9"
-    grep -qE "$killed|missing: $name" "$log" ||
+    # mpirun breaks its lines anywhere.
+    grep -qE "$killed|missing: $name" <<<"$(tr '\n' ' ' <"$log")" ||
       fail "$what: the message does not name it"
   fi
   grep -E 'missing: ' "$log" | grep -vqE "missing: rank $victim( |;)" &&

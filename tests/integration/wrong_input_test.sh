@@ -35,7 +35,7 @@ if [ -c /dev/full ]; then
 fi
 # Ranks with different flags end with one message.
 differ() { # differ PATTERN FLAG: the first rank of two has a flag that the second has not
-  expect_error "$1" "$mpirun" -n 1 "${train[@]}" "$2" : -n 1 "${train[@]}"
+  expect_error "$1" "${two_ranks[@]}" "$2" '' "${train[@]}"
 }
 differ 'ranks disagree on --timeline_steps: 1:1 on rank 0.*, not set on rank 1' --timeline_steps=1:1
 differ 'ranks disagree on --dry_run: true on rank 0' --dry_run
@@ -173,8 +173,7 @@ expect_error 'diverged' "${train[@]}" --set solver.base_lr=1e30 --set checkpoint
 expect_error '^gftrain: error: wrong_net.prototxt:.*conv1' \
   "$mpirun" -np 2 "$gftrain" --config=job.prototxt --set net=wrong_net.prototxt
 expect_error 'ranks disagree on solver.base_lr: 0.02 on rank 0 .*0.03 on rank 1' \
-  "$mpirun" -np 1 "$gftrain" --config=job.prototxt : \
-  -np 1 "$gftrain" --config=job.prototxt --set solver.base_lr=0.03
+  "${two_ranks[@]}" '' '--set solver.base_lr=0.03' "$gftrain" --config=job.prototxt
 # The same words on both ranks, but another file behind them.
 for folder in a b; do
   mkdir "$folder"

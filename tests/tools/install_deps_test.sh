@@ -39,8 +39,9 @@ fake sudo 'exit 1'
 expect 1 "apt-get install --no-install-recommends libpng-dev"
 
 # Bazel needs a folder for its files.
-touch "$TEST_TMPDIR/file"
-TEST_TMPDIR=$TEST_TMPDIR/file expect 1 "Bazel keeps its files in $TEST_TMPDIR/file, which cannot"
+file=$TEST_TMPDIR/file
+touch "$file"
+(export TEST_TMPDIR=$file && expect 1 "Bazel keeps its files in $file, which cannot be written")
 (unset TEST_TMPDIR && HOME=/proc expect 1 "in /proc/.cache, which cannot be written: set HOME")
 
 fake dpkg 'echo arm64'
