@@ -12,6 +12,8 @@
 #include <new>
 #include <system_error>
 
+#include "core/printable.h"
+
 namespace gf {
 namespace {
 
@@ -30,6 +32,15 @@ void CheckOutput() {
   ThrowUserError("cannot write to standard output: ",
                  errno != 0 ? std::strerror(errno) : "an earlier write failed",
                  ": free some space, or send it elsewhere");
+}
+
+// Messages repeat names out of files, which may hold anything. Of an endless one, the beginning
+// says where, and the end what to do.
+std::string FitForTerminal(const std::string& message) {
+  constexpr size_t kMost = 8000, kEnd = 500;
+  if (message.size() <= kMost) return PrintableLines(message);
+  return StrCat(PrintableLines(message.substr(0, kMost - kEnd)), " ... (", message.size() - kMost,
+                " characters) ... ", PrintableLines(message.substr(message.size() - kEnd)));
 }
 
 }  // namespace
@@ -57,7 +68,7 @@ void PrintError(const std::string& kind, const std::string& message) {
 }
 
 void PrintRemark(const std::string& message) {
-  std::fprintf(stderr, "%s: %s\n", program_invocation_short_name, message.c_str());
+  std::fprintf(stderr, "%s: %s\n", program_invocation_short_name, FitForTerminal(message).c_str());
 }
 
 void PrintWarningText(const std::string& message) {

@@ -11,9 +11,11 @@
 #include "comm/agree.h"
 #include "core/config/config.h"
 #include "core/error.h"
+#include "models/job_net.h"
 #include "solvers/checkpoint/load.h"
 #include "solvers/evaluate/evaluation_report.h"
 #include "solvers/evaluate/evaluator.h"
+#include "solvers/train/advice.h"
 #include "solvers/train/data_and_net.h"
 #include "solvers/train/same_job.h"
 #include "tools/flags.h"
@@ -21,8 +23,8 @@
 
 DEFINE_string(config, "", "the job: a prototxt `FILE`; its net and validation_data are used");
 DEFINE_string(checkpoint, "",
-              "a checkpoint's folder or a safetensors file; without this `PATH`, the last valid "
-              "checkpoint of checkpoint.dir");
+              "a checkpoint's folder, a folder of several (the newest valid one is taken) or a "
+              "safetensors file; without this `PATH`, the newest of checkpoint.dir");
 DEFINE_string(weights, "",
               "the weights of a `FILE` instead of a checkpoint: safetensors, or a Caffe model "
               "(x.caffemodel, layers of the same names)");
@@ -78,8 +80,12 @@ void Evaluate(const JobConfig& config, int threads, Communicator* comm) {
   DataAndNet job;
   AgreeOnErrors(comm, "building the net", [&] {
     device = DeviceRegistry::Get().Create("device", config.device(), threads);
-    job = BuildDataAndNet(config.validation_data(), ReadNet(config.net()), TEST, options, nullptr,
-                          device.get());
+    const NetSource net = ReadJobNet(config);
+    job = BuildDataAndNet(config.validation_data(), net, TEST, options, nullptr, device.get());
+    if (comm->rank() > 0) return;
+    for (const std::string& each : UnusedDataSettings(net, config.validation_data(), TEST)) {
+      PrintWarning(each);
+    }
   });
   const std::string weights =
       LoadEvaluationWeights(config, FLAGS_weights.empty() ? FLAGS_checkpoint : FLAGS_weights,

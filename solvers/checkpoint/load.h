@@ -14,7 +14,8 @@ namespace gf {
 
 // Where the first weights come from; at most one of `resume` and `weights` is set.
 struct StartOptions {
-  // "latest" = the last valid checkpoint of checkpoint.dir, or a checkpoint's folder.
+  // "latest" = the newest valid checkpoint of checkpoint.dir; or the folder of a checkpoint, or of
+  // several, the newest valid of which is taken.
   std::string resume;
   // A safetensors file or a Caffe model.
   std::string weights;
@@ -29,8 +30,9 @@ TrainingState LoadStart(const JobConfig& config, const StartOptions& options, Pa
                         const std::function<void(const std::string&)>& note);
 
 // Fills the parameters and states of an evaluation net on all ranks from `path`, a checkpoint's
-// folder or a weights file (of a Caffe model trained on BGR images: `bgr`); "" = the last valid
-// checkpoint of checkpoint.dir. Returns what was read. Throws UserError on all ranks.
+// folder, a folder of several (the newest valid one is taken) or a weights file (of a Caffe model
+// trained on BGR images: `bgr`); "" = the newest valid checkpoint of checkpoint.dir. Returns what
+// was read. Throws UserError on all ranks.
 std::string LoadEvaluationWeights(const JobConfig& config, const std::string& path, bool bgr,
                                   ParameterStore* store, Communicator* comm);
 

@@ -6,9 +6,11 @@
 #include "comm/agree.h"
 #include "comm/flow/gradient_transport.h"
 #include "comm/group_sum.h"
+#include "models/job_net.h"
 #include "solvers/checkpoint/save.h"
 #include "solvers/report/announce.h"
 #include "solvers/report/run_folder.h"
+#include "solvers/train/advice.h"
 #include "solvers/train/same_job.h"
 #include "solvers/train/signals.h"
 
@@ -20,8 +22,9 @@ void Open(const JobConfig& config, const TrainOptions& options, Communicator* co
           TrainingParts* parts) {
   CheckSameConfig(config, comm);
   if (!config.telemetry().run_dir().empty()) {
-    RunOnRankZero(comm, "preparing telemetry.run_dir",
-                  [&] { PrepareRunFolder(config, !options.start.resume.empty()); });
+    RunOnRankZero(comm, "preparing telemetry.run_dir", [&] {
+      parts->run_folder = PrepareRunFolder(config, !options.start.resume.empty());
+    });
   }
   AgreeOnErrors(comm, "opening the log and the device", [&] {
     parts->report = std::make_unique<Report>(LogPath(config), config.telemetry().tensorboard(),
@@ -45,7 +48,7 @@ void BuildNets(const JobConfig& config, const TrainOptions& options, Communicato
   // First, because GPUs connect while the net is built.
   parts->transport = NewGradientTransport(config.comm(), options.deterministic, device, comm);
   AgreeOnErrors(comm, "building the net", [&] {
-    parts->source = ReadNet(config.net());
+    parts->source = ReadJobNet(config);
     parts->train =
         BuildDataAndNet(config.train_data(), parts->source, TRAIN, build, nullptr, device);
     const std::shared_ptr<ParameterStore>& parameters = parts->train.net->parameters();
@@ -62,6 +65,7 @@ void BuildNets(const JobConfig& config, const TrainOptions& options, Communicato
                                         int64_t{config.train_data().batch_size()} * comm->size());
     parts->rate = std::make_unique<LearningRate>(config.solver(), *parts->batches);
   });
+  if (comm->rank() == 0) WarnAtStart(config, parts->source, parts->store->layout().count());
   parts->feed = std::make_unique<BatchFeed>(parts->train.loader.get(), parts->train.net.get(),
                                             parts->timeline.get());
   parts->last_step = parts->rate->max_steps();
@@ -115,7 +119,9 @@ void Load(const JobConfig& config, const TrainOptions& options, Communicator* co
   *state =
       LoadStart(config, options.start, parts->store, *parts->solver, parts->flow.get(), comm, note);
   const bool from_checkpoint = !state->config.empty();
-  if (from_checkpoint) NoteChanges(*state, config, comm->size(), options.threads, note);
+  if (from_checkpoint) {
+    NoteChanges(*state, config, comm->size(), options.threads, parts->train.loader->size(), note);
+  }
   parts->update->Restore();
   parts->train.loader->Seek(state->position);
   state->seed = config.seed();
