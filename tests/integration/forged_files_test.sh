@@ -120,10 +120,11 @@ flock shared/.lock sleep 60 &
 other=$!
 until [ -e shared/.lock ]; do sleep 0.1; done
 expect_error 'telemetry.run_dir: another run is using shared: wait until it has ended' \
-  "${train[@]}" --set checkpoint.dir= --run_dir=shared
+  "${train[@]}" --set checkpoint.dir= --run_dir=shared --set telemetry.jsonl=shared/log.jsonl
 [ -e shared/config.prototxt ] && fail "the config of a run that was refused"
 kill_job "$other"
-"${train[@]}" --set checkpoint.dir= --run_dir=shared >shared.log 2>&1 || fail "a folder that is free"
+"${train[@]}" --set checkpoint.dir= --run_dir=shared --set telemetry.jsonl=shared/log.jsonl \
+  >shared.log 2>&1 || fail "a folder that is free"
 
 # Ranks of which one asks for help.
 expect_error 'ranks disagree on their flags: rank 0 asks for --help' \

@@ -47,7 +47,9 @@ expect_error 'runs/a holds a run already .runs/a/log.jsonl.: continue it with --
   "$gftrain" --config=job.prototxt --run_dir=runs/a
 train resumed --config=job.prototxt --run_dir=runs/a --tensorboard --resume --max_steps=150
 [ "$(grep -c '"kind":"start"' runs/a/log.jsonl)" = 2 ] || fail "the log does not go on"
-python3 "$reader" runs/a/events.out.tfevents.* | grep -q '^150 train/loss' || fail "no step 150"
+# Not through a pipe, which grep -q closes early.
+python3 "$reader" runs/a/events.out.tfevents.* >resumed.txt || fail "the resumed run's events"
+grep -q '^150 train/loss' resumed.txt || fail "no step 150"
 
 # The resolved config works from anywhere, and is that run's.
 mkdir elsewhere && mv job.prototxt moved
