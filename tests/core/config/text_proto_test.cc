@@ -229,7 +229,7 @@ TEST(ReadTextProtoTest, FilesThatCannotBeReadAreNamed) {
   EXPECT_EQ(FileError("/nowhere/net.prototxt"),
             "cannot open /nowhere/net.prototxt: No such file or directory (check the path)");
   EXPECT_EQ(FileError(testing::TempDir()),
-            "cannot read " + testing::TempDir() + ": Is a directory (name a file)");
+            "cannot open " + testing::TempDir() + ": Is a directory (name a file)");
   const std::string empty = Write("empty.prototxt", " \n\t\n");
   EXPECT_EQ(FileError(empty), empty + ": the file is empty");
   EXPECT_NE(FileError("").find("empty"), std::string::npos);
@@ -251,7 +251,8 @@ TEST(ReadTextProtoTest, BinaryFilesAreRefused) {
 TEST(ReadTextProtoTest, HugeFilesAreRefused) {
   const std::string path = Write("huge.prototxt", "name: \"a\"\n");
   ASSERT_EQ(truncate(path.c_str(), (int64_t{64} << 20) + 1), 0);
-  EXPECT_NE(FileError(path).find(path + ": has more than 67108864 bytes"), std::string::npos);
+  EXPECT_NE(FileError(path).find(path + ": has 67108865 bytes, expected at most 67108864"),
+            std::string::npos);
   unlink(path.c_str());
 }
 
