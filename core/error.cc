@@ -12,6 +12,8 @@
 #include <new>
 #include <system_error>
 
+#include "core/printable.h"
+
 namespace gf {
 namespace {
 
@@ -30,6 +32,15 @@ void CheckOutput() {
   ThrowUserError("cannot write to standard output: ",
                  errno != 0 ? std::strerror(errno) : "an earlier write failed",
                  ": free some space, or send it elsewhere");
+}
+
+// Messages repeat names out of files, which may hold anything. Of an endless one, the beginning
+// says where, and the end what to do.
+std::string FitForTerminal(const std::string& message) {
+  constexpr size_t kMost = 8000, kEnd = 500;
+  if (message.size() <= kMost) return PrintableLines(message);
+  return StrCat(PrintableLines(message.substr(0, kMost - kEnd)), " ... (", message.size() - kMost,
+                " characters) ... ", PrintableLines(message.substr(message.size() - kEnd)));
 }
 
 }  // namespace
@@ -59,7 +70,7 @@ void PrintError(const std::string& kind, const std::string& message) {
 void PrintRemark(const std::string& message) {
   // In one write, so that mpirun does not mix the lines of ranks. fprintf writes long lines in
   // pieces since glibc 2.37.
-  const std::string line = StrCat(program_invocation_short_name, ": ", message, "\n");
+  const std::string line = StrCat(program_invocation_short_name, ": ", FitForTerminal(message), "\n");
   std::fwrite(line.data(), 1, line.size(), stderr);
 }
 

@@ -138,13 +138,4 @@ bool HasEnding(const std::string& name, const std::string& ending) {
          strcasecmp(name.c_str() + name.size() - ending.size(), ending.c_str()) == 0;
 }
 
-std::string Printable(const std::string& text) {
-  std::string result = text;
-  for (char& c : result) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (byte < 0x20 || byte == 0x7f) c = '?';
-  }
-  return result;
-}
-
 }  // namespace gf

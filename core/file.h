@@ -5,6 +5,7 @@
 #include <string>
 
 #include "core/file_descriptor.h"
+#include "core/printable.h"
 
 namespace gf {
 
@@ -57,8 +58,5 @@ int64_t OpenFileLimit();
 
 // Whether the name has the ending, in upper or lower case.
 bool HasEnding(const std::string& name, const std::string& ending);
-
-// The text with bytes that a terminal would act upon replaced by '?'; for names out of files.
-std::string Printable(const std::string& text);
 
 }  // namespace gf

@@ -10,14 +10,13 @@ void PoolLayout::Add(PoolEntry entry) {
   entry.count = entry.layout.StorageCount(entry.shape);
   count_ += (entry.count + kAlignment - 1) / kAlignment * kAlignment;
   parameter_count_ += entry.shape.count();
+  index_.emplace(entry.name, static_cast<int>(entries_.size()));
   entries_.push_back(std::move(entry));
 }
 
 int PoolLayout::Find(const std::string& name) const {
-  for (size_t i = 0; i < entries_.size(); ++i) {
-    if (entries_[i].name == name) return static_cast<int>(i);
-  }
-  return -1;
+  const auto found = index_.find(name);
+  return found == index_.end() ? -1 : found->second;
 }
 
 std::string PoolLayout::NameOf(int first, int last) const {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -53,6 +54,7 @@ class PoolLayout {
 
  private:
   std::vector<PoolEntry> entries_;
+  std::map<std::string, int> index_;  // by name
   int64_t count_ = 0;
   int64_t parameter_count_ = 0;
 };

@@ -37,6 +37,7 @@ void Arena::Solve(bool reuse) {
   std::vector<int> placed;  // by offset
   for (int i : order) {
     Buffer& buffer = buffers_[i];
+    if (buffer.bytes == 0) continue;  // overlaps nothing
     size_t offset = reuse ? 0 : bytes_;
     if (reuse) {
       for (int j : placed) {

@@ -8,6 +8,7 @@
 #include "models/compiled_net.h"
 #include "models/graph.h"
 #include "models/inputs.h"
+#include "models/memory_check.h"
 #include "models/rewrites.h"
 
 namespace gf {
@@ -38,6 +39,7 @@ class Compiler {
 
   CompiledNet Run() {
     for (GraphNode& node : nodes_) AddLayer(node);
+    CheckShapesFit(net_, options_, *device_);
     FindGradients(options_.phase, &net_);
     PlanKernels();
     FindResults();
@@ -85,6 +87,7 @@ class Compiler {
     }
     CompiledOp op;
     op.layer_index = node.index;
+    op.merged_scale = node.merged_scale;
     op.layer =
         LayerRegistry::Get().Create("layer type", p.type(), p, options_.phase, node.location);
     for (float weight : p.loss_weight()) {
@@ -103,6 +106,12 @@ class Compiler {
     CheckBottomTypes(op);
     op.layer->SetUp(shapes);
     CHECK_EQ(static_cast<int>(op.layer->tops().size()), p.top_size()) << p.name();
+    for (const ParameterSpec& spec : op.layer->parameters()) {
+      if (!IsSane(spec.shape)) {
+        op.layer->Fail("its ", spec.name, " would be of ", spec.shape.ToString(),
+                       ", which are more than ", kMaxElements, " elements");
+      }
+    }
     for (int i = 0; i < p.top_size(); ++i) {
       const Shape& shape = op.layer->tops()[i];
       if (!IsSane(shape)) op.layer->Fail("impossible output shape ", shape.ToString());

@@ -30,7 +30,8 @@ struct CompiledBlob {
 // An operation: a layer with its kernel, and the memory that it reads and writes.
 struct CompiledOp {
   std::unique_ptr<Layer> layer;
-  int layer_index = 0;  // GraphNode::index
+  int layer_index = 0;       // GraphNode::index
+  std::string merged_scale;  // GraphNode::merged_scale
   std::unique_ptr<Kernel> kernel;
   KernelSetup setup;
   std::vector<int> bottoms, tops;  // blobs

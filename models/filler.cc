@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "core/config/nearest.h"
 #include "core/error.h"
@@ -41,6 +42,15 @@ std::string FillerMistake(const FillerParameter& filler, const Shape& shape) {
   static const std::vector<std::string> kTypes = {
       "bilinear", "constant", "gaussian", "msra", "positive_unitball", "uniform", "xavier"};
   const std::string& type = filler.type();
+  const std::pair<const char*, float> values[] = {
+      {"value", filler.value()}, {"min", filler.min()},
+      {"max", filler.max()},     {"max - min", filler.max() - filler.min()},
+      {"mean", filler.mean()},   {"std", filler.std()}};
+  for (const auto& [field, value] : values) {
+    if (!std::isfinite(value)) {
+      return StrCat(field, " of the filler is ", value, ", must be a finite number");
+    }
+  }
   if (std::find(kTypes.begin(), kTypes.end(), type) == kTypes.end()) {
     return StrCat("unknown filler type \"", type, "\"", Suggestion(type, kTypes));
   }

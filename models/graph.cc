@@ -1,7 +1,6 @@
 #include "models/graph.h"
 
 #include <algorithm>
-#include <deque>
 #include <map>
 #include <set>
 
@@ -62,7 +61,7 @@ std::vector<GraphNode> NetInputs(const NetSource& source) {
 }
 
 // Explains why none of the pending layers can run.
-[[noreturn]] void FailStuck(const std::deque<GraphNode>& pending,
+[[noreturn]] void FailStuck(const std::vector<GraphNode>& pending,
                             const std::set<std::string>& known, Phase phase) {
   std::map<std::string, const GraphNode*> producer;
   for (const GraphNode& node : pending) {
@@ -104,16 +103,33 @@ std::vector<GraphNode> NetInputs(const NetSource& source) {
   ThrowUserError(node->location, ": layers depend on each other in a cycle: ", cycle);
 }
 
+std::vector<GraphNode> Remaining(const std::vector<GraphNode>& nodes,
+                                 const std::vector<bool>& done) {
+  std::vector<GraphNode> remaining;
+  for (size_t i = 0; i < nodes.size(); ++i) {
+    if (!done[i]) remaining.push_back(nodes[i]);
+  }
+  return remaining;
+}
+
 }  // namespace
 
 std::string PlainBlobName(const std::string& blob) { return blob.substr(0, blob.find('#')); }
 
 std::vector<GraphNode> ResolveGraph(const NetSource& source, Phase phase) {
-  std::deque<GraphNode> pending;
+  // Compiling takes seconds then; nobody trains deeper nets.
+  constexpr int kMostLayers = 20000;
+  if (source.param.layer_size() > kMostLayers) {
+    ThrowUserError(source.file, ": has ", source.param.layer_size(), " layers, expected at most ",
+                   kMostLayers);
+  }
+  std::vector<GraphNode> pending;
   for (GraphNode& node : NetInputs(source)) pending.push_back(std::move(node));
   std::set<std::string> names;
   for (int i = 0; i < source.param.layer_size(); ++i) {
-    GraphNode node{source.param.layer(i), source.layer_locations[i]};
+    GraphNode node;
+    node.param = source.param.layer(i);
+    node.location = source.layer_locations[i];
     if (!node.param.has_type() || node.param.type().empty()) {
       ThrowUserError(node.location, ": layer \"", node.param.name(), "\" has no type");
     }
@@ -133,16 +149,26 @@ std::vector<GraphNode> ResolveGraph(const NetSource& source, Phase phase) {
   std::map<std::string, std::string> current;  // -> name of the newest version
   std::set<std::string> known;
   std::vector<GraphNode> nodes;
-  while (!pending.empty()) {
+  // By number in file order: the bottoms that do not exist yet, and the layers without such.
+  std::vector<size_t> missing(pending.size());
+  std::set<size_t> ready;
+  std::map<std::string, std::vector<size_t>> waiting;  // blob -> layers
+  for (size_t i = 0; i < pending.size(); ++i) {
+    const auto& all = pending[i].param.bottom();
+    for (const std::string& bottom : std::set<std::string>(all.begin(), all.end())) {
+      waiting[bottom].push_back(i);
+      ++missing[i];
+    }
+    if (missing[i] == 0) ready.insert(i);
+  }
+  std::vector<bool> done(pending.size());
+  while (nodes.size() < pending.size()) {
+    if (ready.empty()) FailStuck(Remaining(pending, done), known, phase);
     // The first layer, in file order, whose bottoms exist.
-    const auto ready = std::find_if(pending.begin(), pending.end(), [&](const GraphNode& node) {
-      const auto& bottoms = node.param.bottom();
-      return std::all_of(bottoms.begin(), bottoms.end(),
-                         [&](const std::string& b) { return known.count(b) != 0; });
-    });
-    if (ready == pending.end()) FailStuck(pending, known, phase);
-    GraphNode node = std::move(*ready);
-    pending.erase(ready);
+    const size_t first = *ready.begin();
+    ready.erase(ready.begin());
+    done[first] = true;
+    GraphNode node = std::move(pending[first]);
     LayerParameter& p = node.param;
     const std::set<std::string> bottoms(p.bottom().begin(), p.bottom().end());
     for (std::string& bottom : *p.mutable_bottom()) bottom = current.at(bottom);
@@ -158,7 +184,10 @@ std::vector<GraphNode> ResolveGraph(const NetSource& source, Phase phase) {
       const int version = ++versions[name];
       if (version > 1) top = StrCat(name, "#", version);
       current[name] = top;
-      known.insert(name);
+      if (!known.insert(name).second) continue;
+      for (const size_t reader : waiting[name]) {
+        if (--missing[reader] == 0) ready.insert(reader);
+      }
     }
     node.index = static_cast<int>(nodes.size());
     nodes.push_back(std::move(node));

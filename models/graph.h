@@ -13,6 +13,8 @@ struct GraphNode {
   std::string location;  // "file:line:col"
   // Position in the resolved graph, before layers are merged; selects the layer's random stream.
   int index = 0;
+  // Where a Scale that was merged into this BatchNorm stood: "file:line:col: layer "x" (Scale)".
+  std::string merged_scale;
 };
 
 // The layers of a net that belong to a phase, in an order in which each blob is produced before it

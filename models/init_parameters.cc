@@ -29,9 +29,6 @@ void InitParameters(const CompiledNet& net, const NetOptions& options, Device* d
   std::shared_ptr<void> own;
   if (!borrow) own = DeviceRegistry::Get().Create("device", "cpu", 0)->Allocate(bytes);
   float* const values = static_cast<float*>(borrow ? gradient.data : own.get());
-  for (size_t i = 0; i < options.init.size(); ++i) {
-    CheckPattern(StrCat("init[", i, "].pattern"), options.init[i].first, store.layout());
-  }
   for (const CompiledOp& op : net.ops) {
     const auto& specs = op.layer->parameters();
     for (size_t i = 0; i < specs.size(); ++i) {

@@ -1,6 +1,7 @@
 #include "models/inputs.h"
 
 #include "core/error.h"
+#include "models/job_net.h"
 
 namespace gf {
 namespace {
@@ -50,16 +51,33 @@ void FromData(int64_t batch_size, const Shape& image_shape, GraphNode* node) {
   if (p.top_size() == 2) AddShape(p.mutable_input_param(), {batch});
 }
 
+// Extents that the job leaves to the data (models/job_net.h).
+void FollowData(const Shape& image_shape, const GraphNode& node, BlobShape* shape) {
+  for (int axis = 1; axis < 4; ++axis) {
+    if (shape->dim(axis) != kFollowsData) continue;
+    if (image_shape.rank() != 3) {
+      ThrowUserError(node.location, ": layer \"", node.param.name(),
+                     "\" takes images as the data are (input of the job), and their size is not "
+                     "known: set train_data.crop_size, or resize_height and resize_width, or give "
+                     "input { channels height width }");
+    }
+    shape->set_dim(axis, image_shape[axis - 1]);
+  }
+}
+
 void FromInput(int64_t batch_size, const Shape& image_shape, GraphNode* node) {
   for (BlobShape& shape : *node->param.mutable_input_param()->mutable_shape()) {
     if (shape.dim_size() == 0) continue;
     if (batch_size > 0) shape.set_dim(0, batch_size);
-    if (shape.dim_size() != 4 || image_shape.rank() != 3) continue;
+    if (shape.dim_size() != 4) continue;
+    FollowData(image_shape, *node, &shape);
+    if (image_shape.rank() != 3) continue;
     const Shape image{shape.dim(1), shape.dim(2), shape.dim(3)};
     if (image.count() == 1 || image == image_shape) continue;
     ThrowUserError(node->location, ": layer \"", node->param.name(), "\" takes images of ",
                    Describe(image), " but the data is ", Describe(image_shape),
-                   "; change resize, crop_size or channels of the data");
+                   "; change resize, crop_size or channels of the data, or set input { } in the "
+                   "job, with which the net takes what the data are");
   }
 }
 

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "models/compiled_net.h"
+#include "models/memory_check.h"
 
 namespace gf {
 namespace {
@@ -37,6 +38,7 @@ class Planner {
       }
     }
     net_.memory.Solve(options_.reuse_memory);
+    CheckArenaFits(net_, options_, *device_);
     net_.arena = device_->Allocate(net_.memory.bytes());
     for (CompiledOp& op : net_.ops) SetArgs(&op);
   }

@@ -44,8 +44,8 @@ struct NetOptions {
   // See KernelContext; must outlive the net.
   GroupSum* batch_norm_group = nullptr;
   // Override settings of the net: the label smoothing of losses, and the initial values of
-  // parameters by name pattern. The last matching pattern applies; InitParameters throws UserError
-  // for a pattern without match.
+  // parameters by name pattern. The last matching pattern applies; a pattern without match is an
+  // error.
   std::optional<float> label_smoothing;
   std::vector<std::pair<std::string, FillerParameter>> init;
 };

@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "core/config/name_pattern.h"
 #include "core/error.h"
 #include "models/compiled_net.h"
 #include "models/filler.h"
@@ -54,6 +55,9 @@ void CheckFillers(const CompiledNet& net, const NetOptions& options) {
       const std::string mistake =
           FillerMistake(rule < 0 ? *spec.filler : options.init[rule].second, spec.shape);
       if (mistake.empty()) continue;
+      if (rule < 0 && !op.merged_scale.empty()) {
+        ThrowUserError(op.merged_scale, ": ", spec.name, ": ", mistake);
+      }
       if (rule < 0) op.layer->Fail(spec.name, ": ", mistake);
       ThrowUserError("init[", rule, "].filler: ", mistake);
     }
@@ -85,6 +89,10 @@ void BuildParameters(const NetOptions& options, Device* device, CompiledNet* net
     if (options.phase == TRAIN) CheckFillers(*net, options);
     net->parameters = std::make_shared<ParameterStore>(
         device, ParameterLayout(*net), StateLayout(*net), options.compute, options.phase == TRAIN);
+    for (size_t i = 0; i < options.init.size(); ++i) {
+      CheckPattern(StrCat("init[", i, "].pattern"), options.init[i].first,
+                   net->parameters->layout());
+    }
   }
   for (CompiledOp& op : net->ops) {
     for (const ParameterSpec& spec : op.layer->parameters()) {

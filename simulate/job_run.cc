@@ -7,6 +7,7 @@
 #include "comm/sparse/selection.h"
 #include "core/config/job_checks.h"
 #include "core/error.h"
+#include "models/job_net.h"
 #include "simulate/cluster.h"
 #include "solvers/batch_schedule.h"
 
@@ -57,7 +58,7 @@ Simulator::Simulator(const SimulatedJob& job) : job_(job) {
   if (job_.train_images < 1 || job_.validation_images < 0) {
     ThrowUserError("--train_images and --validation_images must be positive");
   }
-  const NetSource source = ReadNet(config.net());
+  const NetSource source = ReadJobNet(config);
   const Shape image = ImageOf(config.train_data());
   net_ = ModelOf(source, config.train_data().batch_size(), image);
   traffic_ = TrafficOf(config.solver(), config.compute_type());

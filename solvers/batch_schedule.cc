@@ -30,6 +30,13 @@ int64_t BatchSchedule::BatchesBefore(int64_t step) const {
   return phase.batches_before + (step - phase.first_step) * phase.iter_size;
 }
 
+double BatchSchedule::ImagesIn(int64_t steps) const {
+  const Phase& phase = PhaseOf(steps);
+  const double batches = static_cast<double>(phase.batches_before) +
+                         static_cast<double>(steps - phase.first_step) * phase.iter_size;
+  return batches * static_cast<double>(images_per_batch_);
+}
+
 int64_t BatchSchedule::StepsOf(double epochs) const {
   const double images = static_cast<double>(images_) * epochs;
   size_t i = phases_.size() - 1;

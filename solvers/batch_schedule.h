@@ -21,6 +21,8 @@ class BatchSchedule {
   int64_t BatchesBefore(int64_t step) const;
   int64_t ImagesOf(int64_t step) const { return PhaseOf(step).iter_size * images_per_batch_; }
   int64_t ImagesBefore(int64_t step) const { return BatchesBefore(step) * images_per_batch_; }
+  // The same number without overflow, for any length of training.
+  double ImagesIn(int64_t steps) const;
   // Number of passes over the data before this step.
   double EpochsBefore(int64_t step) const {
     return static_cast<double>(ImagesBefore(step)) / static_cast<double>(images_);

@@ -14,6 +14,13 @@ LearningRate::LearningRate(const SolverConfig& config, const BatchSchedule& batc
   max_steps_ = config.has_max_steps() ? config.max_steps() : batches.StepsOf(config.max_epochs());
   warmup_steps_ =
       config.warmup_epochs() > 0 ? batches.StepsOf(config.warmup_epochs()) : config.warmup_steps();
+  constexpr double kMostImages = 1e15;
+  const double images = batches.ImagesIn(max_steps_);
+  if (!(images <= kMostImages)) {
+    ThrowUserError("solver.", config.has_max_steps() ? "max_steps" : "max_epochs", ": training of ",
+                   max_steps_, " steps takes ", images, " images, must be at most ", kMostImages,
+                   ": shorten it");
+  }
   if (warmup_steps_ > 0 && warmup_steps_ >= max_steps_) {
     ThrowUserError("solver.warmup_steps: a warm-up of ", warmup_steps_,
                    " steps does not fit into training of ", max_steps_,

@@ -10,7 +10,11 @@
 #include "core/readable.h"
 #include "core/telemetry/table.h"
 #include "data/loader/loader.h"
+#include "models/job_net.h"
 #include "models/net.h"
+#include "solvers/batch_schedule.h"
+#include "solvers/lr_policy.h"
+#include "solvers/parameter_rules.h"
 #include "solvers/train/data_and_net.h"
 
 namespace gf {
@@ -132,6 +136,26 @@ Shape ImageShape(const DataConfig& data, Phase phase) {
   return Loader(data, options).image_shape();
 }
 
+// What training would refuse once it knows the net and the data.
+void CheckTraining(const JobConfig& config, const Net& net, int ranks) {
+  const SolverConfig& solver = config.solver();
+  RulesOf(solver, net.parameters()->layout());
+  int64_t images = config.train_data().images();
+  const bool by_epochs = solver.has_max_epochs() || solver.warmup_epochs() > 0 ||
+                         solver.epoch_value_size() > 0 || solver.batch_phase_size() > 0;
+  if (images == 0 && by_epochs) {
+    try {
+      images = Loader(config.train_data(), LoaderOptions()).size();
+    } catch (const UserError& error) {
+      PrintWarning("the length of training was not checked: train_data: ", error.what());
+      return;
+    }
+  }
+  const BatchSchedule batches(solver, std::max<int64_t>(images, 1),
+                              int64_t{config.train_data().batch_size()} * ranks);
+  LearningRate(solver, batches);
+}
+
 }  // namespace
 
 void DryRun(const JobConfig* config, const DryRunOptions& options, Communicator* comm, FILE* out) {
@@ -155,7 +179,8 @@ void DryRun(const JobConfig* config, const DryRunOptions& options, Communicator*
   }
   if (options.batch_size > 0) net_options.batch_size = options.batch_size;
   const auto device = DeviceRegistry::Get().Create("device", device_name, 0);
-  const Net net(ReadNet(file), net_options, device.get());
+  const Net net(config != nullptr ? ReadJobNet(*config) : ReadNet(file), net_options, device.get());
+  if (config != nullptr && phase == TRAIN) CheckTraining(*config, net, comm->size());
   if (comm->rank() != 0) return;
   std::fprintf(out, "%s (%s), phase %s, %s, %s\n\n", net.name().c_str(), file.c_str(),
                options.phase.c_str(), Name(net_options.compute), device->Description().c_str());

@@ -8,6 +8,7 @@
 
 #include "core/config/nearest.h"
 #include "core/error.h"
+#include "tools/caffe_flags.h"
 #include "tools/version.h"
 
 DEFINE_string(set, "", "override a field of the job by `PATH=VALUE`; may be repeated");
@@ -126,6 +127,9 @@ Word Split(const std::string& text) {
 }
 
 [[noreturn]] void RefuseUnknown(const std::string& name, const std::vector<std::string>& names) {
+  if (const std::string hint = CaffeHint(name); !hint.empty()) {
+    ThrowUserError("unknown flag --", name, ": ", hint);
+  }
   const std::string nearest = Nearest(name, names);
   ThrowUserError("unknown flag --", name,
                  nearest.empty() ? " (see --help)" : "; did you mean --" + nearest + "?");
@@ -163,6 +167,9 @@ int ParseFlags(int argc, char** argv, const FlagSpec& spec) {
     const std::string text = argv[i];
     if (text.size() < 2 || text[0] != '-') {
       if (spec.words == nullptr) {
+        if (const std::string hint = CaffeHint(text); !hint.empty()) {
+          ThrowUserError("\"", text, "\" is not a flag: ", hint);
+        }
         ThrowUserError("\"", text, "\" is not a flag; flags look like --name=value (see --help)");
       }
       spec.words->push_back(text);

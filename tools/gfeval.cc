@@ -11,10 +11,12 @@
 #include "comm/agree.h"
 #include "core/config/config.h"
 #include "core/error.h"
+#include "models/job_net.h"
 #include "solvers/checkpoint/class_names.h"
 #include "solvers/checkpoint/load.h"
 #include "solvers/evaluate/evaluation_report.h"
 #include "solvers/evaluate/evaluator.h"
+#include "solvers/train/advice.h"
 #include "solvers/train/data_and_net.h"
 #include "solvers/train/same_job.h"
 #include "tools/flags.h"
@@ -22,8 +24,8 @@
 
 DEFINE_string(config, "", "the job: a prototxt `FILE`; its net and validation_data are used");
 DEFINE_string(checkpoint, "",
-              "a checkpoint's folder or a safetensors file; without this `PATH`, the last valid "
-              "checkpoint of checkpoint.dir");
+              "a checkpoint's folder, a folder of several (the newest valid one is taken) or a "
+              "safetensors file; without this `PATH`, the newest of checkpoint.dir");
 DEFINE_string(weights, "",
               "the weights of a `FILE` instead of a checkpoint: safetensors, or a Caffe model "
               "(x.caffemodel, layers of the same names)");
@@ -74,18 +76,22 @@ JobConfig ReadConfig(const std::vector<std::string>& overrides) {
 
 void Evaluate(const JobConfig& config, int threads, Communicator* comm) {
   CheckSameConfig(config, comm);
-  const std::string path = FLAGS_weights.empty() ? FLAGS_checkpoint : FLAGS_weights;
+  const std::string weights =
+      FindEvaluationWeights(config, FLAGS_weights.empty() ? FLAGS_checkpoint : FLAGS_weights, comm);
   const BuildOptions options = {NetOptionsOf(config, TEST), comm->rank(), comm->size(), threads,
-                                CheckpointClassNames(config, path, comm)};
+                                CheckpointClassNames(weights, comm)};
   std::unique_ptr<Device> device;
   DataAndNet job;
   AgreeOnErrors(comm, "building the net", [&] {
     device = DeviceRegistry::Get().Create("device", config.device(), threads);
-    job = BuildDataAndNet(config.validation_data(), ReadNet(config.net()), TEST, options, nullptr,
-                          device.get());
+    const NetSource net = ReadJobNet(config);
+    job = BuildDataAndNet(config.validation_data(), net, TEST, options, nullptr, device.get());
+    if (comm->rank() > 0) return;
+    for (const std::string& each : UnusedDataSettings(net, config.validation_data(), TEST)) {
+      PrintWarning(each);
+    }
   });
-  const std::string weights =
-      LoadEvaluationWeights(config, path, FLAGS_bgr, job.net->parameters().get(), comm);
+  LoadEvaluationWeights(weights, FLAGS_bgr, job.net->parameters().get(), comm);
   const auto start = std::chrono::steady_clock::now();
   const Loader& data = *job.loader;
   Predictions predictions(data.size());

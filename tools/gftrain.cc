@@ -17,9 +17,10 @@
 #include "tools/rank_main.h"
 
 DEFINE_string(config, "", "the job: a prototxt `FILE`, see configs/");
-DEFINE_string(resume, "",
-              "continue from the last valid checkpoint of checkpoint.dir, or from the checkpoint "
-              "`FOLDER`");
+DEFINE_string(
+    resume, "",
+    "continue from the newest valid checkpoint of checkpoint.dir, or of `FOLDER`, which may "
+    "also be a checkpoint itself");
 DEFINE_string(weights, "",
               "start from the weights of a `FILE`: safetensors, or a Caffe model (x.caffemodel, "
               "layers of the same names)");

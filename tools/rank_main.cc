@@ -48,6 +48,19 @@ void CheckSameFlags(const FlagSpec& spec, Communicator* comm) {
   }
 }
 
+// Other ranks would wait for one that has printed its help and gone.
+void CheckAllAnswered(bool mine, Communicator* comm) {
+  std::vector<int> ranks;
+  const std::vector<std::string> all = comm->AllGather(mine ? "help" : "", "comparing the flags");
+  for (int rank = 0; rank < comm->size(); ++rank) {
+    if (!all[rank].empty()) ranks.push_back(rank);
+  }
+  if (ranks.empty() || static_cast<int>(ranks.size()) == comm->size()) return;
+  throw AgreedError(StrCat("ranks disagree on their flags: ", RankList(ranks),
+                           ranks.size() == 1 ? " asks" : " ask",
+                           " for --help, --version or nothing at all; give every rank the same"));
+}
+
 }  // namespace
 
 void InitLogging(const char* program) {
@@ -97,15 +110,17 @@ int RunJob(int argc, char** argv, FlagSpec flags, JobTool* tool) {
   std::vector<std::string> overrides;
   flags.overrides = &overrides;
   JobConfig config;
+  int answered = -1;  // the exit code of a rank whose flags only ask for help
   std::exception_ptr mistake;
   try {
-    const int code = ParseFlags(argc, argv, flags);
-    if (code >= 0) return code;
-    config = tool->ReadConfig(overrides);
+    answered = ParseFlags(argc, argv, flags);
+    if (answered < 0) config = tool->ReadConfig(overrides);
   } catch (const UserError&) {
     mistake = std::current_exception();
   }
   const auto body = [&](Communicator* comm) {
+    CheckAllAnswered(answered >= 0, comm);
+    if (answered >= 0) return answered;
     AgreeOnErrors(comm, "reading the config", [&] {
       if (mistake) std::rethrow_exception(mistake);
     });

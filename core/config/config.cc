@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "core/config/checked_proto.h"
 #include "core/config/job_checks.h"
 #include "core/config/places.h"
 #include "core/config/text_proto.h"
@@ -34,7 +35,7 @@ DType ToDType(ComputeType type) {
 JobConfig ReadJobConfig(const std::string& file, const std::vector<std::string>& overrides) {
   JobConfig config;
   google::protobuf::TextFormat::ParseInfoTree locations;
-  ParseTextProto(ReadTextFile(file), file, &config, &locations);
+  ParseTextProto(ReadTextFileOrPipe(file), file, &config, &locations);
   Places places(file, config, locations);
   for (const std::string& assignment : overrides) {
     places.NoteSet(SetField(assignment, &config), assignment);
@@ -62,6 +63,8 @@ NetSource ParseNet(const std::string& text, const std::string& name) {
     const auto at = locations.GetLocation(layer, i);
     net.layer_locations.push_back(StrCat(name, ":", at.line + 1, ":", at.column + 1));
   }
+  // Without rules: that every number is finite.
+  CheckFields(net.param, FieldRules(), "", Places(name, net.param, locations));
   return net;
 }
 

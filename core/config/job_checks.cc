@@ -51,6 +51,15 @@ void CheckSolver(const SolverConfig& solver, const MistakeReport& report) {
   report.RefuseBoth(solver.has_max_steps() && solver.has_max_epochs(), "max_steps", "max_epochs");
   report.RefuseBoth(solver.warmup_steps() > 0 && solver.warmup_epochs() > 0, "warmup_steps",
                     "warmup_epochs");
+  // In different units it takes the data to tell (LearningRate).
+  const auto check_warmup = [&](const char* field, double warmup, const char* whole, double all) {
+    report.Require(warmup == 0 || all == 0 || warmup < all, field, " is ", warmup,
+                   ", must be less than ", whole, " (", all, "): shorten the warm-up, or set ",
+                   field, " to 0");
+  };
+  check_warmup("warmup_steps", static_cast<double>(solver.warmup_steps()), "max_steps",
+               static_cast<double>(solver.max_steps()));
+  check_warmup("warmup_epochs", solver.warmup_epochs(), "max_epochs", solver.max_epochs());
   for (int i = 1; i < solver.batch_phase_size(); ++i) {
     const double epoch = solver.batch_phase(i).epoch(), before = solver.batch_phase(i - 1).epoch();
     report.Require(epoch > before, StrCat("batch_phase[", i, "].epoch"), " is ", epoch,

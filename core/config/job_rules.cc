@@ -10,8 +10,14 @@ namespace {
 constexpr double kLargestExtent = 65500;
 constexpr double kMostMiB = 1 << 24;
 constexpr double kMostBatch = 1 << 24;
-// So that steps of any data set can be counted in 64 bits.
+// So that the steps and images of any training can be counted in 64 bits.
 constexpr double kMostEpochs = 1e6;
+constexpr double kMostImages = 1e12;
+constexpr double kMostSteps = 1e15;
+constexpr double kMostChunk = 1e12;
+constexpr double kMostIterSize = 1 << 20;
+// Three years; clocks count nanoseconds.
+constexpr double kLongestTimeout = 1e8;
 
 FieldRules JobRules() {
   return {
@@ -22,6 +28,11 @@ FieldRules JobRules() {
       {"JobConfig.validation_interval_epochs", MoreThan(0)},
       {"JobConfig.batch_norm_group", AtLeast(0)},
 
+      {"JobConfig.classes", AtLeast(0)},
+      {"InputConfig.channels", OneOf({"1", "3"}).Advice("1 is grayscale, 3 is RGB")},
+      {"InputConfig.height", Between(1, kLargestExtent)},
+      {"InputConfig.width", Between(1, kLargestExtent)},
+
       {"InitConfig.filler",
        Required().Advice("say how to fill the parameters, e.g. filler { type: 'constant' }")},
 
@@ -30,7 +41,7 @@ FieldRules JobRules() {
       {"DataConfig.workers", Between(0, kMostWorkers)},
       {"DataConfig.prefetch", Between(1, 1024)},
       {"DataConfig.channels", OneOf({"1", "3"}).Advice("1 is grayscale, 3 is RGB")},
-      {"DataConfig.images", AtLeast(0)},
+      {"DataConfig.images", Between(0, kMostImages)},
       {"DataConfig.resize_shorter", Between(0, kLargestExtent)},
       {"DataConfig.resize_height", Between(0, kLargestExtent)},
       {"DataConfig.resize_width", Between(0, kLargestExtent)},
@@ -55,38 +66,40 @@ FieldRules JobRules() {
       {"SolverConfig.end_lr", AtLeast(0)},
       {"SolverConfig.gamma", AtLeast(0)},
       {"SolverConfig.power", AtLeast(0)},
-      {"SolverConfig.step_size", MoreThan(0)},
-      {"SolverConfig.step_value", MoreThan(0)},
-      {"SolverConfig.step_epochs", MoreThan(0)},
-      {"SolverConfig.epoch_value", MoreThan(0)},
-      {"SolverConfig.max_steps", MoreThan(0)},
+      {"SolverConfig.step_size", MoreThan(0).AtMost(kMostSteps)},
+      {"SolverConfig.step_value", MoreThan(0).AtMost(kMostSteps)},
+      {"SolverConfig.step_epochs", MoreThan(0).AtMost(kMostEpochs)},
+      {"SolverConfig.epoch_value", MoreThan(0).AtMost(kMostEpochs)},
+      {"SolverConfig.max_steps", MoreThan(0).AtMost(kMostSteps)},
       {"SolverConfig.max_epochs", MoreThan(0).AtMost(kMostEpochs)},
-      {"SolverConfig.warmup_steps", AtLeast(0)},
+      {"SolverConfig.warmup_steps", Between(0, kMostSteps)},
       {"SolverConfig.warmup_epochs", Between(0, kMostEpochs)},
       {"SolverConfig.warmup_lr", AtLeast(0)},
       {"SolverConfig.momentum", AtLeast(0).LessThan(1)},
       {"SolverConfig.weight_decay", AtLeast(0)},
-      {"SolverConfig.iter_size", MoreThan(0)},
+      {"SolverConfig.iter_size", MoreThan(0).AtMost(kMostIterSize)},
       {"SolverConfig.trust_coefficient", MoreThan(0)},
       {"SolverConfig.epsilon", AtLeast(0)},
       {"SolverConfig.beta1", AtLeast(0).LessThan(1)},
       {"SolverConfig.beta2", AtLeast(0).LessThan(1)},
       {"SolverConfig.label_smoothing", AtLeast(0).LessThan(1)},
-      {"BatchPhase.epoch", AtLeast(0)},
-      {"BatchPhase.iter_size",
-       MoreThan(0).Required().Advice("give the batches per update from this epoch on")},
+      {"BatchPhase.epoch", Between(0, kMostEpochs)},
+      {"BatchPhase.iter_size", MoreThan(0)
+                                   .AtMost(kMostIterSize)
+                                   .Required()
+                                   .Advice("give the batches per update from this epoch on")},
       {"LossScaleConfig.scale", Between(1, kLargestLossScale)},
       {"LossScaleConfig.growth_interval", MoreThan(0)},
       {"LossScaleConfig.least", MoreThan(0)},
       {"LossScaleConfig.most_bad_steps", MoreThan(0)},
 
-      {"CommConfig.timeout_s", MoreThan(0)},
+      {"CommConfig.timeout_s", MoreThan(0).AtMost(kLongestTimeout)},
       {"CommConfig.threshold_first", AtLeast(0)},
       {"CommConfig.threshold_middle", AtLeast(0)},
       {"CommConfig.threshold_last", AtLeast(0)},
       {"CommConfig.device_transport", OneOf({"auto", "nccl", "host"})},
       {"SparseConfig.density", MoreThan(0).AtMost(1)},
-      {"SparseConfig.chunk_size", MoreThan(0)},
+      {"SparseConfig.chunk_size", MoreThan(0).AtMost(kMostChunk)},
       {"SparseConfig.warmup_fraction", Between(0, 1)},
 
       {"CheckpointConfig.interval_epochs", AtLeast(0)},

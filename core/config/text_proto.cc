@@ -54,16 +54,29 @@ void CheckIsText(const std::string& text, const std::string& file) {
   if (blank) ThrowUserError(file, ": the file is empty");
 }
 
-}  // namespace
-
-std::string ReadTextFile(const std::string& file) {
-  if (file.empty()) ThrowUserError("the name of a prototxt file is empty");
-  std::string text = ReadFileOrPipe(file, kLargestFile);
+// Of the bytes of a file.
+std::string CheckedText(std::string text, const std::string& file) {
   if (text.compare(0, kByteOrderMark.size(), kByteOrderMark) == 0) {
     text.erase(0, kByteOrderMark.size());
   }
   CheckIsText(text, file);
   return text;
+}
+
+void CheckIsNamed(const std::string& file) {
+  if (file.empty()) ThrowUserError("the name of a prototxt file is empty");
+}
+
+}  // namespace
+
+std::string ReadTextFile(const std::string& file) {
+  CheckIsNamed(file);
+  return CheckedText(ReadSmallFile(file, kLargestFile), file);
+}
+
+std::string ReadTextFileOrPipe(const std::string& file) {
+  CheckIsNamed(file);
+  return CheckedText(ReadFileOrPipe(file, kLargestFile), file);
 }
 
 void ParseTextProto(const std::string& text, const std::string& name,

@@ -5,6 +5,7 @@
 #include <set>
 #include <vector>
 
+#include "core/config/caffe_words.h"
 #include "core/config/job.pb.h"
 #include "core/config/nearest.h"
 #include "core/config/net.pb.h"
@@ -72,29 +73,6 @@ bool IsUnsupportedCaffeLayer(const std::string& field) {
   return kFields->count(field) != 0;
 }
 
-bool IsCaffeSolverField(const std::string& field) {
-  static const std::set<std::string>* const kFields =
-      new std::set<std::string>{"average_loss",
-                                "clip_gradients",
-                                "display",
-                                "max_iter",
-                                "net_param",
-                                "random_seed",
-                                "regularization_type",
-                                "snapshot",
-                                "snapshot_prefix",
-                                "solver_mode",
-                                "solver_type",
-                                "stepsize",
-                                "stepvalue",
-                                "test_initialization",
-                                "test_interval",
-                                "test_iter",
-                                "test_net",
-                                "train_net"};
-  return kFields->count(field) != 0;
-}
-
 std::string UnknownField(const Descriptor* root, const Descriptor* type, const std::string& name) {
   const std::string what = StrCat(type->name(), " has no field \"", name, "\"");
   if (type == NetParameter::descriptor()) {
@@ -112,8 +90,12 @@ std::string UnknownField(const Descriptor* root, const Descriptor* type, const s
     if (IsCaffeSolverField(name)) {
       return what +
              ": this looks like a Caffe solver file; a job config says solver { base_lr: 0.1 "
-             "max_steps: 1000 } and train_data { source: \"...\" }, see configs/";
+             "max_steps: 1000 } and train_data { source: \"...\" }, see configs/; " +
+             CaffeFieldHere(name);
     }
+  }
+  if (type == SolverConfig::descriptor() || type == DataConfig::descriptor()) {
+    if (const std::string here = CaffeFieldHere(name); !here.empty()) return what + ": " + here;
   }
   if (type == LayerParameter::descriptor() && IsUnsupportedCaffeLayer(name)) {
     return what + ": this layer type is not supported";

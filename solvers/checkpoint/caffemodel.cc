@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/error.h"
+#include "core/printable.h"
 #include "solvers/checkpoint/caffemodel_file.h"
 #include "solvers/checkpoint/pool_file.h"
 
@@ -64,6 +65,7 @@ class Collector {
       ThrowUserError("--bgr: no convolution of ", path_,
                      " reads images of 3 channels: leave it out");
     }
+    for (const auto& [name, values] : values_) CheckValues(path_, name, values);
     for (const PoolTensor& tensor : tensors_) {
       const auto it = values_.find(tensor.name);
       if (it != values_.end()) store->Import(it->second, *tensor.entry, tensor.pool);
@@ -73,7 +75,7 @@ class Collector {
 
  private:
   std::string Where(const LayerParameter& layer) const {
-    return StrCat(path_, ": layer \"", layer.name(), "\" (", layer.type(), ")");
+    return StrCat(path_, ": layer \"", Excerpt(layer.name()), "\" (", Excerpt(layer.type()), ")");
   }
 
   // What the net calls the tensors of a layer, in the order of Caffe's blobs; empty if the net

@@ -2,9 +2,9 @@
 
 #include <xxhash.h>
 
-#include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "core/error.h"
@@ -12,7 +12,9 @@
 #include "core/folder.h"
 #include "core/host_copy.h"
 #include "core/output_file.h"
+#include "core/printable.h"
 #include "solvers/checkpoint/pool_file.h"
+#include "solvers/checkpoint/strict_json.h"
 
 namespace gf {
 
@@ -33,11 +35,8 @@ constexpr char kOptimizerFile[] = "optimizer.safetensors";
 constexpr char kStateFile[] = "state.json";
 constexpr int kFormat = 1;
 constexpr int64_t kMaxStateBytes = int64_t{4} << 20;
-constexpr int64_t kMaxRanks = 1 << 16;
-
-std::string Dump(const json& value) {
-  return value.dump(1, ' ', false, json::error_handler_t::replace);
-}
+// { "files": { "name": { } } }
+constexpr int kMaxNesting = 3;
 
 std::string HashText(const std::string& text) {
   return HashName(XXH3_64bits(text.data(), text.size()));
@@ -62,66 +61,6 @@ T Get(const json& object, const char* key, const std::string& file) {
   return it->template get<T>();
 }
 
-json ToJson(const TrainingState& state) {
-  json root;
-  root["step"] = state.step;
-  root["updates"] = state.updates;
-  root["last_lr"] = state.last_lr;
-  root["loss_scale"] = state.loss_scale;
-  root["clean_steps"] = state.clean_steps;
-  root["position"] = state.position;
-  root["epoch"] = state.epoch;
-  root["seed"] = state.seed;
-  root["world"] = state.world;
-  root["threads"] = state.threads;
-  root["solver"] = state.solver;
-  root["net"] = state.net;
-  root["config"] = state.config;
-  if (!state.class_names.empty()) root["class_names"] = state.class_names;
-  if (state.residual_ranks > 0) root["residual_ranks"] = state.residual_ranks;
-  return root;
-}
-
-TrainingState FromJson(const json& root, const std::string& file) {
-  TrainingState state;
-  state.step = Get<int64_t>(root, "step", file);
-  state.updates = state.step;
-  if (root.contains("updates")) {  // not in older ones
-    state.updates = Get<int64_t>(root, "updates", file);
-    state.last_lr = Get<double>(root, "last_lr", file);
-    state.loss_scale = Get<double>(root, "loss_scale", file);
-    state.clean_steps = Get<int64_t>(root, "clean_steps", file);
-  }
-  state.position = Get<int64_t>(root, "position", file);
-  state.epoch = Get<double>(root, "epoch", file);
-  state.seed = Get<uint64_t>(root, "seed", file);
-  state.world = static_cast<int>(Get<int64_t>(root, "world", file));
-  state.threads = static_cast<int>(Get<int64_t>(root, "threads", file));
-  state.solver = Get<std::string>(root, "solver", file);
-  state.net = Get<std::string>(root, "net", file);
-  state.config = Get<std::string>(root, "config", file);
-  if (state.step < 0 || state.updates < 0 || state.position < 0) {
-    ThrowUserError(file, ": step ", state.step, ", updates ", state.updates, " and position ",
-                   state.position, " must not be negative");
-  }
-  if (root.contains("class_names")) {
-    const json& names = root["class_names"];
-    if (!names.is_array() || !std::all_of(names.begin(), names.end(),
-                                          [](const json& name) { return name.is_string(); })) {
-      ThrowUserError(file, ": \"class_names\" is of the wrong type, expected an array of strings");
-    }
-    state.class_names = names.get<std::vector<std::string>>();
-  }
-  if (root.contains("residual_ranks")) {
-    const auto ranks = Get<int64_t>(root, "residual_ranks", file);
-    if (ranks < 1 || ranks > kMaxRanks) {
-      ThrowUserError(file, ": residual_ranks is ", ranks, ", expected 1 to ", kMaxRanks);
-    }
-    state.residual_ranks = static_cast<int>(ranks);
-  }
-  return state;
-}
-
 // The state.json of a checkpoint as an object, its own checksum checked and removed.
 json ReadStateFile(const std::string& folder) {
   const std::string file = folder + "/" + kStateFile;
@@ -129,8 +68,9 @@ json ReadStateFile(const std::string& folder) {
     ThrowUserError(folder, ": not a checkpoint, it has no ", kStateFile,
                    " (a checkpoint is a folder step-* of checkpoint.dir)");
   }
-  json root = json::parse(ReadSmallFile(file, kMaxStateBytes), nullptr, false);
-  if (!root.is_object()) ThrowUserError(file, ": not a JSON object: incomplete or damaged");
+  std::string mistake;
+  json root = ParseStrictly<json>(ReadSmallFile(file, kMaxStateBytes), kMaxNesting, &mistake);
+  if (!mistake.empty()) ThrowUserError(file, ": ", mistake, ": incomplete or damaged");
   const auto format = Get<int64_t>(root, "format", file);
   if (format != kFormat) {
     ThrowUserError(file, ": checkpoint format ", format, ", this program reads format ", kFormat,
@@ -138,15 +78,26 @@ json ReadStateFile(const std::string& folder) {
   }
   const auto expected = Get<std::string>(root, "xxh3", file);
   root.erase("xxh3");
-  if (HashText(Dump(root)) != expected) ThrowUserError(file, ": its checksum is wrong: damaged");
+  if (HashText(JsonText(root)) != expected)
+    ThrowUserError(file, ": its checksum is wrong: damaged");
   return root;
 }
 
+// A state under another step's name is a copy or a forgery, and would be continued as that step.
+void CheckName(const std::string& folder, int64_t step) {
+  const std::string name =
+      std::filesystem::path(folder + "/").lexically_normal().parent_path().filename().string();
+  const int64_t expected = StepOfName(name);
+  if (expected < 0 || expected == step) return;
+  ThrowUserError(folder, "/", kStateFile, ": step is ", step, ", expected ", expected,
+                 ", the number in the folder's name: the file is damaged or of another checkpoint");
+}
+
 // Weights that are not finite must not replace good ones.
-void CheckFinite(const ParameterStore& store) {
-  const HostCopy master(store.device(), store.master());
-  const float* values = master.tensor().as<float>();
-  for (const PoolEntry& entry : store.layout().entries()) {
+void CheckFinite(const ParameterStore& store, const Tensor& pool, const PoolLayout& layout) {
+  const HostCopy copy(store.device(), pool);
+  const float* values = copy.tensor().as<float>();
+  for (const PoolEntry& entry : layout.entries()) {
     for (int64_t i = entry.offset; i < entry.offset + entry.count; ++i) {
       if (!std::isfinite(values[i])) {
         ThrowUserError(entry.name, " is not finite (", values[i],
@@ -158,18 +109,22 @@ void CheckFinite(const ParameterStore& store) {
 
 }  // namespace
 
-std::string ToText(const TrainingState& state) { return Dump(ToJson(state)); }
-
-TrainingState ParseTrainingState(const std::string& text, const std::string& where) {
-  const json root = json::parse(text, nullptr, false);
-  if (!root.is_object()) ThrowUserError(where, ": not a JSON object: incomplete or damaged");
-  return FromJson(root, where);
+int64_t StepOfName(const std::string& name) {
+  constexpr size_t kPrefix = 5;
+  if (name.compare(0, kPrefix, "step-") != 0) return -1;
+  const std::string digits = name.substr(kPrefix);
+  if (digits.size() < 8 || digits.size() > 18 ||
+      digits.find_first_not_of("0123456789") != std::string::npos) {
+    return -1;
+  }
+  return std::stoll(digits);
 }
 
 void WriteCheckpointFiles(const std::string& folder, const TrainingState& state,
                           const ParameterStore& store, const Solver& solver,
                           const ExtraFiles& extra) {
-  CheckFinite(store);
+  CheckFinite(store, store.master(), store.layout());
+  CheckFinite(store, store.states(), store.state_layout());
   json root;
   root["format"] = kFormat;
   root.update(ToJson(state));
@@ -179,17 +134,22 @@ void WriteCheckpointFiles(const std::string& folder, const TrainingState& state,
       WritePoolFile(folder + "/" + kOptimizerFile, store, OptimizerTensors(store, solver), -1));
   for (const auto& file : extra) root["files"][file.first] = ToJson(file.second);
   // Names and texts that are not UTF-8 were replaced in the dump: hash what will be read.
-  root = json::parse(Dump(root));
-  root["xxh3"] = HashText(Dump(root));
+  root = json::parse(JsonText(root));
+  root["xxh3"] = HashText(JsonText(root));
   OutputFile file(folder + "/" + kStateFile);
-  file.Write(Dump(root) + "\n");
+  file.Write(JsonText(root) + "\n");
   file.Close();
+}
+
+TrainingState ReadState(const std::string& folder) {
+  return StateFromJson(ReadStateFile(folder), folder + "/" + kStateFile);
 }
 
 TrainingState VerifyCheckpoint(const std::string& folder) {
   const std::string file = folder + "/" + kStateFile;
   const json root = ReadStateFile(folder);
-  const TrainingState state = FromJson(root, file);
+  const TrainingState state = StateFromJson(root, file);
+  CheckName(folder, state.step);
   std::vector<std::string> names = {kWeightsFile, kOptimizerFile};
   if (state.residual_ranks > 0) names.emplace_back(kChunksFile);
   for (int rank = 0; rank < state.residual_ranks; ++rank) names.push_back(ResidualFile(rank));
@@ -213,14 +173,15 @@ TrainingState LoadCheckpoint(const std::string& folder, const std::string& solve
                              ParameterStore* store, const Solver* solver) {
   TrainingState state = VerifyCheckpoint(folder);
   if (solver != nullptr && state.solver != solver_type) {
-    ThrowUserError(folder, ": was written by solver ", state.solver, ", but the config says ",
-                   solver_type,
+    ThrowUserError(folder, ": was written by solver ", Excerpt(state.solver),
+                   ", but the config says ", solver_type,
                    ": set solver.type, or start from its weights alone with --weights=", folder,
                    "/", kWeightsFile);
   }
   LoadWeights(folder + "/" + kWeightsFile, store);
   if (solver != nullptr) {
-    ReadPoolFile(folder + "/" + kOptimizerFile, OptimizerTensors(*store, *solver), store);
+    ReadPoolFile(folder + "/" + kOptimizerFile, OptimizerTensors(*store, *solver), store,
+                 /*learned=*/true);
   }
   return state;
 }

@@ -7,36 +7,10 @@
 
 #include "core/file_digest.h"
 #include "models/parameter_store.h"
+#include "solvers/checkpoint/training_state.h"
 #include "solvers/solver.h"
 
 namespace gf {
-
-// Where training stands, apart from the pools. Random numbers are functions of (seed, step,
-// position), so nothing more is needed to continue.
-struct TrainingState {
-  int64_t step = 0;     // steps done
-  int64_t updates = 0;  // those that were not skipped
-  double last_lr = 0;   // of the last update, 0 if there was none
-  double loss_scale = 1;
-  int64_t clean_steps = 0;  // since the loss scale changed
-  int64_t position = 0;     // global number of the next sample (Loader::Seek)
-  double epoch = 0;         // passes over the data done
-  uint64_t seed = 0;
-  int world = 1;
-  int threads = 1;     // compute threads of rank 0; sums may be rounded differently with others
-  std::string solver;  // its registered name
-  std::string net;     // the net's name
-  std::string config;  // the resolved config as text
-  std::vector<std::string> class_names;  // of the training data, by label; may be empty
-  // Ranks whose residuals are in the checkpoint (solvers/checkpoint/residuals.h); 0 = there are
-  // none.
-  int residual_ranks = 0;
-};
-
-// The state as a JSON object, and back from it. `where` names the text in errors. Throws UserError
-// if a member is missing, of the wrong type or negative.
-std::string ToText(const TrainingState& state);
-TrainingState ParseTrainingState(const std::string& text, const std::string& where);
 
 // A checkpoint is a folder:
 //   weights.safetensors    master weights and batch-norm statistics, plain order, FP32
@@ -56,8 +30,14 @@ void WriteCheckpointFiles(const std::string& folder, const TrainingState& state,
                           const ParameterStore& store, const Solver& solver,
                           const ExtraFiles& extra = {});
 
-// Reads state.json and compares every file with it. Throws UserError that says what is
-// damaged.
+// The step in the name of a checkpoint's folder, "step-00001234"; -1 for any other name.
+int64_t StepOfName(const std::string& name);
+
+// Reads state.json and looks at no other file. Throws UserError that says what is damaged.
+TrainingState ReadState(const std::string& folder);
+
+// Reads state.json and compares every file, and the folder's name, with it. Throws UserError that
+// says what is damaged.
 TrainingState VerifyCheckpoint(const std::string& folder);
 
 // Verifies a checkpoint and fills the pools. `solver` may be null: weights only. Throws

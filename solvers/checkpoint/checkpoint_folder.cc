@@ -1,63 +1,31 @@
 #include "solvers/checkpoint/checkpoint_folder.h"
 
-#include <sys/file.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <chrono>
 #include <cstdio>
-#include <thread>
 
 #include "core/error.h"
 #include "core/file.h"
 #include "core/folder.h"
+#include "core/folder_lock.h"
 #include "core/output_file.h"
 #include "core/readable.h"
 
 namespace gf {
 namespace {
 
-constexpr char kPrefix[] = "step-";
 constexpr char kTemporary[] = ".tmp-";
 constexpr char kTrash[] = ".trash-";
 
 std::string NameOf(int64_t step) {
   char name[32];
-  std::snprintf(name, sizeof(name), "%s%08lld", kPrefix, static_cast<long long>(step));
+  std::snprintf(name, sizeof(name), "step-%08lld", static_cast<long long>(step));
   return name;
-}
-
-// The step of a checkpoint's name, -1 for any other name.
-int64_t StepOf(const std::string& name) {
-  constexpr size_t kLength = sizeof(kPrefix) - 1;
-  if (name.compare(0, kLength, kPrefix) != 0) return -1;
-  const std::string digits = name.substr(kLength);
-  if (digits.size() < 8 || digits.size() > 18 ||
-      digits.find_first_not_of("0123456789") != std::string::npos) {
-    return -1;
-  }
-  return std::stoll(digits);
 }
 
 bool StartsWith(const std::string& text, const std::string& start) {
   return text.compare(0, start.size(), start) == 0;
-}
-
-// Claims the folder as long as the descriptor is open; holds none where the file system has no
-// locks.
-FileDescriptor Lock(const std::string& folder, double patience_s) {
-  FileDescriptor lock = OpenOrCreate(folder + "/.lock");
-  const auto give_up = std::chrono::steady_clock::now() + std::chrono::duration<double>(patience_s);
-  while (flock(lock.get(), LOCK_EX | LOCK_NB) != 0) {
-    if (errno != EWOULDBLOCK && errno != EINTR) return FileDescriptor();
-    if (std::chrono::steady_clock::now() > give_up) {
-      ThrowUserError("another run is using ", folder,
-                     ": wait until it has ended, or choose another folder");
-    }
-    std::this_thread::sleep_for(std::chrono::milliseconds(50));
-  }
-  return lock;
 }
 
 }  // namespace
@@ -67,7 +35,7 @@ CheckpointFolder::CheckpointFolder(const std::string& path, int keep) : path_(pa
 void CheckpointFolder::Prepare(uint64_t checkpoint_bytes) {
   try {
     MakeFolders(path_);
-    lock_ = Lock(path_, patience_s_);
+    lock_ = LockFolder(path_, patience_s_);
     for (const std::string& name : ListFolder(path_)) {
       if (StartsWith(name, kTemporary) || StartsWith(name, kTrash)) RemoveAll(path_ + "/" + name);
     }
@@ -146,7 +114,7 @@ std::vector<FoundCheckpoint> ListCheckpoints(const std::string& folder) {
   std::vector<FoundCheckpoint> found;
   if (!Exists(folder)) return found;
   for (const std::string& name : ListFolder(folder)) {
-    const int64_t step = StepOf(name);
+    const int64_t step = StepOfName(name);
     if (step >= 0) found.push_back({folder + "/" + name, step});
   }
   std::sort(found.begin(), found.end(),

@@ -2,10 +2,10 @@
 
 #include <nlohmann/json.hpp>
 
+#include "comm/agree.h"
 #include "core/error.h"
 #include "core/folder.h"
 #include "solvers/checkpoint/checkpoint.h"
-#include "solvers/checkpoint/checkpoint_folder.h"
 
 namespace gf {
 namespace {
@@ -14,19 +14,6 @@ using nlohmann::json;
 
 // Of the names in state.json, which has further members.
 constexpr size_t kMaxBytes = size_t{1} << 20;
-
-std::vector<std::string> ReadNames(const JobConfig& config, const std::string& path) {
-  try {
-    std::string folder = path;
-    if (folder.empty() && !config.checkpoint().dir().empty()) {
-      folder = LatestValidCheckpoint(config.checkpoint().dir(), [](const std::string&) {});
-    }
-    if (!folder.empty() && IsFolder(folder)) return VerifyCheckpoint(folder).class_names;
-  } catch (const UserError&) {
-    // Whoever reads the weights says what is wrong.
-  }
-  return {};
-}
 
 }  // namespace
 
@@ -45,10 +32,12 @@ std::vector<std::string> StorableClassNames(const std::vector<std::string>& name
   return {};
 }
 
-std::vector<std::string> CheckpointClassNames(const JobConfig& config, const std::string& path,
-                                              Communicator* comm) {
+std::vector<std::string> CheckpointClassNames(const std::string& source, Communicator* comm) {
   std::string text;
-  if (comm->rank() == 0) text = json(ReadNames(config, path)).dump();
+  RunOnRankZero(comm, "reading the names of the classes", [&] {
+    text =
+        json(IsFolder(source) ? ReadState(source).class_names : std::vector<std::string>()).dump();
+  });
   comm->Broadcast(&text, 0, "names of the checkpoint's classes");
   return json::parse(text).get<std::vector<std::string>>();
 }

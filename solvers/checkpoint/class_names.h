@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "comm/communicator.h"
-#include "core/config/job.pb.h"
 
 namespace gf {
 
@@ -16,9 +15,8 @@ namespace gf {
 std::vector<std::string> StorableClassNames(const std::vector<std::string>& names,
                                             const std::function<void(const std::string&)>& note);
 
-// The names in the checkpoint from which LoadEvaluationWeights(config, path, ...) will read, on all
-// ranks; none if it reads a weights file, or if the checkpoint has none or cannot be read.
-std::vector<std::string> CheckpointClassNames(const JobConfig& config, const std::string& path,
-                                              Communicator* comm);
+// The names in a checkpoint, on all ranks; none if `source` is a file, or the checkpoint has none.
+// Throws UserError on all ranks if its state.json is damaged.
+std::vector<std::string> CheckpointClassNames(const std::string& source, Communicator* comm);
 
 }  // namespace gf

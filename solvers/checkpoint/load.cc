@@ -1,5 +1,7 @@
 #include "solvers/checkpoint/load.h"
 
+#include <filesystem>
+#include <system_error>
 #include <vector>
 
 #include "comm/agree.h"
@@ -17,29 +19,50 @@ namespace {
 
 using Note = std::function<void(const std::string&)>;
 
+void WarnOf(const std::string& text) { PrintWarning(text); }
+
+// The newest valid checkpoint of a folder that holds some, "" of one that holds none.
+std::string NewestIn(const std::string& folder, const std::string& flag) {
+  const std::string path = LatestValidCheckpoint(folder, WarnOf);
+  if (!path.empty()) return path;
+  // A new start would overwrite them, and they may be readable elsewhere.
+  if (const size_t count = ListCheckpoints(folder).size()) {
+    ThrowUserError(flag, ": ", Counted(count, "checkpoint"), " in ", folder,
+                   ", and none can be read (see above): use the program that wrote them; to start "
+                   "from scratch, set another checkpoint.dir, or remove the folder");
+  }
+  return "";
+}
+
+// Whether the folder is not a checkpoint itself but holds some, as checkpoint.dir does.
+bool HoldsCheckpoints(const std::string& folder) {
+  return IsFolder(folder) && !IsFile(folder + "/state.json") && !ListCheckpoints(folder).empty();
+}
+
+// Whether --resume=FOLDER means what --resume means.
+bool IsCheckpointDir(const std::string& resume, const std::string& folder) {
+  std::error_code ignored;
+  return resume == "latest" ||
+         (HoldsCheckpoints(resume) && std::filesystem::equivalent(resume, folder, ignored));
+}
+
 // The checkpoint that --resume means, "" if it means none.
 std::string FindCheckpoint(const std::string& resume, const std::string& folder, const Note& note) {
   if (resume.empty()) return "";
   if (resume != "latest") {
+    if (HoldsCheckpoints(resume)) return NewestIn(resume, "--resume");
     if (IsFolder(resume)) return resume;
     ThrowUserError("--resume: ", resume,
-                   " is not a folder: name a checkpoint, e.g. DIR/step-00001000");
+                   " is not a folder: name a checkpoint, e.g. DIR/step-00001000, or the folder of "
+                   "several");
   }
   if (folder.empty()) {
     ThrowUserError(
         "--resume: checkpoint.dir is not set: set it, or name a checkpoint with --resume=FOLDER");
   }
-  const std::string path = LatestValidCheckpoint(folder, note);
-  if (!path.empty()) return path;
-  // A new start would overwrite them, and they may be readable elsewhere.
-  if (const size_t count = ListCheckpoints(folder).size()) {
-    ThrowUserError(
-        "--resume: ", Counted(count, "checkpoint"), " in ", folder,
-        ", and none can be read (see above): resume with the program that wrote them, set another "
-        "checkpoint.dir, or remove the folder to start from scratch");
-  }
-  note(StrCat("no checkpoint in ", folder, ": starting from scratch"));
-  return "";
+  const std::string path = NewestIn(folder, "--resume");
+  if (path.empty()) note(StrCat("no checkpoint in ", folder, ": starting from scratch"));
+  return path;
 }
 
 // A run must not mix its checkpoints with later ones of another. `resume`: the checkpoint that was
@@ -87,7 +110,8 @@ TrainingState LoadStart(const JobConfig& config, const StartOptions& options, Pa
       note(StrCat("starting from the weights of ", options.weights));
       text = ToText(state);
     }
-    if (options.resume != "latest") CheckFolderIsFree(folder, options.resume, state.step);
+    if (!IsCheckpointDir(options.resume, folder))
+      CheckFolderIsFree(folder, options.resume, state.step);
   });
   comm->Broadcast(&text, 0, "state of the start");
   if (text.empty()) return {};
@@ -104,11 +128,10 @@ TrainingState LoadStart(const JobConfig& config, const StartOptions& options, Pa
   return state;
 }
 
-std::string LoadEvaluationWeights(const JobConfig& config, const std::string& path, bool bgr,
-                                  ParameterStore* store, Communicator* comm) {
-  const auto note = [](const std::string& text) { PrintWarning(text); };
+std::string FindEvaluationWeights(const JobConfig& config, const std::string& path,
+                                  Communicator* comm) {
   std::string source = path;
-  RunOnRankZero(comm, "reading the weights", [&] {
+  RunOnRankZero(comm, "looking for the weights", [&] {
     if (source.empty()) {
       const std::string& folder = config.checkpoint().dir();
       if (folder.empty()) {
@@ -116,21 +139,28 @@ std::string LoadEvaluationWeights(const JobConfig& config, const std::string& pa
             "--checkpoint is missing and checkpoint.dir is not set: name a checkpoint's "
             "folder, or a weights file with --weights");
       }
-      source = LatestValidCheckpoint(folder, note);
+      source = NewestIn(folder, "checkpoint.dir");
       if (source.empty()) {
         ThrowUserError("checkpoint.dir: no valid checkpoint in ", folder,
                        ": train first, or name one with --checkpoint");
       }
     }
+    if (HoldsCheckpoints(source)) source = NewestIn(source, "--checkpoint");
+  });
+  comm->Broadcast(&source, 0, "name of the weights");
+  return source;
+}
+
+void LoadEvaluationWeights(const std::string& source, bool bgr, ParameterStore* store,
+                           Communicator* comm) {
+  RunOnRankZero(comm, "reading the weights", [&] {
     if (IsFolder(source)) {
       LoadCheckpoint(source, "", store, nullptr);
     } else {
-      LoadWeightsFile(source, {/*complete=*/true, bgr}, store, note);
+      LoadWeightsFile(source, {/*complete=*/true, bgr}, store, WarnOf);
     }
   });
-  comm->Broadcast(&source, 0, "name of the weights");
   BroadcastWeights(store, comm);
-  return source;
 }
 
 }  // namespace gf

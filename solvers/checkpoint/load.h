@@ -14,7 +14,8 @@ namespace gf {
 
 // Where the first weights come from; at most one of `resume` and `weights` is set.
 struct StartOptions {
-  // "latest" = the last valid checkpoint of checkpoint.dir, or a checkpoint's folder.
+  // "latest" = the newest valid checkpoint of checkpoint.dir; or the folder of a checkpoint, or of
+  // several, the newest valid of which is taken.
   std::string resume;
   // A safetensors file or a Caffe model.
   std::string weights;
@@ -28,10 +29,15 @@ TrainingState LoadStart(const JobConfig& config, const StartOptions& options, Pa
                         const Solver& solver, GradientFlow* flow, Communicator* comm,
                         const std::function<void(const std::string&)>& note);
 
-// Fills the parameters and states of an evaluation net on all ranks from `path`, a checkpoint's
-// folder or a weights file (of a Caffe model trained on BGR images: `bgr`); "" = the last valid
-// checkpoint of checkpoint.dir. Returns what was read. Throws UserError on all ranks.
-std::string LoadEvaluationWeights(const JobConfig& config, const std::string& path, bool bgr,
-                                  ParameterStore* store, Communicator* comm);
+// The checkpoint's folder or the weights file that an evaluation reads, on all ranks: `path`
+// itself, or the newest valid checkpoint in `path`, a folder of several; "" = in checkpoint.dir.
+// Throws UserError on all ranks.
+std::string FindEvaluationWeights(const JobConfig& config, const std::string& path,
+                                  Communicator* comm);
+
+// Fills the parameters and states of an evaluation net from what FindEvaluationWeights returned
+// (`bgr`: a Caffe model that was trained on BGR images). Throws UserError on all ranks.
+void LoadEvaluationWeights(const std::string& source, bool bgr, ParameterStore* store,
+                           Communicator* comm);
 
 }  // namespace gf

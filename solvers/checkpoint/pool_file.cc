@@ -1,14 +1,17 @@
 #include "solvers/checkpoint/pool_file.h"
 
+#include <cmath>
 #include <set>
 
 #include "core/error.h"
+#include "core/printable.h"
 
 namespace gf {
 namespace {
 
 constexpr char kTracked[] = ".num_batches_tracked";
 constexpr char kMean[] = ".running_mean";
+constexpr char kVariance[] = ".running_var";
 
 bool EndsWith(const std::string& text, const std::string& end) {
   return text.size() >= end.size() && text.compare(text.size() - end.size(), end.size(), end) == 0;
@@ -19,7 +22,8 @@ bool EndsWith(const std::string& text, const std::string& end) {
 std::string SomeNames(const std::vector<std::string>& names) {
   constexpr size_t kShown = 4;
   std::string text;
-  for (size_t i = 0; i < names.size() && i < kShown; ++i) text += (i ? ", " : "") + names[i];
+  for (size_t i = 0; i < names.size() && i < kShown; ++i)
+    text += (i ? ", " : "") + Excerpt(names[i]);
   if (names.size() > kShown) text += StrCat(", and ", names.size() - kShown, " more");
   return text;
 }
@@ -33,8 +37,8 @@ void CheckPoolFile(const SafetensorsReader& file, const std::vector<PoolTensor>&
     if (entry == nullptr) {
       missing.push_back(tensor.name);
     } else if (entry->shape != tensor.entry->shape) {
-      different.push_back(StrCat(tensor.name, " (file ", entry->shape.ToString(), ", net ",
-                                 tensor.entry->shape.ToString(), ")"));
+      different.push_back(StrCat(tensor.name, " (file ", Excerpt(entry->shape.ToString(), 60),
+                                 ", net ", tensor.entry->shape.ToString(), ")"));
     }
   }
   for (const SafetensorsEntry& entry : file.entries()) {
@@ -53,6 +57,17 @@ void CheckPoolFile(const SafetensorsReader& file, const std::vector<PoolTensor>&
   add(unexpected, "that the net does not have");
   ThrowUserError(file.path(), ": these parameters do not fit the net: ", what,
                  ". Use the net that wrote the file, or a file of this net");
+}
+
+void CheckValues(const std::string& path, const std::string& name,
+                 const std::vector<float>& values) {
+  const bool variance = EndsWith(name, kVariance);
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (std::isfinite(values[i]) && !(variance && values[i] < 0)) continue;
+    ThrowUserError(path, ": ", name, "[", i, "] is ", values[i], ", expected ",
+                   variance ? "a variance, 0 or more" : "a finite number",
+                   ": the file is damaged, or was written by training that had diverged");
+  }
 }
 
 std::vector<PoolTensor> WeightTensors(const ParameterStore& store) {
@@ -99,16 +114,18 @@ FileDigest WritePoolFile(const std::string& path, const ParameterStore& store,
 }
 
 void ReadPoolFile(const std::string& path, const std::vector<PoolTensor>& tensors,
-                  ParameterStore* store) {
+                  ParameterStore* store, bool learned) {
   const SafetensorsReader file(path);
   CheckPoolFile(file, tensors);
   for (const PoolTensor& tensor : tensors) {
-    store->Import(file.ReadFloats(*file.Find(tensor.name)), *tensor.entry, tensor.pool);
+    const std::vector<float> values = file.ReadFloats(*file.Find(tensor.name));
+    if (learned) CheckValues(path, tensor.name, values);
+    store->Import(values, *tensor.entry, tensor.pool);
   }
 }
 
 void LoadWeights(const std::string& path, ParameterStore* store) {
-  ReadPoolFile(path, WeightTensors(*store), store);
+  ReadPoolFile(path, WeightTensors(*store), store, /*learned=*/true);
   store->SyncCompute();
   store->BumpVersion();
 }

@@ -27,13 +27,18 @@ std::vector<PoolTensor> OptimizerTensors(const ParameterStore& store, const Solv
 FileDigest WritePoolFile(const std::string& path, const ParameterStore& store,
                          const std::vector<PoolTensor>& tensors, int64_t steps);
 
-// Reads them back. Everything is checked before the first pool changes; throws UserError that
-// names the parameters that are missing, unexpected or of another shape.
+// Reads them back. Names and shapes are checked before the first pool changes (CheckPoolFile).
+// `learned`: weights or an optimizer, whose values CheckValues accepts; residuals may hold any.
 void ReadPoolFile(const std::string& path, const std::vector<PoolTensor>& tensors,
-                  ParameterStore* store);
+                  ParameterStore* store, bool learned);
 
 // Throws UserError that names the parameters that are missing, unexpected or of another shape.
 void CheckPoolFile(const SafetensorsReader& file, const std::vector<PoolTensor>& tensors);
+
+// Throws UserError that names the first value of a tensor that is not finite, or a negative
+// variance. `name`: as WeightTensors has it.
+void CheckValues(const std::string& path, const std::string& name,
+                 const std::vector<float>& values);
 
 // The first few names, and how many there are more: for messages.
 std::string SomeNames(const std::vector<std::string>& names);

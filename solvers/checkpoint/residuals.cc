@@ -222,7 +222,8 @@ void LoadResiduals(const std::string& folder, int saved_ranks, const SparseConfi
     // Rank 0's pool is the buffer for the others; its own comes last.
     for (int rank = saved_ranks - 1; rank >= 0; --rank) {
       RunOnRankZero(comm, label, [&] {
-        ReadPoolFile(folder + "/" + ResidualFile(rank), ResidualTensors(*store, residual), store);
+        ReadPoolFile(folder + "/" + ResidualFile(rank), ResidualTensors(*store, residual), store,
+                     /*learned=*/false);
         if (rank == 0) read_chunks();
       });
       if (rank > 0) SendPool(store->device(), residual, rank, label, comm);

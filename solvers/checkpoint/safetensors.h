@@ -45,6 +45,7 @@ class SafetensorsReader {
 
  private:
   bool ReadAll(uint64_t offset, void* to, size_t bytes) const;
+  void CheckFormat() const;
   void ParseHeader(const std::string& header, uint64_t data_bytes);
   void CheckCoverage(uint64_t data_bytes);
   [[noreturn]] void Fail(const std::string& what) const;

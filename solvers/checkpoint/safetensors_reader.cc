@@ -4,7 +4,10 @@
 
 #include "core/dtype.h"
 #include "core/error.h"
+#include "core/printable.h"
+#include "solvers/checkpoint/foreign_weights.h"
 #include "solvers/checkpoint/safetensors.h"
+#include "solvers/checkpoint/strict_json.h"
 
 namespace gf {
 namespace {
@@ -14,25 +17,6 @@ using nlohmann::json;
 constexpr uint64_t kMaxHeaderBytes = uint64_t{16} << 20;
 // { "name": { "shape": [ ... ] } }
 constexpr int kMaxNesting = 3;
-
-bool TooDeep(const std::string& text) {
-  int depth = 0;
-  bool quoted = false;
-  for (size_t i = 0; i < text.size(); ++i) {
-    const char c = text[i];
-    if (quoted) {
-      if (c == '\\') ++i;
-      if (c == '"') quoted = false;
-    } else if (c == '"') {
-      quoted = true;
-    } else if (c == '{' || c == '[') {
-      if (++depth > kMaxNesting) return true;
-    } else if (c == '}' || c == ']') {
-      --depth;
-    }
-  }
-  return false;
-}
 
 // Number of elements, -1 if a dimension is negative or the product too large.
 int64_t CheckedCount(const std::vector<int64_t>& dims) {
@@ -94,6 +78,7 @@ SafetensorsReader::SafetensorsReader(const std::string& path) : file_(path) {
   uint8_t prefix[8];
   if (size < sizeof(prefix)) Fail(StrCat("it has ", size, " bytes, expected at least 8"));
   if (!ReadAll(0, prefix, sizeof(prefix))) Fail("its first 8 bytes cannot be read");
+  CheckFormat();
   uint64_t header_bytes = 0;
   for (int i = 7; i >= 0; --i) header_bytes = header_bytes << 8 | prefix[i];
   if (header_bytes > kMaxHeaderBytes) {
@@ -111,15 +96,23 @@ SafetensorsReader::SafetensorsReader(const std::string& path) : file_(path) {
   CheckCoverage(size - data_start_);
 }
 
+void SafetensorsReader::CheckFormat() const {
+  char start[16];
+  const size_t bytes = file_.ReadAt(0, start, sizeof(start));
+  const std::string other = ForeignWeights(path(), {start, bytes});
+  if (!other.empty()) ThrowUserError(path(), ": is ", other);
+}
+
 void SafetensorsReader::ParseHeader(const std::string& header, uint64_t data_bytes) {
-  if (TooDeep(header)) Fail("its header is nested too deeply");
-  const json root = json::parse(header, nullptr, /*allow_exceptions=*/false);
-  if (!root.is_object()) Fail("its header is not a JSON object");
+  std::string mistake;
+  const json root = ParseStrictly<json>(header, kMaxNesting, &mistake);
+  if (!mistake.empty()) Fail("its header " + mistake);
   for (const auto& item : root.items()) {
-    const std::string& name = item.key();
+    const std::string& key = item.key();
+    const std::string name = Excerpt(key);
     const json& value = item.value();
     if (!value.is_object()) Fail(StrCat("\"", name, "\" is not a JSON object"));
-    if (name == "__metadata__") {
+    if (key == "__metadata__") {
       for (const auto& pair : value.items()) {
         if (!pair.value().is_string()) Fail("a value of __metadata__ is not a string");
         metadata_[pair.key()] = pair.value().get<std::string>();
@@ -133,10 +126,10 @@ void SafetensorsReader::ParseHeader(const std::string& header, uint64_t data_byt
       Fail(StrCat("\"", name, "\" lacks a proper dtype, shape or data_offsets"));
     }
     SafetensorsEntry entry;
-    entry.name = name;
+    entry.name = key;
     entry.dtype = dtype->get<std::string>();
     const int element = SafetensorsElementSize(entry.dtype);
-    if (element == 0) Fail(StrCat("\"", name, "\" has the unknown dtype ", entry.dtype));
+    if (element == 0) Fail(StrCat("\"", name, "\" has the unknown dtype ", Excerpt(entry.dtype)));
     std::vector<int64_t> dims;
     for (const json& d : *shape) {
       if (!d.is_number_unsigned()) Fail(StrCat("\"", name, "\" has a shape of non-numbers"));
@@ -157,7 +150,7 @@ void SafetensorsReader::ParseHeader(const std::string& header, uint64_t data_byt
     }
     if (entry.end - entry.begin != static_cast<uint64_t>(count) * element) {
       Fail(StrCat("\"", name, "\" has ", entry.end - entry.begin, " bytes, but its shape ",
-                  entry.shape.ToString(), " of ", entry.dtype, " takes ",
+                  Excerpt(entry.shape.ToString()), " of ", entry.dtype, " takes ",
                   static_cast<uint64_t>(count) * element));
     }
     entries_.push_back(std::move(entry));
@@ -174,8 +167,9 @@ void SafetensorsReader::CheckCoverage(uint64_t data_bytes) {
   for (size_t i = 0; i < entries_.size(); ++i) {
     const SafetensorsEntry& entry = entries_[i];
     if (entry.begin != position) {
-      Fail(StrCat("\"", entry.name, "\" begins at byte ", entry.begin, " of the data, expected ",
-                  position, entry.begin < position ? " (tensors overlap)" : " (there is a gap)"));
+      Fail(StrCat("\"", Excerpt(entry.name), "\" begins at byte ", entry.begin,
+                  " of the data, expected ", position,
+                  entry.begin < position ? " (tensors overlap)" : " (there is a gap)"));
     }
     position = entry.end;
     index_[entry.name] = i;
@@ -193,7 +187,7 @@ const SafetensorsEntry* SafetensorsReader::Find(const std::string& name) const {
 std::vector<char> SafetensorsReader::ReadBytes(const SafetensorsEntry& entry) const {
   std::vector<char> bytes(entry.end - entry.begin);
   if (!ReadAll(data_start_ + entry.begin, bytes.data(), bytes.size())) {
-    Fail(StrCat("the data of \"", entry.name, "\" cannot be read"));
+    Fail(StrCat("the data of \"", Excerpt(entry.name), "\" cannot be read"));
   }
   return bytes;
 }
@@ -216,7 +210,7 @@ std::vector<float> SafetensorsReader::ReadFloats(const SafetensorsEntry& entry) 
   } else if (entry.dtype == "BF16") {
     convert(uint16_t{}, FromBF16);
   } else {
-    ThrowUserError(path(), ": \"", entry.name, "\" is of type ", entry.dtype,
+    ThrowUserError(path(), ": \"", Excerpt(entry.name), "\" is of type ", entry.dtype,
                    ", expected a floating type (F32, F16, BF16 or F64)");
   }
   return values;

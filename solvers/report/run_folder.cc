@@ -5,6 +5,7 @@
 #include "core/error.h"
 #include "core/file.h"
 #include "core/folder.h"
+#include "core/folder_lock.h"
 #include "core/output_file.h"
 
 namespace gf {
@@ -32,15 +33,24 @@ std::string FlightRecorderPrefix(const JobConfig& config) {
   return config.comm().has_flight_recorder() ? prefix : InRunFolder(config, prefix);
 }
 
-void PrepareRunFolder(const JobConfig& config, bool go_on) {
+FileDescriptor PrepareRunFolder(const JobConfig& config, bool go_on, double patience_s) {
   const std::string& folder = config.telemetry().run_dir();
-  if (folder.empty()) return;
+  if (folder.empty()) return FileDescriptor();
   const std::string log = LogPath(config);
-  if (!go_on && IsFile(log) && InputFile(log).size() > 0) {
+  const auto check = [&] {
+    if (go_on || !IsFile(log) || InputFile(log).size() == 0) return;
     ThrowUserError("telemetry.run_dir: ", folder, " holds a run already (", log,
                    "): continue it with --resume, name another folder, or remove this one");
-  }
+  };
+  check();
   MakeFolders(folder);
+  FileDescriptor lock;
+  try {
+    lock = LockFolder(folder, patience_s);
+  } catch (const UserError& error) {
+    ThrowUserError("telemetry.run_dir: ", error.what());
+  }
+  check();  // the log of a run that has ended meanwhile
   JobConfig resolved = config;
   resolved.mutable_telemetry()->clear_run_dir();
   resolved.set_net(Absolute(config.net()));
@@ -48,6 +58,7 @@ void PrepareRunFolder(const JobConfig& config, bool go_on) {
   resolve(resolved.mutable_train_data());
   if (config.has_validation_data()) resolve(resolved.mutable_validation_data());
   ReplaceFile(folder + "/config.prototxt", resolved.DebugString());
+  return lock;
 }
 
 }  // namespace gf

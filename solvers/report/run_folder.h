@@ -3,6 +3,7 @@
 #include <string>
 
 #include "core/config/job.pb.h"
+#include "core/file_descriptor.h"
 
 namespace gf {
 
@@ -14,8 +15,9 @@ std::string FlightRecorderPrefix(const JobConfig& config);
 
 // Makes telemetry.run_dir (nothing if it is empty) and writes config.prototxt there: the config of
 // this run as it was resolved, with absolute paths and without the folder, so that --config takes
-// it from anywhere. Throws UserError if the folder cannot be written, or holds the log of another
-// run that `go_on` does not continue.
-void PrepareRunFolder(const JobConfig& config, bool go_on);
+// it from anywhere. The folder belongs to this run as long as the descriptor is open; for another
+// run that is just ending waits up to `patience_s` seconds. Throws UserError if the folder cannot
+// be written, another run uses it, or it holds the log of a run that `go_on` does not continue.
+FileDescriptor PrepareRunFolder(const JobConfig& config, bool go_on, double patience_s = 15);
 
 }  // namespace gf

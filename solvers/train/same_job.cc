@@ -14,6 +14,7 @@
 #include "core/file.h"
 #include "core/file_digest.h"
 #include "core/host_copy.h"
+#include "core/printable.h"
 #include "core/readable.h"
 #include "solvers/report/config_table.h"
 
@@ -79,7 +80,7 @@ void CheckSameNet(const NetSource& source, const ParameterStore& store, const Lo
 }
 
 void NoteChanges(const TrainingState& checkpoint, const JobConfig& config, int world, int threads,
-                 const std::function<void(const std::string&)>& note) {
+                 int64_t images, const std::function<void(const std::string&)>& note) {
   if (checkpoint.world != world) {
     note(StrCat("the checkpoint is from a run on ", Counted(checkpoint.world, "rank"),
                 ", this run has ", world,
@@ -88,6 +89,12 @@ void NoteChanges(const TrainingState& checkpoint, const JobConfig& config, int w
   if (checkpoint.threads != threads) {
     note(StrCat("the checkpoint is from a run with ", Counted(checkpoint.threads, "compute thread"),
                 " per rank, this run has ", threads, ": the last bits may differ"));
+  }
+  const int64_t counted = ImagesOf(checkpoint);
+  if (counted > 0 && counted != images) {
+    note(StrCat("the checkpoint is from a run on ", WithCommas(counted),
+                " training images, this run has ", WithCommas(images),
+                ": epochs are counted with the new number"));
   }
   JobConfig old_config;
   try {
@@ -102,7 +109,7 @@ void NoteChanges(const TrainingState& checkpoint, const JobConfig& config, int w
                                   [&name = name](const auto& row) { return row.first == name; });
     const std::string before = old == was.end() ? "not set" : old->second;
     if (before != is) {
-      note(StrCat("changed since the checkpoint: ", name, " was ", before, ", is ", is));
+      note(StrCat("changed since the checkpoint: ", name, " was ", Excerpt(before), ", is ", is));
     }
   }
 }

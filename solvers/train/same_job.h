@@ -21,10 +21,10 @@ void CheckSameConfig(const JobConfig& config, Communicator* comm);
 void CheckSameNet(const NetSource& source, const ParameterStore& store, const Loader& data,
                   Communicator* comm);
 
-// Tells `note` what differs between a job and the checkpoint that it continues: ranks, threads, and
-// the settings that change what is learned.
+// Tells `note` what differs between a job and the checkpoint that it continues: ranks, threads, the
+// number of training images, and the settings that change what is learned.
 void NoteChanges(const TrainingState& checkpoint, const JobConfig& config, int world, int threads,
-                 const std::function<void(const std::string&)>& note);
+                 int64_t images, const std::function<void(const std::string&)>& note);
 
 // The same for the names of the classes, by label; nothing where one side has none.
 void NoteClassChanges(const std::vector<std::string>& checkpoint,

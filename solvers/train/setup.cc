@@ -6,10 +6,12 @@
 #include "comm/agree.h"
 #include "comm/flow/gradient_transport.h"
 #include "comm/group_sum.h"
+#include "models/job_net.h"
 #include "solvers/checkpoint/class_names.h"
 #include "solvers/checkpoint/save.h"
 #include "solvers/report/announce.h"
 #include "solvers/report/run_folder.h"
+#include "solvers/train/advice.h"
 #include "solvers/train/same_job.h"
 #include "solvers/train/signals.h"
 
@@ -21,8 +23,9 @@ void Open(const JobConfig& config, const TrainOptions& options, Communicator* co
           TrainingParts* parts) {
   CheckSameConfig(config, comm);
   if (!config.telemetry().run_dir().empty()) {
-    RunOnRankZero(comm, "preparing telemetry.run_dir",
-                  [&] { PrepareRunFolder(config, !options.start.resume.empty()); });
+    RunOnRankZero(comm, "preparing telemetry.run_dir", [&] {
+      parts->run_folder = PrepareRunFolder(config, !options.start.resume.empty());
+    });
   }
   AgreeOnErrors(comm, "opening the log and the device", [&] {
     parts->report = std::make_unique<Report>(LogPath(config), config.telemetry().tensorboard(),
@@ -47,7 +50,7 @@ void BuildNets(const JobConfig& config, const TrainOptions& options, Communicato
   // First, because GPUs connect while the net is built.
   parts->transport = NewGradientTransport(config.comm(), options.deterministic, device, comm);
   AgreeOnErrors(comm, "building the net", [&] {
-    parts->source = ReadNet(config.net());
+    parts->source = ReadJobNet(config);
     parts->train =
         BuildDataAndNet(config.train_data(), parts->source, TRAIN, build, nullptr, device);
     const std::shared_ptr<ParameterStore>& parameters = parts->train.net->parameters();
@@ -65,6 +68,7 @@ void BuildNets(const JobConfig& config, const TrainOptions& options, Communicato
                                         int64_t{config.train_data().batch_size()} * comm->size());
     parts->rate = std::make_unique<LearningRate>(config.solver(), *parts->batches);
   });
+  if (comm->rank() == 0) WarnAtStart(config, parts->source, parts->store->layout().count());
   parts->feed = std::make_unique<BatchFeed>(parts->train.loader.get(), parts->train.net.get(),
                                             parts->timeline.get());
   parts->last_step = parts->rate->max_steps();
@@ -136,7 +140,7 @@ void Load(const JobConfig& config, const TrainOptions& options, Communicator* co
   const bool from_checkpoint = !state->config.empty();
   const std::vector<std::string> names = parts->train.loader->class_names();
   if (from_checkpoint) {
-    NoteChanges(*state, config, comm->size(), options.threads, note);
+    NoteChanges(*state, config, comm->size(), options.threads, parts->train.loader->size(), note);
     NoteClassChanges(state->class_names, names, note);
   }
   parts->update->Restore();

@@ -9,6 +9,7 @@
 #include "comm/flow/gradient_transport.h"
 #include "core/config/job.pb.h"
 #include "core/device.h"
+#include "core/file_descriptor.h"
 #include "core/group_sum.h"
 #include "core/telemetry/timeline.h"
 #include "models/net.h"
@@ -45,6 +46,7 @@ struct TrainOptions {
 
 // All that a training job consists of, on one rank. Parts use the parts above them.
 struct TrainingParts {
+  FileDescriptor run_folder;  // claims telemetry.run_dir (on rank 0)
   std::unique_ptr<Report> report;
   std::unique_ptr<Timeline> timeline;
   std::unique_ptr<Device> device;

@@ -77,6 +77,22 @@ TEST(ErrorTest, ALongLineIsOneWrite) {
             std::string(program_invocation_short_name) + ": error: " + message + "\n");
 }
 
+TEST(ErrorTest, WhatIsPrintedCannotDriveATerminalOrFillIt) {
+  const auto printed = [](int (*body)(int, char**)) {
+    testing::internal::CaptureStderr();
+    RunMain(body, 0, nullptr);
+    return testing::internal::GetCapturedStderr();
+  };
+  EXPECT_EQ(printed([](int, char**) -> int { throw UserError("a\x1b[31m\nb\xff"); }),
+            std::string(program_invocation_short_name) + ": error: a?[31m\nb?\n");
+  const std::string endless = printed([](int, char**) -> int {
+    throw UserError("FILE: " + std::string(1000000, 'x') + ": remedy");
+  });
+  EXPECT_LT(endless.size(), 9000u);
+  EXPECT_NE(endless.find("error: FILE: xxx"), std::string::npos);
+  EXPECT_NE(endless.find("x: remedy\n"), std::string::npos);
+}
+
 TEST(ErrorTest, AWarningIsALineWithTheProgramsName) {
   testing::internal::CaptureStderr();
   PrintWarning("left out: ", 3);

@@ -172,5 +172,24 @@ TEST(LearningRateTest, AWarmupLongerThanTrainingIsRefused) {
   EXPECT_NO_THROW(Rate("base_lr: 1 max_steps: 11 warmup_steps: 10"));
 }
 
+TEST(LearningRateTest, TrainingThatCannotBeCountedIsRefused) {
+  const auto error = [](const std::string& solver) {
+    try {
+      Rate(solver);
+    } catch (const UserError& e) {
+      return std::string(e.what());
+    }
+    return std::string();
+  };
+  EXPECT_EQ(
+      error("base_lr: 1 max_steps: 1000000000000000"),
+      "solver.max_steps: training of 1000000000000000 steps takes 2.56e+17 images, must be at "
+      "most 1e+15: shorten it");
+  EXPECT_EQ(error("base_lr: 1 max_steps: 1000000000000000 iter_size: 1048576")
+                .find("solver.max_steps: training of 1000000000000000 steps takes 2.68"),
+            0u);
+  EXPECT_EQ(error("base_lr: 1 max_steps: 1000000000000"), "");
+}
+
 }  // namespace
 }  // namespace gf

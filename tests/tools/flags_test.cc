@@ -103,6 +103,16 @@ TEST_F(FlagsTest, MistakesAreNamed) {
   EXPECT_EQ(Error({"word"}), "\"word\" is not a flag; flags look like --name=value (see --help)");
 }
 
+TEST_F(FlagsTest, CaffesCommandLineGetsAHint) {
+  EXPECT_EQ(
+      Error({"train", "--solver=x"}),
+      "\"train\" is not a flag: Caffe's \"caffe train --solver=FILE\" is gftrain --config=JOB "
+      "here");
+  EXPECT_EQ(Error({"--solver=x"}),
+            "unknown flag --solver: Caffe's solver file becomes solver { } of a job: gftrain "
+            "--config=JOB, see configs/");
+}
+
 TEST_F(FlagsTest, WordsGoWhereTheProgramWantsThem) {
   FlagSpec spec = Spec();
   std::vector<std::string> words;

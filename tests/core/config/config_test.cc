@@ -342,5 +342,29 @@ TEST_F(ConfigTest, TheLimitsThemselvesAreAllowed) {
   }
 }
 
+TEST_F(ConfigTest, NumbersThatNoClockAndNoCounterHoldsAreRefused) {
+  for (const char* setting :
+       {"solver.max_epochs=1e308", "solver.warmup_epochs=1e308", "solver.step_epochs=1e308",
+        "solver.epoch_value=1e308", "solver.warmup_steps=9223372036854775807",
+        "solver.step_size=9223372036854775807", "solver.step_value=9223372036854775807",
+        "solver.iter_size=2147483647", "comm.timeout_s=1e308",
+        "comm.sparse.chunk_size=9223372036854775807", "train_data.images=9223372036854775807"}) {
+    const std::string field = std::string(setting).substr(0, std::string(setting).find('='));
+    EXPECT_NE(Error({setting}).find(field), std::string::npos) << Error({setting});
+    EXPECT_NE(Error({setting}).find("must be at most"), std::string::npos) << Error({setting});
+  }
+  EXPECT_NE(Error({"solver.batch_phase[0].epoch=1e308", "solver.batch_phase[0].iter_size=2"})
+                .find("solver.batch_phase[0].epoch is 1e+308, must be at most 1000000"),
+            std::string::npos);
+}
+
+TEST_F(ConfigTest, AWarmUpIsShorterThanTraining) {
+  EXPECT_NE(Error({"solver.warmup_epochs=2.5"})
+                .find("solver.warmup_epochs is 2.5, must be less than max_epochs (2.5): shorten"),
+            std::string::npos)
+      << Error({"solver.warmup_epochs=2.5"});
+  EXPECT_EQ(Error({"solver.warmup_epochs=2.4"}), "no error");
+}
+
 }  // namespace
 }  // namespace gf

@@ -105,6 +105,19 @@ TEST(TextProtoTest, AParameterOfAMissingLayerTypeSaysSo) {
 
 TEST(TextProtoTest, OneKindOfFileGivenForAnotherIsRecognized) {
   EXPECT_NE(JobError("net: \"a\"\ntest_iter: 100").find("Caffe solver file"), std::string::npos);
+  for (const auto& [text, hint] : {
+           std::make_pair("max_iter: 100", "Caffe's max_iter is solver.max_steps here"),
+           std::make_pair("solver { max_iter: 100 }", "max_iter is solver.max_steps here"),
+           std::make_pair("solver { stepsize: 100 }", "stepsize is solver.step_size here"),
+           std::make_pair("display: 20", "display is telemetry.display_interval here"),
+           std::make_pair("snapshot: 20", "snapshot is checkpoint.interval_steps here"),
+           std::make_pair("test_iter: 20", "test_iter is not needed: validation takes all"),
+           std::make_pair("clip_gradients: 20", "clip_gradients is not supported: leave it out"),
+           std::make_pair("train_data { mean_file: 'x' }", "mean_file is mean, which gfdata stats"),
+           std::make_pair("train_data { scale: 0.004 }", "scale is std, of which it is 1 / scale"),
+       }) {
+    EXPECT_NE(JobError(text).find(hint), std::string::npos) << JobError(text);
+  }
   EXPECT_NE(JobError("layer { name: \"a\" }").find("looks like a network"), std::string::npos);
   EXPECT_NE(NetError("train_data { }").find("looks like a job config"), std::string::npos);
 }
@@ -216,7 +229,7 @@ TEST(ReadTextProtoTest, FilesThatCannotBeReadAreNamed) {
   EXPECT_EQ(FileError("/nowhere/net.prototxt"),
             "cannot open /nowhere/net.prototxt: No such file or directory (check the path)");
   EXPECT_EQ(FileError(testing::TempDir()),
-            "cannot read " + testing::TempDir() + ": Is a directory (name a file)");
+            "cannot open " + testing::TempDir() + ": Is a directory (name a file)");
   const std::string empty = Write("empty.prototxt", " \n\t\n");
   EXPECT_EQ(FileError(empty), empty + ": the file is empty");
   EXPECT_NE(FileError("").find("empty"), std::string::npos);
@@ -238,7 +251,8 @@ TEST(ReadTextProtoTest, BinaryFilesAreRefused) {
 TEST(ReadTextProtoTest, HugeFilesAreRefused) {
   const std::string path = Write("huge.prototxt", "name: \"a\"\n");
   ASSERT_EQ(truncate(path.c_str(), (int64_t{64} << 20) + 1), 0);
-  EXPECT_NE(FileError(path).find(path + ": has more than 67108864 bytes"), std::string::npos);
+  EXPECT_NE(FileError(path).find(path + ": has 67108865 bytes, expected at most 67108864"),
+            std::string::npos);
   unlink(path.c_str());
 }
 

@@ -28,7 +28,8 @@ class CheckpointFolderTest : public ::testing::Test {
 
   std::string Write(CheckpointFolder* folder, int64_t step) {
     TrainingState state;
-    state.step = step;
+    state.step = state.position = step;
+    state.epoch = static_cast<double>(step) / 4;
     state.solver = "SGD";
     return folder->Write(state, *store_, *solver_);
   }

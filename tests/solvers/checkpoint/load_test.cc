@@ -199,6 +199,34 @@ TEST_F(LoadTest, CheckpointsThatCannotBeReadAreNotOverwritten) {
   EXPECT_EQ(Error(StartOptions()).find("checkpoint.dir: " + Root() + " already holds later"), 0u);
 }
 
+TEST_F(LoadTest, AFolderOfCheckpointsStandsForItsNewestValidOne) {
+  Save();
+  fs::create_directories(Root() + "/step-00000099");  // passed over
+  StartOptions options;
+  options.resume = Root();
+  testing::internal::CaptureStderr();
+  RunLocal(1, 20, [&](Communicator* comm) {
+    Rank rank(comm);
+    EXPECT_EQ(rank.Load(options).step, 42);
+    EXPECT_EQ(rank.notes, "resuming from " + Folder() + ", step 42\n");
+    JobConfig config;
+    EXPECT_EQ(FindEvaluationWeights(config, Root(), comm), Folder());
+    config.mutable_checkpoint()->set_dir(Root());
+    EXPECT_EQ(FindEvaluationWeights(config, "", comm), Folder());
+    EXPECT_EQ(FindEvaluationWeights(config, Folder(), comm), Folder());
+    LoadEvaluationWeights(Folder(), false, rank.store.get(), comm);
+  });
+  // What was passed over is a warning, not output.
+  const std::string warnings = testing::internal::GetCapturedStderr();
+  EXPECT_NE(warnings.find("warning: checkpoint " + Root() + "/step-00000099 is passed over"),
+            std::string::npos)
+      << warnings;
+  fs::remove_all(Folder());
+  EXPECT_EQ(Error(options).find("--resume: 1 checkpoint in " + Root() + ", and none can be read"),
+            0u)
+      << Error(options);
+}
+
 TEST_F(LoadTest, RefusesWhatItCannotResume) {
   StartOptions options;
   options.resume = Root() + "/none";

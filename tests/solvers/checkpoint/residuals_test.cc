@@ -80,7 +80,8 @@ struct Rank {
   // The largest file that can be written stands for a full disk.
   std::string Save(rlim_t largest_file = RLIM_INFINITY) {
     TrainingState state;
-    state.step = 7;
+    state.step = state.position = 7;
+    state.epoch = 1;
     state.solver = "SGD";
     state.world = comm->size();
     CheckpointFolder folder(Root(), 1);

@@ -149,5 +149,69 @@ TEST(SafetensorsTest, EmptyTensorsAreAllowed) {
   EXPECT_EQ(ErrorOf("{" + Tensor("a", "F32", "[0,3]", "[0,0]") + "}", ""), "");
 }
 
+TEST(SafetensorsTest, AKeyTwiceIsRefused) {
+  const std::string a = Tensor("a", "U8", "[4]", "[0,4]");
+  ExpectRefused("{" + a + "," + Tensor("a", "U8", "[4]", "[4,8]") + "}", "12345678",
+                "its header has \"a\" twice");
+  ExpectRefused("{\"a\":{\"dtype\":\"U8\",\"dtype\":\"I8\",\"shape\":[4],\"data_offsets\":[0,4]}}",
+                "1234", "has \"dtype\" twice");
+  // Equal keys of different tensors, as in every file.
+  EXPECT_EQ(ErrorOf("{" + a + "," + Tensor("b", "U8", "[4]", "[4,8]") + "}", "12345678"), "");
+}
+
+TEST(SafetensorsTest, HostileTextIsShortAndPrintableInMessages) {
+  const std::string endless(100000, 'x');
+  std::string shape = "[1";
+  for (int i = 0; i < 100000; ++i) shape += ",1";
+  for (const std::string& header :
+       {"{" + Tensor("a", endless, "[1]", "[0,4]") + "}",
+        "{" + Tensor("a", "F32", shape + "]", "[0,8]") + "}",
+        "{" + Tensor(endless, "F32", "[3]", "[0,4]") + "}",
+        "{" + Tensor(endless, "F32", "[1]", "[4,8]") + "}",
+        "{" + Tensor(endless, "F32", "[1]", "[0,4]") + "," +
+            Tensor(endless, "F32", "[1]", "[4,8]") + "}",
+        "{" + Tensor("\\u001b[31m\\u009b", "F31", "[1]", "[0,4]") + "}"}) {
+    const std::string error = ErrorOf(header, "12345678");
+    EXPECT_NE(error, "");
+    EXPECT_LT(error.size(), 1000u);
+    EXPECT_EQ(error.find('\x1b'), std::string::npos) << error;
+    EXPECT_EQ(error.find('\x9b'), std::string::npos) << error;
+  }
+}
+
+// The error of a file of these bytes under the name x.pth.
+std::string ErrorOfTorch(const std::string& bytes) {
+  const std::string path = TempFile("x.pth");
+  std::ofstream(path, std::ios::binary) << bytes;
+  try {
+    SafetensorsReader reader(path);
+  } catch (const UserError& e) {
+    return e.what();
+  }
+  return "";
+}
+
+TEST(SafetensorsTest, AFileOfTorchSaveIsRecognizedWithTheWayToConvertIt) {
+  const std::string path = TempFile("x.pth");
+  const std::string expected =
+      path +
+      ": is a file of torch.save, expected safetensors: convert it with these lines of "
+      "Python\n  import torch, safetensors.torch\n  weights = torch.load(\"" +
+      path +
+      "\", map_location=\"cpu\")\n  safetensors.torch.save_file({k: v.contiguous() for k, v in "
+      "weights.get(\"state_dict\", weights).items()}, \"" +
+      TempFile("x.safetensors") + "\")";
+  EXPECT_EQ(ErrorOfTorch("PK\x03\x04" + std::string(60, '\0')), expected);
+  // The magic number of torch.save before 1.6, and Python's own pickle.
+  EXPECT_EQ(ErrorOfTorch("\x80\x02\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19."), expected);
+  EXPECT_EQ(ErrorOfTorch("\x80\x04\x95 pickle pickle"), expected);
+  EXPECT_NE(ErrorOfTorch("\x89HDF\r\n\x1a\n........").find("an HDF5 file"), std::string::npos);
+  // A header of 0x280 bytes begins like a pickle.
+  const std::string header = "{" + Tensor("a", "U8", "[4]", "[0,4]") + "}";
+  std::ofstream(path, std::ios::binary)
+      << Length(0x280) << header << std::string(0x280 - header.size(), ' ') << "1234";
+  EXPECT_EQ(SafetensorsReader(path).entries().size(), 1u);
+}
+
 }  // namespace
 }  // namespace gf

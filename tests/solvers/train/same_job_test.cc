@@ -34,12 +34,16 @@ class NoteChangesTest : public ::testing::Test {
     config_.mutable_telemetry()->set_display_interval(10);
     checkpoint_.world = 2;
     checkpoint_.threads = 4;
+    checkpoint_.position = 450;
+    checkpoint_.epoch = 1.5;
     checkpoint_.config = config_.DebugString();
   }
 
+  static constexpr int64_t kImages = 300;
+
   std::string Notes(int world = 2, int threads = 4) const {
     std::string notes;
-    NoteChanges(checkpoint_, config_, world, threads,
+    NoteChanges(checkpoint_, config_, world, threads, kImages,
                 [&](const std::string& text) { notes += text + "\n"; });
     return notes;
   }
@@ -70,6 +74,12 @@ TEST(NoteClassChangesTest, TheFirstClassThatDiffersIsNamed) {
   EXPECT_NE(notes({"ant", "bee"}, {"ant", "cat"}).find("class 1 was \"bee\", is \"cat\""),
             std::string::npos);
   EXPECT_NE(notes({"ant"}, {"ant", "cat"}).find("class 1 was none, is \"cat\""), std::string::npos);
+}
+
+TEST_F(NoteChangesTest, AnotherNumberOfImagesIsTold) {
+  checkpoint_.epoch = 3;
+  EXPECT_NE(Notes().find("from a run on 150 training images, this run has 300: epochs"),
+            std::string::npos);
 }
 
 TEST_F(NoteChangesTest, OnlySettingsThatChangeWhatIsLearnedAreTold) {

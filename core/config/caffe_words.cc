@@ -1,0 +1,73 @@
+#include "core/config/caffe_words.h"
+
+#include <map>
+
+#include "core/str_cat.h"
+
+namespace gf {
+namespace {
+
+using Words = std::map<std::string, std::string>;
+
+// An empty text: such a setting has no counterpart.
+const Words& SolverWords() {
+  static const Words* const words = new Words{
+      {"average_loss", "not needed: each line averages the steps since the one before"},
+      {"clip_gradients", ""},
+      {"debug_info", ""},
+      {"delta", "solver.epsilon"},
+      {"device_id", "not needed: each rank takes a GPU of its own (CUDA_VISIBLE_DEVICES)"},
+      {"display", "telemetry.display_interval"},
+      {"max_iter", "solver.max_steps"},
+      {"momentum2", "solver.beta2"},
+      {"net_param", "net: \"FILE\", which holds both phases"},
+      {"random_seed", "seed"},
+      {"regularization_type", "not needed: solver.weight_decay is L2"},
+      {"snapshot", "checkpoint.interval_steps"},
+      {"snapshot_prefix", "checkpoint.dir"},
+      {"solver_mode", "device: \"cpu\" or \"cuda\""},
+      {"solver_type", "solver.type"},
+      {"stepsize", "solver.step_size"},
+      {"stepvalue", "solver.step_value"},
+      {"test_initialization", ""},
+      {"test_interval", "validation_interval_epochs, in epochs"},
+      {"test_iter", "not needed: validation takes all of validation_data"},
+      {"test_net", "net: \"FILE\", which holds both phases"},
+      {"train_net", "net: \"FILE\", which holds both phases"},
+  };
+  return *words;
+}
+
+const Words& DataWords() {
+  static const Words* const words = new Words{
+      {"backend", "format, which is detected"},
+      {"force_color", "channels: 3"},
+      {"force_gray", "channels: 1"},
+      {"is_color", "channels: 3, or 1"},
+      {"mean_file", "mean, which gfdata stats computes from the data"},
+      {"mean_value", "mean"},
+      {"new_height", "resize_height"},
+      {"new_width", "resize_width"},
+      {"rand_skip", "not needed: every rank takes images of its own"},
+      {"root_folder", "source"},
+      {"scale", "std, of which it is 1 / scale"},
+  };
+  return *words;
+}
+
+}  // namespace
+
+std::string CaffeFieldHere(const std::string& field) {
+  for (const Words* words : {&SolverWords(), &DataWords()}) {
+    const auto found = words->find(field);
+    if (found == words->end()) continue;
+    if (found->second.empty()) return StrCat("Caffe's ", field, " is not supported: leave it out");
+    return StrCat("Caffe's ", field, " is ", found->second,
+                  found->second.find("not needed") == 0 ? "" : " here");
+  }
+  return "";
+}
+
+bool IsCaffeSolverField(const std::string& field) { return SolverWords().count(field) != 0; }
+
+}  // namespace gf

@@ -1,0 +1,143 @@
+#include "models/job_net.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "core/error.h"
+#include "models/graph.h"
+
+namespace gf {
+namespace {
+
+bool IsImage(const BlobShape& shape) {
+  return shape.dim_size() == 4 && (shape.dim(1) != 1 || shape.dim(2) != 1 || shape.dim(3) != 1);
+}
+
+void Replace(const InputConfig& input, BlobShape* shape) {
+  if (!IsImage(*shape)) return;
+  shape->set_dim(1, input.has_channels() ? input.channels() : kFollowsData);
+  shape->set_dim(2, input.has_height() ? input.height() : kFollowsData);
+  shape->set_dim(3, input.has_width() ? input.width() : kFollowsData);
+}
+
+// A data layer without a crop takes what the data deliver.
+void Replace(const InputConfig& input, LayerParameter* layer) {
+  for (BlobShape& shape : *layer->mutable_input_param()->mutable_shape()) Replace(input, &shape);
+  if (layer->type() == "Input") return;
+  layer->clear_input_param();
+  layer->mutable_transform_param()->clear_crop_size();
+  if (layer->has_data_param()) layer->mutable_data_param()->clear_crop_size();
+  if (layer->has_image_data_param()) layer->mutable_image_data_param()->clear_crop_size();
+  if (input.has_height() && input.height() == input.width()) {
+    layer->mutable_transform_param()->set_crop_size(input.height());
+  }
+}
+
+std::string Words(const GraphNode& node) {
+  return StrCat("layer \"", node.param.name(), "\" (", node.param.type(), ")");
+}
+
+// Whether a layer has as many channels as its bottom.
+bool KeepsChannels(const std::string& type) {
+  static const auto* const kTypes = new std::set<std::string>{
+      "BatchNorm", "Dropout", "LRN", "Pooling", "ReLU", "Scale", "Sigmoid", "Split", "TanH"};
+  return kTypes->count(type) != 0;
+}
+
+// The layers that make the classes of a phase's losses.
+std::vector<GraphNode> Heads(const NetSource& net, Phase phase) {
+  const std::vector<GraphNode> nodes = ResolveGraph(net, phase);
+  std::map<std::string, const GraphNode*> producer;
+  for (const GraphNode& node : nodes) {
+    for (const std::string& top : node.param.top()) producer[top] = &node;
+  }
+  std::vector<GraphNode> heads;
+  for (const GraphNode& loss : nodes) {
+    if (loss.param.type() != "SoftmaxWithLoss" && loss.param.type() != "Softmax") continue;
+    const GraphNode* node = &loss;
+    do {
+      if (node->param.bottom_size() == 0) {
+        ThrowUserError(loss.location, ": classes: no InnerProduct or Convolution leads to ",
+                       Words(loss), ": remove classes from the job");
+      }
+      node = producer.at(node->param.bottom(0));
+    } while (KeepsChannels(node->param.type()));
+    if (node->param.type() != "InnerProduct" && node->param.type() != "Convolution") {
+      ThrowUserError(node->location, ": classes: ", Words(*node),
+                     " leads to the loss, not an InnerProduct or Convolution: change num_output in "
+                     "the net itself, and remove classes from the job");
+    }
+    heads.push_back(*node);
+  }
+  return heads;
+}
+
+int64_t Outputs(const LayerParameter& layer) {
+  return layer.type() == "InnerProduct" ? layer.inner_product_param().num_output()
+                                        : layer.convolution_param().num_output();
+}
+
+}  // namespace
+
+void ChangeInput(const InputConfig& input, NetSource* net) {
+  NetParameter& param = net->param;
+  for (BlobShape& shape : *param.mutable_input_shape()) Replace(input, &shape);
+  // The older way to write them.
+  for (int i = 0; i + 4 <= param.input_dim_size() && param.input_shape_size() == 0; i += 4) {
+    BlobShape shape;
+    for (int d = 0; d < 4; ++d) shape.add_dim(param.input_dim(i + d));
+    Replace(input, &shape);
+    *param.add_input_shape() = shape;
+  }
+  if (param.input_shape_size() > 0) param.clear_input_dim();
+  for (LayerParameter& layer : *param.mutable_layer()) {
+    const std::string& type = layer.type();
+    if (type == "Input" || type == "Data" || type == "ImageData") Replace(input, &layer);
+  }
+}
+
+void ChangeClasses(int64_t classes, NetSource* net) {
+  std::vector<GraphNode> heads = Heads(*net, TRAIN);
+  try {
+    for (GraphNode& head : Heads(*net, TEST)) heads.push_back(std::move(head));
+  } catch (const UserError&) {
+    // A phase that is used says itself what is wrong with it.
+  }
+  if (heads.empty()) {
+    ThrowUserError(net->file,
+                   ": classes: the net has no SoftmaxWithLoss or Softmax: remove classes "
+                   "from the job");
+  }
+  std::set<std::string> changed;  // by location
+  for (const GraphNode& head : heads) {
+    if (Outputs(head.param) != Outputs(heads[0].param)) {
+      ThrowUserError(head.location, ": classes: ", Words(head), " has ", Outputs(head.param),
+                     " outputs, but ", Words(heads[0]), " has ", Outputs(heads[0].param),
+                     ": it is not clear which of them are the classes: change num_output in the "
+                     "net itself, and remove classes from the job");
+    }
+    changed.insert(head.location);
+  }
+  for (int i = 0; i < net->param.layer_size(); ++i) {
+    if (changed.count(net->layer_locations[i]) == 0) continue;
+    LayerParameter* const layer = net->param.mutable_layer(i);
+    const auto outputs = static_cast<uint32_t>(classes);
+    if (layer->type() == "InnerProduct") {
+      layer->mutable_inner_product_param()->set_num_output(outputs);
+    } else {
+      layer->mutable_convolution_param()->set_num_output(outputs);
+    }
+  }
+}
+
+NetSource ReadJobNet(const JobConfig& config) {
+  NetSource net = ReadNet(config.net());
+  if (config.has_input()) ChangeInput(config.input(), &net);
+  if (config.classes() > 0) ChangeClasses(config.classes(), &net);
+  return net;
+}
+
+}  // namespace gf

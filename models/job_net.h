@@ -1,0 +1,18 @@
+#pragma once
+
+#include "core/config/config.h"
+
+namespace gf {
+
+// An extent of an Input that the data determine (SetInputs). No file can hold it.
+constexpr int64_t kFollowsData = INT64_MIN;
+
+// The net of a job: reads config.net() and makes the changes that `input` and `classes` ask for,
+// for both phases. Throws UserError, also if the net does not say clearly what to change.
+NetSource ReadJobNet(const JobConfig& config);
+
+// The changes alone.
+void ChangeInput(const InputConfig& input, NetSource* net);
+void ChangeClasses(int64_t classes, NetSource* net);
+
+}  // namespace gf

@@ -1,0 +1,100 @@
+#include "solvers/train/advice.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "comm/sparse/chunks.h"
+#include "core/error.h"
+#include "core/readable.h"
+#include "models/graph.h"
+
+namespace gf {
+namespace {
+
+// A data layer's settings without counterpart, and the fields of the job that they need.
+class Unused {
+ public:
+  Unused(const DataConfig& data, Phase phase)
+      : data_(data), block_(phase == TRAIN ? "train_data." : "validation_data."), phase_(phase) {}
+
+  // Of a TransformationParameter, a DataParameter or an ImageDataParameter.
+  template <typename Settings>
+  void Add(const Settings& settings) {
+    if (settings.has_mean_file()) Add("mean_file", "mean", data_.mean_size() > 0);
+    if (settings.scale() != 1) Add("scale", "std", data_.std_size() > 0);
+    if (phase_ == TRAIN && settings.mirror()) Add("mirror", "mirror", data_.mirror());
+  }
+  void AddMeanValue() { Add("mean_value", "mean", data_.mean_size() > 0); }
+  void AddSize() { Add("new_height", "resize_height", data_.resize_height() > 0); }
+
+  // "" if every setting has its counterpart.
+  std::string Sentence() const {
+    if (settings_.empty()) return "";
+    return StrCat(settings_, settings_.find(',') == std::string::npos ? " is" : " are",
+                  " not used: set ", fields_, " in the job");
+  }
+
+ private:
+  void Add(const std::string& setting, const std::string& field, bool is_set) {
+    if (is_set) return;
+    Append(setting, &settings_);
+    Append(block_ + field, &fields_);
+  }
+  static void Append(const std::string& word, std::string* list) {
+    if (list->find(word) == std::string::npos) *list += (list->empty() ? "" : ", ") + word;
+  }
+
+  const DataConfig& data_;
+  const std::string block_;
+  const Phase phase_;
+  std::string settings_, fields_;
+};
+
+}  // namespace
+
+std::vector<std::string> UnusedDataSettings(const NetSource& net, const DataConfig& data,
+                                            Phase phase) {
+  std::vector<std::string> sentences;
+  for (const GraphNode& node : ResolveGraph(net, phase)) {
+    const LayerParameter& layer = node.param;
+    if (layer.type() != "Data" && layer.type() != "ImageData") continue;
+    Unused unused(data, phase);
+    unused.Add(layer.transform_param());
+    unused.Add(layer.data_param());
+    unused.Add(layer.image_data_param());
+    if (layer.transform_param().mean_value_size() > 0) unused.AddMeanValue();
+    if (layer.image_data_param().new_height() > 0) unused.AddSize();
+    const std::string sentence = unused.Sentence();
+    if (sentence.empty()) continue;
+    sentences.push_back(StrCat(node.location, ": layer \"", layer.name(), "\": ", sentence));
+  }
+  return sentences;
+}
+
+std::string FewChunks(const CommConfig& comm, int64_t elements) {
+  constexpr int64_t kEnough = 100;
+  const SparseConfig& sparse = comm.sparse();
+  if (comm.mode() != CommConfig::SPARSE || sparse.density() >= 1) return "";
+  const int64_t chunks = ChunkGrid(elements, sparse.chunk_size()).chunks();
+  if (chunks >= kEnough) return "";
+  return StrCat("comm.mode SPARSE chooses among only ", Counted(chunks, "chunk"), ": ",
+                WithCommas(elements), " gradients in chunks of comm.sparse.chunk_size (",
+                WithCommas(sparse.chunk_size()), "); set comm.sparse.chunk_size to ",
+                std::max<int64_t>(1, elements / (2 * kEnough)),
+                " or less, or take mode LAZY for a net as small as this");
+}
+
+void WarnAtStart(const JobConfig& config, const NetSource& net, int64_t elements) {
+  for (const std::string& sentence : UnusedDataSettings(net, config.train_data(), TRAIN)) {
+    PrintWarning(sentence);
+  }
+  if (config.has_validation_data()) {
+    for (const std::string& sentence : UnusedDataSettings(net, config.validation_data(), TEST)) {
+      PrintWarning(sentence);
+    }
+  }
+  const std::string few = FewChunks(config.comm(), elements);
+  if (!few.empty()) PrintWarning(few);
+}
+
+}  // namespace gf

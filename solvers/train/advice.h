@@ -1,0 +1,24 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/config/config.h"
+
+namespace gf {
+
+// Sentences about what a job says in vain, for warnings at its start.
+
+// Settings of the net's data layers of a phase that only the job's data decide, where `data`
+// (train_data in phase TRAIN, validation_data in TEST) does not have their counterpart.
+std::vector<std::string> UnusedDataSettings(const NetSource& net, const DataConfig& data,
+                                            Phase phase);
+
+// Mode SPARSE with too few chunks among `elements` gradients for a choice; "" if all is well.
+std::string FewChunks(const CommConfig& comm, int64_t elements);
+
+// Prints the sentences for training.
+void WarnAtStart(const JobConfig& config, const NetSource& net, int64_t elements);
+
+}  // namespace gf

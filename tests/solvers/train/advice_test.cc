@@ -1,0 +1,60 @@
+#include "solvers/train/advice.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace gf {
+namespace {
+
+constexpr char kNet[] =
+    "layer { name: 'data' type: 'Data' top: 'data' top: 'label' include { phase: TRAIN }\n"
+    "  transform_param { mirror: true crop_size: 227 mean_file: 'mean.binaryproto' }\n"
+    "  data_param { source: 'train_lmdb' batch_size: 256 backend: LMDB } }\n"
+    "layer { name: 'data' type: 'ImageData' top: 'data' top: 'label' include { phase: TEST }\n"
+    "  transform_param { mirror: true scale: 0.004 mean_value: 104 mean_value: 117 }\n"
+    "  image_data_param { new_height: 256 new_width: 256 } }\n";
+
+std::string Sentences(Phase phase, const std::string& data) {
+  DataConfig config;
+  ParseTextProto(data, "data", &config);
+  std::string all;
+  for (const std::string& each : UnusedDataSettings(ParseNet(kNet, "net"), config, phase)) {
+    all += each + "\n";
+  }
+  return all;
+}
+
+TEST(AdviceTest, SettingsOfADataLayerWithoutCounterpartAreNamed) {
+  EXPECT_EQ(Sentences(TRAIN, "source: 'x'"),
+            "net:1:1: layer \"data\": mean_file, mirror are not used: set train_data.mean, "
+            "train_data.mirror in the job\n");
+  EXPECT_EQ(Sentences(TRAIN, "source: 'x' mirror: true"),
+            "net:1:1: layer \"data\": mean_file is not used: set train_data.mean in the job\n");
+  EXPECT_EQ(Sentences(TRAIN, "source: 'x' mirror: true mean: 104"), "");
+  EXPECT_EQ(
+      Sentences(TEST, "source: 'x'"),
+      "net:4:1: layer \"data\": scale, mean_value, new_height are not used: set "
+      "validation_data.std, validation_data.mean, validation_data.resize_height in the job\n");
+  EXPECT_EQ(Sentences(TEST, "source: 'x' mean: 1 std: 2 resize_height: 256 resize_width: 256"), "");
+}
+
+TEST(AdviceTest, FewChunksAreNamedWithABetterSize) {
+  CommConfig comm;
+  comm.set_mode(CommConfig::SPARSE);
+  EXPECT_EQ(FewChunks(comm, 272000),
+            "comm.mode SPARSE chooses among only 9 chunks: 272,000 gradients in chunks of "
+            "comm.sparse.chunk_size (32,000); set comm.sparse.chunk_size to 1360 or less, or take "
+            "mode LAZY for a net as small as this");
+  EXPECT_EQ(FewChunks(comm, 3200000), "");
+  comm.mutable_sparse()->set_chunk_size(1360);
+  EXPECT_EQ(FewChunks(comm, 272000), "");
+  comm.mutable_sparse()->set_chunk_size(32000);
+  comm.mutable_sparse()->set_density(1);
+  EXPECT_EQ(FewChunks(comm, 272000), "");
+  comm.set_mode(CommConfig::LAZY);
+  EXPECT_EQ(FewChunks(comm, 272000), "");
+}
+
+}  // namespace
+}  // namespace gf
