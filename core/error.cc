@@ -70,7 +70,8 @@ void PrintError(const std::string& kind, const std::string& message) {
 void PrintRemark(const std::string& message) {
   // In one write, so that mpirun does not mix the lines of ranks. fprintf writes long lines in
   // pieces since glibc 2.37.
-  const std::string line = StrCat(program_invocation_short_name, ": ", FitForTerminal(message), "\n");
+  const std::string line =
+      StrCat(program_invocation_short_name, ": ", FitForTerminal(message), "\n");
   std::fwrite(line.data(), 1, line.size(), stderr);
 }
 

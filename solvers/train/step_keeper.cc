@@ -49,7 +49,7 @@ void StepKeeper::StepDone(const TrainingState& state) {
   const Lock lock(mutex_);
   state_ = state;
   const Tensor& states = parts_.store->states();
-  if (savable()) {
+  if (can_save()) {
     statistics_.assign(states.as<float>(), states.as<float>() + states.desc.shape.count());
   }
   open_ = true;
@@ -72,7 +72,7 @@ void StepKeeper::Saved() {
 void StepKeeper::Save() {
   Lock lock(mutex_, kLongestUpdate);
   if (!lock.owns_lock()) return;
-  if (savable() && !opened_.wait_for(lock, kLongestUpdate, [this] { return open_; })) return;
+  if (can_save() && !opened_.wait_for(lock, kLongestUpdate, [this] { return open_; })) return;
   Renew(Mode::kIfKilled, kLong_s);
   if (copy_) copy_->Act();
 }
@@ -81,7 +81,7 @@ void StepKeeper::Watch() {
   for (;;) {
     const Warning warning = WaitForWarning();
     Lock lock(mutex_);
-    if (savable()) opened_.wait(lock, [this] { return open_ || quit_; });
+    if (can_save()) opened_.wait(lock, [this] { return open_ || quit_; });
     if (quit_) return;
     if (warning == Warning::kMayEnd) {
       alert_until_ = Clock::now() + std::chrono::seconds(static_cast<int>(kAlert_s));
@@ -122,7 +122,7 @@ std::string StepKeeper::Keep() {
   if (state_.step == saved_step_) {
     return StrCat("step ", saved_step_, " is in the last checkpoint; continue with --resume");
   }
-  if (savable()) {
+  if (can_save()) {
     const Tensor& states = parts_.store->states();
     if (!statistics_.empty()) std::memcpy(states.data, statistics_.data(), states.desc.bytes());
     try {

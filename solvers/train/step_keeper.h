@@ -64,7 +64,7 @@ class StepKeeper {
   };
 
   void Watch();
-  bool savable() const { return parts_.obstacle.empty(); }
+  bool can_save() const { return parts_.obstacle.empty(); }
   // Replaces the copy; mutex_ is held, and open_ where something can be saved.
   void Renew(Mode mode, double patience_s);
   // In the copy.
