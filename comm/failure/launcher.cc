@@ -60,6 +60,13 @@ pid_t FindLauncher() {
   return 0;
 }
 
+// From Open MPI's variables.
+bool OnSeveralHosts() {
+  const char* const world = std::getenv("OMPI_COMM_WORLD_SIZE");
+  const char* const here = std::getenv("OMPI_COMM_WORLD_LOCAL_SIZE");
+  return world != nullptr && here != nullptr && std::atoi(world) > std::atoi(here);
+}
+
 }  // namespace
 
 Launcher::Launcher() {
@@ -93,6 +100,7 @@ void Launcher::End() const {
 }
 
 void EndLauncherLater(double patience_s) {
+  if (!OnSeveralHosts()) return;
   const Launcher launcher;
   if (!launcher.found()) return;
   try {

@@ -30,7 +30,7 @@ class Launcher {
 
 // Leaves a copy of this process behind which ends mpirun if it is still there after `patience_s`
 // seconds. mpirun waits for ever for a host that cannot be reached. Must be called when this rank
-// ends the job; does nothing on hosts without mpirun, and throws nothing.
+// ends the job; does nothing in jobs on one host and on hosts without mpirun, and throws nothing.
 void EndLauncherLater(double patience_s = 6);
 
 }  // namespace gf

@@ -94,6 +94,10 @@ void StepKeeper::Watch() {
 }
 
 void StepKeeper::Renew(Mode mode, double patience_s) {
+  if (!can_save()) {
+    mode = Mode::kIfKilled;
+    if (ending_) patience_s = kLong_s;
+  }
   try {
     copy_ = std::make_unique<Survivor>(
         patience_s, [this, mode](Survivor::Reason reason) { Act(reason, mode); },
@@ -108,7 +112,7 @@ void StepKeeper::Act(Survivor::Reason reason, Mode mode) {
   const bool killed = reason == Survivor::Reason::kOrphaned;
   if (!killed && mode == Mode::kIfKilled) return;
   omp_set_num_threads(1);
-  const std::string kept = Keep();
+  const std::string kept = Keep(killed);
   // What mpirun still has to print comes first, and does not overwrite the line in a file. It may
   // take until EndLauncherLater ends it.
   constexpr double kMpirunEnds_s = 10;
@@ -116,7 +120,7 @@ void StepKeeper::Act(Survivor::Reason reason, Mode mode) {
   PrintRemark(StrCat(killed ? "ended in step " : "still in step ", state_.step + 1, "; ", kept));
 }
 
-std::string StepKeeper::Keep() {
+std::string StepKeeper::Keep(bool killed) {
   std::string obstacle = parts_.obstacle, folder;
   if (state_.step == 0) return "no step was complete, nothing is lost";
   if (state_.step == saved_step_) {
@@ -134,7 +138,8 @@ std::string StepKeeper::Keep() {
   }
   const std::string how = saved_step_ > 0 ? StrCat("; --resume continues from step ", saved_step_)
                                           : std::string("; there is no checkpoint");
-  return StrCat("lost: ", Counted(state_.step - saved_step_, "step"), ", because ", obstacle, how);
+  return StrCat(killed ? "lost: " : "not saved: ", Counted(state_.step - saved_step_, "step"),
+                ", because ", obstacle, how);
 }
 
 }  // namespace gf

@@ -70,7 +70,7 @@ class StepKeeper {
   // In the copy.
   void Act(Survivor::Reason reason, Mode mode);
   // Saves if that is possible and says what is kept.
-  std::string Keep();
+  std::string Keep(bool killed);
 
   const Parts parts_;
   const Launcher launcher_;

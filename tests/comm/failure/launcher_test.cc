@@ -26,6 +26,8 @@ int RunUnder(const char* name, const std::function<void()>& rank) {
   if (launcher == 0) {
     prctl(PR_SET_NAME, name);
     setenv("PMIX_RANK", "0", 1);
+    setenv("OMPI_COMM_WORLD_SIZE", "4", 1);
+    setenv("OMPI_COMM_WORLD_LOCAL_SIZE", "2", 1);
     if (fork() == 0) {
       rank();
       _exit(0);
@@ -59,6 +61,16 @@ TEST(LauncherTest, FindsItBehindAScript) {
     wait(nullptr);
   });
   EXPECT_EQ(WTERMSIG(status), SIGKILL);
+}
+
+TEST(LauncherTest, LeavesTheMpirunOfOneHostAlone) {
+  const int status = RunUnder("mpirun", [] {
+    setenv("OMPI_COMM_WORLD_LOCAL_SIZE", "4", 1);
+    EndLauncherLater(0);
+    usleep(300000);
+    kill(getppid(), SIGINT);
+  });
+  EXPECT_EQ(WTERMSIG(status), SIGINT);
 }
 
 TEST(LauncherTest, LeavesAnMpirunThatEndsAlone) {
