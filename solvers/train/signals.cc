@@ -19,12 +19,17 @@ struct WarningPipe {
   WarningPipe() { PCHECK(pipe2(ends, O_CLOEXEC | O_NONBLOCK) == 0); }
   int ends[2];
 };
-const WarningPipe warnings;
+
+// Made in the first call, which is not a handler's.
+const WarningPipe& Warnings() {
+  static const WarningPipe pipe;
+  return pipe;
+}
 
 void Warn(Warning warning) {
   const int error = errno;
   const char byte = static_cast<char>(warning);
-  const ssize_t written = write(warnings.ends[1], &byte, 1);
+  const ssize_t written = write(Warnings().ends[1], &byte, 1);
   static_cast<void>(written);  // the pipe is full of warnings
   errno = error;
 }
@@ -54,6 +59,7 @@ void Install(int signal, void (*handler)(int)) {
 
 void WatchSignals() {
   stop = checkpoint = 0;
+  Warnings();
   Install(SIGTERM, OnStop);
   Install(SIGINT, OnStop);
   Install(SIGCONT, OnContinue);
@@ -65,7 +71,7 @@ bool CheckpointRequested() { return checkpoint != 0; }
 void ClearCheckpointRequest() { checkpoint = 0; }
 
 Warning WaitForWarning() {
-  pollfd event = {warnings.ends[0], POLLIN, 0};
+  pollfd event = {Warnings().ends[0], POLLIN, 0};
   char byte = static_cast<char>(Warning::kNone);
   while (read(event.fd, &byte, 1) < 0 && (errno == EAGAIN || errno == EINTR)) poll(&event, 1, -1);
   return static_cast<Warning>(byte);

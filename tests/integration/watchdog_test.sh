@@ -87,6 +87,11 @@ for trial in $(seq "$trials"); do
   wait "$job"
   code=$?
   echo "$what: exit code $code after $seconds s"
+  # What saves the last step may live a little longer than mpirun.
+  for _ in $(seq 100); do
+    pgrep -f "recorder.$tag" >/dev/null || break
+    sleep 0.05
+  done
   pgrep -af "recorder.$tag" && fail "$what: processes are left"
 
   name="rank $victim \(host [^)]+\)"
