@@ -9,7 +9,8 @@ sed -i 's/^solver {/& iter_size: 1/' job.prototxt
 train() {
   exec "$mpirun" -np 2 "$gftrain" --config=job.prototxt --deterministic \
     --set comm.timeout_s=60 --set comm.flight_recorder= --set telemetry.jsonl= \
-    --set telemetry.display_interval=1 --set validation_interval_epochs=1000000000 "$@"
+    --set solver.warmup_steps=0 --set telemetry.display_interval=1 \
+    --set validation_interval_epochs=1000000000 "$@"
 }
 
 # So many batches that a step takes several times as long as mpirun leaves: the speed of a machine
