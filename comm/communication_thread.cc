@@ -58,12 +58,12 @@ CommunicationThread::~CommunicationThread() {
 void CommunicationThread::EndProcess(const std::string& message,
                                      const std::function<void()>& farewell) {
   PrintError("communication error", message);
-  EndLauncherLater();
   {
     const std::lock_guard<std::mutex> lock(before_exit_mutex_);
     if (before_exit_) before_exit_();
   }
   farewell();
+  EndLauncherLater();
   std::_Exit(3);
 }
 

@@ -13,10 +13,19 @@ namespace gf {
 
 FileDescriptor LockFolder(const std::string& folder, double patience_s) {
   FileDescriptor lock = OpenOrCreate(folder + "/.lock");
-  const auto give_up = std::chrono::steady_clock::now() + std::chrono::duration<double>(patience_s);
+  using Clock = std::chrono::steady_clock;
+  const auto start = Clock::now();
+  const std::chrono::duration<double> patience(patience_s);
+  constexpr std::chrono::seconds kSilence(2);
+  bool told = false;
   while (flock(lock.get(), LOCK_EX | LOCK_NB) != 0) {
     if (errno != EWOULDBLOCK && errno != EINTR) return FileDescriptor();
-    if (std::chrono::steady_clock::now() > give_up) {
+    const auto waited = Clock::now() - start;
+    if (!told && waited > kSilence) {
+      PrintRemark(StrCat("waits up to ", patience_s, " s for another run that is using ", folder));
+      told = true;
+    }
+    if (waited > patience) {
       ThrowUserError("another run is using ", folder,
                      ": wait until it has ended, or choose another folder");
     }

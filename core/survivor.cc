@@ -15,6 +15,7 @@
 #include <exception>
 #include <initializer_list>
 #include <system_error>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -48,13 +49,15 @@ void CloseConnections(int but) {
   }
 }
 
-// Waits at the line's end. Returns false if the copy is dismissed.
+// Waits at the line's end, `patience_s` seconds at most (-1: for ever). Returns false if the copy
+// is dismissed.
 bool Wait(int line, double patience_s, Survivor::Reason* reason) {
   const auto end = Clock::now() + std::chrono::duration<double>(patience_s);
   for (;;) {
     const std::chrono::duration<double, std::milli> left = end - Clock::now();
+    const double milliseconds = patience_s < 0 ? -1 : std::clamp(left.count() + 1, 0.0, 1e9);
     pollfd event = {line, POLLIN, 0};
-    const int ready = poll(&event, 1, static_cast<int>(std::clamp(left.count() + 1, 0.0, 1e9)));
+    const int ready = poll(&event, 1, static_cast<int>(milliseconds));
     if (ready < 0 && errno == EINTR) continue;
     *reason = Survivor::Reason::kDeadline;
     if (ready <= 0) return true;
@@ -72,10 +75,13 @@ void SpeakTo(int file) {
   setsid();
   if (speaks_to >= 0) SpeakTo(speaks_to);
   CloseConnections(line);
-  Survivor::Reason reason;
+  using Reason = Survivor::Reason;
+  Reason reason;
   int code = 0;
   try {
-    if (Wait(line, patience_s, &reason)) body(reason);
+    while (Wait(line, patience_s, &reason) && body(reason) && reason == Reason::kDeadline) {
+      patience_s = -1;
+    }
   } catch (const std::exception&) {
     code = 1;
   }
@@ -107,8 +113,10 @@ Survivor::Survivor(double patience_s, const Body& body, int speaks_to) {
     const NoSignals none;
     process_ = fork();
     if (process_ == 0) {
-      for (const int signal : {SIGTERM, SIGINT, SIGHUP, SIGPIPE}) std::signal(signal, SIG_IGN);
-      for (const int signal : {SIGCONT, SIGUSR1}) std::signal(signal, SIG_DFL);
+      for (const int signal :
+           {SIGTERM, SIGINT, SIGHUP, SIGPIPE, SIGCONT, SIGUSR1, SIGUSR2, SIGALRM}) {
+        std::signal(signal, SIG_IGN);
+      }
     }
   }
   if (process_ == 0) {
@@ -129,7 +137,10 @@ void Survivor::Dismiss() {
   const char word = 'd';
   send(line_, &word, 1, MSG_NOSIGNAL);  // fails if the copy has ended
   LetGo();
-  while (waitpid(process_, nullptr, 0) < 0 && errno == EINTR) {
+  constexpr auto kLongest = std::chrono::seconds(30), kNap = std::chrono::milliseconds(1);
+  const auto end = Clock::now() + kLongest;
+  while (waitpid(process_, nullptr, WNOHANG) == 0 && Clock::now() < end) {
+    std::this_thread::sleep_for(kNap);
   }
   process_ = -1;
 }

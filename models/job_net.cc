@@ -86,13 +86,14 @@ void ChangeInput(const InputConfig& input, NetSource* net) {
   NetParameter& param = net->param;
   for (BlobShape& shape : *param.mutable_input_shape()) Replace(input, &shape);
   // The older way to write them.
-  for (int i = 0; i + 4 <= param.input_dim_size() && param.input_shape_size() == 0; i += 4) {
+  const bool old = param.input_shape_size() == 0;
+  for (int i = 0; old && i + 4 <= param.input_dim_size(); i += 4) {
     BlobShape shape;
     for (int d = 0; d < 4; ++d) shape.add_dim(param.input_dim(i + d));
     Replace(input, &shape);
     *param.add_input_shape() = shape;
   }
-  if (param.input_shape_size() > 0) param.clear_input_dim();
+  if (old) param.clear_input_dim();
   for (LayerParameter& layer : *param.mutable_layer()) {
     const std::string& type = layer.type();
     if (type == "Input" || type == "Data" || type == "ImageData") Replace(input, &layer);

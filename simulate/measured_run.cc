@@ -7,8 +7,9 @@
 #include <sstream>
 #include <vector>
 
-#include "core/config/text_proto.h"
 #include "core/error.h"
+#include "core/file.h"
+#include "core/folder.h"
 #include "core/median.h"
 #include "simulate/cluster.h"
 
@@ -78,8 +79,9 @@ void Progress(const Json& record, Lines* lines) {
 }
 
 Lines ReadLines(const std::string& log) {
+  constexpr int64_t kMostBytes = int64_t{1} << 30;
   Lines lines;
-  std::istringstream in(ReadTextFile(log));
+  std::istringstream in(ReadSmallFile(log, kMostBytes));
   int number = 0;
   for (std::string line; std::getline(in, line);) {
     const std::string where = StrCat(log, ":", ++number);
@@ -98,9 +100,7 @@ Lines ReadLines(const std::string& log) {
 
 }  // namespace
 
-std::string LogOf(const std::string& path) {
-  return std::filesystem::is_directory(path) ? path + "/log.jsonl" : path;
-}
+std::string LogOf(const std::string& path) { return IsFolder(path) ? path + "/log.jsonl" : path; }
 
 std::string ConfigBeside(const std::string& log) {
   return (std::filesystem::path(log).parent_path() / "config.prototxt").string();

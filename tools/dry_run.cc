@@ -9,6 +9,7 @@
 #include "core/error.h"
 #include "core/readable.h"
 #include "core/telemetry/table.h"
+#include "data/formats/record_source.h"
 #include "data/loader/loader.h"
 #include "models/job_net.h"
 #include "models/net.h"
@@ -131,28 +132,36 @@ Shape ImageShape(const DataConfig& data, Phase phase) {
     return {data.channels(), data.resize_height() + 2 * data.pad(),
             data.resize_width() + 2 * data.pad()};
   }
+  DataConfig plain = data;
+  plain.clear_cache_mib();
+  plain.clear_cache_file();
+  plain.clear_device_cache_mib();
   LoaderOptions options;
   options.mode = phase == TRAIN ? LoaderOptions::kTrain : LoaderOptions::kEvaluate;
-  return Loader(data, options).image_shape();
+  return Loader(plain, options).image_shape();
 }
 
 // What training would refuse once it knows the net and the data.
-void CheckTraining(const JobConfig& config, const Net& net, int ranks) {
+void CheckTraining(const JobConfig& config, const Net& net, Communicator* comm) {
   const SolverConfig& solver = config.solver();
+  const DataConfig& data = config.train_data();
   RulesOf(solver, net.parameters()->layout());
-  int64_t images = config.train_data().images();
+  int64_t images = data.images();
   const bool by_epochs = solver.has_max_epochs() || solver.warmup_epochs() > 0 ||
                          solver.epoch_value_size() > 0 || solver.batch_phase_size() > 0;
   if (images == 0 && by_epochs) {
     try {
-      images = Loader(config.train_data(), LoaderOptions()).size();
+      const SourceOptions options = {data.source(), data.on_error() != DataConfig::FAIL};
+      images = OpenSource(DataConfig::Format_Name(data.format()), options)->size();
     } catch (const UserError& error) {
-      PrintWarning("the length of training was not checked: train_data: ", error.what());
+      if (comm->rank() == 0) {
+        PrintWarning("the length of training was not checked: train_data: ", error.what());
+      }
       return;
     }
   }
   const BatchSchedule batches(solver, std::max<int64_t>(images, 1),
-                              int64_t{config.train_data().batch_size()} * ranks);
+                              int64_t{data.batch_size()} * comm->size());
   LearningRate(solver, batches);
 }
 
@@ -180,7 +189,7 @@ void DryRun(const JobConfig* config, const DryRunOptions& options, Communicator*
   if (options.batch_size > 0) net_options.batch_size = options.batch_size;
   const auto device = DeviceRegistry::Get().Create("device", device_name, 0);
   const Net net(config != nullptr ? ReadJobNet(*config) : ReadNet(file), net_options, device.get());
-  if (config != nullptr && phase == TRAIN) CheckTraining(*config, net, comm->size());
+  if (config != nullptr && phase == TRAIN) CheckTraining(*config, net, comm);
   if (comm->rank() != 0) return;
   std::fprintf(out, "%s (%s), phase %s, %s, %s\n\n", net.name().c_str(), file.c_str(),
                options.phase.c_str(), Name(net_options.compute), device->Description().c_str());

@@ -60,11 +60,16 @@ pid_t FindLauncher() {
   return 0;
 }
 
-// From Open MPI's variables.
+// One of Open MPI's numbers about this rank; 0 if there is none.
+int Variable(const char* name) {
+  const char* const value = std::getenv(name);
+  return value == nullptr ? 0 : std::atoi(value);
+}
+
+int LocalRank() { return Variable("OMPI_COMM_WORLD_LOCAL_RANK"); }
 bool OnSeveralHosts() {
-  const char* const world = std::getenv("OMPI_COMM_WORLD_SIZE");
-  const char* const here = std::getenv("OMPI_COMM_WORLD_LOCAL_SIZE");
-  return world != nullptr && here != nullptr && std::atoi(world) > std::atoi(here);
+  const int here = Variable("OMPI_COMM_WORLD_LOCAL_SIZE");
+  return here > 0 && Variable("OMPI_COMM_WORLD_SIZE") > here;
 }
 
 }  // namespace
@@ -75,9 +80,12 @@ Launcher::Launcher() {
   process_ = FileDescriptor(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
   if (!found()) return;
   for (const std::string& path : {StrCat("/proc/", pid, "/fd/2"), std::string("/dev/null")}) {
-    standard_error_ =
-        FileDescriptor(open(path.c_str(), O_WRONLY | O_APPEND | O_NOCTTY | O_CLOEXEC));
-    if (standard_error_.get() >= 0) return;
+    // O_NONBLOCK: a named pipe without a reader must not be waited for.
+    const int flags = O_WRONLY | O_APPEND;
+    standard_error_ = FileDescriptor(open(path.c_str(), flags | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
+    if (standard_error() < 0) continue;
+    fcntl(standard_error(), F_SETFL, flags);
+    return;
   }
 }
 
@@ -93,21 +101,24 @@ bool Launcher::Ended(double patience_s) const {
   }
 }
 
-void Launcher::End() const {
-  constexpr double kEnds_s = 1;
-  syscall(SYS_pidfd_send_signal, process_.get(), SIGKILL, nullptr, 0);
-  Ended(kEnds_s);
+bool Launcher::End() const {
+  constexpr double kEnds_s = 5;
+  return syscall(SYS_pidfd_send_signal, process_.get(), SIGKILL, nullptr, 0) == 0 && Ended(kEnds_s);
 }
 
 void EndLauncherLater(double patience_s) {
   if (!OnSeveralHosts()) return;
-  const Launcher launcher;
-  if (!launcher.found()) return;
   try {
+    const Launcher launcher;
+    if (!launcher.found()) return;
+    // One rank after the other, so that one does it and says so.
+    constexpr double kNext_s = 0.2;
+    patience_s += kNext_s * LocalRank();
     const auto end = [&](Survivor::Reason) {
-      if (launcher.Ended(patience_s)) return;
-      launcher.End();
-      PrintRemark("mpirun was ended (SIGKILL): it waited for a host that cannot be reached");
+      if (!launcher.Ended(patience_s) && launcher.End()) {
+        PrintRemark("mpirun was ended (SIGKILL): it waited for a host that cannot be reached");
+      }
+      return false;
     };
     Survivor(0, end, launcher.standard_error()).Act();
   } catch (const std::exception& error) {

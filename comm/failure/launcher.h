@@ -17,8 +17,8 @@ class Launcher {
   // Whether it has ended, or does so within `patience_s` seconds. True if none was found.
   bool Ended(double patience_s) const;
   // Ends it by SIGKILL: told by SIGTERM, mpirun waits again, and Open MPI 4.1's may crash. Returns
-  // when it has ended.
-  void End() const;
+  // whether it has ended.
+  bool End() const;
   // Its standard error, which outlives it; /dev/null if that cannot be opened. -1 if no mpirun was
   // found.
   int standard_error() const { return standard_error_.get(); }

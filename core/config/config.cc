@@ -32,7 +32,8 @@ DType ToDType(ComputeType type) {
   return DType::kFP32;
 }
 
-JobConfig ReadJobConfig(const std::string& file, const std::vector<std::string>& overrides) {
+JobConfig ReadJobConfig(const std::string& file, const std::vector<std::string>& overrides,
+                        bool opens_data) {
   JobConfig config;
   google::protobuf::TextFormat::ParseInfoTree locations;
   ParseTextProto(ReadTextFileOrPipe(file), file, &config, &locations);
@@ -40,6 +41,11 @@ JobConfig ReadJobConfig(const std::string& file, const std::vector<std::string>&
   for (const std::string& assignment : overrides) {
     places.NoteSet(SetField(assignment, &config), assignment);
   }
+  const auto name = [&](DataConfig* data) {
+    if (!opens_data && data->source().empty()) data->set_source("none");
+  };
+  name(config.mutable_train_data());
+  if (config.has_validation_data()) name(config.mutable_validation_data());
   CheckJob(config, places);
 
   const std::string folder = file.substr(0, file.rfind('/') + 1);

@@ -30,7 +30,9 @@ std::string SetField(const std::string& assignment, google::protobuf::Message* m
 // sources and the checkpoint folder resolved: net and data against the config's folder,
 // outputs against the working folder. Throws the UserErrors of CheckJob (job_checks.h); each says
 // whether the file or --set wrote the field.
-JobConfig ReadJobConfig(const std::string& file, const std::vector<std::string>& overrides);
+// `opens_data`: false where data sets need not be named, because nothing opens them.
+JobConfig ReadJobConfig(const std::string& file, const std::vector<std::string>& overrides,
+                        bool opens_data = true);
 
 // The number type of a job's `compute_type`.
 DType ToDType(ComputeType type);

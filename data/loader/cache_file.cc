@@ -90,6 +90,8 @@ class CacheFile : public PixelCache {
   FileDescriptor descriptor_;
   mutable std::mutex mutex_;  // for the file's lock, and for writing what is known
   const std::unique_ptr<Known[]> known_;
+  // Bytes for further pixels when this process looked last; never fewer than there are.
+  std::atomic<size_t> left_{SIZE_MAX};
   mutable std::atomic<bool> given_up_{false};
 };
 
@@ -243,7 +245,8 @@ uint64_t CacheFile::Reserve(int64_t i, size_t room) {
     return 0;
   }
   const size_t all = length_ - pixels_at_;
-  if (entry.place != 0 || header.used > all || room > all - header.used) return 0;
+  left_ = header.used > all ? 0 : all - header.used;
+  if (entry.place != 0 || room > left_) return 0;
   const uint64_t place = pixels_at_ + header.used;
   header.used += room;
   entry.place = 1;
@@ -255,6 +258,7 @@ uint64_t CacheFile::Reserve(int64_t i, size_t room) {
 void CacheFile::Keep(int64_t i, const uint8_t* pixels, ImageSize size) {
   if (given_up_ || known_[i].place.load() != 0) return;
   const size_t bytes = size.pixels() * channels_;
+  if (Aligned(bytes) > left_) return;
   const uint64_t place = Reserve(i, Aligned(bytes));
   if (place == 0) return;
   bool good = Write(place, pixels, bytes);

@@ -71,6 +71,16 @@ void CheckpointFolder::Stage(int64_t step,
   }
 }
 
+std::string CheckpointFolder::Find(int64_t step) const {
+  const std::string path = path_ + "/" + NameOf(step);
+  try {
+    VerifyCheckpoint(path);
+    return path;
+  } catch (const UserError&) {
+    return "";
+  }
+}
+
 std::string CheckpointFolder::Write(const TrainingState& state, const ParameterStore& store,
                                     const Solver& solver, const ExtraFiles& extra) {
   const std::string name = NameOf(state.step), target = path_ + "/" + name;

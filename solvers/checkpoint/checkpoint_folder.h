@@ -19,8 +19,8 @@ class CheckpointFolder {
   CheckpointFolder(const CheckpointFolder&) = delete;
   CheckpointFolder& operator=(const CheckpointFolder&) = delete;
 
-  // Before training: creates the folder, claims it for this process (waits a few seconds for
-  // a run that is just ending), tries whether it can be written, compares the free space with
+  // Before training: creates the folder, claims it for this process (waits half a minute
+  // for a run that is just ending), tries whether it can be written, compares the free space with
   // `checkpoint_bytes`, and removes what dead runs left. Throws UserError.
   void Prepare(uint64_t checkpoint_bytes);
   // How many seconds Prepare waits for another run to end.
@@ -29,6 +29,9 @@ class CheckpointFolder {
   // Runs body(folder), which writes files of the checkpoint of this step into a hidden folder
   // before Write. Throws UserError like Write.
   void Stage(int64_t step, const std::function<void(const std::string& folder)>& body);
+
+  // The folder of the undamaged checkpoint of this step, "" if there is none.
+  std::string Find(int64_t step) const;
 
   // Writes a checkpoint and returns its folder; then removes the oldest beyond `keep`. `extra`:
   // what was staged. Throws UserError, with older checkpoints untouched and nothing left behind.
@@ -41,7 +44,7 @@ class CheckpointFolder {
 
   std::string path_;
   int keep_;
-  double patience_s_ = 15;
+  double patience_s_ = 30;
   FileDescriptor lock_;
 };
 

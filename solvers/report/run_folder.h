@@ -18,6 +18,6 @@ std::string FlightRecorderPrefix(const JobConfig& config);
 // it from anywhere. The folder belongs to this run as long as the descriptor is open; for another
 // run that is just ending waits up to `patience_s` seconds. Throws UserError if the folder cannot
 // be written, another run uses it, or it holds the log of a run that `go_on` does not continue.
-FileDescriptor PrepareRunFolder(const JobConfig& config, bool go_on, double patience_s = 15);
+FileDescriptor PrepareRunFolder(const JobConfig& config, bool go_on, double patience_s = 30);
 
 }  // namespace gf

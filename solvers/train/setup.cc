@@ -157,7 +157,11 @@ void Load(const JobConfig& config, const TrainOptions& options, Communicator* co
 // Watches over the steps of rank 0 from here on.
 void KeepSteps(const JobConfig& config, Communicator* comm, TrainingParts* parts) {
   if (comm->rank() != 0) return;
-  const auto save = [parts](const TrainingState& state) {
+  const auto save = [parts](TrainingState state) {
+    // Written by rank 0 itself, with residuals and mean statistics.
+    const std::string path = parts->checkpoints->Find(state.step);
+    if (!path.empty()) return path;
+    state.residual_ranks = 0;
     return parts->checkpoints->Write(state, *parts->store, *parts->solver);
   };
   parts->keeper = std::make_unique<StepKeeper>(

@@ -53,18 +53,23 @@ void StepKeeper::StepDone(const TrainingState& state) {
     statistics_.assign(states.as<float>(), states.as<float>() + states.desc.shape.count());
   }
   open_ = true;
-  if (Clock::now() < alert_until_) Renew(Mode::kIfKilled, kAlert_s);
-  if (ending_) Renew(Mode::kInTime, kSlowStep_s);
+  if (ending_) {
+    Renew(Mode::kInTime, kSlowStep_s);
+  } else if (Clock::now() < alert_until_) {
+    Renew(Mode::kIfKilled, kAlert_s);
+  }
   opened_.notify_all();
 }
 
 void StepKeeper::Saving() {
   const Lock lock(mutex_);
+  saving_ = true;
   if (copy_) Renew(Mode::kIfKilled, kLong_s);
 }
 
 void StepKeeper::Saved() {
   const Lock lock(mutex_);
+  saving_ = false;
   saved_step_ = state_.step;
   if (copy_) Renew(Mode::kIfKilled, kLong_s);
 }
@@ -73,6 +78,8 @@ void StepKeeper::Save() {
   Lock lock(mutex_, kLongestUpdate);
   if (!lock.owns_lock()) return;
   if (can_save() && !opened_.wait_for(lock, kLongestUpdate, [this] { return open_; })) return;
+  // A copy that exists may be saving: replacing it could take as long as a hanging file system.
+  if (ending_ && copy_) return copy_->Act();
   Renew(Mode::kIfKilled, kLong_s);
   if (copy_) copy_->Act();
 }
@@ -94,13 +101,13 @@ void StepKeeper::Watch() {
 }
 
 void StepKeeper::Renew(Mode mode, double patience_s) {
-  if (!can_save()) {
+  if (!can_save() || saving_) {
     mode = Mode::kIfKilled;
     if (ending_) patience_s = kLong_s;
   }
   try {
     copy_ = std::make_unique<Survivor>(
-        patience_s, [this, mode](Survivor::Reason reason) { Act(reason, mode); },
+        patience_s, [this, mode](Survivor::Reason reason) { return Act(reason, mode); },
         launcher_.standard_error());
   } catch (const std::exception& error) {
     PrintWarning("a kill in the middle of a step loses the steps since the last checkpoint: ",
@@ -108,24 +115,26 @@ void StepKeeper::Renew(Mode mode, double patience_s) {
   }
 }
 
-void StepKeeper::Act(Survivor::Reason reason, Mode mode) {
+bool StepKeeper::Act(Survivor::Reason reason, Mode mode) {
   const bool killed = reason == Survivor::Reason::kOrphaned;
-  if (!killed && mode == Mode::kIfKilled) return;
+  if (!killed && mode == Mode::kIfKilled) return false;
   omp_set_num_threads(1);
   const std::string kept = Keep(killed);
-  // What mpirun still has to print comes first, and does not overwrite the line in a file. It may
-  // take until EndLauncherLater ends it.
+  // mpirun may take until EndLauncherLater ends it. What it still prints comes first, and does not
+  // overwrite the line in a file.
   constexpr double kMpirunEnds_s = 10;
-  if (killed) launcher_.Ended(kMpirunEnds_s);
+  if (killed) {
+    launcher_.Ended(kMpirunEnds_s);
+  } else if (launcher_.found()) {
+    return true;
+  }
   PrintRemark(StrCat(killed ? "ended in step " : "still in step ", state_.step + 1, "; ", kept));
+  return true;
 }
 
 std::string StepKeeper::Keep(bool killed) {
-  std::string obstacle = parts_.obstacle, folder;
   if (state_.step == 0) return "no step was complete, nothing is lost";
-  if (state_.step == saved_step_) {
-    return StrCat("step ", saved_step_, " is in the last checkpoint; continue with --resume");
-  }
+  std::string obstacle = parts_.obstacle;
   if (can_save()) {
     const Tensor& states = parts_.store->states();
     if (!statistics_.empty()) std::memcpy(states.data, statistics_.data(), states.desc.bytes());
@@ -136,10 +145,13 @@ std::string StepKeeper::Keep(bool killed) {
       obstacle = Describe(error).message;
     }
   }
-  const std::string how = saved_step_ > 0 ? StrCat("; --resume continues from step ", saved_step_)
-                                          : std::string("; there is no checkpoint");
+  if (state_.step == saved_step_) {
+    return StrCat("nothing is lost: step ", saved_step_, " is in the last checkpoint");
+  }
   return StrCat(killed ? "lost: " : "not saved: ", Counted(state_.step - saved_step_, "step"),
-                ", because ", obstacle, how);
+                ", because ", obstacle, "; ",
+                saved_step_ > 0 ? StrCat("the last checkpoint is of step ", saved_step_)
+                                : std::string("there is no checkpoint"));
 }
 
 }  // namespace gf

@@ -30,13 +30,15 @@ class StepKeeper {
  public:
   struct Parts {
     ParameterStore* store;
-    // Writes a checkpoint of this state and returns its folder; called in the copy.
+    // Returns the folder of a checkpoint of this state, which it writes if there is none; called in
+    // the copy.
     std::function<std::string(const TrainingState&)> save;
     // Why nothing can be saved in the middle of a step; empty if that is possible.
     std::string obstacle;
   };
 
-  // `state`: of the step that is in a checkpoint, or 0. Starts a thread that waits for warnings.
+  // `state`: of the step that was loaded from a checkpoint, or of step 0. Starts a thread that
+  // waits for warnings.
   StepKeeper(const Parts& parts, const TrainingState& state);
   ~StepKeeper();
   StepKeeper(const StepKeeper&) = delete;
@@ -68,7 +70,7 @@ class StepKeeper {
   // Replaces the copy; mutex_ is held, and open_ where something can be saved.
   void Renew(Mode mode, double patience_s);
   // In the copy.
-  void Act(Survivor::Reason reason, Mode mode);
+  bool Act(Survivor::Reason reason, Mode mode);
   // Saves if that is possible and says what is kept.
   std::string Keep(bool killed);
 
@@ -78,9 +80,10 @@ class StepKeeper {
   std::condition_variable_any opened_;
   bool open_ = true;  // the pools are those of state_
   bool ending_ = false;
+  bool saving_ = false;  // rank 0 is writing the checkpoint of state_
   TrainingState state_;
   std::vector<float> statistics_;  // of batch norms; forward passes change them before StepDone
-  int64_t saved_step_;
+  int64_t saved_step_;             // in the last checkpoint
   Clock::time_point alert_until_;  // every step renews the copy
   std::unique_ptr<Survivor> copy_;
   bool quit_ = false;

@@ -37,18 +37,21 @@ std::string WordOf(const std::string& path, double patience_s = 20) {
 
 Survivor::Body WriteReason(const std::string& path) {
   return [path](Survivor::Reason reason) {
-    std::ofstream(path) << (reason == Survivor::Reason::kOrphaned ? "orphaned\n" : "deadline\n");
+    const bool orphaned = reason == Survivor::Reason::kOrphaned;
+    std::ofstream(path) << (orphaned ? "orphaned\n" : "deadline\n");
+    return false;
   };
 }
 
-// Runs `body` in a process of its own group, kills the group, and waits for the process.
+// Runs `body`, which makes a copy, in a process of its own group. Sends the signals and SIGKILL to
+// the group, and waits for the process.
 void KillAfter(const std::function<void()>& body) {
   const pid_t process = fork();
   if (process == 0) {
     setpgid(0, 0);
     body();
-    kill(0, SIGTERM);
-    std::signal(SIGTERM, SIG_DFL);
+    // The copy leaves the group first thing.
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));
     kill(0, SIGKILL);
     _exit(1);
   }
@@ -67,7 +70,10 @@ TEST(SurvivorTest, SeesTheMemoryOfItsStart) {
   const std::string path = NewPath("memory");
   KillAfter([&] {
     std::string text = "before";
-    new Survivor(kLong_s, [&](Survivor::Reason) { std::ofstream(path) << text << "\n"; });
+    new Survivor(kLong_s, [&](Survivor::Reason) {
+      std::ofstream(path) << text << "\n";
+      return false;
+    });
     text = "after";
   });
   EXPECT_EQ(WordOf(path), "before");
@@ -77,6 +83,35 @@ TEST(SurvivorTest, ActsAtTheDeadline) {
   const std::string path = NewPath("deadline");
   const Survivor survivor(0.1, WriteReason(path));
   EXPECT_EQ(WordOf(path), "deadline");
+}
+
+TEST(SurvivorTest, MayStayAfterTheDeadline) {
+  const std::string path = NewPath("stays");
+  KillAfter([&] {
+    new Survivor(0.05, [=](Survivor::Reason reason) {
+      std::ofstream(path, std::ios::app)
+          << (reason == Survivor::Reason::kOrphaned ? "orphaned\n" : "deadline,");
+      return true;
+    });
+  });
+  EXPECT_EQ(WordOf(path), "deadline,orphaned");
+}
+
+TEST(SurvivorTest, IgnoresTheSignalsOfPeopleAndBatchSystems) {
+  const std::string path = NewPath("signals");
+  KillAfter([&] {
+    for (const int signal : {SIGTERM, SIGINT, SIGHUP, SIGUSR1, SIGUSR2}) {
+      std::signal(signal, SIG_DFL);
+    }
+    new Survivor(0.05, [=](Survivor::Reason reason) {
+      if (reason == Survivor::Reason::kDeadline) {
+        for (const int signal : {SIGTERM, SIGINT, SIGHUP, SIGUSR1, SIGUSR2}) std::raise(signal);
+        return true;
+      }
+      return WriteReason(path)(reason);
+    });
+  });
+  EXPECT_EQ(WordOf(path), "orphaned");
 }
 
 TEST(SurvivorTest, ActsWhenItIsTold) {
@@ -100,6 +135,7 @@ TEST(SurvivorTest, DismissWaitsForABodyThatHasBegun) {
     std::ofstream(path + ".begun") << "begun\n";
     std::this_thread::sleep_for(std::chrono::milliseconds(300));
     std::ofstream(path) << "done\n";
+    return false;
   });
   EXPECT_EQ(WordOf(path + ".begun"), "begun");
   survivor.Dismiss();
@@ -109,7 +145,7 @@ TEST(SurvivorTest, DismissWaitsForABodyThatHasBegun) {
 TEST(SurvivorTest, DoesNotHoldConnectionsOpen) {
   int ends[2];
   ASSERT_EQ(pipe(ends), 0);
-  const Survivor survivor(kLong_s, [](Survivor::Reason) {});
+  const Survivor survivor(kLong_s, [](Survivor::Reason) { return false; });
   close(ends[1]);
   pollfd event = {ends[0], POLLIN, 0};
   EXPECT_EQ(poll(&event, 1, 20000), 1);
@@ -122,7 +158,12 @@ TEST(SurvivorTest, SpeaksToTheGivenFile) {
   FILE* const file = std::fopen(path.c_str(), "w");
   ASSERT_NE(file, nullptr);
   Survivor(
-      kLong_s, [](Survivor::Reason) { dprintf(STDERR_FILENO, "spoken\n"); }, fileno(file))
+      kLong_s,
+      [](Survivor::Reason) {
+        dprintf(STDERR_FILENO, "spoken\n");
+        return false;
+      },
+      fileno(file))
       .Act();
   EXPECT_EQ(WordOf(path), "spoken");
   std::fclose(file);

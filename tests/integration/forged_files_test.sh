@@ -128,6 +128,5 @@ kill_job "$other"
 
 # Ranks of which one asks for help.
 expect_error 'ranks disagree on their flags: rank 0 asks for --help' \
-  mpirun --allow-run-as-root --oversubscribe --bind-to none --mca btl self,vader,tcp \
-  -n 1 "$gftrain" --help : -n 1 "${train[@]}"
+  "${two_ranks[@]}" --help '' "${train[@]}"
 echo PASS

@@ -21,12 +21,13 @@ speed=$(sed -n 's!^step 4/.*  \([0-9.]*\) images/s.*!\1!p' speed.log)
 batches=$(awk -v speed="$speed" 'BEGIN { printf "%d", 8 * speed / 20 + 1 }')
 sed -i "s/iter_size: 1/iter_size: $batches/" job.prototxt
 
-# start FOLDER ARGUMENTS...: in the background, until the second step has begun.
+# start FOLDER ARGUMENTS...: in the background, until the step after `step` has begun.
+step=1
 start() {
   log=$1.log
   (train --set checkpoint.dir="$1" "${@:2}") >"$log" 2>&1 &
   job=$!
-  wait_for '^step 1/' && sleep 0.5
+  wait_for "^step $step/" && sleep 0.5
 }
 
 wait_for() { # PATTERN: in the log
@@ -68,6 +69,21 @@ code=$?
 wait_for 'gftrain: ended in step 2; step 1 is saved in lost/step-00000001; continue with --resume$'
 same_weights once/step-00000001 lost/step-00000001
 
+# What is saved has no residuals, also in a job that was resumed with some.
+sparse=(--set comm.mode=SPARSE --set comm.sparse.chunk_size=800)
+(train --set checkpoint.dir=sparse "${sparse[@]}" --set solver.iter_size=1 --max_steps=1) \
+  >sparse.log 2>&1 || fail "SPARSE"
+[ -f sparse/step-00000001/residual-00001.safetensors ] || fail "SPARSE without residuals"
+step=2
+start sparse "${sparse[@]}" --resume --set checkpoint.keep=1
+kill -INT "$job"
+wait "$job"
+wait_for 'gftrain: ended in step 3; step 2 is saved in sparse/step-00000002; continue with --resume$'
+(train --set checkpoint.dir=sparse "${sparse[@]}" --resume --set solver.iter_size=1 --max_steps=3) \
+  >resumed.log 2>&1 || fail "resuming SPARSE"
+grep -q 'resuming from sparse/step-00000002' resumed.log || fail "SPARSE resumed from elsewhere"
+
+step=1
 start overlapped --set checkpoint.keep_last_step=false
 kill -INT "$job"
 wait "$job"

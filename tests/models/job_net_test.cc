@@ -116,6 +116,8 @@ TEST(JobNetTest, TheInputFollowsTheData) {
   EXPECT_EQ(InputOf(kInputs, "channels: 3 height: 48", data), "64x3x48x40");
   EXPECT_EQ(InputOf("input: 'x' input_dim: 10 input_dim: 3 input_dim: 6 input_dim: 6", "", data),
             "64x3x48x40");
+  EXPECT_EQ(InputOf("input: 'x' input: 'y' input_dim: [10, 3, 6, 6, 10, 1, 1, 1]", "", data),
+            "64x3x48x40");
   EXPECT_EQ(InputOf("input: 'x' input_shape { dim: [1, 3, 6, 6] }", "", data), "64x3x48x40");
   EXPECT_EQ(InputOf("layer { name: 'd' type: 'Data' top: 'x' top: 'y' "
                     "transform_param { crop_size: 227 } data_param { crop_size: 27 } }",

@@ -136,20 +136,6 @@ void Sweep(const SimulatedJob& job) {
   PrintSweep(axes, points, stdout);
 }
 
-// The job's config. Its images are not opened, so it need not name them.
-JobConfig ReadConfig(const std::string& file, std::vector<std::string> overrides) {
-  JobConfig config;
-  ReadTextProto(file, &config);
-  for (const std::string& assignment : overrides) SetField(assignment, &config);
-  if (config.train_data().source().empty()) {
-    overrides.insert(overrides.begin(), "train_data.source=none");
-  }
-  if (config.has_validation_data() && config.validation_data().source().empty()) {
-    overrides.insert(overrides.begin(), "validation_data.source=none");
-  }
-  return ReadJobConfig(file, overrides);
-}
-
 void Compare(SimulatedJob job, const MeasuredRun& measured) {
   if (job.ranks == 0) job.ranks = measured.ranks;
   const int64_t images = int64_t{job.config.train_data().batch_size()} * measured.ranks;

@@ -69,6 +69,16 @@ TEST_F(CheckpointFolderTest, KeepsTheLastFew) {
   EXPECT_EQ(Names(), (std::vector<std::string>{"step-00000030", "step-00000040"}));
 }
 
+TEST_F(CheckpointFolderTest, FindsUndamagedOnesByStep) {
+  CheckpointFolder folder(path_, 2);
+  folder.Prepare(1000);
+  const std::string written = Write(&folder, 10);
+  EXPECT_EQ(folder.Find(10), written);
+  EXPECT_EQ(folder.Find(20), "");
+  std::ofstream(written + "/weights.safetensors", std::ios::app) << "more";
+  EXPECT_EQ(folder.Find(10), "");
+}
+
 TEST_F(CheckpointFolderTest, KeepZeroKeepsAll) {
   CheckpointFolder folder(path_, 0);
   folder.Prepare(1000);

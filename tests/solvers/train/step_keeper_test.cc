@@ -174,16 +174,18 @@ TEST(StepKeeperTest, AJobThatEndsByItselfSavesNothing) {
   EXPECT_EQ(job.Words(0.3), "");
 }
 
-TEST(StepKeeperTest, AStepThatIsInACheckpointIsNotSavedAgain) {
+TEST(StepKeeperTest, AStepThatIsInACheckpointIsNotLost) {
   Job job;
-  job.Run([&](StepKeeper* keeper) {
-    job.Step(keeper, 1);
-    std::raise(SIGTERM);
-    Settle();
-    keeper->Saving();
-    keeper->Saved();
-  });
-  EXPECT_TRUE(Contains(job.Words(), "step 1 is in the last checkpoint; continue with --resume"));
+  job.Run(
+      [&](StepKeeper* keeper) {
+        job.Step(keeper, 1);
+        std::raise(SIGTERM);
+        Settle();
+        keeper->Saving();
+        keeper->Saved();
+      },
+      "it is so");
+  EXPECT_TRUE(Contains(job.Words(), "nothing is lost: step 1 is in the last checkpoint\n"));
   EXPECT_EQ(job.Saved(), "");
 }
 
@@ -202,7 +204,7 @@ TEST(StepKeeperTest, SaysWhatIsLost) {
       << job.Words(0.01);
   job.Run(steps, "it is so", 5);
   EXPECT_TRUE(
-      Contains(job.Words(), "lost: 2 steps, because it is so; --resume continues from step 5"))
+      Contains(job.Words(), "lost: 2 steps, because it is so; the last checkpoint is of step 5"))
       << job.Words(0.01);
   EXPECT_EQ(job.Saved(), "");
 }
@@ -217,7 +219,7 @@ TEST(StepKeeperTest, SaysWhyItCouldNotSave) {
       },
       "", 12);
   EXPECT_TRUE(Contains(job.Words(),
-                       "lost: 1 step, because the disk is full; --resume continues from step 12"))
+                       "lost: 1 step, because the disk is full; the last checkpoint is of step 12"))
       << job.Words(0.01);
 }
 
