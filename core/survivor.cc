@@ -137,7 +137,8 @@ void Survivor::Dismiss() {
   const char word = 'd';
   send(line_, &word, 1, MSG_NOSIGNAL);  // fails if the copy has ended
   LetGo();
-  constexpr auto kLongest = std::chrono::seconds(30), kNap = std::chrono::milliseconds(1);
+  constexpr std::chrono::seconds kLongest(30);
+  constexpr std::chrono::milliseconds kNap(1);
   const auto end = Clock::now() + kLongest;
   while (waitpid(process_, nullptr, WNOHANG) == 0 && Clock::now() < end) {
     std::this_thread::sleep_for(kNap);
