@@ -2,6 +2,7 @@
 
 #include "core/config/job_checks.h"
 #include "core/error.h"
+#include "models/graph.h"
 
 namespace gf {
 namespace {
@@ -34,6 +35,13 @@ void WarnOfFewClasses(const Loader& data, const Net& net, const NetSource& sourc
                " outputs: ", net.classes() - data.classes(),
                " of them have no training images; set num_output of the last layer to ",
                data.classes(), " unless this is meant");
+}
+
+bool HasLoss(const NetSource& source) {
+  for (const GraphNode& node : ResolveGraph(source, TRAIN)) {
+    if (node.param.type() == "SoftmaxWithLoss") return true;
+  }
+  return false;
 }
 
 }  // namespace
@@ -77,10 +85,14 @@ DataAndNet BuildDataAndNet(const DataConfig& data, const NetSource& source, Phas
   net.parameters = std::move(parameters);
   if (phase == TEST) net.label_smoothing.reset();
   result.net = std::make_unique<Net>(source, net, device);
+  if (phase == TRAIN && !HasLoss(source)) {
+    ThrowUserError(source.file,
+                   ": the net has no SoftmaxWithLoss in phase TRAIN: there is nothing to train. A "
+                   "deploy net can only be evaluated; name the net that was trained");
+  }
   if (result.net->classes() == 0) {
     ThrowUserError(source.file, ": the net has no SoftmaxWithLoss or Softmax in phase ",
-                   Phase_Name(phase), ": there is nothing to ",
-                   phase == TRAIN ? "train" : "evaluate");
+                   Phase_Name(phase), ": there is nothing to evaluate");
   }
   if (result.loader->classes() > result.net->classes()) {
     // With the number of classes the loader checks each label and names the sample.

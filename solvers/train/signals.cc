@@ -70,10 +70,12 @@ bool StopRequested() { return stop != 0; }
 bool CheckpointRequested() { return checkpoint != 0; }
 void ClearCheckpointRequest() { checkpoint = 0; }
 
-Warning WaitForWarning() {
-  pollfd event = {Warnings().ends[0], POLLIN, 0};
+Warning WaitForWarning(int end) {
+  pollfd events[] = {{Warnings().ends[0], POLLIN, 0}, {end, POLLIN, 0}};
   char byte = static_cast<char>(Warning::kNone);
-  while (read(event.fd, &byte, 1) < 0 && (errno == EAGAIN || errno == EINTR)) poll(&event, 1, -1);
+  while (read(events[0].fd, &byte, 1) < 0 && (errno == EAGAIN || errno == EINTR)) {
+    if (poll(events, 2, -1) > 0 && events[1].revents != 0) return Warning::kEnds;
+  }
   return static_cast<Warning>(byte);
 }
 

@@ -20,8 +20,9 @@ enum class Warning {
   kMayEnd,  // SIGCONT; it also ends a stop (SIGSTOP, Ctrl-Z), after which the process lives on
   kEnds,    // SIGTERM, SIGINT
 };
-// Waits for the next one since WatchSignals, or for a call of EndWait: kNone. For one thread.
-Warning WaitForWarning();
+// Waits for the next one since WatchSignals, or for a call of EndWait: kNone. That the descriptor
+// `end` (-1: none) can be read from also is a warning, kEnds. For one thread.
+Warning WaitForWarning(int end = -1);
 void EndWait();
 
 }  // namespace gf

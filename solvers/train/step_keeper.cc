@@ -1,7 +1,10 @@
 #include "solvers/train/step_keeper.h"
 
+#include <fcntl.h>
 #include <omp.h>
+#include <unistd.h>
 
+#include <cstdio>
 #include <cstring>
 #include <exception>
 
@@ -25,7 +28,10 @@ constexpr auto kLongestUpdate = std::chrono::seconds(3);
 }  // namespace
 
 StepKeeper::StepKeeper(const Parts& parts, const TrainingState& state)
-    : parts_(parts), state_(state), saved_step_(state.step) {
+    : parts_(parts),
+      terminal_(open("/dev/tty", O_WRONLY | O_NOCTTY | O_CLOEXEC)),
+      state_(state),
+      saved_step_(state.step) {
   StepDone(state);
   thread_ = std::thread([this] { Watch(); });
 }
@@ -85,8 +91,11 @@ void StepKeeper::Save() {
 }
 
 void StepKeeper::Watch() {
+  // Ranks end about a second after an mpirun that was killed.
+  int launcher = launcher_.end();
   for (;;) {
-    const Warning warning = WaitForWarning();
+    const Warning warning = WaitForWarning(launcher);
+    if (warning == Warning::kEnds && launcher_.Ended(0)) launcher = -1;
     Lock lock(mutex_);
     if (can_save()) opened_.wait(lock, [this] { return open_ || quit_; });
     if (quit_) return;
@@ -128,7 +137,11 @@ bool StepKeeper::Act(Survivor::Reason reason, Mode mode) {
   } else if (launcher_.found()) {
     return true;
   }
-  PrintRemark(StrCat(killed ? "ended in step " : "still in step ", state_.step + 1, "; ", kept));
+  const std::string words =
+      StrCat(killed ? "ended in step " : "still in step ", state_.step + 1, "; ", kept);
+  PrintRemark(words);
+  // Ctrl-C has also ended what read the output, as in `mpirun ... | tee log`.
+  if (std::ferror(stderr) != 0 && dup2(terminal_.get(), STDERR_FILENO) >= 0) PrintRemark(words);
   return true;
 }
 

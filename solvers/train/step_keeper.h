@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "comm/failure/launcher.h"
+#include "core/file_descriptor.h"
 #include "core/survivor.h"
 #include "models/parameter_store.h"
 #include "solvers/checkpoint/checkpoint.h"
@@ -76,6 +77,7 @@ class StepKeeper {
 
   const Parts parts_;
   const Launcher launcher_;
+  const FileDescriptor terminal_;  // where this process has one
   std::timed_mutex mutex_;
   std::condition_variable_any opened_;
   bool open_ = true;  // the pools are those of state_

@@ -166,7 +166,7 @@ int Main(int argc, char** argv) {
     measured = ReadMeasuredRun(log);
     if (config.empty()) config = ConfigBeside(log);
   }
-  job.config = ReadConfig(config, overrides);
+  job.config = ReadJobConfig(config, overrides, /*opens_data=*/false);
   job.cluster = ReadCluster(FLAGS_cluster, &job.cluster_places);
   job.node_price_per_hour = FLAGS_price_per_hour;
   ProfileConfig profile;
