@@ -44,7 +44,7 @@ JobConfig ReadJobConfig(const std::string& file, const std::vector<std::string>&
   const auto name = [&](DataConfig* data) {
     if (!opens_data && data->source().empty()) data->set_source("none");
   };
-  name(config.mutable_train_data());
+  if (config.has_train_data()) name(config.mutable_train_data());
   if (config.has_validation_data()) name(config.mutable_validation_data());
   CheckJob(config, places);
 

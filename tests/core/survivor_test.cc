@@ -89,12 +89,13 @@ TEST(SurvivorTest, MayStayAfterTheDeadline) {
   const std::string path = NewPath("stays");
   KillAfter([&] {
     new Survivor(0.05, [=](Survivor::Reason reason) {
-      std::ofstream(path, std::ios::app)
-          << (reason == Survivor::Reason::kOrphaned ? "orphaned\n" : "deadline,");
+      const bool orphaned = reason == Survivor::Reason::kOrphaned;
+      WriteReason(orphaned ? path : path + ".before")(reason);
       return true;
     });
   });
-  EXPECT_EQ(WordOf(path), "deadline,orphaned");
+  EXPECT_EQ(WordOf(path + ".before"), "deadline");
+  EXPECT_EQ(WordOf(path), "orphaned");
 }
 
 TEST(SurvivorTest, IgnoresTheSignalsOfPeopleAndBatchSystems) {
