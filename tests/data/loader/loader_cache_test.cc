@@ -1,8 +1,10 @@
 // Caches of decoded images, and shares of the data that they serve.
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
 #include <set>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "data/loader/loader.h"
@@ -74,6 +76,8 @@ TEST(LoaderCache, ACacheFileThatIsCutOffIsGivenUp) {
     memory.Seek(0);
     Loader filling(config, {}), full(config, {});
     EXPECT_EQ(Bytes(full.Next()), Bytes(memory.Next()));
+    // No worker is about to write: the batches ahead are decoded.
+    std::this_thread::sleep_for(std::chrono::milliseconds(500));
     std::filesystem::resize_file(folder / "cache", bytes);
     for (int i = 0; i < 6; ++i) {
       const auto expected = Bytes(memory.Next());
