@@ -45,7 +45,8 @@ differ 'ranks disagree on --max_steps: 1 on rank 0' --max_steps=1
 ! grep -qv '^{' closed.jsonl || fail "closed standard output: $(cat closed.jsonl)"
 expect_error 'none.prototxt' "$gftrain" --config=none.prototxt
 expect_error '--input' "$gftrain" --dry_run --net=net.prototxt --input=3x28
-sed 's/"SoftmaxWithLoss" bottom: "ip2" bottom: "label"/"Softmax" bottom: "ip2"/' net.prototxt >deploy.prototxt
+changed net.prototxt 's/"SoftmaxWithLoss" bottom: "ip2" bottom: "label"/"Softmax" bottom: "ip2"/' \
+  deploy.prototxt
 expect_error 'deploy.prototxt: the net has no SoftmaxWithLoss in phase TRAIN: there is nothing to' \
   "${train[@]}" --set net=deploy.prototxt
 "$gftrain" >out.log 2>&1
