@@ -78,7 +78,7 @@ step=2
 start sparse "${sparse[@]}" --resume --set checkpoint.keep=1
 kill -INT "$job"
 wait "$job"
-wait_for 'gftrain: ended in step 3; step 2 is saved in sparse/step-00000002; continue with --resume$'
+wait_for 'ended in step 3; step 2 is saved in sparse/step-00000002; continue with --resume$'
 (train --set checkpoint.dir=sparse "${sparse[@]}" --resume --set solver.iter_size=1 \
   --max_steps=3) >resumed.log 2>&1 || fail "resuming SPARSE"
 grep -q 'resuming from sparse/step-00000002' resumed.log || fail "SPARSE resumed from elsewhere"
