@@ -6,7 +6,7 @@
 
 namespace gf {
 
-// A copy of this process, made by fork, that survives it: it has a session of its own, which
+// A copy of this process, made by fork, that survives it. The copy is in a new session, which
 // signals to this process's group do not reach, and ignores the signals that people and batch
 // systems send. It sees memory as it was when it was made, and has one thread. Sockets and pipes
 // are closed in it, apart from the standard streams, which mpirun and others read until the last
