@@ -15,7 +15,7 @@ class Launcher {
   // Whether there is one on this host that this process may watch.
   bool found() const { return process_.get() >= 0; }
   // A descriptor that can be read from as soon as it has ended; -1 if none was found.
-  int end() const { return process_.get(); }
+  int descriptor() const { return process_.get(); }
   // Whether it has ended, or does so within `patience_s` seconds. True if none was found.
   bool Ended(double patience_s) const;
   // Ends it by SIGKILL: told by SIGTERM, mpirun waits again, and Open MPI 4.1's may crash. Returns

@@ -92,7 +92,7 @@ void StepKeeper::Save() {
 
 void StepKeeper::Watch() {
   // Ranks end about a second after an mpirun that was killed.
-  int launcher = launcher_.end();
+  int launcher = launcher_.descriptor();
   for (;;) {
     const Warning warning = WaitForWarning(launcher);
     if (warning == Warning::kEnds && launcher_.Ended(0)) launcher = -1;
