@@ -165,7 +165,8 @@ void KeepSteps(const JobConfig& config, Communicator* comm, TrainingParts* parts
     return parts->checkpoints->Write(state, *parts->store, *parts->solver);
   };
   parts->keeper = std::make_unique<StepKeeper>(
-      StepKeeper::Parts{parts->store, save, WhyStepsAreNotKept(config, *parts->device)},
+      StepKeeper::Parts{parts->store, save, WhyStepsAreNotKept(config, *parts->device),
+                        parts->last_step},
       parts->state);
   comm->watchdog()->BeforeExit([parts] { parts->keeper->Save(); });
 }

@@ -137,8 +137,10 @@ bool StepKeeper::Act(Survivor::Reason reason, Mode mode) {
   } else if (launcher_.found()) {
     return true;
   }
-  const std::string words =
-      StrCat(killed ? "ended in step " : "still in step ", state_.step + 1, "; ", kept);
+  const std::string words = StrCat(
+      killed ? "ended " : "still ",
+      state_.step == parts_.last_step ? "after the last step" : StrCat("in step ", state_.step + 1),
+      "; ", kept);
   PrintRemark(words);
   // Ctrl-C has also ended what read the output, as in `mpirun ... | tee log`.
   if (std::ferror(stderr) != 0 && dup2(terminal_.get(), STDERR_FILENO) >= 0) PrintRemark(words);

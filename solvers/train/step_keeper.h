@@ -36,6 +36,7 @@ class StepKeeper {
     std::function<std::string(const TrainingState&)> save;
     // Why nothing can be saved in the middle of a step; empty if that is possible.
     std::string obstacle;
+    int64_t last_step = 0;  // of the training
   };
 
   // `state`: of the step that was loaded from a checkpoint, or of step 0. Starts a thread that

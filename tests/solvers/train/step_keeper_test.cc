@@ -54,7 +54,7 @@ class Job {
                                           << " " << store_->states().as<float>()[0] << "\n";
         return "run/step-" + std::to_string(saved.step);
       };
-      auto* const keeper = new StepKeeper({store_.get(), save, obstacle}, state);
+      auto* const keeper = new StepKeeper({store_.get(), save, obstacle, kLastStep}, state);
       body(keeper);
       kill(getpid(), SIGKILL);
       _exit(1);
@@ -90,6 +90,7 @@ class Job {
   std::string Saved() const { return ReadAll(folder_ + ".saved"); }
 
   static constexpr int64_t kUnsavable = 13;
+  static constexpr int64_t kLastStep = 20;
 
  private:
   std::string folder_;
@@ -220,6 +221,18 @@ TEST(StepKeeperTest, SaysWhyItCouldNotSave) {
       "", 12);
   EXPECT_TRUE(Contains(job.Words(),
                        "lost: 1 step, because the disk is full; the last checkpoint is of step 12"))
+      << job.Words(0.01);
+}
+
+// While its checkpoint is written, for example.
+TEST(StepKeeperTest, NoStepFollowsTheLastOne) {
+  Job job;
+  job.Run([&](StepKeeper* keeper) {
+    job.Step(keeper, Job::kLastStep);
+    std::raise(SIGTERM);
+    Settle();
+  });
+  EXPECT_TRUE(Contains(job.Words(), "ended after the last step; step 20 is saved"))
       << job.Words(0.01);
 }
 
