@@ -1,5 +1,7 @@
 #include "simulate/sweep.h"
 
+#include <algorithm>
+#include <iterator>
 #include <sstream>
 
 #include "core/error.h"
@@ -8,6 +10,13 @@ namespace gf {
 namespace {
 
 constexpr size_t kMostPoints = 4096;
+
+bool Equal(const RunResult& a, const RunResult& b) {
+  return a.step.total() == b.step.total() && a.step.exposed == b.step.exposed &&
+         a.images_per_s == b.images_per_s && a.training() == b.training() && a.cost() == b.cost() &&
+         a.ranks == b.ranks && a.sent_bytes == b.sent_bytes &&
+         std::equal(std::begin(a.traffic), std::end(a.traffic), std::begin(b.traffic));
+}
 
 }  // namespace
 
@@ -31,6 +40,22 @@ std::vector<SweepPoint> RunSweep(const SimulatedJob& job, const std::vector<Swee
     points.push_back({std::move(values), Simulator(changed).Run()});
   }
   return points;
+}
+
+std::vector<std::string> AxesWithoutEffect(const std::vector<SweepAxis>& axes,
+                                           const std::vector<SweepPoint>& points) {
+  std::vector<std::string> names;
+  size_t stride = 1;  // between points that differ in this axis by one value
+  for (const SweepAxis& axis : axes) {
+    bool effect = axis.values.size() < 2;
+    for (size_t i = stride; i < points.size() && !effect; ++i) {
+      const bool first_value = i / stride % axis.values.size() == 0;
+      effect = !first_value && !Equal(points[i].run, points[i - stride].run);
+    }
+    if (!effect) names.push_back(axis.name);
+    stride *= axis.values.size();
+  }
+  return names;
 }
 
 std::string SweepCsv(const std::vector<SweepAxis>& axes, const std::vector<SweepPoint>& points) {

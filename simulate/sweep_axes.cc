@@ -223,6 +223,24 @@ void SetLink(const SweepAxis& axis, const std::string& value, ClusterConfig* clu
   link->set_gb_s(rate);
 }
 
+// Refuses two axes that set the same thing.
+void CheckDistinct(const std::vector<SweepAxis>& axes) {
+  const auto field = [](const SweepAxis& axis) {
+    const bool theta = axis.kind == Kind::kTheta || axis.field == "comm.threshold_first" ||
+                       axis.field == "comm.threshold_middle";
+    return theta ? "theta" : axis.kind == Kind::kRanks ? "ranks" : axis.field;
+  };
+  for (size_t i = 0; i < axes.size(); ++i) {
+    for (size_t j = 0; j < i; ++j) {
+      // The two thresholds themselves are two things.
+      const bool fields = axes[i].kind == Kind::kField && axes[j].kind == Kind::kField;
+      if (fields ? axes[i].field != axes[j].field : field(axes[i]) != field(axes[j])) continue;
+      ThrowUserError("--sweep: ", axes[j].name, " and ", axes[i].name,
+                     " set the same: give one axis with all values");
+    }
+  }
+}
+
 }  // namespace
 
 std::vector<SweepAxis> ParseSweep(const std::string& text) {
@@ -233,6 +251,7 @@ std::vector<SweepAxis> ParseSweep(const std::string& text) {
   if (axes.empty() || axes.size() > kMostAxes) {
     ThrowUserError("--sweep=\"", text, "\": expected 1 to ", kMostAxes, " axes; ", kForm);
   }
+  CheckDistinct(axes);
   return axes;
 }
 

@@ -104,6 +104,9 @@ std::string Notes(const std::string& notes) {
 }
 
 void Set(const std::string& name, const std::string& value) {
+  if (value.empty()) {
+    ThrowUserError("--", name, "= has no value: give one, or leave the flag out");
+  }
   if (!gflags::SetCommandLineOption(name.c_str(), value.c_str()).empty()) return;
   const CommandLineFlagInfo info = gflags::GetCommandLineFlagInfoOrDie(name.c_str());
   ThrowUserError("--", name, ": \"", value, "\" is not a value of type ", info.type, " (",

@@ -76,6 +76,14 @@ std::vector<int64_t> NumbersOf(const std::vector<std::string>& own,
     }
     labels.push_back(number);
   }
+  // "1_ring" and "3_ring" are not one class; a class of exactly this name stays.
+  std::unordered_map<int64_t, int> sharing;
+  for (const int64_t number : labels) ++sharing[number];
+  for (size_t i = 0; i < own.size(); ++i) {
+    if (labels[i] >= 0 && sharing[labels[i]] > 1 && names[labels[i]] != own[i]) {
+      labels[i] = kAmbiguous;
+    }
+  }
   return labels;
 }
 

@@ -129,10 +129,7 @@ class IdxSource : public RecordSource {
     if (size_ > 0) {
       classes_ = 1 + *std::max_element(labels_.begin() + kLabelsHeader, labels_.end());
     }
-    const size_t slash = path_.rfind('/');
-    names_ = ReadClassNames(slash == std::string::npos ? "." : path_.substr(0, slash));
-    if (static_cast<int64_t>(names_.size()) < classes_) names_.clear();
-    classes_ = std::max(classes_, static_cast<int64_t>(names_.size()));
+    names_ = ReadClassNames(path_, &classes_);
   }
 
   int64_t size() const override { return size_; }

@@ -28,10 +28,7 @@ class LmdbSource : public RecordSource {
   explicit LmdbSource(const SourceOptions& options) : file_(DatabaseFile(options.path)) {
     const std::string& path = file_.path();
     LmdbFile(&file_).ForEach([&](const LmdbRecord& record) { AddRecord(options, record); });
-    const size_t slash = path.rfind('/');
-    names_ = ReadClassNames(slash == std::string::npos ? "." : path.substr(0, slash));
-    if (static_cast<int64_t>(names_.size()) < classes_) names_.clear();
-    classes_ = std::max(classes_, static_cast<int64_t>(names_.size()));
+    names_ = ReadClassNames(path, &classes_);
   }
 
   int64_t size() const override { return static_cast<int64_t>(entries_.size()); }

@@ -39,8 +39,8 @@ std::unique_ptr<RecordSource> OpenSource(const std::string& format, const Source
   return source;
 }
 
-std::vector<std::string> ReadClassNames(const std::string& folder) {
-  const std::string path = folder + "/classes.txt";
+std::vector<std::string> ReadClassNames(const std::string& file, int64_t* classes) {
+  const std::string path = ParentFolder(file) + "/classes.txt";
   std::vector<std::string> names;
   if (!IsFile(path)) return names;
   std::istringstream lines(ReadSmallFile(path, 16 << 20));
@@ -48,6 +48,13 @@ std::vector<std::string> ReadClassNames(const std::string& folder) {
     if (!line.empty() && line.back() == '\r') line.pop_back();
     if (!line.empty()) names.push_back(Printable(line));
   }
+  const auto count = static_cast<int64_t>(names.size());
+  if (count < *classes) {
+    ThrowUserError(path, ": ", Counted(count, "class name"), ", but the labels of ", file,
+                   " go up to ", *classes - 1, ", expected ", *classes,
+                   " names, one per line: complete the file, or remove it");
+  }
+  *classes = count;
   return names;
 }
 

@@ -96,7 +96,9 @@ std::unique_ptr<RecordSource> OpenSource(const std::string& format, const Source
 // The format that "AUTO" stands for.
 std::string DetectFormat(const std::string& path);
 
-// One class name per line from "classes.txt" in this folder; none if there is no such file.
-std::vector<std::string> ReadClassNames(const std::string& folder);
+// The class names of a data set: one per line of "classes.txt" beside its `file`; none if there is
+// no such file. More names than `classes`, which were counted from the labels, raise `classes`.
+// Throws UserError if there are fewer.
+std::vector<std::string> ReadClassNames(const std::string& file, int64_t* classes);
 
 }  // namespace gf

@@ -70,10 +70,7 @@ class TarSource : public RecordSource {
       }
       if (entries_.size() > size_t{INT32_MAX}) ThrowUserError(options.path, ": too many images");
     }
-    const size_t slash = paths_[0].rfind('/');
-    names_ = ReadClassNames(slash == std::string::npos ? "." : paths_[0].substr(0, slash));
-    if (static_cast<int64_t>(names_.size()) < classes_) names_.clear();
-    classes_ = std::max(classes_, static_cast<int64_t>(names_.size()));
+    names_ = ReadClassNames(paths_[0], &classes_);
     if (entries_.empty() && ignored_ > 0) {
       ThrowUserError(options.path, ": 0 images; the ", ignored_,
                      " files in the shards are not called <key>.jpg, .jpeg, .png or .cls with a "

@@ -1,6 +1,10 @@
 #include "data/prepare/convert.h"
 
+#include <filesystem>
+#include <system_error>
+
 #include "core/error.h"
+#include "core/folder.h"
 #include "data/formats/output_folder.h"
 #include "data/formats/record_source.h"
 #include "data/formats/record_writer.h"
@@ -26,6 +30,21 @@ void MakeSmaller(const ConvertOptions& options, Renderer* renderer, Record* reco
   record->size = smaller->size;
 }
 
+// A data set in a folder of its source would become a part of the source.
+void CheckOutside(const std::string& from, const std::string& to) {
+  if (!IsFolder(from)) return;
+  std::error_code error;
+  const auto real = [&](const std::string& path) {
+    std::string text = std::filesystem::weakly_canonical(path, error).string();
+    while (!text.empty() && text.back() == '/') text.pop_back();
+    return text + "/";
+  };
+  const std::string source = real(from), target = real(to);
+  if (error || target == source || target.compare(0, source.size(), source) != 0) return;
+  ThrowUserError("to: ", to, " is in ", from,
+                 ", the data set to read: choose a folder outside of it");
+}
+
 }  // namespace
 
 ConvertResult ConvertDataSet(const ConvertOptions& options) {
@@ -36,6 +55,11 @@ ConvertResult ConvertDataSet(const ConvertOptions& options) {
   if (options.resize < 0 || options.resize > 65'500) {
     ThrowUserError("resize: ", options.resize, ", expected 0 to 65500");
   }
+  if (options.grayscale && options.format != "IDX") {
+    ThrowUserError("grayscale: for format idx only; the images of ", options.format,
+                   " keep their colors (train_data.channels: 1 reads them as grayscale)");
+  }
+  CheckOutside(options.from, options.to);
   const auto source = OpenSource(options.from_format, {options.from, options.skip_damaged});
   OutputFolder folder(options.to, options.force);
 

@@ -67,7 +67,7 @@ void CheckpointFolder::Stage(int64_t step,
   } catch (const UserError& e) {
     RemoveQuietly(temporary);
     ThrowUserError("checkpoint of step ", step, " failed: ", e.what(),
-                   "; older checkpoints are untouched");
+                   ListCheckpoints(path_).empty() ? "" : "; older checkpoints are untouched");
   }
 }
 

@@ -3,7 +3,7 @@
 # mpirun at random moments. Every job must say what it kept and how to continue, keep each step that
 # it had printed, leave no process behind, and continue. GF_TRIALS=50 for the full run, by hand:
 #
-#   bazel test --test_output=streamed --test_env=GF_TRIALS=50 //tests/integration:stop_trials_5_twice
+#   bazel test --test_env=GF_TRIALS=50 --test_output=all //tests/integration:stop_trials_5_twice
 . tests/integration/lib.sh
 step_s=$1 times=$2 trials=${GF_TRIALS:-2}
 make_job
@@ -29,10 +29,13 @@ wait_for() { # SECONDS PATTERN: in the log
     grep -qE -- "$2" "$log" && return 0
     sleep 0.02
   done
-  fail "no \"$2\" in $log"
+  fail "no \"$2\" in $log; checkpoints: $(ls "$folder"); processes: $(pgrep -a gftrain)"
 }
 
-stopped=0 kept_last=0
+# What a job says that was killed, and one that ended by itself.
+killed='gftrain: ended in step .*; continue with --resume'
+stopped='continue with the same command and --resume'
+stops=0 kills=0
 for trial in $(seq "$trials"); do
   rm -f ./*.log
   log=trial.$trial.log folder=run.$trial
@@ -47,17 +50,17 @@ for trial in $(seq "$trials"); do
     kill -INT "$job" 2>/dev/null
   done
   wait "$job" && fail "trial $trial: exit code 0 after Ctrl-C"
-  wait_for 20 '^(gftrain: ended in step .*; continue with --resume|continue with the same command and --resume)$'
+  wait_for 20 "^($killed|$stopped)\$"
   printed=$(sed -n 's!^step \([0-9]*\)/.*!\1!p' "$log" | tail -n 1)
   # shellcheck disable=SC2012 # names are step-DIGITS
   kept=$(ls "$folder" | sed -n 's/^step-0*//p' | tail -n 1)
   [ "${kept:-0}" -ge "$printed" ] || fail "trial $trial: kept step ${kept:-none} of $printed"
-  if grep -q '^gftrain: ended in step' "$log"; then
+  if grep -qE "^$killed\$" "$log"; then
     line="ended in step $((kept + 1)); step $kept is saved in $folder/step-"
     grep -qF "$line" "$log" || fail "trial $trial: no \"$line\""
-    kept_last=$((kept_last + 1))
+    kills=$((kills + 1))
   else
-    stopped=$((stopped + 1))
+    stops=$((stops + 1))
   fi
   for _ in $(seq 500); do
     pgrep -f "checkpoint.dir=$folder" >/dev/null || break
@@ -70,5 +73,5 @@ for trial in $(seq "$trials"); do
     fail "trial $trial: resumed elsewhere"
   rm -rf "$folder"
 done
-echo "$trials of $trials: $stopped ended by themselves, $kept_last were killed and kept the last step"
+echo "$trials of $trials kept their last step: $stops ended by themselves, $kills were killed"
 echo PASS

@@ -7,10 +7,7 @@ trials=${GF_TRIALS:-8}
 . tests/integration/lib.sh
 make_job
 models=$root/models
-"$gfdata" convert --from='data/train-*.tar' --to=gray --grayscale --format=tar >convert.log 2>&1 ||
-  fail "gfdata convert"
-sed -i 's!^net:.*!net: "lenet.prototxt"!; s!data/[a-z]*-\*!gray/*!
-  s!crop_size: 28!crop_size: 28 channels: 1!' job.prototxt
+sed -i 's!^net:.*!net: "lenet.prototxt"!; s!crop_size: 28!crop_size: 28 channels: 1!' job.prototxt
 cp "$models/lenet.prototxt" .
 
 # start TRIAL PHASE MODE: in the background; the job does little but that phase.

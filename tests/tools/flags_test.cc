@@ -63,6 +63,11 @@ class FlagsTest : public testing::Test {
   std::vector<std::string> overrides_;
 };
 
+TEST_F(FlagsTest, AnEmptyValueIsNotAMissingFlag) {
+  EXPECT_EQ(Error({"--config="}), "--config= has no value: give one, or leave the flag out");
+  EXPECT_EQ(Error({"--resume", ""}), "\"\" is not a flag; flags look like --name=value (see --help)");
+}
+
 TEST_F(FlagsTest, EveryFormOfAFlagIsRead) {
   EXPECT_EQ(Parse({"--config=a", "--steps", "3", "--nocheck", "--dry-run", "--phase", "TEST"}), -1);
   EXPECT_EQ(FLAGS_config, "a");

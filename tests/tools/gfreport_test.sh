@@ -162,6 +162,8 @@ refused 'list.jsonl:1: expected a JSON object' "$out/list.jsonl"
 refused 'holds no record of a run' "$out/other.jsonl"
 refused 'noise.jsonl' "$out/noise.jsonl"
 refused 'unknown or empty option --ouf' "$out/one" --ouf=x
+mkfifo "$out/pipe.jsonl"
+refused 'pipe.jsonl: not a regular file' "$out/pipe.jsonl"
 refused 'cannot be written' "$out/one" --out=/nowhere/x.html
 # A page is written all or not at all; links and devices are written directly.
 "$gfreport" "$out/one" --out=/dev/stdout | grep '</html>' >/dev/null || fail "--out=/dev/stdout"

@@ -60,6 +60,13 @@ grep -q 'warning: configs/clusters/paper_v.prototxt:34:3: no rate of alexnet_bn 
 "$gfsim" $config $cluster >/dev/null 2>"$out/guess.txt" || fail "BF16"
 [ -s "$out/guess.txt" ] && fail "a warning without a guess"
 
+# A setting that gfsim does not simulate is named.
+"$gfsim" $config $cluster --ranks=64 --steps=2 --sweep='nic=25gbit,100gbit base_lr=0.1,0.2' \
+  >/dev/null 2>"$out/effect.txt" || fail "a sweep without effect"
+[ "$(cat "$out/effect.txt")" = \
+  'gfsim: warning: --sweep: base_lr changes neither times nor traffic here' ] ||
+  fail "the warning: $(cat "$out/effect.txt")"
+
 python3 - "$out" <<'PY' || fail "the files"
 import csv
 import json
@@ -219,6 +226,12 @@ refused 'does not go with' $config $cluster --sweep=ranks=1 --timeline="$out/no.
 refused 'the log has 32 images per step, but batch_size 9 on 4 ranks makes 36' $cloud \
   --compare="$out/run" --set train_data.batch_size=9
 refused 'nowhere/log.jsonl' $cloud --compare="$out/nowhere/log.jsonl"
+refused 'ranks=8: the run of --compare=.* had 4 ranks' $cloud --compare="$out/run" --ranks=8
+refused 'sweep= has no value' $config $cluster --sweep=
+refused 'ranks and ranks set the same' $config $cluster --sweep='ranks=1,2 ranks=4'
+refused 'theta and comm.threshold_first set the same' $config $cluster \
+  --sweep='theta=1K comm.threshold_first=2K'
+refused 'mode and comm.mode set the same' $config $cluster --sweep='mode=LAZY comm.mode=SPARSE'
 refused 'not a range of numbers' $config $cluster --sweep=ranks=0..4
 refused 'not a number of ranks' $config $cluster --sweep=ranks=0
 refused 'run gfreport FILE --svg=x.svg' $config $cluster --svg=x.svg

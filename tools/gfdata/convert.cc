@@ -11,7 +11,7 @@ DEFINE_string(from, "", "the data set's `SOURCE`: a folder, a file or a glob");
 DEFINE_string(to, "", "the `FOLDER` to make");
 DEFINE_string(format, "tar", "the `FORMAT` to write: tar, folder, idx or lmdb");
 DEFINE_int32(shards, 0, "tar: how many shards; 0 = one per 5,000 images");
-DEFINE_bool(grayscale, false, "color images become grayscale (for idx)");
+DEFINE_bool(grayscale, false, "idx: color images become grayscale");
 
 namespace gf {
 namespace {
@@ -28,10 +28,8 @@ class ConvertCommand : public Command {
                    {"Images", {"resize", "quality", "grayscale", "skip_damaged"}}};
     spec.notes =
         "Between tar, folder and lmdb the image files keep their bytes. Raw images (idx, some "
-        "LMDBs) "
-        "become PNGs, or JPEGs with --quality; in an LMDB they stay raw without it. Shards get "
-        "index "
-        "files.\n";
+        "LMDBs) become PNGs, or JPEGs with --quality; in an LMDB they stay raw without it. Shards "
+        "get index files.\n";
     return spec;
   }
 

@@ -47,7 +47,7 @@ DEFINE_bool(suggest, false,
             "step shorter");
 DEFINE_string(compare, "",
               "print the measured step of a `RUN` (its --run_dir, or its log) beside the simulated "
-              "one; its config.prototxt and its ranks count unless --config and --ranks are given");
+              "one; with its number of ranks, and with its config.prototxt unless --config is given");
 DEFINE_double(price_per_hour, 0,
               "the `PRICE` of a node for an hour, in any currency, for the cost of the training; "
               "0 = what the cluster file says");
@@ -128,6 +128,10 @@ void Sweep(const SimulatedJob& job) {
   for (const SweepPoint& point : points) {
     if (guesses.insert(point.run.guess).second) Warn(point.run);
   }
+  for (const std::string& name : AxesWithoutEffect(axes, points)) {
+    std::fprintf(stderr, "gfsim: warning: --sweep: %s changes neither times nor traffic here\n",
+                 name.c_str());
+  }
   if (FLAGS_csv == "-") {
     std::fputs(SweepCsv(axes, points).c_str(), stdout);
     return;
@@ -137,7 +141,11 @@ void Sweep(const SimulatedJob& job) {
 }
 
 void Compare(SimulatedJob job, const MeasuredRun& measured) {
-  if (job.ranks == 0) job.ranks = measured.ranks;
+  if (job.ranks != 0 && job.ranks != measured.ranks) {
+    ThrowUserError("--ranks=", job.ranks, ": the run of --compare=", FLAGS_compare, " had ",
+                   Counted(measured.ranks, "rank"), ": leave --ranks out");
+  }
+  job.ranks = measured.ranks;
   const int64_t images = int64_t{job.config.train_data().batch_size()} * measured.ranks;
   if (static_cast<double>(images) != measured.images_per_step) {
     ThrowUserError("--compare=", FLAGS_compare, ": the log has ", measured.images_per_step,

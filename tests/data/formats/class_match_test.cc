@@ -70,6 +70,20 @@ TEST(ClassMatch, NumbersThatConvertPutsBeforeNamesDoNotMatter) {
             (Names{"1 1_a/a", "0 a/a"}));
 }
 
+TEST(ClassMatch, ClassesThatDifferByTheirNumbersAreNotMerged) {
+  TempFolder folder;
+  const std::string message = ErrorOf([&] {
+    MatchClasses(Folders(folder, {"1_dog", "3_dog", "cat"}), {"cat", "dog"});
+  });
+  EXPECT_NE(message.find("2 classes not among the 2"), std::string::npos) << message;
+  EXPECT_NE(message.find("\"3_dog\" (the name of two classes; "), std::string::npos) << message;
+  TempFolder exact;
+  const std::string other = ErrorOf([&] {
+    MatchClasses(Folders(exact, {"1_dog", "dog"}), {"cat", "dog"});
+  });
+  EXPECT_NE(other.find("1 class not among the 2"), std::string::npos) << other;
+}
+
 TEST(ClassMatch, ClassesThatTrainingLacksAreListedWithAnImage) {
   TempFolder folder;
   const std::string message = ErrorOf([&] {
@@ -88,6 +102,16 @@ TEST(ClassMatch, ANameWithoutImagesHarmsNobody) {
   WriteFile(folder / "classes.txt", "ant\nbee\neel\n");
   const auto source = MatchClasses(OpenSource("TAR", {folder / "a.tar", false}), {"bee", "ant"});
   EXPECT_EQ(LabelsAndKeys(*source), (Names{"1 s0", "0 s1"}));
+}
+
+TEST(ClassMatch, FewerNamesThanLabelsAreRefused) {
+  TempFolder folder;
+  WriteShard(folder / "a.tar", 0, 3, 3);
+  WriteFile(folder / "classes.txt", "ant\n\nbee\n");
+  const std::string message = ErrorOf([&] { OpenSource("TAR", {folder / "a.tar", false}); });
+  EXPECT_NE(message.find("classes.txt: 2 class names, but the labels of "), std::string::npos)
+      << message;
+  EXPECT_NE(message.find("go up to 2, expected 3 names"), std::string::npos) << message;
 }
 
 // ImageNet has two classes "crane".

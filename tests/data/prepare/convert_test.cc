@@ -72,6 +72,29 @@ TEST(Convert, IdxRefusesColourAndSeveralSizesByName) {
   EXPECT_FALSE(std::filesystem::exists(folder / "idx"));
 }
 
+TEST(Convert, GrayscaleIsForIdx) {
+  TempFolder folder;
+  WriteShard(folder / "a.tar", 0, 2, 2);
+  for (const char* format : {"TAR", "FOLDER", "LMDB"}) {
+    ConvertOptions options = To(folder / "a.tar", folder / "out", format);
+    options.grayscale = true;
+    EXPECT_NE(ErrorOf([&] { ConvertDataSet(options); }).find("grayscale: for format idx only"),
+              std::string::npos);
+  }
+}
+
+TEST(Convert, ADataSetIsNotWrittenIntoItself) {
+  TempFolder folder;
+  WriteFile(folder / "in/ant/a.png", FlatPng({2, 2}, 1));
+  std::filesystem::create_directory_symlink(folder / "in", folder / "link");
+  for (const char* to : {"in/new", "in/ant/new/x", "link/new", "in/../in/new"}) {
+    const std::string message =
+        ErrorOf([&] { ConvertDataSet(To(folder / "in/", folder / to, "FOLDER")); });
+    EXPECT_NE(message.find("choose a folder outside of it"), std::string::npos) << to << message;
+  }
+  EXPECT_EQ(ConvertDataSet(To(folder / "in", folder / "in_new", "FOLDER")).written, 1);
+}
+
 TEST(Convert, ALinkIsNotWrittenOver) {
   TempFolder folder;
   WriteShard(folder / "a.tar", 0, 2, 2);

@@ -138,21 +138,28 @@ TEST_F(CheckpointFolderTest, WhatDeadRunsLeftIsRemovedAndNeverTakenForACheckpoin
 TEST_F(CheckpointFolderTest, AFullDiskLeavesOlderCheckpointsAndNoTraces) {
   CheckpointFolder folder(path_, 1);
   folder.Prepare(1000);
-  Write(&folder, 10);
   // A limit on the size of files stands for the full disk.
-  std::signal(SIGXFSZ, SIG_IGN);
-  rlimit old = {};
-  getrlimit(RLIMIT_FSIZE, &old);
-  rlimit limit = old;
-  limit.rlim_cur = 2000;
-  setrlimit(RLIMIT_FSIZE, &limit);
-  std::string error;
-  try {
-    Write(&folder, 20);
-  } catch (const UserError& e) {
-    error = e.what();
-  }
-  setrlimit(RLIMIT_FSIZE, &old);
+  const auto write_to_full_disk = [&](int64_t step) {
+    std::signal(SIGXFSZ, SIG_IGN);
+    rlimit old = {};
+    getrlimit(RLIMIT_FSIZE, &old);
+    rlimit limit = old;
+    limit.rlim_cur = 2000;
+    setrlimit(RLIMIT_FSIZE, &limit);
+    std::string error;
+    try {
+      Write(&folder, step);
+    } catch (const UserError& e) {
+      error = e.what();
+    }
+    setrlimit(RLIMIT_FSIZE, &old);
+    return error;
+  };
+  const std::string first = write_to_full_disk(5);
+  EXPECT_NE(first.find("checkpoint of step 5 failed: cannot write"), std::string::npos) << first;
+  EXPECT_EQ(first.find("untouched"), std::string::npos) << first;
+  Write(&folder, 10);
+  const std::string error = write_to_full_disk(20);
   EXPECT_NE(error.find("checkpoint of step 20 failed: cannot write"), std::string::npos) << error;
   EXPECT_NE(error.find("older checkpoints are untouched"), std::string::npos) << error;
   EXPECT_EQ(Names(), (std::vector<std::string>{"step-00000010"}));
