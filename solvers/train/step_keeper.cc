@@ -4,6 +4,7 @@
 #include <omp.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <cstdio>
 #include <cstring>
 #include <exception>
@@ -91,14 +92,12 @@ void StepKeeper::Save() {
 }
 
 void StepKeeper::Watch() {
-  // Ranks end about a second after an mpirun that was killed.
-  int launcher = launcher_.descriptor();
   for (;;) {
-    const Warning warning = WaitForWarning(launcher);
-    if (warning == Warning::kEnds && launcher_.Ended(0)) launcher = -1;
+    const Warning warning = WaitForWarning(launcher_.descriptor());
     Lock lock(mutex_);
     if (can_save()) opened_.wait(lock, [this] { return open_ || quit_; });
     if (quit_) return;
+    if (launcher_.found() && launcher_.Ended(0)) EndAtOnce();
     if (warning == Warning::kMayEnd) {
       alert_until_ = Clock::now() + std::chrono::seconds(static_cast<int>(kAlert_s));
       if (!ending_) Renew(Mode::kIfKilled, kAlert_s);
@@ -107,6 +106,11 @@ void StepKeeper::Watch() {
       Renew(Mode::kInTime, kSlowStep_s);
     }
   }
+}
+
+void StepKeeper::EndAtOnce() {
+  if (!ending_ && Clock::now() >= alert_until_) Renew(Mode::kIfKilled, kLong_s);
+  kill(getpid(), SIGKILL);
 }
 
 void StepKeeper::Renew(Mode mode, double patience_s) {

@@ -68,6 +68,9 @@ class StepKeeper {
   };
 
   void Watch();
+  // mpirun has ended: MPI ends this process within a second, from a thread of its own, beside which
+  // a copy is not safe to make. The last copy saves the step. mutex_ and open_ as for Renew.
+  void EndAtOnce();
   bool can_save() const { return parts_.obstacle.empty(); }
   // Replaces the copy; mutex_ is held, and open_ where something can be saved.
   void Renew(Mode mode, double patience_s);
