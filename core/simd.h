@@ -26,7 +26,10 @@ inline Isa BestIsa() {
         __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl")) {
       return Isa::kAvx512;
     }
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return Isa::kAvx2;
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+        __builtin_cpu_supports("f16c")) {
+      return Isa::kAvx2;
+    }
     return Isa::kBaseline;
   }();
   return isa;

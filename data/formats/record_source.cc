@@ -33,8 +33,9 @@ std::unique_ptr<RecordSource> OpenSource(const std::string& format, const Source
                    "); run fewer ranks on this host, or check that the file is not damaged");
   }
   if (source->size() == 0) {
-    ThrowUserError(options.path, ": 0 images (format ", name, ", ", source->skipped(),
-                   " samples left out as damaged); expected at least 1");
+    ThrowUserError(options.path, ": 0 images (format ", name, ", ",
+                   Counted(source->skipped(), "sample"),
+                   " left out as damaged); expected at least 1");
   }
   return source;
 }

@@ -7,6 +7,7 @@
 
 #include "core/config/job_checks.h"
 #include "core/error.h"
+#include "core/readable.h"
 #include "data/loader/workers.h"
 
 namespace gf {
@@ -60,7 +61,7 @@ Sampler Loader::NewSampler() const {
   if (options_.mode == LoaderOptions::kTrain) {
     shares = {options_.world, batch_size_, config_.exchange()};
     if (shares.exchange < 1 && shares.world > size()) {
-      ThrowUserError("exchange: ", size(), " images cannot be divided among ", shares.world,
+      ThrowUserError("exchange: ", Counted(size(), "image"), " cannot be divided among ", shares.world,
                      " ranks; remove the field");
     }
   }

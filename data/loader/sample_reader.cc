@@ -7,6 +7,7 @@
 
 #include "core/error.h"
 #include "core/random.h"
+#include "core/readable.h"
 #include "data/formats/class_match.h"
 
 namespace gf {
@@ -126,7 +127,8 @@ void SampleReader::FindImageSize() {
       ThrowUserError(source_->Where(i), ": ", error.what());
     }
   }
-  ThrowUserError("all ", source_->size(), " images are damaged; the warnings name them");
+  ThrowUserError("no image of ", WithCommas(source_->size()),
+                 " can be read; the warnings name the damage");
 }
 
 void SampleReader::CheckSize(ImageSize in) const {

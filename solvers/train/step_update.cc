@@ -6,6 +6,7 @@
 
 #include "comm/agree.h"
 #include "core/error.h"
+#include "core/readable.h"
 
 namespace gf {
 
@@ -91,7 +92,7 @@ void StepUpdate::Skip() {
   if (!scaler_.active() || scaler_.exhausted()) {
     const int64_t earlier = scaler_.bad_steps() - 1;
     throw AgreedError(
-        StrCat(what, earlier > 0 ? StrCat(", as in the ", earlier, " steps before") : "",
+        StrCat(what, earlier > 0 ? StrCat(", as in the ", Counted(earlier, "step"), " before") : "",
                ", loss scale ", scale,
                ": training has diverged. Lower solver.base_lr or lengthen the warm-up; --resume "
                "continues from the last checkpoint"));

@@ -71,8 +71,9 @@ void PrintRun(const SimulatedJob& job, const NetModel& net, const RunResult& run
                            {"  validation", Duration(run.validation)},
                            {"  steps", WithCommas(run.total_steps)}});
   if (run.node_price_per_hour > 0) {
-    rows.emplace_back("cost of the training", Format("%.2f, %d x %.4g per hour", run.cost(),
-                                                     run.nodes, run.node_price_per_hour));
+    rows.emplace_back("cost of the training",
+                      StrCat(Format("%.2f", run.cost()), ", ", Counted(run.nodes, "node"), " at ",
+                             run.node_price_per_hour, " per hour"));
   }
   PrintTable(rows, out);
 }
