@@ -32,7 +32,7 @@ void FromData(int64_t batch_size, const Shape& image_shape, GraphNode* node) {
     image = Shape{channels, crop, crop};
     if (image_shape.rank() == 3 && image != image_shape) {
       ThrowUserError(node->location, ": layer \"", p.name(), "\" crops images to ",
-                     image.ToString(), " but the data is ", image_shape.ToString(),
+                     image.ToString(), " but is given ", image_shape.ToString(),
                      "; set crop_size of the data to ", crop);
     }
   }
@@ -57,8 +57,8 @@ void FollowData(const Shape& image_shape, const GraphNode& node, BlobShape* shap
     if (shape->dim(axis) != kFollowsData) continue;
     if (image_shape.rank() != 3) {
       ThrowUserError(node.location, ": layer \"", node.param.name(),
-                     "\" takes images as the data are (input of the job), and their size is not "
-                     "known: set train_data.crop_size, or resize_height and resize_width, or give "
+                     "\" takes the size of the data (input of the job), which is not known: set "
+                     "train_data.crop_size, or resize_height and resize_width, or give "
                      "input { channels height width }");
     }
     shape->set_dim(axis, image_shape[axis - 1]);
@@ -75,9 +75,9 @@ void FromInput(int64_t batch_size, const Shape& image_shape, GraphNode* node) {
     const Shape image{shape.dim(1), shape.dim(2), shape.dim(3)};
     if (image.count() == 1 || image == image_shape) continue;
     ThrowUserError(node->location, ": layer \"", node->param.name(), "\" takes images of ",
-                   Describe(image), " but the data is ", Describe(image_shape),
+                   Describe(image), " but is given ", Describe(image_shape),
                    "; change resize, crop_size or channels of the data, or set input { } in the "
-                   "job, with which the net takes what the data are");
+                   "job, so that the net takes the size of the data");
   }
 }
 

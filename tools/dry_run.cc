@@ -36,8 +36,12 @@ Shape ParseInput(const std::string& text) {
     at = end + 1;
   }
   const Shape shape(dims);
-  if (dims.size() != 3 || at < text.size() || !IsSane(shape)) {
+  if (dims.size() != 3 || at < text.size()) {
     ThrowUserError("--input=", text, ": expected channels, height and width, e.g. 3x224x224");
+  }
+  if (!IsSane(shape)) {
+    ThrowUserError("--input=", text, ": no image has this size, expected 1 to ",
+                   WithCommas(kMaxElements), " values");
   }
   return shape;
 }

@@ -60,6 +60,15 @@ pid_t FindLauncher() {
   return 0;
 }
 
+// Opens what a process writes to, or -1.
+FileDescriptor OpenForWriting(const std::string& path) {
+  // O_NONBLOCK: a named pipe without a reader must not be waited for.
+  const int flags = O_WRONLY | O_APPEND;
+  FileDescriptor file(open(path.c_str(), flags | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
+  if (file.get() >= 0) fcntl(file.get(), F_SETFL, flags);
+  return file;
+}
+
 // One of Open MPI's numbers about this rank; 0 if there is none.
 int Variable(const char* name) {
   const char* const value = std::getenv(name);
@@ -79,14 +88,15 @@ Launcher::Launcher() {
   if (pid == 0) return;
   process_ = FileDescriptor(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
   if (!found()) return;
-  for (const std::string& path : {StrCat("/proc/", pid, "/fd/2"), std::string("/dev/null")}) {
-    // O_NONBLOCK: a named pipe without a reader must not be waited for.
-    const int flags = O_WRONLY | O_APPEND;
-    standard_error_ = FileDescriptor(open(path.c_str(), flags | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
-    if (standard_error() < 0) continue;
-    fcntl(standard_error(), F_SETFL, flags);
-    return;
-  }
+  standard_output_ = OpenForWriting(StrCat("/proc/", pid, "/fd/1"));
+  standard_error_ = OpenForWriting(StrCat("/proc/", pid, "/fd/2"));
+  if (standard_error() < 0) standard_error_ = OpenForWriting("/dev/null");
+}
+
+bool Launcher::OutputIsRead() const {
+  // A stream that could not be opened is -1, about which poll says nothing.
+  pollfd event = {found() ? standard_output_.get() : STDOUT_FILENO, 0, 0};
+  return poll(&event, 1, 0) <= 0 || (event.revents & POLLERR) == 0;
 }
 
 bool Launcher::Ended(double patience_s) const {

@@ -24,10 +24,13 @@ class Launcher {
   // Its standard error, which outlives it; /dev/null if that cannot be opened. -1 if no mpirun was
   // found.
   int standard_error() const { return standard_error_.get(); }
+  // Whether somebody can read its standard output, or that of this process if none was found: not
+  // if `mpirun ... | tee log` has lost its tee.
+  bool OutputIsRead() const;
 
  private:
   FileDescriptor process_;  // a pidfd: never another process of the same number
-  FileDescriptor standard_error_;
+  FileDescriptor standard_output_, standard_error_;
 };
 
 // Leaves a copy of this process behind which ends mpirun if it is still there after `patience_s`

@@ -81,6 +81,10 @@ void StepKeeper::Saved() {
   if (copy_) Renew(Mode::kIfKilled, kLong_s);
 }
 
+void StepKeeper::Stopped(const std::string& words) {
+  if (!launcher_.OutputIsRead() && SpeakToTerminal()) PrintRemark(words);
+}
+
 void StepKeeper::Save() {
   Lock lock(mutex_, kLongestUpdate);
   if (!lock.owns_lock()) return;
@@ -146,8 +150,7 @@ bool StepKeeper::Act(Survivor::Reason reason, Mode mode) {
       state_.step == parts_.last_step ? "after the last step" : StrCat("in step ", state_.step + 1),
       "; ", kept);
   PrintRemark(words);
-  // Ctrl-C has also ended what read the output, as in `mpirun ... | tee log`.
-  if (std::ferror(stderr) != 0 && dup2(terminal_.get(), STDERR_FILENO) >= 0) PrintRemark(words);
+  if (std::ferror(stderr) != 0 && SpeakToTerminal()) PrintRemark(words);
   return true;
 }
 

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <unistd.h>
+
 #include <chrono>
 #include <condition_variable>
 #include <functional>
@@ -26,7 +28,7 @@ namespace gf {
 //
 // Batch-norm statistics of such a checkpoint are those of rank 0, and it has no residuals.
 //
-// For rank 0. BeginUpdate, StepDone, Saving and Saved are for the thread that trains.
+// For rank 0. All functions but Save are for the thread that trains.
 class StepKeeper {
  public:
   struct Parts {
@@ -55,6 +57,10 @@ class StepKeeper {
   void Saving();
   void Saved();
 
+  // The job ends by itself after a signal, and has said `words`. If Ctrl-C has also ended what read
+  // the output, as in `mpirun ... | tee log`, says them on the terminal.
+  void Stopped(const std::string& words);
+
   // The process ends at once, after an error of other ranks: leaves a copy that saves the last
   // complete step. From any thread.
   void Save();
@@ -76,6 +82,7 @@ class StepKeeper {
   void Renew(Mode mode, double patience_s);
   // In the copy.
   bool Act(Survivor::Reason reason, Mode mode);
+  bool SpeakToTerminal() { return dup2(terminal_.get(), STDERR_FILENO) >= 0; }
   // Saves if that is possible and says what is kept.
   std::string Keep(bool killed);
 

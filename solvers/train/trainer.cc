@@ -239,9 +239,12 @@ void Trainer::Run() {
                                "): ", WithCommas(skipped)));
   }
   if (stop_) {
-    parts_.report->Note(parts_.checkpoints
-                            ? "continue with the same command and --resume"
-                            : "no checkpoint was written: checkpoint.dir is not set");
+    const std::string words = parts_.checkpoints
+                                  ? "continue with the same command and --resume"
+                                  : "no checkpoint was written: checkpoint.dir is not set";
+    parts_.report->Note(words);
+    if (parts_.keeper)
+      parts_.keeper->Stopped(StrCat("stopped after step ", state_.step, "; ", words));
   }
   parts_.report->End(state_.step, state_.epoch,
                      stop_ ? "stopped by a signal" : "training has ended");

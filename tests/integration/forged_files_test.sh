@@ -100,7 +100,7 @@ done
 # The job changes the net: other images, other classes.
 sed 's/dim: \[1, 3, 28, 28\]/dim: [1, 3, 99, 99]/; s/num_output: 10/num_output: 1000/' \
   net.prototxt >other.prototxt
-expect_error 'takes images of 3x99x99 but the data is 3x28x28; .* input \{ \} in the job' \
+expect_error 'takes images of 3x99x99 but is given 3x28x28; .* input \{ \} in the job' \
   "${train[@]}" --set checkpoint.dir= --set net=other.prototxt
 changed=(--set net=other.prototxt --set input.channels=3 --set classes=10)
 "${train[@]}" --set checkpoint.dir=other "${changed[@]}" >other.log 2>&1 || fail "input and classes"

@@ -60,12 +60,12 @@ TEST(InputsTest, ADataLayerWithoutCropTakesTheJobsImageShape) {
 
 TEST(InputsTest, ImagesOfAnotherSizeThanTheNetsAreRefused) {
   EXPECT_EQ(Shapes(kData, 0, Shape{3, 27, 27}), "64x3x27x27 64");
-  EXPECT_NE(Error(kData, Shape{3, 32, 32}).find("crops images to 3x27x27 but the data is 3x32x32"),
+  EXPECT_NE(Error(kData, Shape{3, 32, 32}).find("crops images to 3x27x27 but is given 3x32x32"),
             std::string::npos);
   const char* input =
       "layer { name: 'i' type: 'Input' top: 'x' input_param { shape { dim: [1, 3, 6, 6] } } }";
   EXPECT_EQ(Shapes(input, 0, Shape{3, 6, 6}), "1x3x6x6");
-  EXPECT_NE(Error(input, Shape{1, 6, 6}).find("takes images of 3x6x6 but the data is 1x6x6"),
+  EXPECT_NE(Error(input, Shape{1, 6, 6}).find("takes images of 3x6x6 but is given 1x6x6"),
             std::string::npos);
 }
 

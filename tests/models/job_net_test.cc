@@ -132,12 +132,12 @@ TEST(JobNetTest, TheInputFollowsTheData) {
 TEST(JobNetTest, AnInputThatDoesNotFitTheDataIsRefused) {
   EXPECT_NE(ErrorOf([] {
               InputOf(kInputs, "height: 64 width: 64", Shape{3, 48, 40});
-            }).find("takes images of 3x64x64 but the data is 3x48x40"),
+            }).find("takes images of 3x64x64 but is given 3x48x40"),
             std::string::npos);
   EXPECT_NE(ErrorOf([] {
               InputOf("layer { name: 'd' type: 'Data' top: 'x' top: 'y' }", "height: 64 width: 64",
                       Shape{3, 48, 40});
-            }).find("crops images to 3x64x64 but the data is 3x48x40"),
+            }).find("crops images to 3x64x64 but is given 3x48x40"),
             std::string::npos);
   EXPECT_NE(ErrorOf([] {
               InputOf(kInputs, "", Shape());

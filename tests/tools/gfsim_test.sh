@@ -228,7 +228,7 @@ refused 'the log has 32 images per step, but batch_size 9 on 4 ranks makes 36' $
 refused 'nowhere/log.jsonl' $cloud --compare="$out/nowhere/log.jsonl"
 refused 'ranks=8: the run of --compare=.* had 4 ranks' $cloud --compare="$out/run" --ranks=8
 refused 'sweep= has no value' $config $cluster --sweep=
-refused 'ranks and ranks set the same' $config $cluster --sweep='ranks=1,2 ranks=4'
+refused 'ranks is given twice' $config $cluster --sweep='ranks=1,2 ranks=4'
 refused 'theta and comm.threshold_first set the same' $config $cluster \
   --sweep='theta=1K comm.threshold_first=2K'
 refused 'mode and comm.mode set the same' $config $cluster --sweep='mode=LAZY comm.mode=SPARSE'
