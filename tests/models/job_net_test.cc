@@ -141,7 +141,7 @@ TEST(JobNetTest, AnInputThatDoesNotFitTheDataIsRefused) {
             std::string::npos);
   EXPECT_NE(ErrorOf([] {
               InputOf(kInputs, "", Shape());
-            }).find("takes images as the data are (input of the job), and their size is not known"),
+            }).find("takes the size of the data (input of the job), which is not known"),
             std::string::npos);
 }
 
