@@ -7,6 +7,7 @@
 
 #include "core/config/job_checks.h"
 #include "core/error.h"
+#include "core/host_memory.h"
 #include "core/readable.h"
 #include "data/loader/workers.h"
 
@@ -39,9 +40,14 @@ Loader::Loader(const DataConfig& config, const LoaderOptions& options)
       part_(EvaluationPart(reader_.source().size(), options.rank, options.world)),
       ahead_(NewSampler()) {
   CHECK(options.rank >= 0 && options.rank < options.world);
-  if (reader_.image_bytes() > kMaxElements / batch_size_) {
-    ThrowUserError("batch_size: ", batch_size_, " images of ", reader_.image_bytes(),
-                   " bytes do not fit into memory; lower it");
+  // One slot more than `prefetch`, for the batch that the caller holds.
+  const int slots = config.prefetch() + 1;
+  const double bytes = static_cast<double>(reader_.image_bytes()) * batch_size_;
+  if (bytes * slots > HostMemory()) {
+    ThrowUserError("batch_size: ", WithCommas(batch_size_), " images take ", HumanBytes(bytes),
+                   ", and ", Counted(slots, "batch", "batches"),
+                   " are kept (prefetch: ", config.prefetch(), "), but this process can have ",
+                   HumanBytes(HostMemory()), ": lower batch_size");
   }
   if (reader_.whole()) {
     const ImageSize size = reader_.read_size();
@@ -49,8 +55,7 @@ Loader::Loader(const DataConfig& config, const LoaderOptions& options)
     kept_ = AllocatePlaces(options.device, {reader_.channels(), size.height, size.width},
                            config.device_cache_mib(), reader_.source().size());
   }
-  // One slot more than `prefetch`, for the batch that the caller holds.
-  for (int i = 0; i < config.prefetch() + 1; ++i) slots_.push_back(NewSlot());
+  for (int i = 0; i < slots; ++i) slots_.push_back(NewSlot());
   Start();
 }
 
@@ -61,8 +66,8 @@ Sampler Loader::NewSampler() const {
   if (options_.mode == LoaderOptions::kTrain) {
     shares = {options_.world, batch_size_, config_.exchange()};
     if (shares.exchange < 1 && shares.world > size()) {
-      ThrowUserError("exchange: ", Counted(size(), "image"), " cannot be divided among ", shares.world,
-                     " ranks; remove the field");
+      ThrowUserError("exchange: ", Counted(size(), "image"), " cannot be divided among ",
+                     shares.world, " ranks; remove the field");
     }
   }
   return Sampler(size(), options_.seed, config_.shuffle(), config_.shuffle_window(), shares);
