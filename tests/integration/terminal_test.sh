@@ -4,7 +4,7 @@
 . tests/integration/lib.sh
 make_job
 sed -i 's/^solver {/& iter_size: 1/' job.prototxt
-options="--config=job.prototxt --max_steps=1000000 --set telemetry.jsonl= \
+options="--config=job.prototxt --set solver.max_steps=1000000 --set telemetry.jsonl= \
   --set solver.warmup_steps=0 --set telemetry.display_interval=1 \
   --set validation_interval_epochs=1000000000"
 
@@ -15,7 +15,7 @@ on_terminal() {
   grep -qE -- "$2" "$1.log" || fail "$1: no \"$2\""
   [ -n "$(ls "run.$1")" ] || fail "$1: no checkpoint"
 }
-short="--set solver.iter_size=2"
+short="--set solver.iter_size=100"
 
 on_terminal alone '^continue with the same command and --resume$' \
   "$gftrain $options $short --set checkpoint.dir=run.alone"
