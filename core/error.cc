@@ -12,6 +12,7 @@
 #include <new>
 #include <system_error>
 
+#include "core/file_descriptor.h"
 #include "core/printable.h"
 
 namespace gf {
@@ -28,7 +29,7 @@ void OpenStandardStreams() {
 void CheckOutput() {
   errno = 0;
   if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return;
-  if (errno == EPIPE) return;  // the reader has seen enough
+  if (!HasReader(STDOUT_FILENO)) return;  // it has seen enough, or Ctrl-C has ended it
   ThrowUserError("cannot write to standard output: ",
                  errno != 0 ? std::strerror(errno) : "an earlier write failed",
                  ": free some space, or send it elsewhere");

@@ -1,6 +1,7 @@
 #include "core/file.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <strings.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -61,6 +62,11 @@ FileDescriptor OpenOrCreate(const std::string& path) {
   FileDescriptor descriptor(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666));
   if (descriptor.get() < 0) ThrowFileError("open", path, errno);
   return descriptor;
+}
+
+bool HasReader(int file) {
+  pollfd event = {file, 0, 0};  // poll ignores -1
+  return poll(&event, 1, 0) <= 0 || (event.revents & POLLERR) == 0;
 }
 
 InputFile::InputFile(const std::string& path)

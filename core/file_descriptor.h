@@ -32,4 +32,8 @@ class FileDescriptor {
 // and for files that processes share. Throws UserError "cannot open PATH: reason".
 FileDescriptor OpenOrCreate(const std::string& path);
 
+// Whether somebody can still read what is written to the file: false only for a pipe that its
+// reader has closed.
+bool HasReader(int file);
+
 }  // namespace gf

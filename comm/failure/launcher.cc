@@ -94,9 +94,7 @@ Launcher::Launcher() {
 }
 
 bool Launcher::OutputIsRead() const {
-  // A stream that could not be opened is -1, about which poll says nothing.
-  pollfd event = {found() ? standard_output_.get() : STDOUT_FILENO, 0, 0};
-  return poll(&event, 1, 0) <= 0 || (event.revents & POLLERR) == 0;
+  return HasReader(found() ? standard_output_.get() : STDOUT_FILENO);
 }
 
 bool Launcher::Ended(double patience_s) const {

@@ -79,6 +79,18 @@ telemetry { display_interval: 50 jsonl: "log.jsonl" }
 JOB
 }
 
+# batches_for SECONDS TRAIN...: how many batches of 20 images a step of SECONDS takes. TRAIN runs
+# the job on two ranks with the options that follow it. The speed of a machine that is shared
+# changes: leave room.
+batches_for() {
+  local seconds=$1 speed
+  shift
+  ("$@" --set checkpoint.dir= --set solver.iter_size=100 --max_steps=4) >speed.log 2>&1 ||
+    fail "measuring the speed"
+  speed=$(sed -n 's!.*step 4/.*  \([0-9.]*\) images/s.*!\1!p' speed.log)
+  awk -v speed="$speed" -v seconds="$seconds" 'BEGIN { printf "%d", seconds * speed / 20 + 1 }'
+}
+
 # kill_job PID: kill -9 for a process of ours and all below it.
 kill_job() {
   local pids=$1 below=$1

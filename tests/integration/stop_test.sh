@@ -13,12 +13,8 @@ train() {
     --set validation_interval_epochs=1000000000 "$@"
 }
 
-# So many batches that a step takes several times as long as mpirun leaves: the speed of a machine
-# that is shared changes.
-(train --set checkpoint.dir= --set solver.iter_size=100 --max_steps=4) >speed.log 2>&1 ||
-  fail "measuring the speed"
-speed=$(sed -n 's!^step 4/.*  \([0-9.]*\) images/s.*!\1!p' speed.log)
-batches=$(awk -v speed="$speed" 'BEGIN { printf "%d", 8 * speed / 20 + 1 }')
+# A step takes several times as long as mpirun leaves.
+batches=$(batches_for 8 train) || exit 1
 sed -i "s/iter_size: 1/iter_size: $batches/" job.prototxt
 
 # start FOLDER ARGUMENTS...: in the background, until the step after `step` has begun.

@@ -15,10 +15,7 @@ train() {
     --set validation_interval_epochs=1000000000 "$@"
 }
 
-(train --set checkpoint.dir= --set solver.iter_size=100 --max_steps=4) >speed.log 2>&1 ||
-  fail "measuring the speed"
-speed=$(sed -n 's!^step 4/.*  \([0-9.]*\) images/s.*!\1!p' speed.log)
-batches=$(awk -v speed="$speed" -v s="$step_s" 'BEGIN { printf "%d", s * speed / 20 + 1 }')
+batches=$(batches_for "$step_s" train) || exit 1
 echo "$trials trials; a step has $batches batches per rank"
 
 # random_time SECONDS: between 0 and so many

@@ -15,7 +15,12 @@ on_terminal() {
   grep -qE -- "$2" "$1.log" || fail "$1: no \"$2\""
   [ -n "$(ls "run.$1")" ] || fail "$1: no checkpoint"
 }
+train() {
+  # shellcheck disable=SC2086 # options are words
+  exec "$mpirun" -np 2 "$gftrain" $options "$@"
+}
 short="--set solver.iter_size=100"
+long="--set solver.iter_size=$(batches_for 8 train)" || exit 1
 
 on_terminal alone '^continue with the same command and --resume$' \
   "$gftrain $options $short --set checkpoint.dir=run.alone"
@@ -23,8 +28,8 @@ on_terminal alone_tee 'gftrain: stopped after step [0-9]+; continue with the sam
   "$gftrain $options $short --set checkpoint.dir=run.alone_tee 2>&1 | tee tee.log"
 on_terminal short_tee 'gftrain: stopped after step [0-9]+; continue with the same command and --r' \
   "$mpirun -np 2 $gftrain $options $short --set checkpoint.dir=run.short_tee 2>&1 | tee tee.log"
+grep -h 'gftrain: error' alone_tee.log short_tee.log && fail "an error about the output"
 [ -z "$(grep 'continue with' tee.log)" ] || fail "the tee lived on"
-long="--set solver.iter_size=30000"
 on_terminal long 'gftrain: ended in step 2; step 1 is saved in run.long/step-00000001; continue' \
   "$mpirun -np 2 $gftrain $options $long --set checkpoint.dir=run.long"
 on_terminal long_tee 'gftrain: ended in step 2; step 1 is saved in run.long_tee/step-0000000' \
