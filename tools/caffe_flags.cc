@@ -8,11 +8,12 @@ std::string CaffeHint(const std::string& word) {
   static const auto* const hints = new std::map<std::string, std::string>{
       {"train", "Caffe's \"caffe train --solver=FILE\" is gftrain --config=JOB here"},
       {"test", "Caffe's \"caffe test\" is gfeval --config=JOB here"},
-      {"time", "Caffe's \"caffe time\" is gfbench step here"},
+      {"time", "Caffe's \"caffe time\" is gfbench --net=FILE here"},
       {"solver",
        "Caffe's solver file becomes solver { } of a job: gftrain --config=JOB, see configs/"},
       {"snapshot", "Caffe's --snapshot is --resume=FOLDER, of a checkpoint, here"},
-      {"model", "Caffe's --model is net: \"FILE\" in the job here, or --net with --dry_run"},
+      {"model",
+       "Caffe's --model is net: \"FILE\" of the job here; --net=FILE for gfbench and --dry_run"},
       {"gpu", "Caffe's --gpu is --set device=cuda here, with a rank for each GPU"},
       {"iterations", "Caffe's --iterations is not needed: gfeval takes every image once"},
   };

@@ -5,6 +5,7 @@
 #include <sched.h>
 
 #include <algorithm>
+#include <csignal>
 #include <cstdio>
 #include <exception>
 #include <memory>
@@ -88,6 +89,9 @@ int SetComputeThreads(int configured, Communicator* comm) {
 
 int RunOnRanks(int* argc, char*** argv, double timeout_s,
                const std::function<int(Communicator*)>& body, const std::string& flight_recorder) {
+  // A rank whose output has lost its reader (Ctrl-C also ends the tee of `... | tee log`) goes on to
+  // its checkpoint.
+  std::signal(SIGPIPE, SIG_IGN);
   const std::unique_ptr<Communicator> comm = NewCommunicator(argc, argv, timeout_s);
   comm->watchdog()->Guard(flight_recorder);
   comm->watchdog()->SetActivity("the start of the job");

@@ -1,13 +1,16 @@
 #include "solvers/checkpoint/weights_file.h"
 
 #include "core/error.h"
+#include "core/folder.h"
 #include "solvers/checkpoint/caffemodel.h"
+#include "solvers/checkpoint/checkpoint.h"
 #include "solvers/checkpoint/pool_file.h"
 
 namespace gf {
 
-void LoadWeightsFile(const std::string& path, const WeightsFileOptions& options,
+void LoadWeightsFile(const std::string& given, const WeightsFileOptions& options,
                      ParameterStore* store, const std::function<void(const std::string&)>& note) {
+  const std::string path = IsFolder(given) ? StrCat(given, "/", kWeightsFile) : given;
   if (!IsCaffeModel(path)) {
     if (options.bgr) ThrowUserError("--bgr goes with a file x.caffemodel, got ", path);
     return LoadWeights(path, store);

@@ -14,9 +14,9 @@ struct WeightsFileOptions {
   bool bgr = false;  // see CaffeModelOptions
 };
 
-// Starts a net from a weights file, safetensors or (x.caffemodel) one of Caffe. `note` gets
-// remarks for people. Throws UserError.
-void LoadWeightsFile(const std::string& path, const WeightsFileOptions& options,
+// Starts a net from a weights file, safetensors or (x.caffemodel) one of Caffe, or from the weights
+// of a checkpoint's folder. `note` gets remarks for people. Throws UserError.
+void LoadWeightsFile(const std::string& given, const WeightsFileOptions& options,
                      ParameterStore* store, const std::function<void(const std::string&)>& note);
 
 }  // namespace gf

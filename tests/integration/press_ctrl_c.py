@@ -3,12 +3,14 @@ when its output matches the pattern, and prints what the terminal shows until al
 import os
 import pty
 import re
+import signal
 import sys
 import time
 
 pattern, command = sys.argv[1].encode(), sys.argv[2]
 process, terminal = pty.fork()
 if process == 0:
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # Python ignores it
     os.execvp("bash", ["bash", "-c", command])
 output, pressed = b"", False
 while True:

@@ -146,6 +146,8 @@ expect_error 'of another shape.*ip1.weight|ip[12]\.(weight|bias) \(file' "${trai
 changed net.prototxt 's/name: "ip2"/name: "ip3"/' renamed.prototxt
 expect_error 'missing in the file: ip3' "${train[@]}" --set checkpoint.dir=other \
   --weights=good/step-00000002/weights.safetensors --set net=renamed.prototxt
+"${train[@]}" --weights=good/step-00000002 --set checkpoint.dir= --max_steps=1 >good.log 2>&1 ||
+  fail "a checkpoint's folder as weights"
 expect_error 'data/train-000000.tar' "${train[@]}" --weights=data/train-000000.tar
 expect_error 'no valid checkpoint' "$gfeval" --config=job.prototxt --set checkpoint.dir=none
 printf 'x' >file

@@ -33,7 +33,7 @@ std::string Names(const std::vector<GraphNode>& nodes) {
   return names;
 }
 
-const LayerParameter& Find(const std::vector<GraphNode>& nodes, const std::string& name) {
+const LayerParameter& Find(const std::vector<GraphNode>& nodes, const char* name) {
   for (const GraphNode& node : nodes) {
     if (node.param.name() == name) return node.param;
   }

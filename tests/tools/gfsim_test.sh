@@ -37,7 +37,8 @@ tools/gfreport/gfreport "$out/theta.csv" --svg="$out/theta.svg" || fail "gfrepor
 grep -qE '^  100gbit  *SPARSE  *1 MiB .* [0-9.]+$' "$out/three.txt" || fail "no 1 MiB"
 grep -q ' cost$' "$out/three.txt" || fail "no cost"
 "$gfsim" $config $cluster --price_per_hour=24.5 >"$out/price.txt" || fail "--price_per_hour"
-grep -qE 'cost of the training  *[0-9.]+, 64 nodes at 24.5 per hour' "$out/price.txt" || fail "no cost"
+grep -qE 'cost of the training  *[0-9.]+, 64 nodes at 24.5 per hour' "$out/price.txt" ||
+  fail "no cost"
 tools/gfreport/gfreport "$out/sweep.csv" --svg="$out/sweep.svg" --title="a < b" ||
   fail "gfreport of a sweep"
 tools/gfreport/gfreport "$out/sweep.csv" --out="$out/sweep.html" || fail "gfreport of a sweep"
