@@ -1,6 +1,6 @@
 #!/bin/bash
-# terminal_test.sh: Ctrl-C in a terminal, also with `| tee log`, whose tee it ends, too: the terminal
-# shows what is kept and how to continue, whether the job ends by itself or is killed.
+# terminal_test.sh: Ctrl-C in a terminal, also with `| tee log`, whose tee it ends, too. The
+# terminal shows what is kept and how to continue, whether the job ends by itself or is killed.
 . tests/integration/lib.sh
 make_job
 sed -i 's/^solver {/& iter_size: 1/' job.prototxt
