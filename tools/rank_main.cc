@@ -89,8 +89,8 @@ int SetComputeThreads(int configured, Communicator* comm) {
 
 int RunOnRanks(int* argc, char*** argv, double timeout_s,
                const std::function<int(Communicator*)>& body, const std::string& flight_recorder) {
-  // A rank whose output has lost its reader (Ctrl-C also ends the tee of `... | tee log`) goes on to
-  // its checkpoint.
+  // A rank whose output has lost its reader (Ctrl-C also ends the tee of `... | tee log`) goes on
+  // to its checkpoint.
   std::signal(SIGPIPE, SIG_IGN);
   const std::unique_ptr<Communicator> comm = NewCommunicator(argc, argv, timeout_s);
   comm->watchdog()->Guard(flight_recorder);
