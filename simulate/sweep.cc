@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <set>
 #include <sstream>
 
 #include "core/error.h"
@@ -52,7 +53,9 @@ std::vector<std::string> AxesWithoutEffect(const std::vector<SweepAxis>& axes,
       const bool first_value = i / stride % axis.values.size() == 0;
       effect = !first_value && !Equal(points[i].run, points[i - stride].run);
     }
-    if (!effect) names.push_back(axis.name);
+    const bool one_value =
+        std::set<std::string>(axis.values.begin(), axis.values.end()).size() == 1;
+    if (!effect && !one_value) names.push_back(axis.name);
     stride *= axis.values.size();
   }
   return names;

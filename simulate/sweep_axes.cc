@@ -235,10 +235,11 @@ void CheckDistinct(const std::vector<SweepAxis>& axes) {
       // The two thresholds themselves are two things.
       const bool fields = axes[i].kind == Kind::kField && axes[j].kind == Kind::kField;
       if (fields ? axes[i].field != axes[j].field : field(axes[i]) != field(axes[j])) continue;
-      const bool same_name = axes[i].name == axes[j].name;
-      ThrowUserError("--sweep: ", axes[j].name,
-                     same_name ? " is given twice" : StrCat(" and ", axes[i].name, " set the same"),
-                     ": give one axis with all values");
+      if (axes[i].name == axes[j].name) {
+        ThrowUserError("--sweep: ", axes[j].name, " is given twice: give all values in one axis");
+      }
+      ThrowUserError("--sweep: ", axes[j].name, " and ", axes[i].name,
+                     " set the same field: leave one of them out");
     }
   }
 }

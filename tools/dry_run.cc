@@ -40,8 +40,8 @@ Shape ParseInput(const std::string& text) {
     ThrowUserError("--input=", text, ": expected channels, height and width, e.g. 3x224x224");
   }
   if (!IsSane(shape)) {
-    ThrowUserError("--input=", text, ": no image has this size, expected 1 to ",
-                   WithCommas(kMaxElements), " values");
+    ThrowUserError("--input=", text, ": the product of the three must be from 1 to ",
+                   WithCommas(kMaxElements));
   }
   return shape;
 }

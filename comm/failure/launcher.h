@@ -24,8 +24,8 @@ class Launcher {
   // Its standard error, which outlives it; /dev/null if that cannot be opened. -1 if no mpirun was
   // found.
   int standard_error() const { return standard_error_.get(); }
-  // Whether somebody can read its standard output, or that of this process if none was found: not
-  // if `mpirun ... | tee log` has lost its tee.
+  // Whether anybody reads mpirun's standard output; without mpirun, this process's own. False after
+  // `mpirun ... | tee log` has lost its tee.
   bool OutputIsRead() const;
 
  private:

@@ -1,5 +1,6 @@
 #include "data/formats/class_match.h"
 
+#include <algorithm>
 #include <unordered_map>
 #include <utility>
 
@@ -76,15 +77,23 @@ std::vector<int64_t> NumbersOf(const std::vector<std::string>& own,
     }
     labels.push_back(number);
   }
-  // "1_ring" and "3_ring" are not one class; a class of exactly this name stays.
-  std::unordered_map<int64_t, int> sharing;
-  for (const int64_t number : labels) ++sharing[number];
-  for (size_t i = 0; i < own.size(); ++i) {
-    if (labels[i] >= 0 && sharing[labels[i]] > 1 && names[labels[i]] != own[i]) {
-      labels[i] = kAmbiguous;
-    }
-  }
   return labels;
+}
+
+// Refuses images of two classes that would become one, as those of "1_ring" and "3_ring".
+void CheckDistinct(const RecordSource& source, const std::vector<int64_t>& labels,
+                   const std::vector<std::string>& own, const std::vector<std::string>& names) {
+  std::unordered_map<int64_t, int64_t> owner;  // own label by number
+  for (int64_t i = 0; i < source.size(); ++i) {
+    const int64_t label = source.Label(i), number = labels[label];
+    if (number < 0) continue;
+    const int64_t first = owner.emplace(number, label).first->second;
+    if (first == label) continue;
+    ThrowUserError(source.Where(i), ": \"", Printable(own[std::min(first, label)]), "\" and \"",
+                   Printable(own[std::max(first, label)]), "\" would both become \"",
+                   Printable(names[number]),
+                   "\", a class that the net is trained on: use the same names on both sides");
+  }
 }
 
 // Refuses images of classes without a number.
@@ -118,6 +127,7 @@ std::unique_ptr<RecordSource> MatchClasses(std::unique_ptr<RecordSource> source,
   if (own.empty() || names.empty() || own == names) return source;
   std::vector<int64_t> labels = NumbersOf(own, names);
   CheckImages(*source, labels, own, names.size());
+  CheckDistinct(*source, labels, own, names);
   return std::make_unique<RelabeledSource>(std::move(source), std::move(labels), names);
 }
 

@@ -51,9 +51,11 @@ std::vector<std::string> ReadClassNames(const std::string& file, int64_t* classe
   }
   const auto count = static_cast<int64_t>(names.size());
   if (count < *classes) {
-    ThrowUserError(path, ": ", Counted(count, "class name"), ", but the labels of ", file,
-                   " go up to ", *classes - 1, ", expected ", *classes,
-                   " names, one per line: complete the file, or remove it");
+    ThrowUserError(path, ": ", Counted(count, "class name"),
+                   ", but the labels of the images go up to ", *classes - 1, ", expected ",
+                   *classes,
+                   " names, one per line: complete the file or remove it, or correct the label "
+                   "(gfdata info counts them)");
   }
   *classes = count;
   return names;

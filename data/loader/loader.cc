@@ -43,11 +43,11 @@ Loader::Loader(const DataConfig& config, const LoaderOptions& options)
   // One slot more than `prefetch`, for the batch that the caller holds.
   const int slots = config.prefetch() + 1;
   const double bytes = static_cast<double>(reader_.image_bytes()) * batch_size_;
-  if (bytes * slots > HostMemory()) {
+  if (bytes * slots > HostMemory() || bytes > kMaxElements) {
     ThrowUserError("batch_size: ", WithCommas(batch_size_), " images take ", HumanBytes(bytes),
                    ", and ", Counted(slots, "batch", "batches"),
                    " are kept (prefetch: ", config.prefetch(), "), but this process can have ",
-                   HumanBytes(HostMemory()), ": lower batch_size");
+                   HumanBytes(HostMemory()), ": lower batch_size or prefetch");
   }
   if (reader_.whole()) {
     const ImageSize size = reader_.read_size();

@@ -127,8 +127,8 @@ void SampleReader::FindImageSize() {
       ThrowUserError(source_->Where(i), ": ", error.what());
     }
   }
-  ThrowUserError("no image of ", WithCommas(source_->size()),
-                 " can be read; the warnings name the damage");
+  ThrowUserError(Counted(source_->size(), "image"),
+                 " and none can be read; the warnings name the damage");
 }
 
 void SampleReader::CheckSize(ImageSize in) const {

@@ -4,7 +4,6 @@
 #include <system_error>
 
 #include "core/error.h"
-#include "core/folder.h"
 #include "data/formats/output_folder.h"
 #include "data/formats/record_source.h"
 #include "data/formats/record_writer.h"
@@ -30,18 +29,22 @@ void MakeSmaller(const ConvertOptions& options, Renderer* renderer, Record* reco
   record->size = smaller->size;
 }
 
-// A data set in a folder of its source would become a part of the source.
-void CheckOutside(const std::string& from, const std::string& to) {
-  if (!IsFolder(from)) return;
+// The path without links, with a slash at its end; "" if it cannot be told.
+std::string RealFolder(const std::string& path) {
   std::error_code error;
-  const auto real = [&](const std::string& path) {
-    std::string text = std::filesystem::weakly_canonical(path, error).string();
-    while (!text.empty() && text.back() == '/') text.pop_back();
-    return text + "/";
-  };
-  const std::string source = real(from), target = real(to);
-  if (error || target == source || target.compare(0, source.size(), source) != 0) return;
-  ThrowUserError("to: ", to, " is in ", from,
+  std::string real = std::filesystem::weakly_canonical(path, error).string();
+  if (error) return "";
+  while (!real.empty() && real.back() == '/') real.pop_back();
+  return real + "/";
+}
+
+// Below a folder of classes, the new data set would be a class.
+void CheckOutside(const ConvertOptions& options) {
+  const std::string& format = options.from_format;
+  if ((format == "AUTO" ? DetectFormat(options.from) : format) != "FOLDER") return;
+  const std::string source = RealFolder(options.from), target = RealFolder(options.to);
+  if (source.empty() || target == source || target.compare(0, source.size(), source) != 0) return;
+  ThrowUserError("to: ", options.to, " is in ", options.from,
                  ", the data set to read: choose a folder outside of it");
 }
 
@@ -59,8 +62,8 @@ ConvertResult ConvertDataSet(const ConvertOptions& options) {
     ThrowUserError("grayscale: for format idx only; the images of ", options.format,
                    " keep their colors (train_data.channels: 1 reads them as grayscale)");
   }
-  CheckOutside(options.from, options.to);
   const auto source = OpenSource(options.from_format, {options.from, options.skip_damaged});
+  CheckOutside(options);
   OutputFolder folder(options.to, options.force);
 
   WriterOptions writer_options;

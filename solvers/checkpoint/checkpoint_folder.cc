@@ -61,13 +61,15 @@ void CheckpointFolder::Prepare(uint64_t checkpoint_bytes) {
 void CheckpointFolder::Stage(int64_t step,
                              const std::function<void(const std::string& folder)>& body) {
   const std::string temporary = StrCat(path_, "/", kTemporary, NameOf(step), "-", getpid());
+  bool older = false;
   try {
+    older = !ListCheckpoints(path_).empty();
     MakeFolders(temporary);
     body(temporary);
   } catch (const UserError& e) {
     RemoveQuietly(temporary);
     ThrowUserError("checkpoint of step ", step, " failed: ", e.what(),
-                   ListCheckpoints(path_).empty() ? "" : "; older checkpoints are untouched");
+                   older ? "; older checkpoints are untouched" : "");
   }
 }
 

@@ -79,10 +79,11 @@ void StepKeeper::Saved() {
   saving_ = false;
   saved_step_ = state_.step;
   if (copy_) Renew(Mode::kIfKilled, kLong_s);
+  opened_.notify_all();
 }
 
 void StepKeeper::Stopped(const std::string& words) {
-  if (!launcher_.OutputIsRead() && SpeakToTerminal()) PrintRemark(words);
+  if (!launcher_.OutputIsRead()) SayOnTerminal(words);
 }
 
 void StepKeeper::Save() {
@@ -90,9 +91,10 @@ void StepKeeper::Save() {
   if (!lock.owns_lock()) return;
   if (can_save() && !opened_.wait_for(lock, kLongestUpdate, [this] { return open_; })) return;
   // A copy that exists may be saving: replacing it could take as long as a hanging file system.
-  if (ending_ && copy_) return copy_->Act();
-  Renew(Mode::kIfKilled, kLong_s);
-  if (copy_) copy_->Act();
+  if (!ending_ || !copy_) Renew(Mode::kIfKilled, kLong_s);
+  if (!copy_) return;
+  copy_->Act();
+  acts_ = true;
 }
 
 void StepKeeper::Watch() {
@@ -100,8 +102,8 @@ void StepKeeper::Watch() {
     const Warning warning = WaitForWarning(launcher_.descriptor());
     Lock lock(mutex_);
     if (can_save()) opened_.wait(lock, [this] { return open_ || quit_; });
-    if (quit_) return;
-    if (launcher_.found() && launcher_.Ended(0)) EndAtOnce();
+    if (quit_ || acts_) return;
+    if (launcher_.found() && launcher_.Ended(0)) return EndAtOnce(&lock);
     if (warning == Warning::kMayEnd) {
       alert_until_ = Clock::now() + std::chrono::seconds(static_cast<int>(kAlert_s));
       if (!ending_) Renew(Mode::kIfKilled, kAlert_s);
@@ -112,12 +114,17 @@ void StepKeeper::Watch() {
   }
 }
 
-void StepKeeper::EndAtOnce() {
-  if (!ending_ && Clock::now() >= alert_until_) Renew(Mode::kIfKilled, kLong_s);
-  kill(getpid(), SIGKILL);
+void StepKeeper::EndAtOnce(Lock* lock) {
+  // Waking up takes the copy a moment.
+  if (!copy_ || copy_until_ < Clock::now() + std::chrono::seconds(2)) {
+    Renew(Mode::kIfKilled, kLong_s);
+  }
+  opened_.wait(*lock, [this] { return !saving_ || quit_; });
+  if (!quit_ && !acts_ && copy_) kill(getpid(), SIGKILL);
 }
 
 void StepKeeper::Renew(Mode mode, double patience_s) {
+  if (acts_) return;
   if (!can_save() || saving_) {
     mode = Mode::kIfKilled;
     if (ending_) patience_s = kLong_s;
@@ -126,6 +133,9 @@ void StepKeeper::Renew(Mode mode, double patience_s) {
     copy_ = std::make_unique<Survivor>(
         patience_s, [this, mode](Survivor::Reason reason) { return Act(reason, mode); },
         launcher_.standard_error());
+    copy_until_ =
+        Clock::now() +
+        std::chrono::seconds(static_cast<int>(mode == Mode::kInTime ? kLong_s : patience_s));
   } catch (const std::exception& error) {
     PrintWarning("a kill in the middle of a step loses the steps since the last checkpoint: ",
                  error.what());
@@ -150,8 +160,17 @@ bool StepKeeper::Act(Survivor::Reason reason, Mode mode) {
       state_.step == parts_.last_step ? "after the last step" : StrCat("in step ", state_.step + 1),
       "; ", kept);
   PrintRemark(words);
-  if (std::ferror(stderr) != 0 && SpeakToTerminal()) PrintRemark(words);
+  if (std::ferror(stderr) != 0) SayOnTerminal(words);
   return true;
+}
+
+void StepKeeper::SayOnTerminal(const std::string& words) const {
+  // The terminal may stop processes in the background that write to it.
+  std::signal(SIGTTOU, SIG_IGN);
+  const FileDescriptor before(dup(STDERR_FILENO));
+  if (dup2(terminal_.get(), STDERR_FILENO) < 0) return;
+  PrintRemark(words);
+  dup2(before.get(), STDERR_FILENO);
 }
 
 std::string StepKeeper::Keep(bool killed) {

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <unistd.h>
-
 #include <chrono>
 #include <condition_variable>
 #include <functional>
@@ -57,8 +55,8 @@ class StepKeeper {
   void Saving();
   void Saved();
 
-  // The job ends by itself after a signal, and has said `words`. If Ctrl-C has also ended what read
-  // the output, as in `mpirun ... | tee log`, says them on the terminal.
+  // The job ends by itself after a signal. If nobody reads its output, because Ctrl-C has also
+  // ended the tee of `mpirun ... | tee log`, says the words on the terminal.
   void Stopped(const std::string& words);
 
   // The process ends at once, after an error of other ranks: leaves a copy that saves the last
@@ -75,14 +73,15 @@ class StepKeeper {
 
   void Watch();
   // mpirun has ended: MPI ends this process within a second, from a thread of its own, beside which
-  // a copy is not safe to make. The last copy saves the step. mutex_ and open_ as for Renew.
-  void EndAtOnce();
+  // a copy is not safe to make. The last copy saves the step; a checkpoint that is being written is
+  // completed first. mutex_ and open_ as for Renew.
+  void EndAtOnce(Lock* lock);
   bool can_save() const { return parts_.obstacle.empty(); }
   // Replaces the copy; mutex_ is held, and open_ where something can be saved.
   void Renew(Mode mode, double patience_s);
   // In the copy.
   bool Act(Survivor::Reason reason, Mode mode);
-  bool SpeakToTerminal() { return dup2(terminal_.get(), STDERR_FILENO) >= 0; }
+  void SayOnTerminal(const std::string& words) const;
   // Saves if that is possible and says what is kept.
   std::string Keep(bool killed);
 
@@ -99,6 +98,8 @@ class StepKeeper {
   int64_t saved_step_;             // in the last checkpoint
   Clock::time_point alert_until_;  // every step renews the copy
   std::unique_ptr<Survivor> copy_;
+  Clock::time_point copy_until_;  // it waits until then for this process to be killed
+  bool acts_ = false;             // a copy saves although this process lives
   bool quit_ = false;
   std::thread thread_;
 };

@@ -92,7 +92,7 @@ void StepUpdate::Skip() {
   if (!scaler_.active() || scaler_.exhausted()) {
     const int64_t earlier = scaler_.bad_steps() - 1;
     throw AgreedError(
-        StrCat(what, earlier > 0 ? StrCat(", as in the ", Counted(earlier, "step"), " before") : "",
+        StrCat(what, earlier > 0 ? StrCat(", after ", Counted(earlier, "such step")) : "",
                ", loss scale ", scale,
                ": training has diverged. Lower solver.base_lr or lengthen the warm-up; --resume "
                "continues from the last checkpoint"));

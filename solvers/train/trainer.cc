@@ -243,8 +243,9 @@ void Trainer::Run() {
                                   ? "continue with the same command and --resume"
                                   : "no checkpoint was written: checkpoint.dir is not set";
     parts_.report->Note(words);
-    if (parts_.keeper)
+    if (parts_.keeper) {
       parts_.keeper->Stopped(StrCat("stopped after step ", state_.step, "; ", words));
+    }
   }
   parts_.report->End(state_.step, state_.epoch,
                      stop_ ? "stopped by a signal" : "training has ended");

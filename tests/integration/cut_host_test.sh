@@ -21,6 +21,14 @@ cleanup() {
 } 2>/dev/null
 trap 'cleanup; rm -rf "$work"' EXIT
 
+# Processes of the job on all hosts.
+ranks() {
+  local host
+  for host in $(seq "$hosts"); do
+    ip netns pids "$id$host" | xargs -r ps -o comm= -p | grep -x gftrain
+  done
+}
+
 # Hosts are joined by a bridge in a namespace of its own.
 make_hosts() {
   local host
@@ -34,10 +42,11 @@ make_hosts() {
       ip -n "$id$host" link set lo up && ip -n "$id$host" link set eth0 up || return 1
   done
 }
-if ! make_hosts >hosts.log 2>&1; then
-  echo "SKIPPED: no network namespaces here: $(head -n 1 hosts.log)"
+if ! { ip netns add "${id}probe" && ip netns del "${id}probe"; } >probe.log 2>&1; then
+  echo "SKIPPED: no network namespaces here: $(head -n 1 probe.log)"
   exit 0
 fi
+make_hosts >hosts.log 2>&1 || fail "joining the hosts"
 
 # enter ADDRESS COMMAND...: as `ssh ADDRESS COMMAND...`
 cat >enter <<ENTER
@@ -86,16 +95,19 @@ for trial in $(seq "$trials"); do
   done
   grep -q 'ended in step .* is saved in .*; continue with --resume$' "$log" ||
     fail "trial $trial: not a word about what is saved"
-  [ -n "$(ls "$folder")" ] || fail "trial $trial: nothing is saved"
+  printed=$(sed -n 's!^step \([0-9]*\)/.*!\1!p' "$log" | tail -n 1)
+  # shellcheck disable=SC2012 # names are step-DIGITS
+  kept=$(ls "$folder" | sed -n 's/^step-0*//p' | tail -n 1)
+  [ "${kept:-0}" -ge "$printed" ] || fail "trial $trial: kept step ${kept:-none} of $printed"
   echo "trial $trial: mpirun ended $took ms after host $cut was cut off, exit code $code"
   for _ in $(seq 1500); do
-    [ -z "$(ip netns pids "$id$cut" | xargs -r ps -o comm= -p | grep gftrain)" ] && break
+    [ -z "$(ranks)" ] && break
     sleep 0.02
   done
-  ip netns pids "$id$cut" | xargs -r ps -o comm= -p | grep gftrain &&
-    fail "trial $trial: the rank on host $cut lives on"
-  for pid in $(for host in $(seq "$hosts"); do ip netns pids "$id$host"; done); do
-    kill -9 "$pid" 2>/dev/null
+  [ -z "$(ranks)" ] || fail "trial $trial: ranks live on"
+  # The daemon of the lost host waits for mpirun.
+  for host in $(seq "$hosts"); do
+    ip netns pids "$id$host" | xargs -r kill -9 2>/dev/null
   done
   ip -n "$id$cut" link set eth0 up
 done

@@ -88,11 +88,13 @@ batches_for() {
   ("$@" --set checkpoint.dir= --set solver.iter_size=100 --max_steps=4) >speed.log 2>&1 ||
     fail "measuring the speed"
   speed=$(sed -n 's!.*step 4/.*  \([0-9.]*\) images/s.*!\1!p' speed.log)
+  [ -n "$speed" ] || fail "no speed"
   awk -v speed="$speed" -v seconds="$seconds" 'BEGIN { printf "%d", seconds * speed / 20 + 1 }'
 }
 
 # kill_job PID: kill -9 for a process of ours and all below it.
 kill_job() {
+  [ "$1" -gt 1 ] || return
   local pids=$1 below=$1
   while [ -n "$below" ]; do
     below=$(for pid in $below; do pgrep -P "$pid"; done)

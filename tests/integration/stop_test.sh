@@ -50,6 +50,12 @@ wait "$job" && fail "exit code 0 after two Ctrl-C"
 wait_for 'gftrain: ended in step 2; step 1 is saved in twice/step-00000001; continue with --resume$'
 same_weights once/step-00000001 twice/step-00000001
 
+start without_mpirun
+kill -KILL "$job"
+wait "$job" && fail "exit code 0 after kill -9 of mpirun"
+wait_for 'ended in step 2; step 1 is saved in without_mpirun/step-00000001; continue with --resume$'
+same_weights once/step-00000001 without_mpirun/step-00000001
+
 # The optimizer, the statistics of batch norm and the position in the data, too.
 (train --set checkpoint.dir=once --resume --max_steps=2) >resumed.log 2>&1 || fail "resuming"
 grep -q 'resuming from once/step-00000001, step 1' resumed.log || fail "resumed from elsewhere"

@@ -7,6 +7,8 @@
 . tests/integration/lib.sh
 step_s=$1 times=$2 trials=${GF_TRIALS:-2}
 make_job
+job=0
+trap 'kill_job "$job" 2>/dev/null; rm -rf "$work"' EXIT
 sed -i 's/^solver {/& iter_size: 1/' job.prototxt
 
 train() {
@@ -35,7 +37,7 @@ stopped='continue with the same command and --resume'
 stops=0 kills=0
 for trial in $(seq "$trials"); do
   rm -f ./*.log
-  log=trial.$trial.log folder=run.$trial
+  log=trial.$trial.log folder=$work/run.$trial
   (train --set checkpoint.dir="$folder" --set solver.iter_size="$batches" \
     --max_steps=1000000) >"$log" 2>&1 &
   job=$!

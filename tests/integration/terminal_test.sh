@@ -11,7 +11,7 @@ options="--config=job.prototxt --set solver.max_steps=1000000 --set telemetry.js
 # on_terminal NAME PATTERN COMMAND: Ctrl-C after "step 1/"; the terminal must show the pattern.
 on_terminal() {
   timeout 120 python3 "$root/tests/integration/press_ctrl_c.py" 'step 1/' "$3" >"$1.log" ||
-    fail "$1: no terminal"
+    fail "$1: exit code $? of press_ctrl_c.py"
   grep -qE -- "$2" "$1.log" || fail "$1: no \"$2\""
   [ -n "$(ls "run.$1")" ] || fail "$1: no checkpoint"
 }

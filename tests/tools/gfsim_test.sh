@@ -65,7 +65,7 @@ grep -q 'warning: configs/clusters/paper_v.prototxt:34:3: no rate of alexnet_bn 
 "$gfsim" $config $cluster --ranks=64 --steps=2 --sweep='nic=25gbit,100gbit base_lr=0.1,0.2' \
   >/dev/null 2>"$out/effect.txt" || fail "a sweep without effect"
 [ "$(cat "$out/effect.txt")" = \
-  'gfsim: warning: --sweep: base_lr changes neither times nor traffic here' ] ||
+  'gfsim: warning: --sweep: base_lr changes neither times nor traffic here: leave it out' ] ||
   fail "the warning: $(cat "$out/effect.txt")"
 
 python3 - "$out" <<'PY' || fail "the files"
@@ -230,9 +230,9 @@ refused 'nowhere/log.jsonl' $cloud --compare="$out/nowhere/log.jsonl"
 refused 'ranks=8: the run of --compare=.* had 4 ranks' $cloud --compare="$out/run" --ranks=8
 refused 'sweep= has no value' $config $cluster --sweep=
 refused 'ranks is given twice' $config $cluster --sweep='ranks=1,2 ranks=4'
-refused 'theta and comm.threshold_first set the same' $config $cluster \
+refused 'theta and comm.threshold_first set the same field' $config $cluster \
   --sweep='theta=1K comm.threshold_first=2K'
-refused 'mode and comm.mode set the same' $config $cluster --sweep='mode=LAZY comm.mode=SPARSE'
+refused 'mode and comm.mode set the same field' $config $cluster --sweep='mode=LAZY comm.mode=SPARSE'
 refused 'not a range of numbers' $config $cluster --sweep=ranks=0..4
 refused 'not a number of ranks' $config $cluster --sweep=ranks=0
 refused 'run gfreport FILE --svg=x.svg' $config $cluster --svg=x.svg

@@ -57,7 +57,7 @@ def is_too_large(value):
 
 def read_text(path):
     if os.path.exists(path) and not os.path.isfile(path):
-        raise UserError("%s: not a regular file" % path)
+        raise UserError("%s: not a regular file: copy it to one first" % path)
     try:
         with open(path, encoding="utf-8") as source:
             return source.read()

@@ -47,7 +47,7 @@ DEFINE_bool(suggest, false,
             "step shorter");
 DEFINE_string(compare, "",
               "print the measured step of a `RUN` (its --run_dir, or its log) beside the simulated "
-              "one; with its number of ranks, and with its config.prototxt unless --config is given");
+              "one, on as many ranks, and with its config.prototxt unless --config is given");
 DEFINE_double(price_per_hour, 0,
               "the `PRICE` of a node for an hour, in any currency, for the cost of the training; "
               "0 = what the cluster file says");
@@ -129,8 +129,10 @@ void Sweep(const SimulatedJob& job) {
     if (guesses.insert(point.run.guess).second) Warn(point.run);
   }
   for (const std::string& name : AxesWithoutEffect(axes, points)) {
-    std::fprintf(stderr, "gfsim: warning: --sweep: %s changes neither times nor traffic here\n",
-                 name.c_str());
+    std::fprintf(
+        stderr,
+        "gfsim: warning: --sweep: %s changes neither times nor traffic here: leave it out\n",
+        name.c_str());
   }
   if (FLAGS_csv == "-") {
     std::fputs(SweepCsv(axes, points).c_str(), stdout);

@@ -83,7 +83,7 @@ TEST(LoaderDamage, OnlyDamagedSamplesIsAnErrorNotALoop) {
   DataConfig config = Config(folder / "a.tar", 2);
   config.set_on_error(DataConfig::SKIP);
   config.set_crop_size(2);
-  EXPECT_NE(ErrorOf([&] { Loader(config, {}); }).find("no image of 3 can be read"),
+  EXPECT_NE(ErrorOf([&] { Loader(config, {}); }).find("3 images and none can be read"),
             std::string::npos);
   // The same where the headers are good and only the pixels are missing.
   TarWriter tar(folder / "a.tar");
