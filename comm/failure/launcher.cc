@@ -94,6 +94,8 @@ Launcher::Launcher() {
 }
 
 bool Launcher::OutputIsRead() const {
+  // Open MPI 5's mpirun passes no output on after Ctrl-C.
+  if (found() && std::getenv("PRTE_LAUNCHED") != nullptr) return false;
   return HasReader(found() ? standard_output_.get() : STDOUT_FILENO);
 }
 

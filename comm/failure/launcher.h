@@ -25,7 +25,7 @@ class Launcher {
   // found.
   int standard_error() const { return standard_error_.get(); }
   // Whether anybody reads mpirun's standard output; without mpirun, this process's own. False after
-  // `mpirun ... | tee log` has lost its tee.
+  // `mpirun ... | tee log` has lost its tee, and with Open MPI 5, where it may be false.
   bool OutputIsRead() const;
 
  private:

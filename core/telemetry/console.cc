@@ -21,6 +21,8 @@ bool IsTerminal(FILE* out) {
   const int fd = fileno(out);
   if (isatty(fd) == 0) return false;
   if (std::getenv("OMPI_COMM_WORLD_RANK") == nullptr) return true;
+  // Open MPI 5 passes on whole lines only.
+  if (std::getenv("PRTE_LAUNCHED") != nullptr) return false;
   char target[256];
   const std::string link = "/proc/" + std::to_string(getppid()) + "/fd/" + std::to_string(fd);
   const ssize_t length = readlink(link.c_str(), target, sizeof(target));

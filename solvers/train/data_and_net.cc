@@ -33,8 +33,8 @@ void WarnOfFewClasses(const Loader& data, const Net& net, const NetSource& sourc
   if (data.classes() >= net.classes()) return;
   PrintWarning("train_data: ", data.Describe(), ", but ", source.file, " has ", net.classes(),
                " outputs: ", net.classes() - data.classes(),
-               " of them have no training images; set num_output of the last layer to ",
-               data.classes(), " unless this is meant");
+               " of them have no training images; set classes: ", data.classes(),
+               " in the job unless this is meant");
 }
 
 bool HasLoss(const NetSource& source) {

@@ -232,7 +232,8 @@ refused 'sweep= has no value' $config $cluster --sweep=
 refused 'ranks is given twice' $config $cluster --sweep='ranks=1,2 ranks=4'
 refused 'theta and comm.threshold_first set the same field' $config $cluster \
   --sweep='theta=1K comm.threshold_first=2K'
-refused 'mode and comm.mode set the same field' $config $cluster --sweep='mode=LAZY comm.mode=SPARSE'
+refused 'mode and comm.mode set the same field' \
+  $config $cluster --sweep='mode=LAZY comm.mode=SPARSE'
 refused 'not a range of numbers' $config $cluster --sweep=ranks=0..4
 refused 'not a number of ranks' $config $cluster --sweep=ranks=0
 refused 'run gfreport FILE --svg=x.svg' $config $cluster --svg=x.svg
