@@ -17,7 +17,7 @@ void AccuracyLayer::SetUp(const std::vector<Shape>& bottoms) {
   CheckLabels(*this, scores, bottoms[1], view_);
   if (top_k() < 1 || top_k() > view_.classes) {
     Fail("accuracy_param.top_k is ", top_k(), "; with ", view_.classes,
-         " classes it must be in 1..", view_.classes);
+         " classes it must be in 1..", view_.classes, ": change it, or remove the layer");
   }
   tops_ = {Shape{1}};
   if (param().top_size() > 1) tops_.push_back(Shape{view_.classes});

@@ -80,6 +80,24 @@ int64_t Outputs(const LayerParameter& layer) {
                                         : layer.convolution_param().num_output();
 }
 
+// Accuracy layers that ask for more guesses than there are classes. Nothing reads their tops.
+void RemoveAccuracyAbove(int64_t classes, NetSource* net) {
+  std::set<std::string> read;
+  for (const LayerParameter& layer : net->param.layer()) {
+    read.insert(layer.bottom().begin(), layer.bottom().end());
+  }
+  for (int i = net->param.layer_size() - 1; i >= 0; --i) {
+    const LayerParameter& layer = net->param.layer(i);
+    if (layer.type() != "Accuracy" || layer.accuracy_param().top_k() <= classes) continue;
+    if (std::any_of(layer.top().begin(), layer.top().end(),
+                    [&](const std::string& top) { return read.count(top) != 0; })) {
+      continue;
+    }
+    net->param.mutable_layer()->DeleteSubrange(i, 1);
+    net->layer_locations.erase(net->layer_locations.begin() + i);
+  }
+}
+
 }  // namespace
 
 void ChangeInput(const InputConfig& input, NetSource* net) {
@@ -132,6 +150,7 @@ void ChangeClasses(int64_t classes, NetSource* net) {
       layer->mutable_convolution_param()->set_num_output(outputs);
     }
   }
+  RemoveAccuracyAbove(classes, net);
 }
 
 NetSource ReadJobNet(const JobConfig& config) {

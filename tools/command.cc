@@ -3,11 +3,17 @@
 #include <cstdio>
 
 #include "core/error.h"
+#include "tools/caffe_flags.h"
 
 namespace gf {
 namespace {
 
 std::unique_ptr<Command> NewCommand(const std::string& name) {
+  if (!CommandRegistry::Get().Has(name)) {
+    if (const std::string hint = CaffeHint(name); !hint.empty()) {
+      ThrowUserError("unknown command \"", name, "\": ", hint);
+    }
+  }
   return CommandRegistry::Get().Create("command", name);
 }
 

@@ -16,6 +16,7 @@
 #include "solvers/batch_schedule.h"
 #include "solvers/lr_policy.h"
 #include "solvers/parameter_rules.h"
+#include "solvers/train/advice.h"
 #include "solvers/train/data_and_net.h"
 
 namespace gf {
@@ -145,8 +146,17 @@ Shape ImageShape(const DataConfig& data, Phase phase) {
   return Loader(plain, options).image_shape();
 }
 
-// What training would refuse once it knows the net and the data.
-void CheckTraining(const JobConfig& config, const Net& net, Communicator* comm) {
+// What training would refuse or warn of once it knows the net and the data.
+void CheckTraining(const JobConfig& config, const NetSource& source, const Net& net, Device* device,
+                   Communicator* comm) {
+  if (comm->rank() == 0) WarnAtStart(config, source, net.parameters()->layout().count());
+  if (config.has_validation_data()) {
+    NetOptions validation = NetOptionsOf(config, TEST);
+    validation.batch_size = config.validation_data().batch_size();
+    validation.image_shape = ImageShape(config.validation_data(), TEST);
+    validation.parameters = net.parameters();
+    const Net test(source, validation, device);
+  }
   const SolverConfig& solver = config.solver();
   const DataConfig& data = config.train_data();
   RulesOf(solver, net.parameters()->layout());
@@ -192,8 +202,9 @@ void DryRun(const JobConfig* config, const DryRunOptions& options, Communicator*
   }
   if (options.batch_size > 0) net_options.batch_size = options.batch_size;
   const auto device = DeviceRegistry::Get().Create("device", device_name, 0);
-  const Net net(config != nullptr ? ReadJobNet(*config) : ReadNet(file), net_options, device.get());
-  if (config != nullptr && phase == TRAIN) CheckTraining(*config, net, comm);
+  const NetSource source = config != nullptr ? ReadJobNet(*config) : ReadNet(file);
+  const Net net(source, net_options, device.get());
+  if (config != nullptr && phase == TRAIN) CheckTraining(*config, source, net, device.get(), comm);
   if (comm->rank() != 0) return;
   std::fprintf(out, "%s (%s), phase %s, %s, %s\n\n", net.name().c_str(), file.c_str(),
                options.phase.c_str(), Name(net_options.compute), device->Description().c_str());

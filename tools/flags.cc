@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <sstream>
 
+#include "core/config/meant_setting.h"
 #include "core/config/nearest.h"
 #include "core/error.h"
 #include "tools/caffe_flags.h"
@@ -133,7 +134,10 @@ Word Split(const std::string& text) {
   if (const std::string hint = CaffeHint(name); !hint.empty()) {
     ThrowUserError("unknown flag --", name, ": ", hint);
   }
-  const std::string nearest = Nearest(name, names);
+  const std::string nearest = Nearest(name, names), setting = MeantSetting(name);
+  if (!setting.empty() && std::find(names.begin(), names.end(), "set") != names.end()) {
+    ThrowUserError("unknown flag --", name, "; did you mean --set ", setting, "=VALUE?");
+  }
   ThrowUserError("unknown flag --", name,
                  nearest.empty() ? " (see --help)" : "; did you mean --" + nearest + "?");
 }

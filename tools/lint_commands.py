@@ -10,8 +10,9 @@ import shlex
 
 # Commands of the system that documents may call.
 SYSTEM = {
-    "bazel", "cat", "cd", "export", "git", "jq", "mpirun", "pkill", "python3", "/usr/bin/python3",
-    "sed", "srun", "tensorboard", "gradientflow/run", "gradientflow/tools/gpu_check",
+    "bazel", "cat", "cd", "export", "git", "jq", "mkdir", "mpirun", "pkill", "python3",
+    "/usr/bin/python3", "sed", "srun", "tensorboard", "gradientflow/run",
+    "gradientflow/tools/gpu_check",
 }
 # What a job or a tool writes, or a user brings: need not exist in the tree.
 GENERATED = ("configs/quickstart_data", "configs/data", "runs/", "out/")

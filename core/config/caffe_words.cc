@@ -73,6 +73,17 @@ std::string CaffeFieldHere(const std::string& field) {
   return "";
 }
 
+std::string CaffeValueHere(const std::string& field, const std::string& value) {
+  if (field != "solver.type") return "";
+  if (value == "Nesterov") return "write nesterov: true, with type SGD";
+  for (const char* adaptive : {"AdaDelta", "AdaGrad", "Adam", "AdamW", "RMSProp"}) {
+    if (value == adaptive) {
+      return "it is missing here; SGD trains classifiers as well, LAMB is Adam for large batches";
+    }
+  }
+  return "";
+}
+
 bool IsCaffeSolverField(const std::string& field) { return SolverWords().count(field) != 0; }
 
 }  // namespace gf

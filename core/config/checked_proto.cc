@@ -6,6 +6,7 @@
 #include <cmath>
 #include <utility>
 
+#include "core/config/caffe_words.h"
 #include "core/config/nearest.h"
 #include "core/config/text_proto.h"
 
@@ -84,10 +85,20 @@ class Checker {
     return !message.GetReflection()->HasField(message, field);
   }
 
+  // What was probably meant by a text that is not among the rule's; begins with a semicolon.
+  static std::string TextHint(const std::string& path, const std::string& value,
+                              const FieldRule& rule) {
+    const std::string caffe = CaffeValueHere(path, value);
+    if (!caffe.empty()) return "; " + caffe;
+    // A short list speaks for itself.
+    const std::string nearest = rule.values().size() > 3 ? Nearest(value, rule.values()) : "";
+    return nearest.empty() ? "" : "; did you mean \"" + nearest + "\"?";
+  }
+
   void CheckElement(const Message& message, const FieldDescriptor* field, int index,
                     const FieldRule& rule, const std::string& path) const {
     const auto* const reflection = message.GetReflection();
-    std::string value, wrong, nearest;
+    std::string value, wrong, hint;
     switch (field->cpp_type()) {
       case FieldDescriptor::CPPTYPE_MESSAGE:
         return Check(index < 0 ? reflection->GetMessage(message, field)
@@ -96,8 +107,7 @@ class Checker {
       case FieldDescriptor::CPPTYPE_STRING:
         value = StringOf(message, field, index);
         wrong = rule.Wrong(value);
-        // A short list speaks for itself.
-        if (!wrong.empty() && rule.values().size() > 3) nearest = Nearest(value, rule.values());
+        if (!wrong.empty()) hint = TextHint(path, value, rule);
         value = "\"" + value + "\"";
         break;
       default: {
@@ -107,8 +117,7 @@ class Checker {
       }
     }
     if (wrong.empty()) return;
-    if (!nearest.empty()) nearest = "; did you mean \"" + nearest + "\"?";
-    ThrowUserError(places_.Before(path), path, " is ", value, ", must be ", wrong, nearest,
+    ThrowUserError(places_.Before(path), path, " is ", value, ", must be ", wrong, hint,
                    rule.advice());
   }
 

@@ -2,6 +2,7 @@
 
 #include <google/protobuf/text_format.h>
 
+#include <filesystem>
 #include <string>
 
 #include "core/config/checked_proto.h"
@@ -16,6 +17,29 @@ namespace {
 // A path that is relative to `folder` ("" or ending in a slash).
 std::string Resolved(const std::string& folder, const std::string& path) {
   return path[0] == '/' ? path : folder + path;
+}
+
+// The part of a path or pattern that must exist: all before the last / that precedes a wildcard.
+std::string FixedPart(const std::string& path) {
+  const size_t wildcard = path.find_first_of("*?[");
+  if (wildcard == std::string::npos) return path;
+  const size_t slash = path.rfind('/', wildcard);
+  return slash == std::string::npos ? "" : path.substr(0, slash);
+}
+
+// The path of `field`, which the job gives relative to `folder`. A path that exists in the working
+// folder alone is a mistake of which the file system's own message would not tell.
+std::string InFolder(const std::string& folder, const std::string& path, const std::string& field,
+                     const Places& places) {
+  const std::string resolved = Resolved(folder, path), fixed = FixedPart(path);
+  std::error_code code;
+  if (!fixed.empty() && resolved != path && std::filesystem::exists(fixed, code) &&
+      !std::filesystem::exists(FixedPart(resolved), code)) {
+    ThrowUserError(places.Before(field), field, ": ", resolved, " does not exist, but ", path,
+                   " does: net and data are relative to the config file; write ",
+                   std::filesystem::relative(path, folder, code).string(), " or the whole path");
+  }
+  return resolved;
 }
 
 }  // namespace
@@ -49,12 +73,16 @@ JobConfig ReadJobConfig(const std::string& file, const std::vector<std::string>&
   CheckJob(config, places);
 
   const std::string folder = file.substr(0, file.rfind('/') + 1);
-  config.set_net(Resolved(folder, config.net()));
-  const auto resolve_source = [&](DataConfig* data) {
-    data->set_source(Resolved(folder, data->source()));
+  config.set_net(InFolder(folder, config.net(), "net", places));
+  const auto resolve_source = [&](const std::string& block, DataConfig* data) {
+    const std::string& source = data->source();
+    data->set_source(opens_data ? InFolder(folder, source, block + ".source", places)
+                                : Resolved(folder, source));
   };
-  resolve_source(config.mutable_train_data());
-  if (config.has_validation_data()) resolve_source(config.mutable_validation_data());
+  resolve_source("train_data", config.mutable_train_data());
+  if (config.has_validation_data()) {
+    resolve_source("validation_data", config.mutable_validation_data());
+  }
   return config;
 }
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "core/config/config.h"
+#include "core/config/meant_setting.h"
 #include "core/config/nearest.h"
 #include "core/error.h"
 
@@ -149,8 +150,10 @@ void Resolve(const std::string& part, Target* target) {
   target->field = type->FindFieldByName(name);
   if (target->field == nullptr) {
     const std::string where = target->path.empty() ? "" : target->path + ": ";
+    const std::vector<std::string> known = FieldNames(type);
+    const std::string meant = Nearest(name, known).empty() ? MeantSetting(name) : "";
     Fail(*target, where, type->name(), " has no field \"", name, "\"",
-         Suggestion(name, FieldNames(type)));
+         meant.empty() ? Suggestion(name, known) : "; did you mean " + meant + "?");
   }
   target->path += (target->path.empty() ? "" : ".") + part;
   target->index = -1;

@@ -7,6 +7,7 @@
 
 #include "core/config/caffe_words.h"
 #include "core/config/job.pb.h"
+#include "core/config/meant_setting.h"
 #include "core/config/nearest.h"
 #include "core/config/net.pb.h"
 #include "core/config/parser_words.h"
@@ -82,7 +83,8 @@ std::string UnknownField(const Descriptor* root, const Descriptor* type, const s
     }
   }
   if (type == JobConfig::descriptor()) {
-    if (NetParameter::descriptor()->FindFieldByName(name) != nullptr || name == "layers") {
+    const bool in_net = NetParameter::descriptor()->FindFieldByName(name) != nullptr;
+    if ((in_net && !IsCaffeSolverField(name)) || name == "layers") {
       return what +
              ": this looks like a network, a job config is expected (which names the network: "
              "net: \"FILE\")";
@@ -90,7 +92,9 @@ std::string UnknownField(const Descriptor* root, const Descriptor* type, const s
     if (IsCaffeSolverField(name)) {
       return what +
              ": this looks like a Caffe solver file; a job config says solver { base_lr: 0.1 "
-             "max_steps: 1000 } and train_data { source: \"...\" }, see configs/; " +
+             "max_steps: 1000 } and train_data { source: \"...\" }, docs/coming_from_caffe.md "
+             "lists all "
+             "fields; " +
              CaffeFieldHere(name);
     }
   }
@@ -102,7 +106,13 @@ std::string UnknownField(const Descriptor* root, const Descriptor* type, const s
   }
   const std::string blocks = BlocksWith(type, name);
   if (!blocks.empty()) return what + "; did you mean it inside " + blocks + "?";
-  return what + Suggestion(name, FieldNames(type));
+  const std::vector<std::string> known = FieldNames(type);
+  if (root == JobConfig::descriptor() && Nearest(name, known).empty()) {
+    if (const std::string meant = MeantSetting(name); !meant.empty()) {
+      return StrCat(what, "; did you mean ", meant, "?");
+    }
+  }
+  return what + Suggestion(name, known);
 }
 
 // The n-th text between double quotes.

@@ -37,8 +37,6 @@ class Collector {
     for (const PoolTensor& tensor : tensors_) by_name_[tensor.name] = &tensor;
   }
 
-  void AddInput(const std::string& blob) { images_.insert(blob); }
-
   void AddLayer(LayerParameter* layer) {
     if (layer->blobs_size() > 0) TakeBlobs(layer);
     NoteBlobs(*layer);
@@ -132,7 +130,7 @@ class Collector {
     if (!values.empty()) ThrowUserError(where, ": is in the file twice");
     values = TakeCaffeBlob(blob);
     if (wanted.rank() == 4 && wanted[1] == 3 && layer->bottom_size() > 0 &&
-        images_.count(layer->bottom(0)) != 0) {
+        computed_.count(layer->bottom(0)) == 0) {
       reads_color_images_ = true;
       if (options_.bgr) ExchangeRedAndBlue(wanted, &values);
     }
@@ -153,16 +151,16 @@ class Collector {
     }
   }
 
-  // Follows the blobs that are images, and those that a BatchNorm has just written.
+  // Follows the blobs that are no images, and those that a BatchNorm has just written.
   void NoteBlobs(const LayerParameter& layer) {
     const bool source = layer.bottom_size() == 0;
-    const bool copies = layer.type() == "Split" && !source && images_.count(layer.bottom(0)) != 0;
+    const bool copies = layer.type() == "Split" && !source && computed_.count(layer.bottom(0)) == 0;
     for (const std::string& top : layer.top()) {
       norms_.erase(top);
       if (source || copies) {
-        images_.insert(top);
+        computed_.erase(top);
       } else {
-        images_.erase(top);
+        computed_.insert(top);
       }
     }
     if (layer.type() == "BatchNorm" && layer.top_size() == 1) norms_[layer.top(0)] = layer.name();
@@ -174,7 +172,7 @@ class Collector {
   std::map<std::string, const PoolTensor*> by_name_;
   std::map<std::string, std::vector<float>> values_;  // plain order, by the net's names
   std::vector<std::string> unused_;
-  std::set<std::string> images_;
+  std::set<std::string> computed_;            // blobs that hold no images
   std::map<std::string, std::string> norms_;  // blob -> the BatchNorm that wrote it last
   bool reads_color_images_ = false;
 };
@@ -193,9 +191,7 @@ bool IsCaffeModel(const std::string& path) {
 CaffeModelReport LoadCaffeModel(const std::string& path, const CaffeModelOptions& options,
                                 ParameterStore* store) {
   Collector collector(path, options, *store);
-  ReadCaffeModel(
-      path, [&](const std::string& blob) { collector.AddInput(blob); },
-      [&](LayerParameter* layer) { collector.AddLayer(layer); });
+  ReadCaffeModel(path, [&](LayerParameter* layer) { collector.AddLayer(layer); });
   CaffeModelReport report = collector.Finish(store);
   store->SyncCompute();
   store->BumpVersion();

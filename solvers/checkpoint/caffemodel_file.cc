@@ -19,7 +19,6 @@ using google::protobuf::io::CodedInputStream;
 enum WireType { kVarint = 0, kFixed64 = 1, kLengthDelimited = 2, kFixed32 = 5 };
 
 constexpr uint32_t Tag(uint32_t field) { return field << 3 | kLengthDelimited; }
-constexpr uint32_t kInput = Tag(NetParameter::kInputFieldNumber);
 constexpr uint32_t kLayer = Tag(NetParameter::kLayerFieldNumber);
 constexpr uint32_t kOldLayers = Tag(2);  // V1LayerParameter
 
@@ -37,8 +36,7 @@ class Parser {
   Parser(const std::string& path, int size, CodedInputStream* in)
       : path_(path), size_(size), in_(in) {}
 
-  void Run(const std::function<void(const std::string&)>& input,
-           const std::function<void(LayerParameter*)>& layer) {
+  void Run(const std::function<void(LayerParameter*)>& layer) {
     while (in_->CurrentPosition() < size_) {
       const uint32_t tag = in_->ReadTag();
       if (tag == kOldLayers) {
@@ -46,10 +44,6 @@ class Parser {
                        ": is in Caffe's old format (\"layers\", V1LayerParameter), expected "
                        "\"layer\": convert it with Caffe's tool: upgrade_net_proto_binary ",
                        path_, " NEW.caffemodel");
-      } else if (tag == kInput) {
-        std::string name;
-        if (!in_->ReadString(&name, Length("an input's name"))) Fail("an input is cut off");
-        input(name);
       } else if (tag == kLayer) {
         ReadLayer(layer);
       } else if (!Skip(tag)) {
@@ -116,8 +110,7 @@ class Parser {
 
 }  // namespace
 
-void ReadCaffeModel(const std::string& path, const std::function<void(const std::string&)>& input,
-                    const std::function<void(LayerParameter*)>& layer) {
+void ReadCaffeModel(const std::string& path, const std::function<void(LayerParameter*)>& layer) {
   const InputFile file(path);
   // Protobuf's messages, so Caffe's files too, end at 2 GiB.
   if (file.size() > INT_MAX) {
@@ -132,7 +125,7 @@ void ReadCaffeModel(const std::string& path, const std::function<void(const std:
   google::protobuf::io::FileInputStream stream(file.descriptor(), 1 << 20);
   CodedInputStream in(&stream);
   in.SetTotalBytesLimit(INT_MAX);
-  Parser(path, static_cast<int>(file.size()), &in).Run(input, layer);
+  Parser(path, static_cast<int>(file.size()), &in).Run(layer);
 }
 
 Shape CaffeBlobShape(const BlobProto& blob, const std::string& where) {

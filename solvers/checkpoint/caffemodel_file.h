@@ -10,11 +10,9 @@
 namespace gf {
 
 // Reads a binary NetParameter from anywhere, layer by layer, so that only one layer's message is
-// in memory: `input` gets the names of the net's inputs, `layer` each layer in order. Nothing in
-// the file is believed unchecked. Throws UserError: not a Caffe model, cut off, of Caffe's
-// formats before 2014 or in HDF5.
-void ReadCaffeModel(const std::string& path, const std::function<void(const std::string&)>& input,
-                    const std::function<void(LayerParameter*)>& layer);
+// in memory: `layer` gets each layer in order. Nothing in the file is believed unchecked. Throws
+// UserError: not a Caffe model, cut off, of Caffe's formats before 2014 or in HDF5.
+void ReadCaffeModel(const std::string& path, const std::function<void(LayerParameter*)>& layer);
 
 // The shape of a blob, from `shape` or from the four numbers of older files. Throws UserError,
 // beginning with `where`, if it is impossible or does not fit the number of values.

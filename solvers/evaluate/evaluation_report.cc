@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "core/error.h"
 #include "core/output_file.h"
@@ -33,19 +34,22 @@ std::string Described(const EvaluationReport& report, int64_t i) {
   return name.empty() ? std::to_string(i) : name;
 }
 
-double ClassShare(const Tally& tally, int64_t i) {
+// Nothing where there are no images of the class.
+std::optional<double> ClassShare(const Tally& tally, int64_t i) {
   const int64_t images = tally.class_images()[i];
-  return images == 0 ? 0 : static_cast<double>(tally.class_right()[i]) / images;
+  if (images == 0) return std::nullopt;
+  return static_cast<double>(tally.class_right()[i]) / static_cast<double>(images);
 }
 
 void PrintClasses(const EvaluationReport& report, FILE* out) {
   const Tally& tally = report.tally;
   std::fprintf(out, "\n  class      images     right      top-1  name\n");
   for (int64_t i = 0; i < tally.classes(); ++i) {
-    std::fprintf(out, "  %5lld  %10s  %8s  %9s  %s\n", static_cast<long long>(i),
-                 WithCommas(tally.class_images()[i]).c_str(),
-                 WithCommas(tally.class_right()[i]).c_str(), Percent(ClassShare(tally, i)).c_str(),
-                 ClassName(report, i).c_str());
+    const std::optional<double> share = ClassShare(tally, i);
+    std::fprintf(
+        out, "  %5lld  %10s  %8s  %9s  %s\n", static_cast<long long>(i),
+        WithCommas(tally.class_images()[i]).c_str(), WithCommas(tally.class_right()[i]).c_str(),
+        share.has_value() ? Percent(*share).c_str() : "none", ClassName(report, i).c_str());
   }
 }
 
@@ -92,7 +96,8 @@ void WriteEvaluation(const EvaluationReport& report, const std::string& file) {
     if (!report.class_names.empty()) entry["name"] = ClassName(report, i);
     entry["images"] = tally.class_images()[i];
     entry["right"] = tally.class_right()[i];
-    entry["top1"] = ClassShare(tally, i);
+    const std::optional<double> share = ClassShare(tally, i);
+    entry["top1"] = share.has_value() ? json(*share) : json(nullptr);
     root["classes"].push_back(entry);
   }
   root["confusions"] = json::array();

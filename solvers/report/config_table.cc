@@ -17,9 +17,12 @@ std::string Value(const Message& message, const FieldDescriptor* field, int inde
   if (index < 0 && field->cpp_type() == FieldDescriptor::CPPTYPE_STRING) {
     return message.GetReflection()->GetString(message, field);
   }
+  google::protobuf::TextFormat::Printer printer;
+  printer.SetSingleLineMode(true);
   std::string text;
-  google::protobuf::TextFormat::PrintFieldValueToString(message, field, index, &text);
-  return text;
+  printer.PrintFieldValueToString(message, field, index, &text);
+  if (field->cpp_type() != FieldDescriptor::CPPTYPE_MESSAGE) return text;
+  return "{ " + text + (text.empty() || text.back() == ' ' ? "}" : " }");
 }
 
 void Flatten(const Message& message, const std::string& prefix, Rows* rows) {

@@ -91,21 +91,22 @@ void Report::Train(const TrainRecord& r) {
 void Report::Validation(int64_t step, double epoch, const Tally& tally, double seconds) {
   if (!speaks_) return;
   const double rate = seconds > 0 ? static_cast<double>(tally.images()) / seconds : 0;
+  const bool has_top5 = tally.classes() > 5;
   std::string line = Format("validation  step %lld  epoch %.2f  top-1 %.2f %%",
                             static_cast<long long>(step), epoch, 100 * tally.top1());
-  if (tally.classes() > 5) line += Format("  top-5 %.2f %%", 100 * tally.top5());
+  if (has_top5) line += Format("  top-5 %.2f %%", 100 * tally.top5());
   console_->Line(line + Format("  loss %.4f  %s images  %.0f images/s", tally.loss(),
                                WithCommas(tally.images()).c_str(), rate));
-  Write("validation", {{"step", step},
-                       {"epoch", epoch},
-                       {"images", tally.images()},
-                       {"top1", tally.top1()},
-                       {"top5", tally.top5()},
-                       {"loss", Number(tally.loss())},
-                       {"images_per_s", rate}});
-  events_->Write(step, {{"validation/top1", tally.top1()},
-                        {"validation/top5", tally.top5()},
-                        {"validation/loss", tally.loss()}});
+  nlohmann::ordered_json record = {
+      {"step", step}, {"epoch", epoch}, {"images", tally.images()}, {"top1", tally.top1()}};
+  if (has_top5) record["top5"] = tally.top5();
+  record["loss"] = Number(tally.loss());
+  record["images_per_s"] = rate;
+  Write("validation", std::move(record));
+  std::vector<std::pair<std::string, double>> values = {{"validation/top1", tally.top1()},
+                                                        {"validation/loss", tally.loss()}};
+  if (has_top5) values.emplace_back("validation/top5", tally.top5());
+  events_->Write(step, values);
 }
 
 void Report::Checkpoint(int64_t step, const std::string& path, double seconds) {

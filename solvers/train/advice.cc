@@ -22,7 +22,11 @@ class Unused {
   void Add(const Settings& settings) {
     if (settings.has_mean_file()) Add("mean_file", "mean", data_.mean_size() > 0);
     if (settings.scale() != 1) Add("scale", "std", data_.std_size() > 0);
-    if (phase_ == TRAIN && settings.mirror()) Add("mirror", "mirror", data_.mirror());
+    if (phase_ != TRAIN) return;
+    if (settings.mirror()) Add("mirror", "mirror", data_.mirror());
+    if (settings.crop_size() > 0) {
+      Add("cropping at random", "random_crop", data_.random_crop() || data_.random_resized_crop());
+    }
   }
   void AddMeanValue() { Add("mean_value", "mean", data_.mean_size() > 0); }
   void AddSize() { Add("new_height", "resize_height", data_.resize_height() > 0); }

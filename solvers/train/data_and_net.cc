@@ -2,6 +2,8 @@
 
 #include "core/config/job_checks.h"
 #include "core/error.h"
+#include "core/printable.h"
+#include "core/readable.h"
 #include "models/graph.h"
 
 namespace gf {
@@ -35,6 +37,28 @@ void WarnOfFewClasses(const Loader& data, const Net& net, const NetSource& sourc
                " outputs: ", net.classes() - data.classes(),
                " of them have no training images; set classes: ", data.classes(),
                " in the job unless this is meant");
+}
+
+// The accuracy says nothing of classes that an evaluation does not meet.
+void WarnOfMissingClasses(const Loader& data, const Net& net) {
+  constexpr int64_t kListed = 5;
+  std::vector<bool> met(static_cast<size_t>(net.classes()));
+  for (int64_t i = 0; i < data.size(); ++i) {
+    const int64_t label = data.Label(i);
+    if (label >= 0 && label < net.classes()) met[label] = true;
+  }
+  const std::vector<std::string> names = data.class_names();
+  std::string list;
+  int64_t missing = 0;
+  for (size_t i = 0; i < met.size(); ++i) {
+    if (met[i] || missing++ >= kListed) continue;
+    list += StrCat(missing == 1 ? "" : ", ",
+                   i < names.size() ? StrCat("\"", Printable(names[i]), "\"") : StrCat(i));
+  }
+  if (missing == 0) return;
+  PrintWarning("validation_data has no images of ", missing, " of the net's ",
+               Counted(net.classes(), "class", "classes"), " (", list,
+               missing > kListed ? ", ..." : "", "): the accuracy says nothing of them");
 }
 
 bool HasLoss(const NetSource& source) {
@@ -100,7 +124,12 @@ DataAndNet BuildDataAndNet(const DataConfig& data, const NetSource& source, Phas
     result.loader.reset();
     result.loader = NewLoader(data, phase, loader);
   }
-  if (phase == TRAIN && options.rank == 0) WarnOfFewClasses(*result.loader, *result.net, source);
+  if (options.rank > 0) return result;
+  if (phase == TRAIN) {
+    WarnOfFewClasses(*result.loader, *result.net, source);
+  } else {
+    WarnOfMissingClasses(*result.loader, *result.net);
+  }
   return result;
 }
 

@@ -4,6 +4,8 @@
 #include <xxhash.h>
 
 #include <algorithm>
+#include <cmath>
+#include <cstdio>
 #include <utility>
 #include <vector>
 
@@ -16,6 +18,7 @@
 #include "core/host_copy.h"
 #include "core/printable.h"
 #include "core/readable.h"
+#include "solvers/batch_schedule.h"
 #include "solvers/report/config_table.h"
 
 namespace gf {
@@ -41,6 +44,22 @@ bool Matters(const std::string& setting) {
     if (setting == field) return true;
   }
   return false;
+}
+
+// Schedules count steps: where the batches have another size, a step is another epoch.
+std::string EpochChange(const TrainingState& checkpoint, const JobConfig& config, int world,
+                        int64_t images) {
+  if (checkpoint.step == 0) return "";
+  const BatchSchedule batches(config.solver(), images,
+                              int64_t{config.train_data().batch_size()} * world);
+  const double was = static_cast<double>(checkpoint.position) / static_cast<double>(images);
+  const double is = batches.EpochsBefore(checkpoint.step);
+  if (std::abs(was - is) < 0.01 * is) return "";
+  char text[96];
+  std::snprintf(text, sizeof(text), "epoch %.2f of the data, but epoch %.2f", was, is);
+  return StrCat("step ", WithCommas(checkpoint.step), " has reached ", text,
+                " of this run's schedule, because its steps take ", is > was ? "more" : "fewer",
+                " images: the learning rate and the end of training follow the schedule");
 }
 
 }  // namespace
@@ -96,6 +115,8 @@ void NoteChanges(const TrainingState& checkpoint, const JobConfig& config, int w
                 " training images, this run has ", WithCommas(images),
                 ": epochs are counted with the new number"));
   }
+  const std::string epochs = EpochChange(checkpoint, config, world, images);
+  if (!epochs.empty()) note(epochs);
   JobConfig old_config;
   try {
     ParseTextProto(checkpoint.config, "the checkpoint's config", &old_config);

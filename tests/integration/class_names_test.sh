@@ -12,15 +12,20 @@ cp -r all fewer && rm -r "fewer/$first"
 sources="--set train_data.source=train --set validation_data.source=fewer"
 on_ranks 2 "$gftrain" --config=job.prototxt $sources --set validation_interval_epochs=1000 \
   >train.log 2>&1 || fail "training"
-grep -q warning train.log && fail "a warning about equal classes"
+missing="warning: validation_data has no images of 1 of the net's 10 classes (\"$first\"): "
+grep -v "$missing" train.log | grep -q warning && fail "a warning about equal classes"
+grep -qF "$missing" train.log || fail "no warning of a class that validation does not meet"
 
 for data in all fewer; do
   "$gfeval" --config=job.prototxt --data=$data --per_class --json=$data.json >$data.log 2>&1 ||
     fail "gfeval of $data"
 done
+grep -q warning all.log && fail "a warning about complete data"
+grep -qE "^ +0 +0 +0 +none  $first\$" fewer.log || fail "an accuracy of no images"
 python3 - <<'PY' || fail "the missing class shifts the others"
 import json
 everything, fewer = (json.load(open(name + ".json")) for name in ("all", "fewer"))
+assert fewer["classes"][0]["top1"] is None
 assert fewer["classes"][0]["images"] == 0 and everything["classes"][0]["images"] > 0
 assert fewer["classes"][1:] == everything["classes"][1:]
 assert sum(c["images"] for c in fewer["classes"]) == fewer["images"] > 200

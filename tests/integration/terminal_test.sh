@@ -19,8 +19,22 @@ train() {
   # shellcheck disable=SC2086 # options are words
   exec "$mpirun" -np 2 "$gftrain" $options "$@"
 }
+# killed NAME PIPE: Ctrl-C in a step of several seconds, which mpirun does not wait for. A machine
+# that is faster than it was ends the step before that: then the next has twice as many batches.
+batches=$(batches_for 8 train) || exit 1
+killed() {
+  local line="gftrain: ended in step 2; step 1 is saved in run.$1/step-00000001; continue"
+  for _ in 1 2 3 4; do
+    rm -rf "run.$1"
+    on_terminal "$1" "$line|^stopped by a signal|gftrain: stopped after step" \
+      "$mpirun -np 2 $gftrain $options --set checkpoint.dir=run.$1 \
+        --set solver.iter_size=$batches$2"
+    grep -qF "$line" "$1.log" && return
+    batches=$((batches * 2))
+  done
+  fail "$1: never \"$line\""
+}
 short="--set solver.iter_size=100"
-long="--set solver.iter_size=$(batches_for 8 train)" || exit 1
 
 on_terminal alone '^continue with the same command and --resume$' \
   "$gftrain $options $short --set checkpoint.dir=run.alone"
@@ -30,8 +44,6 @@ on_terminal short_tee 'gftrain: stopped after step [0-9]+; continue with the sam
   "$mpirun -np 2 $gftrain $options $short --set checkpoint.dir=run.short_tee 2>&1 | tee tee.log"
 grep -h 'gftrain: error' alone_tee.log short_tee.log && fail "an error about the output"
 [ -z "$(grep 'continue with' tee.log)" ] || fail "the tee lived on"
-on_terminal long 'gftrain: ended in step 2; step 1 is saved in run.long/step-00000001; continue' \
-  "$mpirun -np 2 $gftrain $options $long --set checkpoint.dir=run.long"
-on_terminal long_tee 'gftrain: ended in step 2; step 1 is saved in run.long_tee/step-0000000' \
-  "$mpirun -np 2 $gftrain $options $long --set checkpoint.dir=run.long_tee 2>&1 | tee tee.log"
+killed long ""
+killed long_tee " 2>&1 | tee tee.log"
 echo PASS

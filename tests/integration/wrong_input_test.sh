@@ -62,6 +62,10 @@ expect_error '^gftrain: error: --set solver.momentum=2: solver.momentum is 2, mu
   "${train[@]}" --set solver.momentum=2
 expect_error 'SDG: solver.type is "SDG", must be LAMB, .* or SGD; did you mean "SGD"\?' \
   "${train[@]}" --set solver.type=SDG
+expect_error 'solver.type is "Nesterov", must be .*; write nesterov: true, with type SGD' \
+  "${train[@]}" --set solver.type=Nesterov
+expect_error 'unknown command "compute_image_mean": .* is gfdata stats SOURCE here' \
+  "$gfdata" compute_image_mean lmdb mean.binaryproto
 expect_error 'solver.warmup_steps.*20' "$gftrain" --config=job.prototxt --set solver.max_steps=20
 expect_error 'solver.batch_phase\[1\].epoch is 1, must be greater than' "${train[@]}" \
   --set 'solver.batch_phase[0].epoch=2' --set 'solver.batch_phase[0].iter_size=2' \

@@ -81,6 +81,22 @@ TEST(JobNetTest, EveryLossOfBothPhasesIsChanged) {
   EXPECT_EQ(changed, 3);
 }
 
+TEST(JobNetTest, AccuracyAmongMoreThanTheClassesIsLeftOut) {
+  const auto accuracy = [](const std::string& name, int top_k) {
+    return StrCat("layer { name: '", name, "' type: 'Accuracy' bottom: 'a' bottom: 'y' top: '",
+                  name, "' accuracy_param { top_k: ", top_k, " } }\n");
+  };
+  const std::string net =
+      kInputs + Inner("a", "x", 1000) + accuracy("top1", 1) + accuracy("top5", 5) + Loss("a");
+  EXPECT_EQ(WithClasses(net, 5)->ops().size(), WithClasses(net, 4)->ops().size() + 1);
+  // What another layer reads stays, and is refused.
+  const std::string read = net + "layer { name: 's' type: 'Silence' bottom: 'top5' }\n";
+  EXPECT_NE(ErrorOf([&] { WithClasses(read, 4); })
+                .find("accuracy_param.top_k is 5; with 4 classes it must be in 1..4: change it, or "
+                      "remove the layer"),
+            std::string::npos);
+}
+
 TEST(JobNetTest, WhatIsNotClearIsNamed) {
   EXPECT_EQ(
       ClassesError(kInputs + Inner("a", "x", 1000) + Loss("a", "1") + Inner("b", "x", 20) +

@@ -65,7 +65,8 @@ class FlagsTest : public testing::Test {
 
 TEST_F(FlagsTest, AnEmptyValueIsNotAMissingFlag) {
   EXPECT_EQ(Error({"--config="}), "--config= has no value: give one, or leave the flag out");
-  EXPECT_EQ(Error({"--resume", ""}), "\"\" is not a flag; flags look like --name=value (see --help)");
+  EXPECT_EQ(Error({"--resume", ""}),
+            "\"\" is not a flag; flags look like --name=value (see --help)");
 }
 
 TEST_F(FlagsTest, EveryFormOfAFlagIsRead) {
@@ -95,6 +96,8 @@ TEST_F(FlagsTest, ABareFlagHasItsOwnMeaning) {
 
 TEST_F(FlagsTest, MistakesAreNamed) {
   EXPECT_EQ(Error({"--confg=a"}), "unknown flag --confg; did you mean --config?");
+  EXPECT_EQ(Error({"--epochs=4"}),
+            "unknown flag --epochs; did you mean --set solver.max_epochs=VALUE?");
   EXPECT_EQ(Error({"--quite_another=a"}), "unknown flag --quite_another (see --help)");
   EXPECT_EQ(Error({"--not_listed=1"}), "unknown flag --not_listed (see --help)");
   EXPECT_EQ(Error({"--nosteps"}).find("unknown flag --nosteps"), 0u);

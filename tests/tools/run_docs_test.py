@@ -121,6 +121,13 @@ class RunDocsTest(unittest.TestCase):
         self.expect_error("```sh\ntouch left here\n```\n```sh\ntrue\n```",
                           "docs/z.md:4: leaves files that git does not ignore: here, left")
 
+    def test_a_folder_before_the_program_of_its_name_is_an_error(self):
+        paths = "```sh\nmkdir -p runs/gftrain\nexport PATH=%s\n```\n```sh\ntrue\n```"
+        self.expect_good(paths % "$PATH:$PWD/runs")
+        errors, output = self.page(paths % "$PWD/runs:$PATH")
+        self.assertEqual(errors, 1, output)
+        self.assertIn("gradientflow/runs/gftrain before the program: Open MPI 5", output)
+
     def test_output_is_compared_but_for_its_numbers(self):
         train = "```sh\ngftrain\n```\n\n"
         self.expect_good(train + "```text\n...\ntrained in 120 ms\n...\n```")

@@ -140,12 +140,6 @@ def timeline(name, recorded):
     return bars.lanes(title, chosen)
 
 
-def top5(run):
-    """Of fewer than six classes it is always 100 %, which says nothing."""
-    points = run.series("validation", "epoch", "top5")
-    return points if any(value < 1 for _, value in points) else []
-
-
 def settings(runs):
     """A column per run; runs of equal settings need not be read twice."""
     names = []
@@ -174,7 +168,7 @@ def render(runs, tables=(), timelines=(), state=""):
         plot.lines("Top-1 of the validations", "epoch", "top-1, %",
                    curves("validation", "epoch", "top1", 100)),
         plot.lines("Top-5 of the validations", "epoch", "top-5, %",
-                   [(run.name, [(a, 100 * b) for a, b in top5(run)]) for run in runs]),
+                   curves("validation", "epoch", "top5", 100)),
         plot.lines("Loss of the validations", "epoch", "loss",
                    curves("validation", "epoch", "loss")),
         plot.lines("Throughput", "epoch", "images/s", curves("train", "epoch", "images_per_s")),

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <fstream>
 
 #include "core/config/job_checks.h"
@@ -55,6 +56,26 @@ TEST_F(ConfigTest, InputsAreRelativeToTheConfigOutputsToTheWorkingFolder) {
   EXPECT_EQ(config.train_data().source(), testing::TempDir() + "/data/train-*.tar");
   EXPECT_EQ(config.validation_data().source(), "/abs/val");
   EXPECT_EQ(config.checkpoint().dir(), "checkpoints");
+}
+
+TEST_F(ConfigTest, APathThatExistsInTheWorkingFolderAloneIsPointedOut) {
+  const std::string here = testing::TempDir() + "/here";
+  std::filesystem::create_directories(here + "/jobs");
+  std::filesystem::create_directories(here + "/data");
+  const std::filesystem::path before = std::filesystem::current_path();
+  std::filesystem::current_path(here);
+  file_ = "jobs/job.prototxt";
+  const std::string rest = " solver { base_lr: 1 max_steps: 1 }";
+  EXPECT_EQ(
+      ErrorOfFile("net: \"/n\"\ntrain_data { source: \"data/*.tar\" }" + rest),
+      "FILE:2:14: train_data.source: jobs/data/*.tar does not exist, but data/*.tar does: net "
+      "and data are relative to the config file; write ../data/*.tar or the whole path");
+  std::ofstream("net.prototxt") << "";
+  EXPECT_NE(Error({"net=net.prototxt"}).find("--set net=net.prototxt: net: jobs/net.prototxt does"),
+            std::string::npos);
+  std::filesystem::create_directories(here + "/jobs/data");
+  EXPECT_EQ(Read().train_data().source(), "jobs/data/*.tar");
+  std::filesystem::current_path(before);
 }
 
 TEST_F(ConfigTest, WithoutValidationDataTheTrainingPathIsResolvedOnce) {

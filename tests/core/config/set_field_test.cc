@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "core/config/config.h"
+#include "core/config/meant_setting.h"
 #include "core/error.h"
 
 namespace gf {
@@ -19,6 +20,23 @@ std::string Error(const std::string& assignment) {
     return e.what();
   }
   return "no error";
+}
+
+TEST(SetFieldTest, NamesOfOtherProgramsLeadToTheSetting) {
+  EXPECT_EQ(Error("solver.lr=1"),
+            "--set solver.lr=1: solver: SolverConfig has no field \"lr\"; did you mean "
+            "solver.base_lr?");
+  EXPECT_EQ(Error("momentum=1"),
+            "--set momentum=1: JobConfig has no field \"momentum\"; did you mean "
+            "solver.momentum?");
+  for (const char* name : {"arch", "dtype", "epochs", "iterations", "learning_rate", "lr", "model",
+                           "num_classes", "num_epochs", "num_workers", "optim", "optimizer",
+                           "precision", "wd", "batch_size", "keep_last_step"}) {
+    const std::string setting = MeantSetting(name);
+    EXPECT_EQ(Error(setting + "=").find("no field"), std::string::npos) << name << setting;
+    EXPECT_NE(setting, "") << name;
+  }
+  EXPECT_EQ(MeantSetting("lr_mult"), "");  // of a repeated block
 }
 
 TEST(SetFieldTest, SetsEveryScalarType) {

@@ -171,7 +171,19 @@ TEST_F(CaffeModelTest, BgrExchangesTheChannelsThatReadTheImages) {
     EXPECT_EQ(got.at("conv.weight")[i], rgb[i + 9 * (2 - 2 * channel)]) << i;
   }
   EXPECT_EQ(got.at("fc.weight"), values_.at("fc.weight"));
-  Layer("conv")->set_bottom(0, "elsewhere");
+  // A file without data layers and inputs, as Caffe's deploy nets write.
+  while (model_.layer(0).type() == "Input") model_.mutable_layer()->DeleteSubrange(0, 1);
+  Load({true, /*bgr=*/true});
+  EXPECT_EQ(Parameters(*net_).at("conv.weight"), got.at("conv.weight"));
+  LayerParameter* const first = model_.mutable_layer(0);
+  ASSERT_EQ(first->name(), "conv");
+  first->set_bottom(0, "computed");
+  LayerParameter* const before = model_.add_layer();
+  before->set_type("Eltwise");
+  before->set_name("before");
+  before->add_bottom("x");
+  before->add_top("computed");
+  for (int i = model_.layer_size() - 1; i > 0; --i) model_.mutable_layer()->SwapElements(i, i - 1);
   EXPECT_TRUE(Has(LoadError({true, true}), "--bgr: no convolution of"));
 }
 

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
@@ -24,22 +25,25 @@ TEST(ReportTest, JsonLinesHoldWhatTheConsoleSays) {
     report.Train(record);
     Tally tally(10);
     report.Validation(20, 0.5, tally, 1);
+    report.Validation(20, 0.5, Tally(5), 1);
     report.Checkpoint(20, "dir/step-00000020", 0.1);
     report.End(20, 0.5, "training has ended");
   }
   std::ifstream file(path);
   std::vector<nlohmann::json> records;
   for (std::string line; std::getline(file, line);) records.push_back(nlohmann::json::parse(line));
-  ASSERT_EQ(records.size(), 5u);
-  const char* kinds[] = {"start", "train", "validation", "checkpoint", "end"};
-  for (int i = 0; i < 5; ++i) {
+  ASSERT_EQ(records.size(), 6u);
+  const char* kinds[] = {"start", "train", "validation", "validation", "checkpoint", "end"};
+  for (int i = 0; i < 6; ++i) {
     EXPECT_EQ(records[i]["kind"], kinds[i]);
     EXPECT_TRUE(records[i].contains("time"));
   }
   EXPECT_EQ(records[0]["settings"]["seed"], "1");
   EXPECT_EQ(records[1]["step"], 20);
   EXPECT_TRUE(records[1]["loss"].is_null());
-  EXPECT_EQ(records[3]["path"], "dir/step-00000020");
+  EXPECT_TRUE(records[2].contains("top5"));
+  EXPECT_FALSE(records[3].contains("top5"));  // of five classes
+  EXPECT_EQ(records[4]["path"], "dir/step-00000020");
 }
 
 TEST(ReportTest, OtherRanksWriteNothing) {
@@ -67,6 +71,13 @@ TEST(ConfigTableTest, HasEveryFieldWithItsDefault) {
   EXPECT_EQ(value("solver.momentum"), "0.9");
   EXPECT_EQ(value("comm.timeout_s"), "120");
   EXPECT_EQ(value("validation_data.batch_size"), "none");
+  ParseTextProto("solver { rule { pattern: \"*\" lr_mult: 0 } rule { pattern: \"fc.*\" } }", "test",
+                 &config);
+  const auto changed = ConfigTable(config);
+  const auto rule = std::find_if(changed.begin(), changed.end(),
+                                 [](const auto& row) { return row.first == "solver.rule"; });
+  ASSERT_NE(rule, changed.end());
+  EXPECT_EQ(rule->second, "{ pattern: \"*\" lr_mult: 0 },{ pattern: \"fc.*\" }");
 }
 
 TEST(ConfigTableTest, ChangedSettingsDifferFromTheirDefaults) {

@@ -62,6 +62,18 @@ TEST_F(NoteChangesTest, RanksAndThreadsAreTold) {
       std::string::npos);
 }
 
+TEST_F(NoteChangesTest, AnotherEpochOfTheSameStepIsTold) {
+  config_.mutable_train_data()->set_batch_size(15);
+  checkpoint_.config = config_.DebugString();
+  checkpoint_.step = 15;  // of 30 images on 2 ranks: 450
+  EXPECT_EQ(Notes(), "");
+  EXPECT_NE(
+      Notes(4).find("step 15 has reached epoch 1.50 of the data, but epoch 3.00 of this run's "
+                    "schedule, because its steps take more images"),
+      std::string::npos)
+      << Notes(4);
+}
+
 TEST(NoteClassChangesTest, TheFirstClassThatDiffersIsNamed) {
   const auto notes = [](const std::vector<std::string>& was, const std::vector<std::string>& is) {
     std::string notes;
