@@ -44,6 +44,10 @@ class TextPiece {
   std::string_view text_;
 };
 
+inline bool StartsWith(std::string_view text, std::string_view start) {
+  return text.substr(0, start.size()) == start;
+}
+
 std::string Concatenate(std::initializer_list<std::string_view> pieces);
 
 // Concatenates texts and numbers.

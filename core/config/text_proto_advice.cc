@@ -127,10 +127,6 @@ std::string Quoted(const std::string& text, int n) {
   return text.substr(begin + 1, end - begin - 1);
 }
 
-bool StartsWith(const std::string& text, const std::string& start) {
-  return text.compare(0, start.size(), start) == 0;
-}
-
 // "CONVOLUTION", "SOFTMAX_LOSS": how the V1 format names layer types.
 bool IsOldTypeName(const std::string& word) {
   return word.size() > 1 && std::all_of(word.begin(), word.end(), [](char c) {

@@ -8,10 +8,6 @@ namespace {
 
 using std::literals::string_view_literals::operator""sv;
 
-bool StartsWith(std::string_view text, std::string_view start) {
-  return text.substr(0, start.size()) == start;
-}
-
 // torch.save writes a ZIP archive since PyTorch 1.6; before that, a pickle of protocol 2. The
 // newer protocols are Python's own.
 bool IsTorch(std::string_view start) {

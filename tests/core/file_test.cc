@@ -23,6 +23,17 @@ namespace {
 
 class FileTest : public FolderOfTest {};
 
+TEST_F(FileTest, OnlyAPipeThatItsReaderHasClosedHasNoReader) {
+  int ends[2];
+  ASSERT_EQ(pipe(ends), 0);
+  EXPECT_TRUE(HasReader(ends[1]));
+  close(ends[0]);
+  EXPECT_FALSE(HasReader(ends[1]));
+  close(ends[1]);
+  EXPECT_TRUE(HasReader(OpenOrCreate(Path("a")).get()));
+  EXPECT_TRUE(HasReader(-1));
+}
+
 TEST_F(FileTest, ReadsAtAnyOffsetUpToTheEnd) {
   ReplaceFile(Path("a"), "0123456789");
   const InputFile file(Path("a"));

@@ -5,8 +5,17 @@ ranks=$1 exchange=$2
 . tests/integration/lib.sh
 make_job
 
+# Steps, steps between two checkpoints, and where a run is stopped: half-way between two.
+steps=300 interval=100 stop=117
+# An emulated GPU takes as long for a third of them.
+[ "${GF_TEST_DEVICE:-cpu}" = cpu ] || steps=90 interval=30 stop=47
+name_of() { printf 'step-%08d' "$1"; }
+first=$(name_of "$interval") halfway=$(name_of "$stop") second=$(name_of $((2 * interval)))
+last=$(name_of "$steps")
+
 train() {
-  on_ranks "$ranks" "$gftrain" --config=job.prototxt --deterministic --set comm.timeout_s=60 "$@"
+  on_ranks "$ranks" "$gftrain" --config=job.prototxt --deterministic --set comm.timeout_s=60 \
+    --set solver.max_steps="$steps" --set checkpoint.interval_steps="$interval" "$@"
 }
 
 check() {
@@ -14,29 +23,28 @@ check() {
   shift
   train --set checkpoint.dir="$name.whole" "$@" >"$name.whole.log" 2>&1 || fail "$name: whole run"
 
-  # Stopped half-way between two checkpoints.
-  train --set checkpoint.dir="$name.stopped" --max_steps=117 "$@" >"$name.stopped.log" 2>&1 ||
+  train --set checkpoint.dir="$name.stopped" --max_steps="$stop" "$@" >"$name.stopped.log" 2>&1 ||
     fail "$name: first part"
-  [ -d "$name.stopped/step-00000117" ] || fail "$name: no checkpoint where --max_steps stopped"
+  [ -d "$name.stopped/$halfway" ] || fail "$name: no checkpoint where --max_steps stopped"
   train --set checkpoint.dir="$name.stopped" --resume "$@" >"$name.resumed.log" 2>&1 ||
     fail "$name: second part"
-  grep -q "resuming from $name.stopped/step-00000117" "$name.resumed.log" ||
+  grep -q "resuming from $name.stopped/$halfway" "$name.resumed.log" ||
     fail "$name: does not say that it resumes"
-  same_weights "$name.whole/step-00000300" "$name.stopped/step-00000300"
+  same_weights "$name.whole/$last" "$name.stopped/$last"
 
   # Killed: the last checkpoint is some steps old.
   train --set checkpoint.dir="$name.killed" "$@" >"$name.killed.log" 2>&1 &
   local pid=$!
   for _ in $(seq 3000); do
-    [ -d "$name.killed/step-00000100" ] && break
+    [ -d "$name.killed/$first" ] && break
     sleep 0.01
   done
   kill_job "$pid"
-  [ -d "$name.killed/step-00000100" ] || fail "$name: no checkpoint"
-  [ -d "$name.killed/step-00000300" ] && fail "$name: it was too fast to be killed"
+  [ -d "$name.killed/$first" ] || fail "$name: no checkpoint"
+  [ -d "$name.killed/$last" ] && fail "$name: it was too fast to be killed"
   train --set checkpoint.dir="$name.killed" --resume "$@" >"$name.again.log" 2>&1 ||
     fail "$name: after the kill"
-  same_weights "$name.whole/step-00000300" "$name.killed/step-00000300"
+  same_weights "$name.whole/$last" "$name.killed/$last"
 }
 
 if [ "$exchange" = dense ]; then
@@ -50,8 +58,8 @@ if [ "$exchange" = dense ]; then
   exit 0
 fi
 
-# The net has 88,000 gradients, mostly in one layer; the density is still falling at step 117. The
-# rate is low, so that no ReLU dies and every chunk has gradients.
+# The net has 88,000 gradients, mostly in one layer; the density is still falling where training is
+# stopped. The rate is low, so that no ReLU dies and every chunk has gradients.
 sparse=(--set comm.mode=SPARSE --set comm.sparse.chunk_size=1000
   --set comm.sparse.warmup_fraction=0.6 --set solver.base_lr=0.002 --set checkpoint.keep=0)
 check fp32 "${sparse[@]}"
@@ -66,32 +74,33 @@ check scaled "${sparse[@]}" --set comm.wire_type=FP16 --set solver.loss_scale.po
   fail "scaled: no step was skipped"
 for rank in $(seq 0 $((ranks - 1))); do
   # More than a header.
-  residual=fp32.stopped/step-00000117/residual-0000$rank.safetensors
+  residual=fp32.stopped/$halfway/residual-0000$rank.safetensors
   [ "$(tr -d '\0' <"$residual" | wc -c)" -gt 10000 ] ||
     fail "no residuals of rank $rank where it was stopped"
 done
-[ "$ranks" != 1 ] && cmp -s fp32.stopped/step-00000117/residual-0000{0,1}.safetensors &&
+[ "$ranks" != 1 ] && cmp -s "fp32.stopped/$halfway"/residual-0000{0,1}.safetensors &&
   fail "ranks have the same residuals"
 
 # A checkpoint whose residuals are damaged is passed over for the one before it, with the same end.
 cp -r fp32.whole damaged
-truncate -s -5 "damaged/step-00000300/residual-0000$((ranks - 1)).safetensors"
+truncate -s -5 "damaged/$last/residual-0000$((ranks - 1)).safetensors"
 train --set checkpoint.dir=damaged --resume "${sparse[@]}" >damaged.log 2>&1 || fail "damaged"
-grep -q "step-00000300 is passed over.*residual-0000$((ranks - 1)).*incomplete" damaged.log ||
+grep -q "$last is passed over.*residual-0000$((ranks - 1)).*incomplete" damaged.log ||
   fail "does not say what is damaged"
-grep -q "resuming from damaged/step-00000200" damaged.log || fail "does not take the one before"
-same_weights fp32.whole/step-00000300 damaged/step-00000300
+grep -q "resuming from damaged/$second" damaged.log || fail "does not take the one before"
+same_weights "fp32.whole/$last" "damaged/$last"
 
 # Other worlds and modes go on, and say what becomes of the residuals.
 resume() {
   local on=$1 pattern=$2 folder=$3
   shift 3
   cp -r fp32.stopped "$folder"
-  rm -r "$folder"/step-00000[23]*
-  on_ranks "$on" "$gftrain" --config=job.prototxt --set comm.timeout_s=60 --max_steps=130 --resume \
-    --set checkpoint.dir="$folder" "$@" >"$folder.log" 2>&1 || fail "$folder"
+  rm -r "${folder:?}/$second" "${folder:?}/$last"
+  on_ranks "$on" "$gftrain" --config=job.prototxt --set comm.timeout_s=60 --resume \
+    --max_steps=$((stop + 13)) --set checkpoint.dir="$folder" "$@" >"$folder.log" 2>&1 ||
+    fail "$folder"
   grep -q "$pattern" "$folder.log" || fail "$folder: no \"$pattern\""
-  [ -d "$folder/step-00000130" ] || fail "$folder: does not go on"
+  [ -d "$folder/$(name_of $((stop + 13)))" ] || fail "$folder: does not go on"
 }
 resume 2 "are summed and divided evenly among 2" world "${sparse[@]}"
 resume "$ranks" "residuals .* are lost" lazy

@@ -51,6 +51,26 @@ TEST(LauncherTest, EndsAnMpirunThatDoesNotEnd) {
   }
 }
 
+TEST(LauncherTest, SeesThatNobodyReadsItsOutput) {
+  const auto tell = [] { kill(getppid(), Launcher().OutputIsRead() ? SIGUSR1 : SIGUSR2); };
+  int ends[2];
+  ASSERT_EQ(pipe(ends), 0);
+  const int own = dup(STDOUT_FILENO);
+  dup2(ends[1], STDOUT_FILENO);
+  close(ends[1]);
+  const int with_reader = RunUnder("mpirun", tell);
+  close(ends[0]);
+  const int without = RunUnder("mpirun", tell);
+  setenv("PRTE_LAUNCHED", "1", 1);
+  const int with_open_mpi_5 = RunUnder("mpirun", tell);
+  unsetenv("PRTE_LAUNCHED");
+  dup2(own, STDOUT_FILENO);
+  close(own);
+  EXPECT_EQ(WTERMSIG(with_reader), SIGUSR1);
+  EXPECT_EQ(WTERMSIG(without), SIGUSR2);
+  EXPECT_EQ(WTERMSIG(with_open_mpi_5), SIGUSR2);
+}
+
 TEST(LauncherTest, FindsItBehindAScript) {
   const int status = RunUnder("mpirun", [] {
     prctl(PR_SET_NAME, "bash");

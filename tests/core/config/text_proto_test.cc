@@ -106,6 +106,7 @@ TEST(TextProtoTest, AParameterOfAMissingLayerTypeSaysSo) {
 TEST(TextProtoTest, OneKindOfFileGivenForAnotherIsRecognized) {
   EXPECT_NE(JobError("net: \"a\"\ntest_iter: 100").find("Caffe solver file"), std::string::npos);
   for (const auto& [text, hint] : {
+           std::make_pair("debug_info: true", "Caffe's debug_info is not supported"),
            std::make_pair("max_iter: 100", "Caffe's max_iter is solver.max_steps here"),
            std::make_pair("solver { max_iter: 100 }", "max_iter is solver.max_steps here"),
            std::make_pair("solver { stepsize: 100 }", "stepsize is solver.step_size here"),

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -42,8 +43,7 @@ class Job {
            int64_t first_step = 0) {
     const pid_t process = fork();
     if (process == 0) {
-      const int words = open((folder_ + ".words").c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
-      if (dup2(words, STDERR_FILENO) < 0) _exit(1);
+      WriteWordsToFile();
       WatchSignals();
       store_ = TestStore();
       TrainingState state;
@@ -60,6 +60,21 @@ class Job {
       _exit(1);
     }
     waitpid(process, nullptr, 0);
+  }
+
+  // The same below a process that looks like mpirun. Returns when this one has ended.
+  void RunUnderMpirun(const std::function<void(StepKeeper*)>& body) {
+    const pid_t launcher = fork();
+    if (launcher == 0) {
+      WriteWordsToFile();
+      prctl(PR_SET_NAME, "mpirun");
+      setenv("PMIX_RANK", "0", 1);
+      setenv("OMPI_COMM_WORLD_SIZE", "1", 1);
+      setenv("OMPI_COMM_WORLD_LOCAL_SIZE", "1", 1);
+      Run(body);
+      _exit(0);
+    }
+    waitpid(launcher, nullptr, 0);
   }
 
   // A step that leaves its number in the pools.
@@ -93,6 +108,11 @@ class Job {
   static constexpr int64_t kLastStep = 20;
 
  private:
+  void WriteWordsToFile() const {
+    const int words = open((folder_ + ".words").c_str(), O_WRONLY | O_CREAT | O_APPEND, 0600);
+    if (dup2(words, STDERR_FILENO) < 0) _exit(1);
+  }
+
   std::string folder_;
   std::unique_ptr<ParameterStore> store_;
 };
@@ -146,6 +166,28 @@ TEST(StepKeeperTest, WaitsForTheEndOfAnUpdate) {
   });
   EXPECT_TRUE(Contains(job.Words(), "step 2 is saved"));
   EXPECT_EQ(job.Saved(), "2 2 2\n");
+}
+
+TEST(StepKeeperTest, ARankWithoutItsMpirunEndsOnceItsCheckpointIsWritten) {
+  Job job;
+  int ends[2];
+  ASSERT_EQ(pipe(ends), 0);
+  job.RunUnderMpirun([&](StepKeeper* keeper) {
+    job.Step(keeper, 1);
+    keeper->Saving();
+    kill(getppid(), SIGKILL);
+    Settle();
+    EXPECT_EQ(write(ends[1], "w", 1), 1);
+    keeper->Saved();
+    std::this_thread::sleep_for(std::chrono::seconds(20));
+    EXPECT_EQ(write(ends[1], "s", 1), 1);  // it has survived
+  });
+  EXPECT_TRUE(Contains(job.Words(), "ended in step 2; step 1 is saved")) << job.Words(0.01);
+  close(ends[1]);
+  std::string written;  // until the last process has ended
+  for (char next; read(ends[0], &next, 1) == 1;) written += next;
+  EXPECT_EQ(written, "w");
+  close(ends[0]);
 }
 
 TEST(StepKeeperTest, AnErrorOfOtherRanksKeepsTheStep) {
