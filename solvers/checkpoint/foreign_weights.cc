@@ -1,5 +1,8 @@
 #include "solvers/checkpoint/foreign_weights.h"
 
+#include <algorithm>
+#include <cctype>
+
 #include "core/file.h"
 #include "core/str_cat.h"
 
@@ -15,6 +18,14 @@ bool IsTorch(std::string_view start) {
   const bool pickle = start.size() > 2 && start[0] == '\x80' && start[1] >= 2 && start[1] <= 5;
   // The length of a safetensors header may begin with the same bytes; then its brace follows.
   return pickle && (start.size() < 9 || start[8] != '{');
+}
+
+// No length of a safetensors header consists of these bytes.
+bool IsText(std::string_view start) {
+  constexpr size_t kLength = 8;
+  return start.size() >= kLength &&
+         std::all_of(start.begin(), start.begin() + kLength,
+                     [](unsigned char c) { return std::isprint(c) != 0 || std::isspace(c) != 0; });
 }
 
 // x.pth -> x.safetensors
@@ -41,6 +52,10 @@ std::string ForeignWeights(const std::string& path, std::string_view start) {
   }
   if (StartsWith(start, "\x89HDF\r\n\x1a\n"sv)) {
     return "an HDF5 file, expected safetensors or x.caffemodel";
+  }
+  if (IsText(start)) {
+    return "a text file, expected weights: safetensors or x.caffemodel; a network is named by net: "
+           "\"FILE\" of the job";
   }
   return "";
 }

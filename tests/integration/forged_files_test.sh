@@ -71,6 +71,7 @@ weights_error() { # weights_error FILE PATTERN: training and evaluation refuse t
 }
 weights_error nan.safetensors 'ip1.weight\[1\] is -?nan, expected a finite number'
 weights_error variance.safetensors 'bn1.running_var\[1\] is -1, expected a variance'
+weights_error net.prototxt 'is a text file, expected weights: safetensors or x.caffemodel'
 weights_error x.pth 'is a file of torch.save, expected safetensors: convert it'
 grep -q 'safetensors.torch.save_file(.*, "x.safetensors")' err.log || fail "no lines of Python"
 

@@ -206,6 +206,7 @@ TEST(SafetensorsTest, AFileOfTorchSaveIsRecognizedWithTheWayToConvertIt) {
   EXPECT_EQ(ErrorOfTorch("\x80\x02\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19."), expected);
   EXPECT_EQ(ErrorOfTorch("\x80\x04\x95 pickle pickle"), expected);
   EXPECT_NE(ErrorOfTorch("\x89HDF\r\n\x1a\n........").find("an HDF5 file"), std::string::npos);
+  EXPECT_NE(ErrorOfTorch("name: \"LeNet\"\n").find("is a text file"), std::string::npos);
   // A header of 0x280 bytes begins like a pickle.
   const std::string header = "{" + Tensor("a", "U8", "[4]", "[0,4]") + "}";
   std::ofstream(path, std::ios::binary)
