@@ -103,9 +103,9 @@ void Report::Validation(int64_t step, double epoch, const Tally& tally, double s
   record["loss"] = Number(tally.loss());
   record["images_per_s"] = rate;
   Write("validation", std::move(record));
-  std::vector<std::pair<std::string, double>> values = {{"validation/top1", tally.top1()},
-                                                        {"validation/loss", tally.loss()}};
+  std::vector<std::pair<std::string, double>> values = {{"validation/top1", tally.top1()}};
   if (has_top5) values.emplace_back("validation/top5", tally.top5());
+  values.emplace_back("validation/loss", tally.loss());
   events_->Write(step, values);
 }
 
