@@ -44,6 +44,7 @@ class TextPiece {
   std::string_view text_;
 };
 
+// Whether `start` begins the text.
 inline bool StartsWith(std::string_view text, std::string_view start) {
   return text.substr(0, start.size()) == start;
 }

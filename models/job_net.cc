@@ -80,7 +80,7 @@ int64_t Outputs(const LayerParameter& layer) {
                                         : layer.convolution_param().num_output();
 }
 
-// Accuracy layers that ask for more guesses than there are classes. Nothing reads their tops.
+// Removes Accuracy layers whose top_k exceeds `classes`, unless a layer reads their tops.
 void RemoveAccuracyAbove(int64_t classes, NetSource* net) {
   std::set<std::string> read;
   for (const LayerParameter& layer : net->param.layer()) {

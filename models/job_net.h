@@ -11,7 +11,8 @@ constexpr int64_t kFollowsData = INT64_MIN;
 // for both phases. Throws UserError, also if the net does not say clearly what to change.
 NetSource ReadJobNet(const JobConfig& config);
 
-// The changes alone. ChangeClasses also removes Accuracy layers whose top_k is larger.
+// The changes alone. ChangeClasses also removes Accuracy layers whose top_k exceeds the
+// classes, unless a layer reads their tops.
 void ChangeInput(const InputConfig& input, NetSource* net);
 void ChangeClasses(int64_t classes, NetSource* net);
 

@@ -146,17 +146,28 @@ Shape ImageShape(const DataConfig& data, Phase phase) {
   return Loader(plain, options).image_shape();
 }
 
-// What training would refuse or warn of once it knows the net and the data.
+// What validation would refuse of the net.
+void CheckValidation(const JobConfig& config, const NetSource& source, const Net& net,
+                     Device* device, Communicator* comm) {
+  NetOptions options = NetOptionsOf(config, TEST);
+  options.batch_size = config.validation_data().batch_size();
+  options.parameters = net.parameters();
+  try {
+    options.image_shape = ImageShape(config.validation_data(), TEST);
+  } catch (const UserError& error) {
+    if (comm->rank() == 0) {
+      PrintWarning("the phase TEST was not checked: validation_data: ", error.what());
+    }
+    return;
+  }
+  const Net test(source, options, device);
+}
+
+// What training would refuse of the solver once it knows the net and the data, and its warnings.
 void CheckTraining(const JobConfig& config, const NetSource& source, const Net& net, Device* device,
                    Communicator* comm) {
-  if (comm->rank() == 0) WarnAtStart(config, source, net.parameters()->layout().count());
-  if (config.has_validation_data()) {
-    NetOptions validation = NetOptionsOf(config, TEST);
-    validation.batch_size = config.validation_data().batch_size();
-    validation.image_shape = ImageShape(config.validation_data(), TEST);
-    validation.parameters = net.parameters();
-    const Net test(source, validation, device);
-  }
+  if (comm->rank() == 0) WarnAtStart(config, net.parameters()->layout().count());
+  if (config.has_validation_data()) CheckValidation(config, source, net, device, comm);
   const SolverConfig& solver = config.solver();
   const DataConfig& data = config.train_data();
   RulesOf(solver, net.parameters()->layout());

@@ -130,13 +130,15 @@ Word Split(const std::string& text) {
   return word;
 }
 
-[[noreturn]] void RefuseUnknown(const std::string& name, const std::vector<std::string>& names) {
+[[noreturn]] void RefuseUnknown(const std::string& name, const std::vector<std::string>& names,
+                                const FlagSpec& spec) {
+  const std::string nearest = Nearest(name, names);
+  const std::string setting = spec.hints_at_settings ? MeantSetting(name) : "";
+  if (!setting.empty()) {
+    ThrowUserError("unknown flag --", name, "; did you mean --set ", setting, "=VALUE?");
+  }
   if (const std::string hint = CaffeHint(name); !hint.empty()) {
     ThrowUserError("unknown flag --", name, ": ", hint);
-  }
-  const std::string nearest = Nearest(name, names), setting = MeantSetting(name);
-  if (!setting.empty() && std::find(names.begin(), names.end(), "set") != names.end()) {
-    ThrowUserError("unknown flag --", name, "; did you mean --set ", setting, "=VALUE?");
   }
   ThrowUserError("unknown flag --", name,
                  nearest.empty() ? " (see --help)" : "; did you mean --" + nearest + "?");
@@ -190,7 +192,8 @@ int ParseFlags(int argc, char** argv, const FlagSpec& spec) {
     }
     if (!known(word.name)) {
       const std::string negated = word.name.compare(0, 2, "no") == 0 ? word.name.substr(2) : "";
-      if (word.has_value || !known(negated) || !IsBool(negated)) RefuseUnknown(word.name, names);
+      if (word.has_value || !known(negated) || !IsBool(negated))
+        RefuseUnknown(word.name, names, spec);
       Set(negated, "false");
       continue;
     }

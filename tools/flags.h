@@ -26,6 +26,8 @@ struct FlagSpec {
   // Flags that another command takes now, and the advice that ends with that command; the flag is
   // added: {"svg", "write the table with --csv=FILE, then run gfreport FILE"}.
   std::vector<std::pair<std::string, std::string>> moved;
+  // An unknown flag that is a setting of the job ("epochs") is answered with its --set.
+  bool hints_at_settings = false;
   // The values of --set, which may be given several times, go here.
   std::vector<std::string>* overrides = nullptr;
   // Words that are not flags go here; if null, they are mistakes.

@@ -66,7 +66,8 @@ JobConfig ReadConfig(const std::vector<std::string>& overrides) {
     ThrowUserError("--confusions is ", FLAGS_confusions, ", must be at least 0");
   }
   if (FLAGS_bgr && FLAGS_weights.empty()) ThrowUserError("--bgr goes with --weights");
-  JobConfig config = ReadJobConfig(FLAGS_config, overrides);
+  JobConfig config = ReadJobConfig(
+      FLAGS_config, overrides, FLAGS_data.empty() ? OpenedData::kValidation : OpenedData::kNone);
   if (!config.has_validation_data()) {
     ThrowUserError(FLAGS_config, ": validation_data is missing: say what to evaluate on");
   }
@@ -78,8 +79,9 @@ void Evaluate(const JobConfig& config, int threads, Communicator* comm) {
   CheckSameConfig(config, comm);
   const std::string weights =
       FindEvaluationWeights(config, FLAGS_weights.empty() ? FLAGS_checkpoint : FLAGS_weights, comm);
-  const BuildOptions options = {NetOptionsOf(config, TEST), comm->rank(), comm->size(), threads,
-                                CheckpointClassNames(weights, comm)};
+  BuildOptions options = {NetOptionsOf(config, TEST), comm->rank(), comm->size(), threads,
+                          CheckpointClassNames(weights, comm)};
+  options.trained_classes = static_cast<int64_t>(options.class_names.size());
   std::unique_ptr<Device> device;
   DataAndNet job;
   AgreeOnErrors(comm, "building the net", [&] {
@@ -87,7 +89,8 @@ void Evaluate(const JobConfig& config, int threads, Communicator* comm) {
     const NetSource net = ReadJobNet(config);
     job = BuildDataAndNet(config.validation_data(), net, TEST, options, nullptr, device.get());
     if (comm->rank() > 0) return;
-    for (const std::string& each : UnusedDataSettings(net, config.validation_data(), TEST)) {
+    const NetSource file = ReadNet(config.net());
+    for (const std::string& each : UnusedDataSettings(file, config.validation_data(), TEST)) {
       PrintWarning(each);
     }
   });

@@ -67,6 +67,7 @@ FlagSpec Spec() {
        {"dry_run", "net", "input", "batch_size", "phase", "print_schedule", "ranks"}}};
   spec.notes = "SIGTERM and SIGINT write a checkpoint and stop, SIGUSR1 writes a checkpoint.\n";
   spec.bare = {{"resume", "latest"}, {"print_schedule", "1"}};
+  spec.hints_at_settings = true;
   return spec;
 }
 

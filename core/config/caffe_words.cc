@@ -1,5 +1,7 @@
 #include "core/config/caffe_words.h"
 
+#include <algorithm>
+#include <cctype>
 #include <map>
 
 #include "core/str_cat.h"
@@ -73,12 +75,15 @@ std::string CaffeFieldHere(const std::string& field) {
   return "";
 }
 
-std::string CaffeValueHere(const std::string& field, const std::string& value) {
+std::string OtherSolverHere(const std::string& field, const std::string& value) {
   if (field != "solver.type") return "";
-  if (value == "Nesterov") return "write nesterov: true, with type SGD";
-  for (const char* adaptive : {"AdaDelta", "AdaGrad", "Adam", "AdamW", "RMSProp"}) {
-    if (value == adaptive) {
-      return "it is missing here; SGD trains classifiers as well, LAMB is Adam for large batches";
+  std::string name = value;
+  std::transform(name.begin(), name.end(), name.begin(),
+                 [](unsigned char c) { return std::tolower(c); });
+  if (name == "nesterov") return "write type SGD with nesterov: true";
+  for (const char* adaptive : {"adadelta", "adagrad", "adam", "adamw", "rmsprop"}) {
+    if (name == adaptive) {
+      return value + " is not supported: take SGD, or LAMB, which is Adam for large batches";
     }
   }
   return "";

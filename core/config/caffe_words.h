@@ -8,8 +8,9 @@ namespace gf {
 // "max_iter", as the end of a sentence: "max_iter is solver.max_steps here". "" for other words.
 std::string CaffeFieldHere(const std::string& field);
 
-// The same for the value of a text field, "Nesterov" of "solver.type".
-std::string CaffeValueHere(const std::string& field, const std::string& value);
+// What to write in place of a solver of Caffe or PyTorch as solver.type, in any case; "" for other
+// fields and values.
+std::string OtherSolverHere(const std::string& field, const std::string& value);
 
 // Whether Caffe's solver, not its data layer, has the field.
 bool IsCaffeSolverField(const std::string& field);

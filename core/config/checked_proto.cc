@@ -85,11 +85,11 @@ class Checker {
     return !message.GetReflection()->HasField(message, field);
   }
 
-  // What was probably meant by a text that is not among the rule's; begins with a semicolon.
+  // What was probably meant by a text that is not among the rule's, after a semicolon; or "".
   static std::string TextHint(const std::string& path, const std::string& value,
                               const FieldRule& rule) {
-    const std::string caffe = CaffeValueHere(path, value);
-    if (!caffe.empty()) return "; " + caffe;
+    const std::string other = OtherSolverHere(path, value);
+    if (!other.empty()) return "; " + other;
     // A short list speaks for itself.
     const std::string nearest = rule.values().size() > 3 ? Nearest(value, rule.values()) : "";
     return nearest.empty() ? "" : "; did you mean \"" + nearest + "\"?";

@@ -1,5 +1,6 @@
 #include "core/config/config.h"
 
+#include <glob.h>
 #include <google/protobuf/text_format.h>
 
 #include <filesystem>
@@ -19,27 +20,27 @@ std::string Resolved(const std::string& folder, const std::string& path) {
   return path[0] == '/' ? path : folder + path;
 }
 
-// The part of a path or pattern that must exist: all before the last / that precedes a wildcard.
-std::string FixedPart(const std::string& path) {
-  const size_t wildcard = path.find_first_of("*?[");
-  if (wildcard == std::string::npos) return path;
-  const size_t slash = path.rfind('/', wildcard);
-  return slash == std::string::npos ? "" : path.substr(0, slash);
+// Whether a file or folder fits a path or pattern.
+bool Exists(const std::string& pattern) {
+  glob_t found = {};
+  const bool exists = glob(pattern.c_str(), GLOB_NOSORT, nullptr, &found) == 0;
+  globfree(&found);
+  return exists;
 }
 
-// The path of `field`, which the job gives relative to `folder`. A path that exists in the working
-// folder alone is a mistake of which the file system's own message would not tell.
-std::string InFolder(const std::string& folder, const std::string& path, const std::string& field,
-                     const Places& places) {
-  const std::string resolved = Resolved(folder, path), fixed = FixedPart(path);
-  std::error_code code;
-  if (!fixed.empty() && resolved != path && std::filesystem::exists(fixed, code) &&
-      !std::filesystem::exists(FixedPart(resolved), code)) {
-    ThrowUserError(places.Before(field), field, ": ", resolved, " does not exist, but ", path,
-                   " does: net and data are relative to the config file; write ",
-                   std::filesystem::relative(path, folder, code).string(), " or the whole path");
-  }
-  return resolved;
+// Refuses a path of `field` that exists in the working folder alone, and not in the config's
+// `folder`: a mistake of which the file system's own message would not tell.
+void CheckFolder(const std::string& folder, const std::string& path, const std::string& field,
+                 const Places& places) {
+  const std::string resolved = Resolved(folder, path);
+  if (resolved == path || Exists(resolved) || !Exists(path)) return;
+  const auto absolute = [](const std::string& name) {
+    return std::filesystem::current_path() / name;
+  };
+  const std::string better = absolute(path).lexically_relative(absolute(folder)).string();
+  ThrowUserError(places.Before(field), field, ": ", resolved, " does not exist, but ", path,
+                 " does: net and data are relative to the config file; write ",
+                 better.empty() ? "" : better + " or ", "the whole path");
 }
 
 }  // namespace
@@ -57,7 +58,7 @@ DType ToDType(ComputeType type) {
 }
 
 JobConfig ReadJobConfig(const std::string& file, const std::vector<std::string>& overrides,
-                        bool opens_data) {
+                        OpenedData opened) {
   JobConfig config;
   google::protobuf::TextFormat::ParseInfoTree locations;
   ParseTextProto(ReadTextFileOrPipe(file), file, &config, &locations);
@@ -66,22 +67,27 @@ JobConfig ReadJobConfig(const std::string& file, const std::vector<std::string>&
     places.NoteSet(SetField(assignment, &config), assignment);
   }
   const auto name = [&](DataConfig* data) {
-    if (!opens_data && data->source().empty()) data->set_source("none");
+    if (opened == OpenedData::kNone && data->source().empty()) data->set_source("none");
   };
   if (config.has_train_data()) name(config.mutable_train_data());
   if (config.has_validation_data()) name(config.mutable_validation_data());
   CheckJob(config, places);
 
   const std::string folder = file.substr(0, file.rfind('/') + 1);
-  config.set_net(InFolder(folder, config.net(), "net", places));
-  const auto resolve_source = [&](const std::string& block, DataConfig* data) {
-    const std::string& source = data->source();
-    data->set_source(opens_data ? InFolder(folder, source, block + ".source", places)
-                                : Resolved(folder, source));
+  const auto resolve = [&](const std::string& field, const std::string& path, bool opens) {
+    std::error_code code;
+    if (opens && std::filesystem::is_regular_file(file, code)) {
+      CheckFolder(folder, path, field, places);
+    }
+    return Resolved(folder, path);
   };
-  resolve_source("train_data", config.mutable_train_data());
+  config.set_net(resolve("net", config.net(), true));
+  DataConfig* const train = config.mutable_train_data();
+  train->set_source(resolve("train_data.source", train->source(), opened == OpenedData::kAll));
   if (config.has_validation_data()) {
-    resolve_source("validation_data", config.mutable_validation_data());
+    DataConfig* const data = config.mutable_validation_data();
+    data->set_source(
+        resolve("validation_data.source", data->source(), opened != OpenedData::kNone));
   }
   return config;
 }

@@ -26,13 +26,16 @@ void ParseTextProto(const std::string& text, const std::string& name,
 // the path that is wrong.
 std::string SetField(const std::string& assignment, google::protobuf::Message* message);
 
+// The data sets that a program opens. With kNone, a job need not name them.
+enum class OpenedData { kNone, kValidation, kAll };
+
 // A job's config: the file, then the overrides, then relative paths in `net`, the data
 // sources and the checkpoint folder resolved: net and data against the config's folder,
-// outputs against the working folder. Throws the UserErrors of CheckJob (job_checks.h); each says
-// whether the file or --set wrote the field.
-// `opens_data`: false where data sets need not be named, because nothing opens them.
+// outputs against the working folder. Throws the UserErrors of CheckJob (job_checks.h), and one for
+// the path of an input that exists in the working folder alone; each says whether the file or --set
+// wrote the field.
 JobConfig ReadJobConfig(const std::string& file, const std::vector<std::string>& overrides,
-                        bool opens_data = true);
+                        OpenedData opened = OpenedData::kAll);
 
 // The number type of a job's `compute_type`.
 DType ToDType(ComputeType type);

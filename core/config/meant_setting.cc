@@ -1,7 +1,5 @@
 #include "core/config/meant_setting.h"
 
-#include <google/protobuf/descriptor.h>
-
 #include <map>
 
 #include "core/config/job.pb.h"
@@ -51,6 +49,12 @@ const std::map<std::string, std::string>& OtherNames() {
 std::string MeantSetting(const std::string& name) {
   const auto other = OtherNames().find(name);
   return other == OtherNames().end() ? PathOf(JobConfig::descriptor(), name) : other->second;
+}
+
+std::string MeantField(const Descriptor* type, const std::string& name) {
+  if (type->file() != JobConfig::descriptor()->file()) return "";
+  const std::string path = MeantSetting(name), field = path.substr(path.rfind('.') + 1);
+  return type->FindFieldByName(field) == nullptr ? path : field;
 }
 
 }  // namespace gf

@@ -151,7 +151,7 @@ void Resolve(const std::string& part, Target* target) {
   if (target->field == nullptr) {
     const std::string where = target->path.empty() ? "" : target->path + ": ";
     const std::vector<std::string> known = FieldNames(type);
-    const std::string meant = Nearest(name, known).empty() ? MeantSetting(name) : "";
+    const std::string meant = Nearest(name, known).empty() ? MeantField(type, name) : "";
     Fail(*target, where, type->name(), " has no field \"", name, "\"",
          meant.empty() ? Suggestion(name, known) : "; did you mean " + meant + "?");
   }

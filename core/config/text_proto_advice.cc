@@ -93,8 +93,7 @@ std::string UnknownField(const Descriptor* root, const Descriptor* type, const s
       return what +
              ": this looks like a Caffe solver file; a job config says solver { base_lr: 0.1 "
              "max_steps: 1000 } and train_data { source: \"...\" }, docs/coming_from_caffe.md "
-             "lists all "
-             "fields; " +
+             "lists all fields; " +
              CaffeFieldHere(name);
     }
   }
@@ -107,11 +106,8 @@ std::string UnknownField(const Descriptor* root, const Descriptor* type, const s
   const std::string blocks = BlocksWith(type, name);
   if (!blocks.empty()) return what + "; did you mean it inside " + blocks + "?";
   const std::vector<std::string> known = FieldNames(type);
-  if (root == JobConfig::descriptor() && Nearest(name, known).empty()) {
-    if (const std::string meant = MeantSetting(name); !meant.empty()) {
-      return StrCat(what, "; did you mean ", meant, "?");
-    }
-  }
+  const std::string meant = Nearest(name, known).empty() ? MeantField(type, name) : "";
+  if (!meant.empty()) return StrCat(what, "; did you mean ", meant, "?");
   return what + Suggestion(name, known);
 }
 

@@ -20,7 +20,7 @@ bool IsTorch(std::string_view start) {
   return pickle && (start.size() < 9 || start[8] != '{');
 }
 
-// No length of a safetensors header consists of these bytes.
+// As the length of a safetensors header, these bytes would be more than 10^17.
 bool IsText(std::string_view start) {
   constexpr size_t kLength = 8;
   return start.size() >= kLength &&
@@ -52,6 +52,9 @@ std::string ForeignWeights(const std::string& path, std::string_view start) {
   }
   if (StartsWith(start, "\x89HDF\r\n\x1a\n"sv)) {
     return "an HDF5 file, expected safetensors or x.caffemodel";
+  }
+  if (StartsWith(start, "version https://"sv)) {
+    return "a pointer of Git LFS, expected weights: fetch the file itself with git lfs pull";
   }
   if (IsText(start)) {
     return "a text file, expected weights: safetensors or x.caffemodel; a network is named by net: "

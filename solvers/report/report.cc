@@ -99,7 +99,7 @@ void Report::Validation(int64_t step, double epoch, const Tally& tally, double s
                                WithCommas(tally.images()).c_str(), rate));
   nlohmann::ordered_json record = {
       {"step", step}, {"epoch", epoch}, {"images", tally.images()}, {"top1", tally.top1()}};
-  if (has_top5) record["top5"] = tally.top5();
+  record["top5"] = has_top5 ? nlohmann::ordered_json(tally.top5()) : nullptr;
   record["loss"] = Number(tally.loss());
   record["images_per_s"] = rate;
   Write("validation", std::move(record));

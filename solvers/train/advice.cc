@@ -24,7 +24,10 @@ class Unused {
     if (settings.scale() != 1) Add("scale", "std", data_.std_size() > 0);
     if (phase_ != TRAIN) return;
     if (settings.mirror()) Add("mirror", "mirror", data_.mirror());
-    if (settings.crop_size() > 0) {
+    // Images that are as large as the crop have only one place for it.
+    const bool as_large = data_.resize_height() + 2 * data_.pad() == data_.crop_size() &&
+                          data_.resize_width() + 2 * data_.pad() == data_.crop_size();
+    if (settings.crop_size() > 0 && data_.crop_size() > 0 && !as_large) {
       Add("cropping at random", "random_crop", data_.random_crop() || data_.random_resized_crop());
     }
   }
@@ -88,7 +91,8 @@ std::string FewChunks(const CommConfig& comm, int64_t elements) {
                 " or less, or take mode LAZY for a net as small as this");
 }
 
-void WarnAtStart(const JobConfig& config, const NetSource& net, int64_t elements) {
+void WarnAtStart(const JobConfig& config, int64_t elements) {
+  const NetSource net = ReadNet(config.net());  // without the job's changes
   for (const std::string& sentence : UnusedDataSettings(net, config.train_data(), TRAIN)) {
     PrintWarning(sentence);
   }

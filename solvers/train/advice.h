@@ -10,7 +10,8 @@ namespace gf {
 
 // Sentences about what a job says in vain, for warnings at its start.
 
-// Settings of the net's data layers of a phase that only the job's data decide, where `data`
+// Settings of the data layers of a net as its file says (ReadNet) that only the job's data decide,
+// where `data`
 // (train_data in phase TRAIN, validation_data in TEST) does not have their counterpart.
 std::vector<std::string> UnusedDataSettings(const NetSource& net, const DataConfig& data,
                                             Phase phase);
@@ -19,6 +20,6 @@ std::vector<std::string> UnusedDataSettings(const NetSource& net, const DataConf
 std::string FewChunks(const CommConfig& comm, int64_t elements);
 
 // Prints the sentences for training.
-void WarnAtStart(const JobConfig& config, const NetSource& net, int64_t elements);
+void WarnAtStart(const JobConfig& config, int64_t elements);
 
 }  // namespace gf

@@ -40,24 +40,26 @@ void WarnOfFewClasses(const Loader& data, const Net& net, const NetSource& sourc
 }
 
 // The accuracy says nothing of classes that an evaluation does not meet.
-void WarnOfMissingClasses(const Loader& data, const Net& net) {
+void WarnOfMissingClasses(const DataConfig& config, const Loader& data, int64_t classes) {
   constexpr int64_t kListed = 5;
-  std::vector<bool> met(static_cast<size_t>(net.classes()));
+  std::vector<bool> met(static_cast<size_t>(classes));
   for (int64_t i = 0; i < data.size(); ++i) {
     const int64_t label = data.Label(i);
-    if (label >= 0 && label < net.classes()) met[label] = true;
+    if (label >= 0 && label < classes) met[label] = true;
   }
   const std::vector<std::string> names = data.class_names();
   std::string list;
   int64_t missing = 0;
   for (size_t i = 0; i < met.size(); ++i) {
-    if (met[i] || missing++ >= kListed) continue;
+    if (met[i]) continue;
+    ++missing;
+    if (missing > kListed) continue;
     list += StrCat(missing == 1 ? "" : ", ",
                    i < names.size() ? StrCat("\"", Printable(names[i]), "\"") : StrCat(i));
   }
   if (missing == 0) return;
-  PrintWarning("validation_data has no images of ", missing, " of the net's ",
-               Counted(net.classes(), "class", "classes"), " (", list,
+  PrintWarning("validation_data: ", config.source(), " has no images of ", WithCommas(missing),
+               " of ", Counted(classes, "class", "classes"), " (", list,
                missing > kListed ? ", ..." : "", "): the accuracy says nothing of them");
 }
 
@@ -128,7 +130,9 @@ DataAndNet BuildDataAndNet(const DataConfig& data, const NetSource& source, Phas
   if (phase == TRAIN) {
     WarnOfFewClasses(*result.loader, *result.net, source);
   } else {
-    WarnOfMissingClasses(*result.loader, *result.net);
+    WarnOfMissingClasses(
+        data, *result.loader,
+        options.trained_classes > 0 ? options.trained_classes : result.net->classes());
   }
   return result;
 }

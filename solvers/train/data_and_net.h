@@ -26,6 +26,8 @@ struct BuildOptions {
   // Names of the classes that the parameters know, by number: the data's are matched with them by
   // name. None = labels are these numbers.
   std::vector<std::string> class_names;
+  // How many of the net's classes have training images; 0 = all.
+  int64_t trained_classes = 0;
 };
 
 // What a config says of its nets.

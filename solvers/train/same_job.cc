@@ -4,7 +4,6 @@
 #include <xxhash.h>
 
 #include <algorithm>
-#include <cmath>
 #include <cstdio>
 #include <utility>
 #include <vector>
@@ -46,20 +45,24 @@ bool Matters(const std::string& setting) {
   return false;
 }
 
-// Schedules count steps: where the batches have another size, a step is another epoch.
-std::string EpochChange(const TrainingState& checkpoint, const JobConfig& config, int world,
-                        int64_t images) {
-  if (checkpoint.step == 0) return "";
-  const BatchSchedule batches(config.solver(), images,
-                              int64_t{config.train_data().batch_size()} * world);
-  const double was = static_cast<double>(checkpoint.position) / static_cast<double>(images);
-  const double is = batches.EpochsBefore(checkpoint.step);
-  if (std::abs(was - is) < 0.01 * is) return "";
+BatchSchedule BatchesOf(const JobConfig& config, int world, int64_t images) {
+  return {config.solver(), images, int64_t{config.train_data().batch_size()} * world};
+}
+
+// Schedules count steps: where a step takes another number of images than it did, it is another
+// epoch of the schedule than of the data.
+std::string EpochChange(const TrainingState& checkpoint, const BatchSchedule& before,
+                        const BatchSchedule& now) {
+  const int64_t step = checkpoint.step;
+  if (step == 0 || before.ImagesOf(step) == now.ImagesOf(step)) return "";
+  const auto images = static_cast<double>(now.images());
   char text[96];
-  std::snprintf(text, sizeof(text), "epoch %.2f of the data, but epoch %.2f", was, is);
-  return StrCat("step ", WithCommas(checkpoint.step), " has reached ", text,
-                " of this run's schedule, because its steps take ", is > was ? "more" : "fewer",
-                " images: the learning rate and the end of training follow the schedule");
+  std::snprintf(text, sizeof(text), "epoch %.2f of the data, but epoch %.2f",
+                static_cast<double>(checkpoint.position) / images, now.ImagesIn(step) / images);
+  return StrCat("step ", WithCommas(step), " has reached ", text,
+                " of this run's schedule: a step ", "takes ", WithCommas(now.ImagesOf(step)),
+                " images, before the checkpoint ", WithCommas(before.ImagesOf(step)),
+                "; the learning rate and the end of training follow the schedule");
 }
 
 }  // namespace
@@ -115,14 +118,16 @@ void NoteChanges(const TrainingState& checkpoint, const JobConfig& config, int w
                 " training images, this run has ", WithCommas(images),
                 ": epochs are counted with the new number"));
   }
-  const std::string epochs = EpochChange(checkpoint, config, world, images);
-  if (!epochs.empty()) note(epochs);
   JobConfig old_config;
   try {
     ParseTextProto(checkpoint.config, "the checkpoint's config", &old_config);
   } catch (const UserError&) {
     return;
   }
+  const std::string epochs =
+      EpochChange(checkpoint, BatchesOf(old_config, checkpoint.world, images),
+                  BatchesOf(config, world, images));
+  if (!epochs.empty()) note(epochs);
   const Items was = ConfigTable(old_config);
   for (const auto& [name, is] : ConfigTable(config)) {
     if (!Matters(name)) continue;

@@ -57,6 +57,7 @@ void BuildNets(const JobConfig& config, const TrainOptions& options, Communicato
     parts->store = parameters.get();
     if (config.has_validation_data()) {
       build.class_names = parts->train.loader->class_names();
+      build.trained_classes = parts->train.loader->classes();
       parts->validation =
           BuildDataAndNet(config.validation_data(), parts->source, TEST, build, parameters, device);
     }
@@ -68,7 +69,7 @@ void BuildNets(const JobConfig& config, const TrainOptions& options, Communicato
                                         int64_t{config.train_data().batch_size()} * comm->size());
     parts->rate = std::make_unique<LearningRate>(config.solver(), *parts->batches);
   });
-  if (comm->rank() == 0) WarnAtStart(config, parts->source, parts->store->layout().count());
+  if (comm->rank() == 0) WarnAtStart(config, parts->store->layout().count());
   parts->feed = std::make_unique<BatchFeed>(parts->train.loader.get(), parts->train.net.get(),
                                             parts->timeline.get());
   parts->last_step = parts->rate->max_steps();

@@ -5,12 +5,12 @@ ranks=$1 exchange=$2
 . tests/integration/lib.sh
 make_job
 
-# Steps, steps between two checkpoints, and where a run is stopped: half-way between two.
+# Steps, steps between two checkpoints, and where a run is stopped: between two.
 steps=300 interval=100 stop=117
 # An emulated GPU takes as long for a third of them.
 [ "${GF_TEST_DEVICE:-cpu}" = cpu ] || steps=90 interval=30 stop=47
 name_of() { printf 'step-%08d' "$1"; }
-first=$(name_of "$interval") halfway=$(name_of "$stop") second=$(name_of $((2 * interval)))
+first=$(name_of "$interval") between=$(name_of "$stop") second=$(name_of $((2 * interval)))
 last=$(name_of "$steps")
 
 train() {
@@ -25,10 +25,10 @@ check() {
 
   train --set checkpoint.dir="$name.stopped" --max_steps="$stop" "$@" >"$name.stopped.log" 2>&1 ||
     fail "$name: first part"
-  [ -d "$name.stopped/$halfway" ] || fail "$name: no checkpoint where --max_steps stopped"
+  [ -d "$name.stopped/$between" ] || fail "$name: no checkpoint where --max_steps stopped"
   train --set checkpoint.dir="$name.stopped" --resume "$@" >"$name.resumed.log" 2>&1 ||
     fail "$name: second part"
-  grep -q "resuming from $name.stopped/$halfway" "$name.resumed.log" ||
+  grep -q "resuming from $name.stopped/$between" "$name.resumed.log" ||
     fail "$name: does not say that it resumes"
   same_weights "$name.whole/$last" "$name.stopped/$last"
 
@@ -74,11 +74,11 @@ check scaled "${sparse[@]}" --set comm.wire_type=FP16 --set solver.loss_scale.po
   fail "scaled: no step was skipped"
 for rank in $(seq 0 $((ranks - 1))); do
   # More than a header.
-  residual=fp32.stopped/$halfway/residual-0000$rank.safetensors
+  residual=fp32.stopped/$between/residual-0000$rank.safetensors
   [ "$(tr -d '\0' <"$residual" | wc -c)" -gt 10000 ] ||
     fail "no residuals of rank $rank where it was stopped"
 done
-[ "$ranks" != 1 ] && cmp -s "fp32.stopped/$halfway"/residual-0000{0,1}.safetensors &&
+[ "$ranks" != 1 ] && cmp -s "fp32.stopped/$between"/residual-0000{0,1}.safetensors &&
   fail "ranks have the same residuals"
 
 # A checkpoint whose residuals are damaged is passed over for the one before it, with the same end.

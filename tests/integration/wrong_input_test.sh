@@ -17,6 +17,19 @@ net_error() {
   expect_error "$1" "$gftrain" --dry_run --net=wrong_net.prototxt
 }
 
+# What only validation uses.
+{
+  cat net.prototxt
+  echo 'layer { name: "top11" type: "Accuracy" bottom: "ip2" bottom: "label" top: "top11"'
+  echo '        include { phase: TEST } accuracy_param { top_k: 11 } }'
+} >top11.prototxt
+expect_error 'layer "top11".*with 10 classes it must be in 1..10: change it, or remove the layer' \
+  "${train[@]}" --set net=top11.prototxt --dry_run
+"${train[@]}" --dry_run --set validation_data.source=absent --set validation_data.crop_size=0 \
+  >dry.log 2>&1 || fail "a dry run without the data of validation"
+grep -q 'warning: the phase TEST was not checked: validation_data: .*absent' dry.log ||
+  fail "does not say that the phase TEST was not checked"
+
 # The command line.
 expect_error 'unknown flag --confg; did you mean --config' "$gftrain" --confg=job.prototxt
 expect_error '"job.prototxt" is not a flag' "$gftrain" job.prototxt
@@ -62,8 +75,12 @@ expect_error '^gftrain: error: --set solver.momentum=2: solver.momentum is 2, mu
   "${train[@]}" --set solver.momentum=2
 expect_error 'SDG: solver.type is "SDG", must be LAMB, .* or SGD; did you mean "SGD"\?' \
   "${train[@]}" --set solver.type=SDG
-expect_error 'solver.type is "Nesterov", must be .*; write nesterov: true, with type SGD' \
-  "${train[@]}" --set solver.type=Nesterov
+expect_error 'solver.type is "nesterov", must be .*; write type SGD with nesterov: true' \
+  "${train[@]}" --set solver.type=nesterov
+for type in AdaDelta Adagrad Adam AdamW RMSprop; do
+  expect_error "must be .*; $type is not supported: take SGD, or LAMB" \
+    "${train[@]}" --set solver.type="$type"
+done
 expect_error 'unknown command "compute_image_mean": .* is gfdata stats SOURCE here' \
   "$gfdata" compute_image_mean lmdb mean.binaryproto
 expect_error 'solver.warmup_steps.*20' "$gftrain" --config=job.prototxt --set solver.max_steps=20

@@ -2,10 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
 #include "core/error.h"
+#include "solvers/solver.h"
 #include "tests/solvers/store_for_test.h"
 
 namespace gf {
@@ -51,6 +53,40 @@ TEST(ParameterRulesTest, TheLastMatchingRuleAppliesFieldByField) {
   EXPECT_FALSE(rules[1].adaptive);
   EXPECT_EQ(rules[2].lr_mult, 3);  // bn.weight
   EXPECT_EQ(rules[3].decay_mult, 1);
+}
+
+TEST(ParameterRulesTest, FrozenTensorsKeepTheirBits) {
+  for (const char* type : {"SGD", "LARS", "LARC", "LAMB"}) {
+    const auto store = TestStore();
+    SolverConfig config;
+    config.set_weight_decay(0.1f);
+    ParameterRuleConfig* rule = config.add_rule();
+    rule->set_pattern("*");
+    rule->set_lr_mult(0);
+    rule->set_decay_mult(0);
+    rule = config.add_rule();
+    rule->set_pattern("fc.*");
+    rule->set_lr_mult(1);
+    rule->set_decay_mult(1);
+    const auto solver = NewSolver("solver", type, config, store.get());
+    const int64_t size = store->layout().count();
+    const float* const weights = store->master().as<float>();
+    const std::vector<float> before(weights, weights + size);
+    UpdateScalars scalars;
+    scalars.lr = 0.1;
+    for (int step = 0; step < 3; ++step) {
+      std::fill_n(store->gradient().as<float>(), size, 0.5f);
+      solver->BeginStep(scalars);
+      solver->Inspect({{0, size}});
+      solver->Update({{0, size}});
+      ++scalars.update;
+    }
+    for (const PoolEntry& entry : store->layout().entries()) {
+      const bool same = std::equal(weights + entry.offset, weights + entry.offset + entry.count,
+                                   before.begin() + entry.offset);
+      EXPECT_EQ(same, entry.layer != "fc") << type << " " << entry.name;
+    }
+  }
 }
 
 TEST(ParameterRulesTest, ARuleForNothingIsAnError) {

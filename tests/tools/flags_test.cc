@@ -28,6 +28,7 @@ FlagSpec Spec() {
                  {"Other", {"steps", "rate", "check", "dry_run"}}};
   spec.notes = "A note.\n";
   spec.bare = {{"resume", "latest"}};
+  spec.hints_at_settings = true;
   spec.moved = {{"picture", "write FILE, then run other FILE"}};
   return spec;
 }
@@ -98,6 +99,9 @@ TEST_F(FlagsTest, MistakesAreNamed) {
   EXPECT_EQ(Error({"--confg=a"}), "unknown flag --confg; did you mean --config?");
   EXPECT_EQ(Error({"--epochs=4"}),
             "unknown flag --epochs; did you mean --set solver.max_epochs=VALUE?");
+  FlagSpec other = Spec();
+  other.hints_at_settings = false;
+  EXPECT_THROW(Parse({"--epochs=4"}, other), UserError);
   EXPECT_EQ(Error({"--quite_another=a"}), "unknown flag --quite_another (see --help)");
   EXPECT_EQ(Error({"--not_listed=1"}), "unknown flag --not_listed (see --help)");
   EXPECT_EQ(Error({"--nosteps"}).find("unknown flag --nosteps"), 0u);

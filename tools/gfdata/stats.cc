@@ -31,7 +31,9 @@ class StatsCommand : public Command {
     for (const std::string& example : result.damaged_examples) {
       std::printf("  %s\n", example.c_str());
     }
-    std::printf("for the job, in the order R, G, B:\n");
+    std::printf(
+        "for train_data and validation_data, in the order R, G, B (one of them with channels: "
+        "1):\n");
     for (const double mean : result.mean) std::printf("mean: %.3f ", mean);
     std::printf("\n");
     for (const double std : result.std) std::printf("std: %.3f ", std);

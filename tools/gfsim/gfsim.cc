@@ -176,7 +176,7 @@ int Main(int argc, char** argv) {
     measured = ReadMeasuredRun(log);
     if (config.empty()) config = ConfigBeside(log);
   }
-  job.config = ReadJobConfig(config, overrides, /*opens_data=*/false);
+  job.config = ReadJobConfig(config, overrides, OpenedData::kNone);
   job.cluster = ReadCluster(FLAGS_cluster, &job.cluster_places);
   job.node_price_per_hour = FLAGS_price_per_hour;
   ProfileConfig profile;

@@ -1,5 +1,6 @@
 #include "comm/failure/launcher.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -52,7 +53,10 @@ TEST(LauncherTest, EndsAnMpirunThatDoesNotEnd) {
 }
 
 TEST(LauncherTest, SeesThatNobodyReadsItsOutput) {
-  const auto tell = [] { kill(getppid(), Launcher().OutputIsRead() ? SIGUSR1 : SIGUSR2); };
+  const auto tell = [] {
+    dup2(open("/dev/null", O_WRONLY), STDOUT_FILENO);  // not the rank's own
+    kill(getppid(), Launcher().OutputIsRead() ? SIGUSR1 : SIGUSR2);
+  };
   int ends[2];
   ASSERT_EQ(pipe(ends), 0);
   const int own = dup(STDOUT_FILENO);
@@ -66,6 +70,9 @@ TEST(LauncherTest, SeesThatNobodyReadsItsOutput) {
   unsetenv("PRTE_LAUNCHED");
   dup2(own, STDOUT_FILENO);
   close(own);
+  for (const int status : {with_reader, without, with_open_mpi_5}) {
+    ASSERT_TRUE(WIFSIGNALED(status));
+  }
   EXPECT_EQ(WTERMSIG(with_reader), SIGUSR1);
   EXPECT_EQ(WTERMSIG(without), SIGUSR2);
   EXPECT_EQ(WTERMSIG(with_open_mpi_5), SIGUSR2);

@@ -62,6 +62,7 @@ TEST_F(ConfigTest, APathThatExistsInTheWorkingFolderAloneIsPointedOut) {
   const std::string here = testing::TempDir() + "/here";
   std::filesystem::create_directories(here + "/jobs");
   std::filesystem::create_directories(here + "/data");
+  std::ofstream(here + "/data/0.tar") << "";
   const std::filesystem::path before = std::filesystem::current_path();
   std::filesystem::current_path(here);
   file_ = "jobs/job.prototxt";
@@ -73,7 +74,15 @@ TEST_F(ConfigTest, APathThatExistsInTheWorkingFolderAloneIsPointedOut) {
   std::ofstream("net.prototxt") << "";
   EXPECT_NE(Error({"net=net.prototxt"}).find("--set net=net.prototxt: net: jobs/net.prototxt does"),
             std::string::npos);
+  // Programs that do not open the data do not ask for them.
+  EXPECT_EQ(ReadJobConfig(file_, {}, OpenedData::kValidation).train_data().source(),
+            "jobs/data/*.tar");
   std::filesystem::create_directories(here + "/jobs/data");
+  std::ofstream(here + "/jobs/data/0.tar") << "";
+  EXPECT_EQ(Read().train_data().source(), "jobs/data/*.tar");
+  // A folder of the pattern's name says nothing of its files.
+  std::filesystem::remove(here + "/data/0.tar");
+  std::filesystem::remove(here + "/jobs/data/0.tar");
   EXPECT_EQ(Read().train_data().source(), "jobs/data/*.tar");
   std::filesystem::current_path(before);
 }

@@ -24,8 +24,11 @@ std::string Error(const std::string& assignment) {
 
 TEST(SetFieldTest, NamesOfOtherProgramsLeadToTheSetting) {
   EXPECT_EQ(Error("solver.lr=1"),
-            "--set solver.lr=1: solver: SolverConfig has no field \"lr\"; did you mean "
-            "solver.base_lr?");
+            "--set solver.lr=1: solver: SolverConfig has no field \"lr\"; did you mean base_lr?");
+  EXPECT_NE(Error("validation_data.num_workers=4").find("did you mean workers?"),
+            std::string::npos);
+  NetParameter net;
+  EXPECT_EQ(MeantField(net.GetDescriptor(), "epochs"), "");
   EXPECT_EQ(Error("momentum=1"),
             "--set momentum=1: JobConfig has no field \"momentum\"; did you mean "
             "solver.momentum?");

@@ -103,6 +103,11 @@ TEST(TextProtoTest, AParameterOfAMissingLayerTypeSaysSo) {
             "not supported");
 }
 
+TEST(TextProtoTest, NamesOfOtherProgramsLeadToTheField) {
+  EXPECT_NE(JobError("solver { epochs: 3 }").find("did you mean max_epochs?"), std::string::npos);
+  EXPECT_NE(JobError("epochs: 3").find("did you mean solver.max_epochs?"), std::string::npos);
+}
+
 TEST(TextProtoTest, OneKindOfFileGivenForAnotherIsRecognized) {
   EXPECT_NE(JobError("net: \"a\"\ntest_iter: 100").find("Caffe solver file"), std::string::npos);
   for (const auto& [text, hint] : {

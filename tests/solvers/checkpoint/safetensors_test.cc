@@ -207,6 +207,8 @@ TEST(SafetensorsTest, AFileOfTorchSaveIsRecognizedWithTheWayToConvertIt) {
   EXPECT_EQ(ErrorOfTorch("\x80\x04\x95 pickle pickle"), expected);
   EXPECT_NE(ErrorOfTorch("\x89HDF\r\n\x1a\n........").find("an HDF5 file"), std::string::npos);
   EXPECT_NE(ErrorOfTorch("name: \"LeNet\"\n").find("is a text file"), std::string::npos);
+  EXPECT_NE(ErrorOfTorch("version https://git-lfs.github.com/spec/v1").find("git lfs pull"),
+            std::string::npos);
   // A header of 0x280 bytes begins like a pickle.
   const std::string header = "{" + Tensor("a", "U8", "[4]", "[0,4]") + "}";
   std::ofstream(path, std::ios::binary)

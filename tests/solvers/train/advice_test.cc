@@ -27,11 +27,22 @@ std::string Sentences(Phase phase, const std::string& data) {
 
 TEST(AdviceTest, SettingsOfADataLayerWithoutCounterpartAreNamed) {
   EXPECT_EQ(Sentences(TRAIN, "source: 'x'"),
-            "net:1:1: layer \"data\": mean_file, mirror, cropping at random are not used: set "
-            "train_data.mean, train_data.mirror, train_data.random_crop in the job\n");
+            "net:1:1: layer \"data\": mean_file, mirror are not used: set train_data.mean, "
+            "train_data.mirror in the job\n");
+  EXPECT_EQ(
+      Sentences(TRAIN, "source: 'x' mirror: true mean: 104 crop_size: 227"),
+      "net:1:1: layer \"data\": cropping at random is not used: set train_data.random_crop in "
+      "the job\n");
+  EXPECT_EQ(Sentences(TRAIN,
+                      "source: 'x' mirror: true mean: 104 crop_size: 227 "
+                      "resize_height: 227 resize_width: 227"),
+            "");
   EXPECT_EQ(Sentences(TRAIN, "source: 'x' mirror: true random_crop: true"),
             "net:1:1: layer \"data\": mean_file is not used: set train_data.mean in the job\n");
-  EXPECT_EQ(Sentences(TRAIN, "source: 'x' mirror: true random_resized_crop: true mean: 104"), "");
+  EXPECT_EQ(Sentences(TRAIN,
+                      "source: 'x' mirror: true random_resized_crop: true mean: 104 "
+                      "crop_size: 227"),
+            "");
   EXPECT_EQ(
       Sentences(TEST, "source: 'x'"),
       "net:4:1: layer \"data\": scale, mean_value, new_height are not used: set "

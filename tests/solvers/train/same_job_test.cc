@@ -69,9 +69,10 @@ TEST_F(NoteChangesTest, AnotherEpochOfTheSameStepIsTold) {
   EXPECT_EQ(Notes(), "");
   EXPECT_NE(
       Notes(4).find("step 15 has reached epoch 1.50 of the data, but epoch 3.00 of this run's "
-                    "schedule, because its steps take more images"),
+                    "schedule: a step takes 60 images, before the checkpoint 30; "),
       std::string::npos)
       << Notes(4);
+  EXPECT_NE(Notes(1).find("epoch 0.75 of this run's schedule"), std::string::npos);
 }
 
 TEST(NoteClassChangesTest, TheFirstClassThatDiffersIsNamed) {
