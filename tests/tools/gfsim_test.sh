@@ -60,6 +60,10 @@ grep -q 'warning: configs/clusters/paper_v.prototxt:34:3: no rate of alexnet_bn 
 [ "$(wc -l <"$out/guess.txt")" = 1 ] || fail "not one warning per guess"
 "$gfsim" $config $cluster >/dev/null 2>"$out/guess.txt" || fail "BF16"
 [ -s "$out/guess.txt" ] && fail "a warning without a guess"
+"$gfsim" $config $cluster --set train_data.images=0 >/dev/null 2>"$out/guess.txt" ||
+  fail "no number of images"
+grep -q 'warning: neither --train_images nor train_data.images says.*ImageNet (1,281,167)' \
+  "$out/guess.txt" || fail "no warning of the number of images"
 
 # A setting that gfsim does not simulate is named.
 "$gfsim" $config $cluster --ranks=64 --steps=2 --sweep='nic=25gbit,100gbit base_lr=0.1,0.2' \

@@ -194,6 +194,11 @@ int Main(int argc, char** argv) {
   job.train_images = images(FLAGS_train_images, job.config.train_data(), job.train_images);
   job.validation_images =
       images(FLAGS_validation_images, job.config.validation_data(), job.validation_images);
+  if (FLAGS_train_images == 0 && job.config.train_data().images() == 0 && FLAGS_compare.empty()) {
+    PrintWarning("neither --train_images nor train_data.images says how many images an epoch has: ",
+                 "the length of training and its cost are those of ImageNet (",
+                 WithCommas(job.train_images), ")");
+  }
   if (!FLAGS_sweep.empty()) {
     Sweep(job);
     return 0;

@@ -27,7 +27,12 @@ std::string Part(double seconds, double total) {
   return Format("%9.2f ms  %5.1f %%", 1e3 * seconds, 100 * seconds / total);
 }
 
-std::string Duration(double seconds) { return Format("%.1f s (%.2f min)", seconds, seconds / 60); }
+// "0 s", "1h30m (5400.0 s)"
+std::string Duration(double seconds) {
+  if (seconds == 0) return "0 s";
+  return seconds < 60 ? HumanSeconds(seconds)
+                      : HumanSeconds(seconds) + Format(" (%.1f s)", seconds);
+}
 
 }  // namespace
 
