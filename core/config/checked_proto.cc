@@ -57,28 +57,42 @@ class Checker {
     const auto* const reflection = message.GetReflection();
     for (int f = 0; f < descriptor->field_count(); ++f) {
       const FieldDescriptor* const field = descriptor->field(f);
-      const auto found = rules_.find(descriptor->name() + "." + field->name());
-      const FieldRule rule = found == rules_.end() ? FieldRule() : found->second;
+      const FieldRule rule = RuleOf(field);
       const std::string own = PathOf(path, field->name());
+      if (rule.required() && IsMissing(message, field)) RefuseMissing(message, path);
       if (!field->is_repeated()) {
-        if (rule.required() && IsMissing(message, field)) {
-          ThrowUserError(places_.BeforeMissing(own), own, " is missing", rule.advice());
-        }
         if (reflection->HasField(message, field)) CheckElement(message, field, -1, rule, own);
         continue;
       }
-      const int count = reflection->FieldSize(message, field);
-      if (rule.required() && count == 0) {
-        ThrowUserError(places_.BeforeMissing(own), own, " is missing", rule.advice());
-      }
-      for (int i = 0; i < count; ++i) {
+      for (int i = 0; i < reflection->FieldSize(message, field); ++i) {
         CheckElement(message, field, i, rule, StrCat(own, "[", i, "]"));
       }
     }
   }
 
  private:
+  FieldRule RuleOf(const FieldDescriptor* field) const {
+    const auto found = rules_.find(field->containing_type()->name() + "." + field->name());
+    return found == rules_.end() ? FieldRule() : found->second;
+  }
+
+  // Names all required fields that the message itself lacks.
+  [[noreturn]] void RefuseMissing(const Message& message, const std::string& path) const {
+    const auto* const descriptor = message.GetDescriptor();
+    std::string first, missing;
+    for (int f = 0; f < descriptor->field_count(); ++f) {
+      const FieldDescriptor* const field = descriptor->field(f);
+      const FieldRule rule = RuleOf(field);
+      if (!rule.required() || !IsMissing(message, field)) continue;
+      const std::string own = PathOf(path, field->name());
+      if (first.empty()) first = own;
+      missing += StrCat(missing.empty() ? "" : "; ", own, " is missing", rule.advice());
+    }
+    ThrowUserError(places_.BeforeMissing(first), missing);
+  }
+
   static bool IsMissing(const Message& message, const FieldDescriptor* field) {
+    if (field->is_repeated()) return message.GetReflection()->FieldSize(message, field) == 0;
     if (field->cpp_type() == FieldDescriptor::CPPTYPE_STRING) {
       return StringOf(message, field, -1).empty();
     }

@@ -128,11 +128,10 @@ void Sweep(const SimulatedJob& job) {
   for (const SweepPoint& point : points) {
     if (guesses.insert(point.run.guess).second) Warn(point.run);
   }
+  const std::string refused = RefusedPoints(axes, points);
+  if (!refused.empty()) PrintWarning("--sweep: ", refused);
   for (const std::string& name : AxesWithoutEffect(axes, points)) {
-    std::fprintf(
-        stderr,
-        "gfsim: warning: --sweep: %s changes neither times nor traffic here: leave it out\n",
-        name.c_str());
+    PrintWarning("--sweep: ", name, " changes neither times nor traffic here: leave it out");
   }
   if (FLAGS_csv == "-") {
     std::fputs(SweepCsv(axes, points).c_str(), stdout);

@@ -22,8 +22,8 @@ std::string BinaryBytes(double bytes) {
 
 void PrintSweep(const std::vector<SweepAxis>& axes, const std::vector<SweepPoint>& points,
                 FILE* out) {
-  if (points.empty()) return;
-  const bool priced = points[0].run.node_price_per_hour > 0;
+  const RunResult& first = FirstRun(points);
+  const bool priced = first.node_price_per_hour > 0;
   std::vector<std::string> header;
   // Outer loops first, so that equal values stand in one block.
   for (size_t i = axes.size(); i-- > 0;)
@@ -40,6 +40,11 @@ void PrintSweep(const std::vector<SweepAxis>& axes, const std::vector<SweepPoint
       const std::string& value = point.values[i];
       row.push_back(HoldsBytes(axes[i]) ? BinaryBytes(std::atof(value.c_str())) : value);
     }
+    if (!point.refusal.empty()) {
+      row.resize(header.size(), "-");
+      table.Add(std::move(row));
+      continue;
+    }
     row.push_back(Formatted("%.2f", 1e3 * run.step.total()));
     row.push_back(Formatted("%.2f", 1e3 * run.step.exposed));
     row.push_back(Formatted("%.1f", run.images_per_s));
@@ -49,7 +54,7 @@ void PrintSweep(const std::vector<SweepAxis>& axes, const std::vector<SweepPoint
     table.Add(std::move(row));
   }
   table.Print(out);
-  std::fprintf(out, "times of layers: %s\n", points[0].run.layer_times.c_str());
+  std::fprintf(out, "times of layers: %s\n", first.layer_times.c_str());
 }
 
 }  // namespace gf

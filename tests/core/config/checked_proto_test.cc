@@ -87,7 +87,9 @@ TEST_F(CheckFieldsTest, RequiredFieldsMustBeThereAndTextsMustSaySomething) {
   EXPECT_EQ(Error("seed: 2", rules), "job: net is missing: name it");
   EXPECT_EQ(Error("net: ''", rules), "job:1:1: net is missing: name it");
   EXPECT_EQ(Error("net: 'n'", rules), "") << "what is required of a block that is not there";
-  EXPECT_EQ(Error("net: 'n' solver { }", rules), "job:1:10: solver.base_lr is missing");
+  EXPECT_EQ(Error("net: 'n' solver { }", rules),
+            "job:1:10: solver.base_lr is missing; solver.step_value is missing")
+      << "all that a block lacks at once";
   EXPECT_EQ(Error("net: 'n' solver { base_lr: 1 }", rules),
             "job:1:10: solver.step_value is missing");
 }
