@@ -10,14 +10,13 @@ namespace gf {
 namespace {
 
 // Note [Messages of 60 KiB]
-// Vectors travel in segments whose largest message has at most this many bytes, up to kWindow
+// Vectors travel in segments whose largest message has at most kMessage bytes, up to kWindow
 // segments at once. It stays below the 64 KiB that Open MPI sends over TCP without asking the
 // receiver first: on a 1 Gbit/s link with 100 us of latency a ring of 60 KiB messages reaches 115
 // MB/s, one of 64 KiB messages 75, one of 1 MiB messages 100. Smaller messages do not hide more
 // latency but cost more: with segments of 8 KiB sums of 64 to 512 KiB take 1.2 to 1.6 times as
 // long.
 constexpr int kWindow = 16;
-constexpr int64_t kMessage = int64_t{60} << 10;
 // Tags: the number of the run above, the number of the segment below.
 constexpr int64_t kSegmentTags = 1 << 18, kRunTags = Transport::kTags / kSegmentTags;
 

@@ -24,6 +24,9 @@ namespace gf {
 // a reduce-scatter leaves each rank a contiguous part, and a ring allreduce adds in the same order.
 class Executor {
  public:
+  // The longest message in bytes, see Note [Messages of 60 KiB].
+  static constexpr int64_t kMessage = int64_t{60} << 10;
+
   explicit Executor(Transport* transport) : transport_(transport) {}
 
   // This rank's part of the collective. `largest`: parts in the largest message of any rank's plan.

@@ -38,7 +38,7 @@ class DenseFlow : public BucketedFlow {
     const int64_t element = static_cast<int64_t>(SizeOf(wire()));
     int64_t largest = 0;
     for (const Bucket& bucket : buckets_) largest = std::max(largest, bucket.count * element);
-    transport()->Measure(std::min(largest, kLargestMeasured), gradients().desc.dtype, wire());
+    transport()->Measure(largest, gradients().desc.dtype, wire());
   }
 
  protected:
@@ -93,9 +93,6 @@ class DenseFlow : public BucketedFlow {
         layout(), element, times_, [this](int64_t bytes) { return transport()->Seconds(bytes); });
     buckets_ = CutBuckets(layout(), element, best);
   }
-
-  // Beyond this a message takes as long as its bytes.
-  static constexpr int64_t kLargestMeasured = int64_t{8} << 20;
 
   bool choose_ = false;
   int steps_ = 0, noted_ = 0;

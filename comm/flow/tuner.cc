@@ -5,9 +5,9 @@
 #include <cmath>
 
 #include "comm/collective_runner.h"
+#include "comm/flow/algorithm_timing.h"
 #include "core/config/job_checks.h"
 #include "core/error.h"
-#include "core/median.h"
 #include "core/readable.h"
 
 namespace gf {
@@ -15,16 +15,12 @@ namespace {
 
 // What MPI brings, see Note [Algorithms by name].
 constexpr char kNative[] = "native", kMpi[] = "mpi";
-// Rounds, in which each algorithm runs once, and the seconds after which no more are begun for a
-// size.
-constexpr int kLeastRounds = 3, kMostRounds = 25;
-constexpr double kSizeBudget_s = 0.1;
-// Runs one after the other that are timed together, as buckets follow each other, where a run takes
-// little more than the start of all ranks.
-constexpr int64_t kShort = int64_t{64} << 10;
-constexpr int kShortRuns = 4;
-// From here on bytes decide, not messages: what is slow now stays so.
-constexpr int64_t kManyBytes = int64_t{512} << 10;
+// Winners are found for kSizesPerOctave sizes of each doubling, from 1 KiB on.
+constexpr double kSmallest = 1024;
+constexpr int kSizesPerOctave = 4;
+// An algorithm replaces the winner of the next smaller size if it takes less than this part of its
+// time.
+constexpr double kBetter = 0.98;
 // Below: few messages; above: few bytes. For jobs that must not measure.
 constexpr int64_t kSmall = int64_t{64} << 10;
 
@@ -71,60 +67,34 @@ void AlgorithmChoice::Measure(int64_t largest, DType dtype, DType wire, Communic
   }
   if (wire != DType::kFP16) candidates.push_back(kNative);
 
+  const AlgorithmTiming::Curves curves =
+      AlgorithmTiming(dtype, wire, comm, now).Measure(candidates, largest);
   winners_.clear();
-  const double start = now();
-  for (int64_t bytes = 1 << 10;; bytes *= 4) {
-    bytes = std::min(bytes, std::max<int64_t>(largest, 1 << 10));
-    const int64_t count = bytes / static_cast<int64_t>(SizeOf(wire));
-    const int runs = bytes > kShort ? 1 : kShortRuns;
-    std::vector<char> vector(count * SizeOf(dtype));
-    const double size_start = now();
-    std::vector<std::vector<double>> times(candidates.size());
-    double elapsed = 0;
-    for (int round = 0; round < kMostRounds && (round < kLeastRounds || elapsed < kSizeBudget_s);
-         ++round) {
-      std::vector<double> slowest;  // of the ranks, by candidate
-      for (const std::string& name : candidates) {
-        comm->Barrier("measuring algorithms");
-        const double begin = now();
-        for (int run = 0; run < runs; ++run) {
-          comm->Run({Collective::kAllReduce, vector.data(), count, dtype, wire, name},
-                    StrCat("measuring ", name));
-        }
-        slowest.push_back((now() - begin) / runs);
-      }
-      slowest.push_back(now() - size_start);
-      comm->AllReduce(slowest.data(), static_cast<int64_t>(slowest.size()), ReduceOp::kMax,
-                      "times of algorithms");
-      elapsed = slowest.back();
-      for (size_t i = 0; i < candidates.size(); ++i) times[i].push_back(slowest[i]);
+  for (int i = 0; winners_.empty() || winners_.back().bytes < largest; ++i) {
+    const auto bytes = static_cast<int64_t>(kSmallest * std::exp2(1.0 * i / kSizesPerOctave));
+    Winner best;
+    for (const auto& [name, curve] : curves) {
+      const double seconds = curve.Seconds(bytes);
+      if (best.algorithm.empty() || seconds < best.seconds) best = {bytes, name, seconds};
     }
-    std::vector<double> typical;
-    for (const std::vector<double>& some : times) typical.push_back(Median(some));
-    const size_t best = std::min_element(typical.begin(), typical.end()) - typical.begin();
-    winners_.push_back({bytes, candidates[best], typical[best]});
-    double total = now() - start;
-    comm->AllReduce(&total, 1, ReduceOp::kMax, "time of the measurement");
-    if (bytes >= largest || total > kBudget_s) break;
-    if (bytes < kManyBytes) continue;
-    std::vector<std::string> fast;
-    for (size_t i = 0; i < candidates.size(); ++i) {
-      if (typical[i] <= 2 * typical[best]) fast.push_back(candidates[i]);
+    if (!winners_.empty()) {
+      const std::string& before = winners_.back().algorithm;
+      const double seconds = curves.at(before).Seconds(bytes);
+      if (best.seconds >= kBetter * seconds) best = {bytes, before, seconds};
     }
-    candidates = std::move(fast);
+    winners_.push_back(best);
   }
 }
 
 const std::string& AlgorithmChoice::For(int64_t bytes) const {
-  const Winner* nearest = &winners_[0];
-  const auto distance = [bytes](const Winner& winner) {
-    return std::abs(std::log2(static_cast<double>(std::max<int64_t>(bytes, 1))) -
-                    std::log2(static_cast<double>(winner.bytes)));
+  const double b = static_cast<double>(std::max<int64_t>(bytes, 1));
+  const auto ratio = [b](const Winner& winner) {
+    const double size = static_cast<double>(winner.bytes);
+    return std::max(b / size, size / b);
   };
-  for (const Winner& winner : winners_) {
-    if (distance(winner) < distance(*nearest)) nearest = &winner;
-  }
-  return nearest->algorithm;
+  return std::min_element(winners_.begin(), winners_.end(),
+                          [&](const Winner& x, const Winner& y) { return ratio(x) < ratio(y); })
+      ->algorithm;
 }
 
 double AlgorithmChoice::Seconds(int64_t bytes) const {

@@ -14,18 +14,13 @@ namespace gf {
 // in a short measurement on this job's ranks and network.
 //
 // Note [Automatic choice]
-// At start every algorithm that fits the topology is timed on a few sizes from small to the largest
-// message of the job. They take turns, so that a disturbance meets all alike; a run (of few bytes:
-// four in a row) takes as long as its slowest rank, and the median of the runs counts. Who is more
-// than twice as slow as the best with many bytes is out for larger sizes (not with few: a ring that
-// loses by latency may win later), and no new size is begun after kBudget_s. A message takes the
-// winner of the nearest size (as a ratio). All ranks choose alike, because the times they compare
-// are agreed. Deterministic jobs do not measure.
+// At start every algorithm that fits the topology is timed, see Note [Timing algorithms]. Of the
+// curves from size to time, the lowest wins; among equals the winner of the next smaller size
+// stays. A message takes the winner of the nearest size (as a ratio). All ranks choose alike,
+// because the times they compare are agreed. Deterministic jobs do not measure.
 class AlgorithmChoice {
  public:
-  static constexpr double kBudget_s = 1.5;
-
-  // The fastest algorithm for messages of about this size; seconds as measured.
+  // The fastest algorithm for messages of about this size, and its seconds.
   struct Winner {
     int64_t bytes;
     std::string algorithm;
@@ -35,15 +30,14 @@ class AlgorithmChoice {
   // `config` has passed CheckComm. Throws UserError if the algorithm does not fit the ranks.
   AlgorithmChoice(const CommConfig& config, bool deterministic, Communicator* comm);
 
-  // Measures messages of up to `largest` bytes, in the types that will travel, by a clock in
-  // seconds. Collective; does nothing unless the choice is automatic.
+  // Chooses for messages of up to `largest` bytes by measurements, in the types that will travel,
+  // by a clock in seconds. Collective; does nothing unless the choice is automatic.
   void Measure(int64_t largest, DType dtype, DType wire, Communicator* comm,
                const std::function<double()>& now = SteadySeconds);
 
   const std::string& For(int64_t bytes) const;
 
-  // How long a message of `bytes` takes: between the measured sizes in proportion, beyond the
-  // largest by its bytes. After Measure of an automatic choice.
+  // How long a message of `bytes` takes. After Measure of an automatic choice.
   double Seconds(int64_t bytes) const;
 
   // "ring", or "auto: recursive_doubling to 32 KB, ring above".

@@ -90,6 +90,10 @@ class Benchmark {
       wrong += Size(bytes);
     }
     if (comm_->rank() == 0) WriteJson(results_);
+    if (comm_->rank() == 0 && worst_choice_ > 0) {
+      std::printf("\nauto takes at most %.2f times the best algorithm's time (at %s bytes)\n",
+                  worst_choice_, WithCommas(worst_bytes_).c_str());
+    }
     if (wrong > 0 && comm_->rank() == 0) std::printf("%ld WRONG SUMS\n", static_cast<long>(wrong));
     return wrong > 0 ? 1 : 0;
   }
@@ -143,6 +147,28 @@ class Benchmark {
     return seconds;
   }
 
+  // Compares auto with the best of those that it chooses from; times by round.
+  void JudgeChoice(int64_t bytes, const std::vector<std::vector<double>>& seconds) {
+    size_t chosen = algorithms_.size(), best = chosen;
+    for (size_t i = 0; i < algorithms_.size(); ++i) {
+      if (algorithms_[i] == "auto") {
+        chosen = i;
+      } else if (algorithms_[i] == "mpi") {
+        continue;
+      } else if (best == algorithms_.size() || Median(seconds[i]) < Median(seconds[best])) {
+        best = i;
+      }
+    }
+    if (chosen == algorithms_.size() || best == algorithms_.size()) return;
+    std::vector<double> ratios;
+    for (size_t k = 0; k < seconds[best].size(); ++k) {
+      ratios.push_back(seconds[chosen][k] / seconds[best][k]);
+    }
+    if (Median(ratios) <= worst_choice_) return;
+    worst_choice_ = Median(ratios);
+    worst_bytes_ = bytes;
+  }
+
   int64_t Size(int64_t bytes) {
     std::vector<Collective> collectives;
     std::vector<int64_t> wrong, messages;
@@ -191,6 +217,7 @@ class Benchmark {
       }
       results_.push_back(std::move(result));
     }
+    JudgeChoice(bytes, seconds);
     int64_t total = 0;
     for (int64_t w : wrong) total += w;
     return total;
@@ -203,6 +230,8 @@ class Benchmark {
   std::vector<AlgorithmChoice> choices_;
   std::vector<char> vector_;
   nlohmann::ordered_json results_ = nlohmann::ordered_json::array();
+  double worst_choice_ = 0;  // the largest ratio of auto's time to the best, and its size
+  int64_t worst_bytes_ = 0;
 };
 
 class AllReduceBenchmark : public Command {
