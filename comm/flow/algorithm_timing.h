@@ -43,6 +43,8 @@ class AlgorithmTiming {
  private:
   // The algorithms to run at a size, none if it takes too long.
   std::vector<std::string> Contestants(int64_t bytes, bool all, double elapsed_s) const;
+  // See kShortRuns.
+  int RunsInARow(int64_t bytes) const;
   // Adds a point to the curve of each contestant.
   void MeasureSize(int64_t bytes, const std::vector<std::string>& contestants);
   // The seconds of each algorithm on its slowest rank, the mean of `runs` in a row.

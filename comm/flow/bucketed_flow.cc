@@ -10,12 +10,10 @@ BucketedFlow::BucketedFlow(const PoolLayout& layout, const Tensor& gradients, Co
 
 void BucketedFlow::OnBegin() { flights_.clear(); }
 
-void BucketedFlow::LaunchReady(Collective::Kind kind,
-                               const std::function<void(const ElementRange&)>& before) {
+void BucketedFlow::LaunchReady(Collective::Kind kind) {
   for (size_t i = flights_.size(); i < buckets_.size(); ++i) {
     const Bucket& b = buckets_[i];
     if (b.last_entry >= ready_entries()) return;
-    if (before) before(RangeOf(b));
     flights_.push_back(Launch(gradients(), RangeOf(b), wire(),
                               layout().NameOf(b.first_entry, b.last_entry), kind));
   }

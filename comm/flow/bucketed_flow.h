@@ -1,6 +1,5 @@
 #pragma once
 
-#include <functional>
 #include <vector>
 
 #include "comm/flow/gradient_flow.h"
@@ -18,10 +17,8 @@ class BucketedFlow : public GradientFlow {
 
   void OnBegin() override;
 
-  // Starts every bucket whose entries are ready, in order. `before`: called with the bucket's range
-  // first, may be null.
-  void LaunchReady(Collective::Kind kind = Collective::kAllReduce,
-                   const std::function<void(const ElementRange&)>& before = nullptr);
+  // Starts every bucket whose entries are ready, in order.
+  void LaunchReady(Collective::Kind kind = Collective::kAllReduce);
 
   static ElementRange RangeOf(const Bucket& b) { return {b.offset, b.offset + b.count}; }
 

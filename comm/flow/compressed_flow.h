@@ -1,0 +1,42 @@
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <vector>
+
+#include "comm/flow/compressor.h"
+#include "comm/flow/gradient_flow.h"
+
+namespace gf {
+
+// Carries what a compressor gives it.
+class CompressedFlow : public GradientFlow {
+ public:
+  // With the compressor of the config's mode.
+  CompressedFlow(const PoolLayout& layout, const Tensor& gradients, Communicator* comm,
+                 const GradientFlowOptions& options);
+
+  void Measure() override;
+  std::vector<Bucket> Buckets() const override { return compressor_->Buckets(); }
+
+  Tensor residual() const override { return compressor_->residual(); }
+  std::vector<int64_t> important_chunks() const override { return compressor_->important_chunks(); }
+  bool overflowed() const override { return compressor_->overflowed(); }
+  void Rescale(float factor) override { compressor_->Rescale(factor); }
+  void Restore(const std::vector<int64_t>& important_chunks) override {
+    compressor_->Restore(important_chunks);
+  }
+
+ protected:
+  void OnBegin() override;
+  void OnReady() override;
+  void OnFinish(const Reduced& reduced) override;
+
+ private:
+  void Start(const std::vector<Parcel>& parcels);
+
+  const std::unique_ptr<Compressor> compressor_;
+  std::deque<Flight> flights_;  // under way, in order
+};
+
+}  // namespace gf

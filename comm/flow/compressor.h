@@ -1,0 +1,83 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "comm/collective.h"
+#include "comm/flow/buckets.h"
+#include "comm/flow/gradient_flow_options.h"
+#include "core/dtype.h"
+#include "core/pool_layout.h"
+#include "core/registry.h"
+#include "core/tensor.h"
+
+namespace gf {
+
+// What travels as one collective: a range of a tensor on the gradients' device, see
+// TensorCollective.
+struct Parcel {
+  Tensor tensor;
+  ElementRange range;
+  DType wire = DType::kFP32;
+  std::string name;  // "chunks of fc6.weight to fc7.bias"
+  Collective::Kind kind = Collective::kAllReduce;
+};
+
+// What a compressor makes of a parcel that has come.
+struct Arrival {
+  std::vector<ElementRange> reduced;  // of the pool: these hold sums over the ranks now
+  std::vector<Parcel> next;           // to start now
+};
+
+// What compressors are made for. Layout and options outlive them.
+struct CompressedPool {
+  const PoolLayout& layout;
+  Tensor gradients;  // on options.device, see GradientFlow
+  int world;         // ranks
+  DType wire;        // the type that travels where the compressor does not say otherwise
+  const GradientFlowOptions& options;
+};
+
+// Decides what of the gradients travels, and how; keeps what does not, and adds it to the
+// gradients of later steps (error feedback). CompressedFlow carries its parcels. All work is
+// enqueued on the device's compute stream.
+//
+// Note [Compressors]
+// A step is Begin, Ready as backward goes on, and Arrived once per parcel, in the order in which
+// parcels were started. The parcels that a call returns are a pure function of the calls before it
+// and of sums that all ranks have, never of a rank's own gradients or of time, so all ranks start
+// the same collectives in the same order. A parcel may lead to others (a second phase, norms).
+class Compressor {
+ public:
+  virtual ~Compressor() = default;
+
+  virtual void Begin(int64_t step) = 0;
+
+  // The gradients of the first `ready` entries of the pool are final; `ready` does not fall during
+  // a step, and its last value is the number of entries. Returns what is to start now.
+  virtual std::vector<Parcel> Ready(int ready) = 0;
+
+  // The parcel that was started first, of those under way, has come. Ranges of all arrivals of a
+  // step come in the pool's order and do not overlap.
+  virtual Arrival Arrived() = 0;
+
+  // The buckets of a step in which everything travels.
+  virtual std::vector<Bucket> Buckets() const = 0;
+  // The longest allreduce worth measuring, in bytes on the wire, and the type in memory of what
+  // travels.
+  virtual int64_t LargestMessage() const = 0;
+  virtual DType memory_type() const = 0;
+
+  // See GradientFlow.
+  virtual Tensor residual() const = 0;
+  virtual std::vector<int64_t> important_chunks() const { return {}; }
+  virtual bool overflowed() const { return false; }
+  virtual void Rescale(float factor) = 0;
+  virtual void Restore(const std::vector<int64_t>& important_chunks) {}
+};
+
+// By comm.mode: "SPARSE".
+using CompressorRegistry = Registry<Compressor, const CompressedPool&>;
+
+}  // namespace gf

@@ -1,0 +1,185 @@
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+#include "comm/flow/compressed_flow.h"
+#include "comm/flow/compressor.h"
+#include "comm/flow/host_mirror.h"
+#include "comm/sparse/chunk_arithmetic.h"
+#include "comm/sparse/selection.h"
+#include "comm/sparse/sparse_buckets.h"
+#include "core/host_copy.h"
+
+namespace gf {
+namespace {
+
+// Note [Sparse communication]
+// Sun et al., "Optimizing network performance for distributed DNN training on GPU clusters:
+// ImageNet/AlexNet training in 1.5 minutes" (2019), algorithm 1. Every rank knows the important
+// chunks S_t before backward of step t starts. As entries become ready:
+//   chunk in S_t:  packed = g + residual, residual = 0; what is packed travels in buckets;
+//   otherwise:     residual = momentum * (g + residual); the weights stay as they are.
+// The L1 norms of all chunks are then summed over the ranks: a communicated chunk's is that of
+// the sum, divided by the world, so that the ranks together count it once; any other's is that of
+// the rank's own g + residual. The largest make S_t+1. Every rank adds the same norms in the same
+// way, so all have the same set. While S_t is everything (warm-up, density 1, the first step)
+// gradients travel in place in the buckets of LAZY: at density 1 the two are equal bit for bit. A
+// chunk may lie in several entries, and an entry in many chunks; what is ready is always a prefix
+// of the pool, so each element is handled once.
+class SparseCompressor : public Compressor {
+ public:
+  explicit SparseCompressor(const CompressedPool& pool)
+      : pool_(pool),
+        config_(pool.options.config.sparse()),
+        device_(pool.options.device),
+        buckets_(CutBuckets(pool.layout, static_cast<int64_t>(SizeOf(pool.wire)),
+                            ThresholdsOf(pool.options.config))),
+        grid_(pool.layout.count(), config_.chunk_size()),
+        set_(ChunkSet::All(grid_)),
+        next_(set_),
+        chunk_buckets_(pool.layout, static_cast<int64_t>(SizeOf(pool.wire)),
+                       pool.options.config.threshold_first(),
+                       pool.options.config.threshold_middle()),
+        packed_(NewTensor(pool.layout.count(), PackedType())),
+        residual_(NewTensor(pool.layout.count(), DType::kFP32)),
+        norms_(NewTensor(grid_.chunks(), DType::kFP32)),
+        arithmetic_(ChunkArithmeticRegistry::Get().Create(
+            "device of comm.mode: SPARSE", device_->name(), device_, grid_,
+            {pool.gradients, residual_, packed_, norms_},
+            {config_.momentum_correction() ? pool.options.momentum : 1.f, pool.world})) {}
+
+  std::vector<Bucket> Buckets() const override { return buckets_; }
+  int64_t LargestMessage() const override {
+    return std::max<int64_t>(pool_.options.config.threshold_middle(), 1 << 20);
+  }
+  DType memory_type() const override { return packed_.desc.dtype; }
+
+  Tensor residual() const override { return residual_; }
+  std::vector<int64_t> important_chunks() const override { return next_.ids(); }
+
+  bool overflowed() const override { return overflowed_; }
+
+  void Rescale(float factor) override {
+    if (factor != 1) arithmetic_->Rescale(factor);
+  }
+
+  void Restore(const std::vector<int64_t>& important_chunks) override {
+    next_ = ChunkSet(grid_, important_chunks);
+    merge_ = true;
+  }
+
+  void Begin(int64_t step) override {
+    set_ = next_;
+    dense_ = set_.IsAll();
+    const double next = DensityAt(step + 1, pool_.options.total_steps, config_.density(),
+                                  config_.warmup_fraction());
+    next_count_ = ChunksAt(next, grid_.chunks());
+    need_norms_ = next_count_ < grid_.chunks();
+    arithmetic_->Begin(set_);
+    chunk_buckets_.Begin();
+    sent_.clear();
+    arrived_ = 0;
+    done_ = 0;
+    overflowed_ = false;
+  }
+
+  std::vector<Parcel> Ready(int ready) override {
+    if (dense_) return ReadyDense(ready);
+    const int64_t end = pool_.layout.PrefixEnd(ready);
+    if (end > done_) arithmetic_->KeepOrPack({done_, end});
+    done_ = end;
+    const std::optional<SparseBucket> bucket = chunk_buckets_.Next(set_, ready);
+    if (!bucket) return {};
+    sent_.push_back(bucket->pool);
+    return {{packed_, bucket->packed, pool_.wire, bucket->name}};
+  }
+
+  Arrival Arrived() override {
+    if (arrived_ == sent_.size()) {
+      SelectNext();
+      return {};
+    }
+    const ElementRange& range = sent_[arrived_++];
+    Arrival arrival;
+    if (!dense_) {
+      arithmetic_->Unpack(range);
+      arrival.reduced = set_.ElementRanges(range.begin, range.end);
+    } else {
+      if (need_norms_) arithmetic_->AddNorms(range);
+      arrival.reduced = {range};
+    }
+    if (arrived_ < sent_.size()) return arrival;
+    merge_ = !dense_;
+    next_ = ChunkSet::All(grid_);
+    if (!need_norms_) return arrival;
+    arithmetic_->StoreNorms();
+    arrival.next = {{norms_, {0, grid_.chunks()}, DType::kFP32, "norms of chunks"}};
+    return arrival;
+  }
+
+ private:
+  // In place, in the buckets of LAZY.
+  std::vector<Parcel> ReadyDense(int ready) {
+    std::vector<Parcel> parcels;
+    while (sent_.size() < buckets_.size() && buckets_[sent_.size()].last_entry < ready) {
+      const Bucket& b = buckets_[sent_.size()];
+      const ElementRange range = {b.offset, b.offset + b.count};
+      if (merge_) arithmetic_->Merge(range);
+      sent_.push_back(range);
+      parcels.push_back(
+          {pool_.gradients, range, pool_.wire, pool_.layout.NameOf(b.first_entry, b.last_entry)});
+    }
+    return parcels;
+  }
+
+  void SelectNext() {
+    const HostCopy copy(device_, norms_);
+    float* const values = copy.tensor().as<float>();
+    DropBadNorms(values);
+    next_ = SelectTop(values, grid_, next_count_);
+  }
+
+  // The wire type, but the host does not add in FP16.
+  DType PackedType() const {
+    return device_->shares_host_memory() ? HostMirror::TypeFor(pool_.wire) : pool_.wire;
+  }
+
+  Tensor NewTensor(int64_t count, DType dtype) const {
+    Tensor tensor;
+    tensor.desc = {Shape{count}, dtype, Layout()};
+    tensor.owner = device_->Allocate(tensor.desc.bytes());
+    tensor.data = tensor.owner.get();
+    return tensor;
+  }
+
+  // The norms tell all ranks of gradients that are not finite.
+  void DropBadNorms(float* norms) {
+    for (int64_t c = 0; c < grid_.chunks(); ++c) {
+      if (std::isfinite(norms[c])) continue;
+      overflowed_ = true;
+      norms[c] = 0;
+    }
+  }
+
+  const CompressedPool pool_;
+  const SparseConfig config_;
+  Device* const device_;
+  const std::vector<Bucket> buckets_;  // of a dense step
+  const ChunkGrid grid_;
+  ChunkSet set_, next_;  // important in this step, and in the next
+  SparseBuckets chunk_buckets_;
+  const Tensor packed_, residual_, norms_;  // see ChunkPools
+  const std::unique_ptr<ChunkArithmetic> arithmetic_;
+
+  bool dense_ = true, merge_ = false, need_norms_ = false, overflowed_ = false;
+  int64_t next_count_ = 0;          // chunks in the next step
+  int64_t done_ = 0;                // elements of the pool that were packed or kept
+  std::vector<ElementRange> sent_;  // of the pool, by parcel
+  size_t arrived_ = 0;              // parcels of these
+};
+
+GF_REGISTER(CompressorRegistry, "SPARSE", SparseCompressor);
+GF_REGISTER(GradientFlowRegistry, "SPARSE", CompressedFlow);
+
+}  // namespace
+}  // namespace gf
