@@ -25,6 +25,7 @@ BucketSchedule DenseSchedule(const PoolLayout& layout, const CommConfig& config,
   BucketSchedule schedule;
   schedule.overlap = config.overlap();
   schedule.sharded = config.sharded_update();
+  schedule.feedback = config.error_feedback();
   for (const Bucket& bucket : CutBuckets(layout, wire_bytes, ThresholdsOf(config))) {
     schedule.sends.push_back(
         {bucket.last_entry, bucket.count, layout.NameOf(bucket.first_entry, bucket.last_entry)});

@@ -22,9 +22,10 @@ struct BucketSchedule {
   std::vector<Send> sends;  // in order
   bool overlap = true;
   bool sharded = false;
-  double density = 1;   // share of the pool's elements that are sent
-  bool sparse = false;  // chunks are kept and packed
-  int64_t norms = 0;    // elements (FP32) of the allreduce that chooses the next chunks
+  double density = 1;     // share of the pool's elements that are sent
+  bool sparse = false;    // chunks are kept and packed
+  bool feedback = false;  // gradients are rounded with error feedback before they are sent
+  int64_t norms = 0;      // elements (FP32) of the allreduce that chooses the next chunks
 };
 
 // The schedule of a dense step: the product's buckets. wire_bytes: of an element on the wire.

@@ -118,6 +118,7 @@ UpdateTraffic TrafficOf(const SolverConfig& solver, ComputeType compute) {
   if (solver.type() == "LAMB") traffic.update = 9 * 4 + gradient + compute_copy;
   traffic.keep = gradient + 4 + 4;
   traffic.pack = 2 * gradient;
+  traffic.round = 2 * (4 + 4);  // reads and writes gradient and residual
   return traffic;
 }
 

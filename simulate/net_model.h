@@ -42,10 +42,10 @@ struct ComputeTimes {
   double step() const;
 };
 
-// Memory traffic in bytes per element, of updates and of SPARSE for gradients that it does not send
-// (FP32 weights, momentum and residuals; gradients in the compute type).
+// Memory traffic in bytes per element, of updates, of SPARSE for gradients that it does not send
+// (FP32 weights, momentum and residuals; gradients in the compute type), and of error feedback.
 struct UpdateTraffic {
-  double update = 0, keep = 0, pack = 0;
+  double update = 0, keep = 0, pack = 0, round = 0;
 };
 UpdateTraffic TrafficOf(const SolverConfig& solver, ComputeType compute);
 

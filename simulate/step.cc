@@ -23,9 +23,7 @@ class Compute {
     const auto& layers = setup.net->layers;
     for (size_t k = layers.size(); k-- > 0;) {
       now += setup.times.backward[k];
-      for (int entry : layers[k].entries) {
-        if (schedule.sparse) now += KeepSeconds(entry, schedule.density);
-      }
+      for (int entry : layers[k].entries) now += CompressSeconds(entry, schedule);
       for (int entry : layers[k].entries) ready_[entry] = now;
       if (!layers[k].entries.empty() || k == 0) ends_.push_back(now);
     }
@@ -67,10 +65,14 @@ class Compute {
   }
 
  private:
-  double KeepSeconds(int entry, double density) const {
+  // The compressor's arithmetic on a parameter's gradient.
+  double CompressSeconds(int entry, const BucketSchedule& schedule) const {
+    const UpdateTraffic& traffic = setup_.traffic;
+    double bytes = 0;  // per element
+    if (schedule.sparse) bytes += traffic.keep + schedule.density * traffic.pack;
+    if (schedule.feedback && factors_.size() > 1) bytes += traffic.round;
     const double count = static_cast<double>(setup_.net->layout.entries()[entry].count);
-    return count * (setup_.traffic.keep + density * setup_.traffic.pack) /
-           setup_.memory_bytes_per_s;
+    return count * bytes / setup_.memory_bytes_per_s;
   }
 
   const StepSetup& setup_;

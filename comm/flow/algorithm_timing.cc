@@ -15,12 +15,12 @@ constexpr int64_t kKiB = 1024, kMiB = 1024 * kKiB;
 constexpr int64_t kSizes[] = {kKiB, 4 * kKiB, 16 * kKiB, Executor::kMessage, 64 * kKiB, 256 * kKiB,
                               kMiB, 4 * kMiB, 8 * kMiB};
 // Bytes decide from here on; and all sizes up to here are measured, however long it takes (within
-// kLongest_s).
-constexpr int64_t kManyBytes = 256 * kKiB, kEnoughBytes = kMiB;
-// Rounds, in which each algorithm runs once; rounds that take longer than kLongRound_s are
-// disturbed less. After kSizeBudget_s no more are begun for a size.
+// kLongest_s), because links behave in their own ways under longer messages.
+constexpr int64_t kManyBytes = 256 * kKiB, kEnoughBytes = 4 * kMiB;
+// Rounds, in which each algorithm runs once: the longer they take, the less they are disturbed.
+// After kSizeBudget_s no more than the least are begun for a size.
 constexpr int kLeastRounds = 3, kLeastLongRounds = 2, kMostRounds = 25;
-constexpr double kLongRound_s = 0.25, kSizeBudget_s = 0.1;
+constexpr double kLongRound_s = 0.25, kVeryLongRound_s = 2, kSizeBudget_s = 0.1;
 // Runs one after the other that are timed together, as buckets follow each other: up to kShort
 // bytes, where a run takes little more than the start of all ranks, and up to kManyBytes. On links
 // with a long latency one run is enough.
@@ -36,7 +36,10 @@ constexpr double kLongest_s = 10;
 // The mean over all algorithms of their times, as a multiple of the best one's.
 constexpr double kTypical = 1.5;
 
-int LeastRounds(double round_s) { return round_s > kLongRound_s ? kLeastLongRounds : kLeastRounds; }
+int LeastRounds(double round_s) {
+  if (round_s > kVeryLongRound_s) return 1;
+  return round_s > kLongRound_s ? kLeastLongRounds : kLeastRounds;
+}
 
 }  // namespace
 

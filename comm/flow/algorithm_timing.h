@@ -21,7 +21,7 @@ namespace gf {
 // rank, and the median of the runs counts. At 1 KiB all algorithms run, because latency decides
 // there, and at 256 KiB, because bytes decide from there on: a ring that loses by latency may win
 // later. Elsewhere only those run that are expected, from what was measured so far, to come near
-// the best. A size above 1 MiB is begun only if it is expected to end within kBudget_s since the
+// the best. A size above 4 MiB is begun only if it is expected to end within kBudget_s since the
 // start. Larger sizes follow from the curve: a collective is a pipeline of messages, so its time is
 // a straight line there.
 class AlgorithmTiming {

@@ -14,8 +14,8 @@ void BucketedFlow::LaunchReady(Collective::Kind kind) {
   for (size_t i = flights_.size(); i < buckets_.size(); ++i) {
     const Bucket& b = buckets_[i];
     if (b.last_entry >= ready_entries()) return;
-    flights_.push_back(Launch(gradients(), RangeOf(b), wire(),
-                              layout().NameOf(b.first_entry, b.last_entry), kind));
+    flights_.push_back(
+        Launch(gradients(), b.range(), wire(), layout().NameOf(b.first_entry, b.last_entry), kind));
   }
 }
 

@@ -20,8 +20,6 @@ class BucketedFlow : public GradientFlow {
   // Starts every bucket whose entries are ready, in order.
   void LaunchReady(Collective::Kind kind = Collective::kAllReduce);
 
-  static ElementRange RangeOf(const Bucket& b) { return {b.offset, b.offset + b.count}; }
-
   std::vector<Bucket> buckets_;
   // The flights of this step so far, in order; under way or awaited.
   std::vector<Flight> flights_;

@@ -1,5 +1,7 @@
 #include "comm/flow/buckets.h"
 
+#include <algorithm>
+
 namespace gf {
 
 Thresholds ThresholdsOf(const CommConfig& config) {
@@ -40,6 +42,12 @@ std::vector<Bucket> CutBuckets(const PoolLayout& layout, int64_t element_bytes,
   }
   add(tail, count - 1);
   return buckets;
+}
+
+int64_t LongestOf(const std::vector<Bucket>& buckets) {
+  int64_t longest = 0;
+  for (const Bucket& bucket : buckets) longest = std::max(longest, bucket.count);
+  return longest;
 }
 
 }  // namespace gf

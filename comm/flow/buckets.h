@@ -12,6 +12,8 @@ namespace gf {
 struct Bucket {
   int64_t offset = 0, count = 0;        // elements of the pool
   int first_entry = 0, last_entry = 0;  // of the PoolLayout, both inclusive
+
+  ElementRange range() const { return {offset, offset + count}; }
 };
 
 // Bytes that must be waiting before an allreduce starts, by the place of the bucket in the step.
@@ -30,5 +32,8 @@ Thresholds ThresholdsOf(const CommConfig& config);
 // a bucket per entry. element_bytes: of what travels. A pure function: all ranks have the same.
 std::vector<Bucket> CutBuckets(const PoolLayout& layout, int64_t element_bytes,
                                const Thresholds& thresholds);
+
+// Elements of the longest bucket, 0 if there is none.
+int64_t LongestOf(const std::vector<Bucket>& buckets);
 
 }  // namespace gf

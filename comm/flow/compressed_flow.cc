@@ -3,11 +3,11 @@
 namespace gf {
 
 CompressedFlow::CompressedFlow(const PoolLayout& layout, const Tensor& gradients,
-                               Communicator* comm, const GradientFlowOptions& options)
+                               Communicator* comm, const GradientFlowOptions& options,
+                               const Factory& compressor)
     : GradientFlow(layout, gradients, comm, options),
-      compressor_(CompressorRegistry::Get().Create(
-          "comm.mode", CommConfig::Mode_Name(options.config.mode()),
-          CompressedPool{layout, gradients, comm->size(), wire(), this->options()})) {}
+      compressor_(
+          compressor(CompressedPool{layout, gradients, comm->size(), wire(), this->options()})) {}
 
 void CompressedFlow::Measure() {
   if (layout().entries().empty()) return;

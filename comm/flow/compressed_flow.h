@@ -1,7 +1,9 @@
 #pragma once
 
 #include <deque>
+#include <functional>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "comm/flow/compressor.h"
@@ -12,9 +14,10 @@ namespace gf {
 // Carries what a compressor gives it.
 class CompressedFlow : public GradientFlow {
  public:
-  // With the compressor of the config's mode.
+  using Factory = std::function<std::unique_ptr<Compressor>(const CompressedPool&)>;
+
   CompressedFlow(const PoolLayout& layout, const Tensor& gradients, Communicator* comm,
-                 const GradientFlowOptions& options);
+                 const GradientFlowOptions& options, const Factory& compressor);
 
   void Measure() override;
   std::vector<Bucket> Buckets() const override { return compressor_->Buckets(); }
@@ -38,5 +41,19 @@ class CompressedFlow : public GradientFlow {
   const std::unique_ptr<Compressor> compressor_;
   std::deque<Flight> flights_;  // under way, in order
 };
+
+// Adds a flow with a compressor of type C, made from a CompressedPool, to GradientFlowRegistry:
+//   const bool registered = RegisterCompressor<SparseCompressor>("SPARSE");
+template <typename C>
+bool RegisterCompressor(const std::string& name) {
+  return GradientFlowRegistry::Get().Add(
+      name,
+      [](const PoolLayout& layout, const Tensor& gradients, Communicator* comm,
+         const GradientFlowOptions& options) -> std::unique_ptr<GradientFlow> {
+        return std::make_unique<CompressedFlow>(
+            layout, gradients, comm, options,
+            [](const CompressedPool& pool) { return std::make_unique<C>(pool); });
+      });
+}
 
 }  // namespace gf

@@ -9,7 +9,6 @@
 #include "comm/flow/gradient_flow_options.h"
 #include "core/dtype.h"
 #include "core/pool_layout.h"
-#include "core/registry.h"
 #include "core/tensor.h"
 
 namespace gf {
@@ -41,7 +40,8 @@ struct CompressedPool {
 
 // Decides what of the gradients travels, and how; keeps what does not, and adds it to the
 // gradients of later steps (error feedback). CompressedFlow carries its parcels. All work is
-// enqueued on the device's compute stream.
+// enqueued on the device's compute stream. A compressor is a new file that ends with
+// RegisterCompressor (comm/flow/compressed_flow.h).
 //
 // Note [Compressors]
 // A step is Begin, Ready as backward goes on, and Arrived once per parcel, in the order in which
@@ -76,8 +76,5 @@ class Compressor {
   virtual void Rescale(float factor) = 0;
   virtual void Restore(const std::vector<int64_t>& important_chunks) {}
 };
-
-// By comm.mode: "SPARSE".
-using CompressorRegistry = Registry<Compressor, const CompressedPool&>;
 
 }  // namespace gf

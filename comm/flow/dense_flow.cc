@@ -36,9 +36,7 @@ class DenseFlow : public BucketedFlow {
   void Measure() override {
     if (layout().entries().empty() || comm()->size() == 1) return;
     const int64_t element = static_cast<int64_t>(SizeOf(wire()));
-    int64_t largest = 0;
-    for (const Bucket& bucket : buckets_) largest = std::max(largest, bucket.count * element);
-    transport()->Measure(largest, gradients().desc.dtype, wire());
+    transport()->Measure(LongestOf(buckets_) * element, gradients().desc.dtype, wire());
   }
 
  protected:
@@ -55,7 +53,7 @@ class DenseFlow : public BucketedFlow {
   void OnFinish(const Reduced& reduced) override {
     for (size_t i = 0; i < buckets_.size(); ++i) {
       if (comm()->size() > 1) Await(flights_[i]);
-      reduced({RangeOf(buckets_[i])});
+      reduced({buckets_[i].range()});
     }
     if (choose_) Choose();
   }

@@ -93,12 +93,22 @@ void GradientFlow::Await(const Flight& flight) {
   transfer_times_.Awaited(flight.name, count * static_cast<int64_t>(SizeOf(wire_)), in_step_);
 }
 
+namespace {
+
+// In GradientFlowRegistry.
+std::string FlowNameOf(const CommConfig& config, int world) {
+  if (world > 1 && config.sharded_update()) return "sharded";
+  if (world > 1 && config.error_feedback()) return "error_feedback";
+  return CommConfig::Mode_Name(config.mode());
+}
+
+}  // namespace
+
 std::unique_ptr<GradientFlow> NewGradientFlow(const PoolLayout& layout, const Tensor& gradients,
                                               Communicator* comm,
                                               const GradientFlowOptions& options) {
   CheckComm(options.config, "comm");
-  const bool sharded = options.config.sharded_update() && comm->size() > 1;
-  const std::string mode = sharded ? "sharded" : CommConfig::Mode_Name(options.config.mode());
+  const std::string mode = FlowNameOf(options.config, comm->size());
   GradientFlowOptions complete = options;
   if (complete.transport == nullptr) {
     complete.transport =

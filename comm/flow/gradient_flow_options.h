@@ -20,7 +20,8 @@ struct GradientFlowOptions {
   int64_t total_steps = 1;
   // The solver's momentum, for SPARSE's correction.
   float momentum = 0;
-  // The device that holds gradients and residuals; null: host memory. SPARSE needs a device.
+  // The device that holds gradients and residuals; null: host memory. Compressors need
+  // a device.
   Device* device = nullptr;
   // For comm.sharded_update: the FP32 master weights.
   Tensor master;

@@ -46,7 +46,7 @@ class ShardedFlow : public BucketedFlow {
 
  private:
   Flight Gather(const Bucket& b, const Tensor& pool) {
-    return Launch(pool, RangeOf(b), pool.desc.dtype,
+    return Launch(pool, b.range(), pool.desc.dtype,
                   "new " + layout().NameOf(b.first_entry, b.last_entry), Collective::kAllGather);
   }
 };

@@ -123,11 +123,10 @@ class SparseCompressor : public Compressor {
     std::vector<Parcel> parcels;
     while (sent_.size() < buckets_.size() && buckets_[sent_.size()].last_entry < ready) {
       const Bucket& b = buckets_[sent_.size()];
-      const ElementRange range = {b.offset, b.offset + b.count};
-      if (merge_) arithmetic_->Merge(range);
-      sent_.push_back(range);
-      parcels.push_back(
-          {pool_.gradients, range, pool_.wire, pool_.layout.NameOf(b.first_entry, b.last_entry)});
+      if (merge_) arithmetic_->Merge(b.range());
+      sent_.push_back(b.range());
+      parcels.push_back({pool_.gradients, b.range(), pool_.wire,
+                         pool_.layout.NameOf(b.first_entry, b.last_entry)});
     }
     return parcels;
   }
@@ -178,8 +177,7 @@ class SparseCompressor : public Compressor {
   size_t arrived_ = 0;              // parcels of these
 };
 
-GF_REGISTER(CompressorRegistry, "SPARSE", SparseCompressor);
-GF_REGISTER(GradientFlowRegistry, "SPARSE", CompressedFlow);
+const bool registered = RegisterCompressor<SparseCompressor>("SPARSE");
 
 }  // namespace
 }  // namespace gf

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <vector>
 
+#include "comm/feedback/feedback_arithmetic.h"
 #include "comm/sparse/kernels.h"
 #include "comm/wire/wire.h"
 #include "core/parallel.h"
@@ -63,12 +64,7 @@ class CpuChunkArithmetic : public ChunkArithmetic {
     }
   }
 
-  void Rescale(float factor) override {
-    float* const residual = Residual(0);
-    ParallelFor(grid_.count(), 4096, [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) residual[i] *= factor;
-    });
-  }
+  void Rescale(float factor) override { ScaleResidual(Residual(0), grid_.count(), factor); }
 
  private:
   char* Gradient(int64_t element) const { return At(pools_.gradients, element); }

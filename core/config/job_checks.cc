@@ -79,6 +79,19 @@ void CheckEpsilon(const SolverConfig& config, const std::string& type,
                  config.epsilon(), ", must be greater than 0 for LAMB");
 }
 
+void CheckFeedback(const CommConfig& comm, const MistakeReport& report) {
+  if (!comm.error_feedback()) return;
+  const bool rounded = comm.wire_type() == CommConfig::BF16 || comm.wire_type() == CommConfig::FP16;
+  report.Require(rounded, "error_feedback", " needs comm.wire_type BF16 or FP16, got ",
+                 CommConfig::WireType_Name(comm.wire_type()),
+                 ": set one of them, or error_feedback to false");
+  report.Require(comm.mode() != CommConfig::SPARSE, "error_feedback",
+                 " does not go with comm.mode SPARSE: set another mode, e.g. LAZY");
+  const char* const advice = "set one of them to false";
+  report.RefuseBoth(comm.sharded_update(), "error_feedback", "sharded_update", advice);
+  report.RefuseBoth(comm.threshold_auto(), "error_feedback", "threshold_auto", advice);
+}
+
 void CheckExchange(const CommConfig& comm, const MistakeReport& report) {
   const std::string mode = CommConfig::Mode_Name(comm.mode());
   const bool automatic = comm.threshold_auto(), sharded = comm.sharded_update();
@@ -94,6 +107,7 @@ void CheckExchange(const CommConfig& comm, const MistakeReport& report) {
   report.Require(!sharded || comm.algorithm() == "auto" || comm.algorithm() == "ring",
                  "sharded_update", " needs comm.algorithm \"auto\" or \"ring\", got \"",
                  comm.algorithm(), "\"");
+  CheckFeedback(comm, report);
 }
 
 }  // namespace
@@ -133,6 +147,8 @@ void CheckJob(const JobConfig& config, const Places& places) {
       "sharded_update",
       " does not go with loss scaling, which may skip an update: set solver.loss_scale.policy to "
       "NONE");
+  comm.Require(!config.comm().error_feedback() || config.compute_type() == FP32, "error_feedback",
+               " needs gradients in FP32: set compute_type to FP32, or error_feedback to false");
 }
 
 }  // namespace gf

@@ -202,14 +202,14 @@ void LoadResiduals(const std::string& folder, int saved_ranks, const SparseConfi
   };
   if (!HasResidual(*flow)) {
     if (saved_ranks > 0) {
-      say("the checkpoint's residuals (gradients that SPARSE had not sent) are lost in this mode");
+      say("the checkpoint's residuals (gradients that were not sent) are lost in this mode");
     }
     return;
   }
   if (saved_ranks == 0) {
-    return say(
-        "the checkpoint has no residuals: SPARSE starts with none, and its first step "
-        "communicates all chunks");
+    const bool chunks = !flow->important_chunks().empty();
+    return say(StrCat("the checkpoint has no residuals: this job starts with none",
+                      chunks ? ", and its first step communicates all chunks" : ""));
   }
   const Tensor residual = flow->residual();
   const std::string label = "residuals of the start";
@@ -243,8 +243,9 @@ void LoadResiduals(const std::string& folder, int saved_ranks, const SparseConfi
   if (!chunks.empty()) std::memcpy(chunks.data(), bytes.data(), bytes.size());
   // A step with all chunks and nothing to add is what a new flow does; adding zeros would turn
   // -0 into 0.
-  const bool all =
-      static_cast<int64_t>(chunks.size()) == ChunkGrid(pool, config.chunk_size()).chunks();
+  const ChunkGrid grid(pool, config.chunk_size());
+  if (chunks.empty()) chunks = ChunkSet::All(grid).ids();  // a mode without chunks saved it
+  const bool all = static_cast<int64_t>(chunks.size()) == grid.chunks();
   if (!all || !IsZero(store->device(), residual)) flow->Restore(chunks);
 }
 

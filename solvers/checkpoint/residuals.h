@@ -13,8 +13,8 @@
 namespace gf {
 
 // Note [Residuals in checkpoints]
-// SPARSE keeps on every rank the gradients that it has not sent (GradientFlow::residual). They
-// depend on the rank's images, so every rank's are saved: residual-<rank>.safetensors holds
+// Compressors keep on every rank the gradients that they have not sent (GradientFlow::residual).
+// They depend on the rank's images, so every rank's are saved: residual-<rank>.safetensors holds
 // "residual/conv1.weight", ... in plain order, FP32. chunks.safetensors holds the numbers of the
 // chunks that are important in the next step ("important_chunks", I64), and in its metadata the
 // chunk size and the elements of a pool, without which these numbers mean nothing. Only rank 0
@@ -24,7 +24,8 @@ namespace gf {
 //   another world           the ranks' residuals are summed and every rank gets an equal share, so
 //                           that no gradient is lost
 //   another chunk size      the residuals remain; the first step communicates all chunks
-//   no residuals (LAZY)     SPARSE starts with none; the first step communicates all chunks
+//   no residuals (LAZY)     the job starts with none; SPARSE's first step communicates all chunks
+//   no chunks               SPARSE's first step communicates all chunks
 //   a mode without them     the residuals are lost
 
 bool HasResidual(const GradientFlow& flow);

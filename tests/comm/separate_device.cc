@@ -7,6 +7,7 @@
 #include <cstring>
 #include <vector>
 
+#include "comm/feedback/feedback_arithmetic.h"
 #include "comm/sparse/chunk_arithmetic.h"
 #include "comm/wire/wire.h"
 
@@ -93,6 +94,14 @@ const bool arithmetic_registered = ChunkArithmeticRegistry::Get().Add(
           SeparateDevice::HostView(pools.gradients), SeparateDevice::HostView(pools.residual),
           SeparateDevice::HostView(pools.packed), SeparateDevice::HostView(pools.norms)};
       return ChunkArithmeticRegistry::Get().Create("device", "cpu", device, grid, host, factors);
+    });
+
+const bool feedback_registered = FeedbackArithmeticRegistry::Get().Add(
+    "separate", [](Device* device, const FeedbackPools& pools) {
+      return FeedbackArithmeticRegistry::Get().Create(
+          "device", "cpu", device,
+          {SeparateDevice::HostView(pools.gradients), SeparateDevice::HostView(pools.residual),
+           pools.wire});
     });
 
 }  // namespace

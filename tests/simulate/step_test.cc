@@ -135,6 +135,25 @@ TEST(StepTest, UpdatesComeAfterTheirBucketAndSparseStepsUpdateLess) {
   EXPECT_EQ(sparse.sent_bytes, 3 * 4096 / 4 + 96 * 4);  // and a norm per chunk
 }
 
+TEST(StepTest, ErrorFeedbackTakesTimeDuringBackward) {
+  Case feedback;
+  feedback.setup.traffic.round = 1e6;  // 1 us per element
+  CommConfig comm;
+  comm.set_mode(CommConfig::PER_TENSOR);
+  comm.set_wire_type(CommConfig::BF16);
+  BucketSchedule schedule = DenseSchedule(feedback.net.layout, comm, 4);
+  const auto backward = [&](int world) {
+    Pricer pricer(feedback.cluster, world);
+    const std::vector<double> factors(world, 1.0);
+    return SimulateStep(feedback.setup, schedule, factors, &pricer).parts.backward;
+  };
+  const double without = backward(2);
+  comm.set_error_feedback(true);
+  schedule = DenseSchedule(feedback.net.layout, comm, 4);
+  EXPECT_NEAR(backward(2), without + 3 * 1.024e-3, kTiny);
+  EXPECT_NEAR(backward(1), without, kTiny) << "nothing travels";
+}
+
 TEST(StepTest, AShardedUpdateIsDividedAmongRanks) {
   Case sharded;
   sharded.setup.traffic = {1e6, 0, 0};

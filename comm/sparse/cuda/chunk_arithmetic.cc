@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "comm/feedback/cuda/feedback_kernels.h"
 #include "comm/sparse/cuda/chunk_kernels.h"
 #include "core/cuda/cuda_device.h"
 #include "core/cuda/error.h"

@@ -170,19 +170,6 @@ struct MergeRun {
   }
 };
 
-struct RescaleRun {
-  float* h;
-  float factor;
-
-  template <int kCount>
-  __device__ void Run(int64_t i) const {
-    Floats<kCount> x = LoadFloats<kCount>(h + i);
-#pragma unroll
-    for (int k = 0; k < kCount; ++k) x.v[k] *= factor;
-    StoreFloats(h + i, x);
-  }
-};
-
 struct RoundRun {
   const double* sums;
   float* norms;
@@ -239,10 +226,6 @@ void AddChunkNorms(const ChunkArrays& a, const ChunkSpan& span, cudaStream_t str
 
 void RoundNorms(const double* sums, int64_t chunks, float* norms, cudaStream_t stream) {
   Elementwise<1>(chunks, RoundRun{sums, norms}, stream);
-}
-
-void RescaleResidual(float* residual, int64_t count, float factor, cudaStream_t stream) {
-  Elementwise<4>(count, RescaleRun{residual, factor}, stream);
 }
 
 }  // namespace gf

@@ -33,7 +33,5 @@ void UnpackChunks(const ChunkArrays& arrays, const ChunkSpan& span, cudaStream_t
 void AddChunkNorms(const ChunkArrays& arrays, const ChunkSpan& span, cudaStream_t stream);
 // norms[c] = sums[c] for c < chunks.
 void RoundNorms(const double* sums, int64_t chunks, float* norms, cudaStream_t stream);
-// residual[i] *= factor for i < count.
-void RescaleResidual(float* residual, int64_t count, float factor, cudaStream_t stream);
 
 }  // namespace gf

@@ -55,6 +55,29 @@ inline void CheckSparseOn(Device* device, Communicator* comm) {
   }
 }
 
+// Error feedback on a device against that of the processor.
+inline void CheckFeedbackOn(Device* device, Communicator* comm) {
+  for (CommConfig::WireType wire : {CommConfig::BF16, CommConfig::FP16}) {
+    GradientFlowOptions options = FlowOptions(CommConfig::LAZY);
+    options.config.set_wire_type(wire);
+    options.config.set_error_feedback(true);
+    TestFlow expected(OddLayout(), options, DType::kFP32, comm);
+    TestFlow tested(OddLayout(), On(device, options), DType::kFP32, comm);
+    for (int step = 0; step < 5; ++step) {
+      RandomStep(&expected, step, comm->rank());
+      RandomStep(&tested, step, comm->rank());
+      ASSERT_EQ(std::memcmp(tested.host.data, expected.host.data, tested.host.desc.bytes()), 0)
+          << "step " << step;
+      if (comm->size() == 1) continue;  // nothing is kept
+      const Tensor residual = SeparateDevice::HostView(tested.flow->residual());
+      ASSERT_EQ(std::memcmp(residual.data, expected.flow->residual().data, residual.desc.bytes()),
+                0);
+      expected.flow->Rescale(0.5f);
+      tested.flow->Rescale(0.5f);
+    }
+  }
+}
+
 // Weights and momentum of w -= lr * (m = 0.9 m + sum), each kept up in the ranges that are handed
 // over, after five steps.
 inline std::vector<float> TrainOn(Device* device, bool sharded, Communicator* comm) {

@@ -27,6 +27,10 @@ TEST_P(SeparateMemoryTest, SparseEqualsThatOfTheProcessorBitForBit) {
   RunLocal(GetParam(), 60, [](Communicator* comm) { CheckSparseOn(Separate(), comm); });
 }
 
+TEST_P(SeparateMemoryTest, ErrorFeedbackEqualsThatOfTheProcessorBitForBit) {
+  RunLocal(GetParam(), 60, [](Communicator* comm) { CheckFeedbackOn(Separate(), comm); });
+}
+
 // What is packed is rounded to FP16 before the sums are made, on such a device.
 TEST_P(SeparateMemoryTest, SparseTravelsInFP16) {
   RunLocal(GetParam(), 60, [](Communicator* comm) {

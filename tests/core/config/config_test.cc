@@ -199,6 +199,22 @@ TEST_F(ConfigTest, ModesOfExchangeThatDoNotGoTogetherAreRefused) {
       Error({"comm.mode=SPARSE", "comm.sharded_update=true"}),
       "--set comm.sharded_update=true: comm.sharded_update does not go with comm.mode SPARSE: "
       "set another mode, e.g. LAZY");
+  EXPECT_EQ(Error({"comm.error_feedback=true"}),
+            "--set comm.error_feedback=true: comm.error_feedback needs comm.wire_type BF16 or "
+            "FP16, got GRADIENT: set one of them, or error_feedback to false");
+  EXPECT_EQ(Error({"comm.error_feedback=true", "comm.wire_type=BF16", "comm.mode=SPARSE"}),
+            "--set comm.error_feedback=true: comm.error_feedback does not go with comm.mode "
+            "SPARSE: set another mode, e.g. LAZY");
+  EXPECT_EQ(Error({"comm.error_feedback=true", "comm.wire_type=BF16", "comm.sharded_update=true"}),
+            "--set comm.error_feedback=true: comm.error_feedback does not go with sharded_update: "
+            "set one of them to false");
+  EXPECT_EQ(Error({"comm.error_feedback=true", "comm.wire_type=BF16", "comm.threshold_auto=true"}),
+            "--set comm.error_feedback=true: comm.error_feedback does not go with threshold_auto: "
+            "set one of them to false");
+  EXPECT_EQ(Error({"comm.error_feedback=true", "comm.wire_type=FP16", "compute_type=BF16"}),
+            "--set comm.error_feedback=true: comm.error_feedback needs gradients in FP32: set "
+            "compute_type to FP32, or error_feedback to false");
+  EXPECT_EQ(Error({"comm.error_feedback=true", "comm.wire_type=FP16"}), "no error");
   EXPECT_EQ(Error({"comm.algorithm=torus", "comm.sharded_update=true"}),
             "--set comm.sharded_update=true: comm.sharded_update needs comm.algorithm \"auto\" or "
             "\"ring\", got \"torus\"");

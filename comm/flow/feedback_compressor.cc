@@ -1,0 +1,77 @@
+#include "comm/feedback/feedback_arithmetic.h"
+#include "comm/flow/compressed_flow.h"
+#include "comm/flow/compressor.h"
+#include "core/error.h"
+
+namespace gf {
+namespace {
+
+// Note [Error feedback]
+// Every gradient travels, in the buckets of the mode. What rounding to the wire type takes from a
+// rank's gradient is kept in its residual and added in the next step (Seide et al., "1-bit
+// stochastic gradient descent", 2014; Karimireddy et al., arXiv 1901.09847). So the sums of many
+// steps lack one rounding per rank, not one per step. The partial sums of an allreduce are rounded
+// as without feedback: a rank that adds knows nothing of what it will add in the next step.
+class FeedbackCompressor : public Compressor {
+ public:
+  explicit FeedbackCompressor(const CompressedPool& pool)
+      : pool_(pool),
+        buckets_(CutBuckets(pool.layout, static_cast<int64_t>(SizeOf(pool.wire)),
+                            ThresholdsOf(pool.options.config))),
+        residual_(NewResidual(pool)) {
+    const DType type = pool.gradients.desc.dtype;
+    if (type != DType::kFP32) {
+      ThrowUserError("comm.error_feedback: gradients are ", Name(type),
+                     ", expected FP32: set compute_type to FP32, or error_feedback to false");
+    }
+    arithmetic_ = FeedbackArithmeticRegistry::Get().Create(
+        "device of comm.error_feedback", pool.options.device->name(), pool.options.device,
+        FeedbackPools{pool.gradients, residual_, pool.wire});
+  }
+
+  void Begin(int64_t) override { sent_ = arrived_ = 0; }
+
+  std::vector<Parcel> Ready(int ready) override {
+    std::vector<Parcel> parcels;
+    for (; sent_ < buckets_.size() && buckets_[sent_].last_entry < ready; ++sent_) {
+      const Bucket& b = buckets_[sent_];
+      arithmetic_->Round(b.range());
+      parcels.push_back({pool_.gradients, b.range(), pool_.wire,
+                         pool_.layout.NameOf(b.first_entry, b.last_entry)});
+    }
+    return parcels;
+  }
+
+  Arrival Arrived() override { return {{buckets_[arrived_++].range()}, {}}; }
+
+  std::vector<Bucket> Buckets() const override { return buckets_; }
+  int64_t LargestMessage() const override {
+    return LongestOf(buckets_) * static_cast<int64_t>(SizeOf(pool_.wire));
+  }
+  DType memory_type() const override { return DType::kFP32; }
+
+  Tensor residual() const override { return residual_; }
+  void Rescale(float factor) override {
+    if (factor != 1) arithmetic_->Rescale(factor);
+  }
+
+ private:
+  static Tensor NewResidual(const CompressedPool& pool) {
+    Tensor residual;
+    residual.desc = {Shape{pool.layout.count()}, DType::kFP32, Layout()};
+    residual.owner = pool.options.device->Allocate(residual.desc.bytes());
+    residual.data = residual.owner.get();
+    return residual;
+  }
+
+  const CompressedPool pool_;
+  const std::vector<Bucket> buckets_;
+  const Tensor residual_;
+  std::unique_ptr<FeedbackArithmetic> arithmetic_;
+  size_t sent_ = 0, arrived_ = 0;  // buckets of this step
+};
+
+const bool registered = RegisterCompressor<FeedbackCompressor>("error_feedback");
+
+}  // namespace
+}  // namespace gf
