@@ -54,7 +54,7 @@ if [ "$exchange" = dense ]; then
   check phases --set 'solver.batch_phase[0].epoch=3' --set 'solver.batch_phase[0].iter_size=2' \
     --set 'solver.batch_phase[1].epoch=20' --set 'solver.batch_phase[1].iter_size=3'
   check feedback --set comm.wire_type=BF16 --set comm.error_feedback=true
-  [ "$ranks" = 1 ] || [ -f "feedback.stopped/$between/residual-00000.safetensors" ] ||
+  [ "$ranks" = 1 ] || [ -f "feedback.whole/$last/residual-00000.safetensors" ] ||
     fail "no residuals in a checkpoint with error feedback"
   check lamb --set solver.type=LAMB --set solver.base_lr=0.002 --set compute_type=BF16
   echo PASS
