@@ -40,10 +40,13 @@ struct RescaleRun {
 
 void RoundWithFeedback(float* gradients, float* residual, int64_t count, DType wire,
                        cudaStream_t stream) {
-  WithType(wire, [&](auto number) {
-    const RoundRun<decltype(number)> run = {gradients, residual};
+  if (wire == DType::kBF16) {
+    const RoundRun<__nv_bfloat16> run = {gradients, residual};
     ElementwiseFrom(count, run, stream, gradients, residual);
-  });
+  } else {
+    const RoundRun<__half> run = {gradients, residual};
+    ElementwiseFrom(count, run, stream, gradients, residual);
+  }
 }
 
 void RescaleResidual(float* residual, int64_t count, float factor, cudaStream_t stream) {
