@@ -28,9 +28,12 @@ def nvdisasm():
     return None
 
 
-def run(*command):
-    """What it prints. Throws with all of it if it fails."""
-    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+def run(*command, folder=None):
+    """What it prints. Throws with all of it if it fails. Temporary files go to the folder: nvcc
+    names them after process numbers, which repeat across sandboxes."""
+    env = dict(os.environ, TMPDIR=folder) if folder else None
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                          env=env)
     if done.returncode != 0:
         raise RuntimeError("%s: exit code %d\n%s" %
                            (" ".join(command), done.returncode, done.stdout))
@@ -63,8 +66,10 @@ RESOURCES = re.compile(r"entry function '(\w+)'.*?(\d+) bytes stack frame, "
 def compiled(source, arch, folder, include="."):
     """[Kernel] of a .cu file. Headers are looked for in the folder `include`, then here."""
     ptx, cubin = os.path.join(folder, "code.ptx"), os.path.join(folder, "code.cubin")
-    run(CUDA + "nvcc", *FLAGS, "-arch=" + arch, "-I" + include, "-I.", "-ptx", source, "-o", ptx)
-    said = run(CUDA + "ptxas", "-arch=" + arch, "-O3", "-v", ptx, "-o", cubin)
+    run(CUDA + "nvcc", *FLAGS, "-arch=" + arch, "-I" + include, "-I.", "-ptx", source, "-o", ptx,
+        folder=folder)
+    said = run(CUDA + "ptxas", "-arch=" + arch, "-O3", "-v", ptx, "-o", cubin,
+               folder=folder)
     with open(ptx) as file:
         codes = read_ptx(file.read())
     disassemble = nvdisasm()
