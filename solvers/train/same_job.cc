@@ -39,7 +39,8 @@ bool Matters(const std::string& setting) {
   for (const char* message : {"solver.", "train_data.", "comm.sparse."}) {
     if (setting.rfind(message, 0) == 0) return true;
   }
-  for (const char* field : {"comm.mode", "comm.wire_type", "seed", "compute_type"}) {
+  for (const char* field :
+       {"comm.mode", "comm.wire_type", "comm.error_feedback", "seed", "compute_type"}) {
     if (setting == field) return true;
   }
   return false;
