@@ -211,4 +211,11 @@ sed -i 's/type: "Dropout"/& dropout_param { dropout_ratio: 0.4 }/' b/net.prototx
 expect_error 'ranks disagree on the net' "$mpirun" -np 2 sh -c \
   'if [ "$OMPI_COMM_WORLD_RANK" = 0 ]; then cd a; else cd b; fi && exec "$@"' sh \
   "$gftrain" --config=job.prototxt
+
+# A rank whose mpirun is gone before MPI starts would be a world of its own.
+OMPI_COMM_WORLD_SIZE=3 timeout 120 "$gftrain" --config=job.prototxt >out.log 2>err.log
+code=$?
+[ $code = 3 ] || fail "exit code $code instead of 3 of a rank without mpirun"
+grep -q 'one of 3 ranks, but MPI finds 1: mpirun has probably ended' err.log ||
+  fail "a rank without mpirun says: $(cat err.log)"
 echo PASS
