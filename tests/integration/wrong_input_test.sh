@@ -213,7 +213,8 @@ expect_error 'ranks disagree on the net' "$mpirun" -np 2 sh -c \
   "$gftrain" --config=job.prototxt
 
 # A rank whose mpirun is gone before MPI starts would be a world of its own.
-OMPI_COMM_WORLD_SIZE=3 timeout 120 "$gftrain" --config=job.prototxt >out.log 2>err.log
+HOME=$PWD OMPI_COMM_WORLD_SIZE=3 timeout 120 "$gftrain" --config=job.prototxt >out.log \
+  2>err.log
 code=$?
 [ $code = 3 ] || fail "exit code $code instead of 3 of a rank without mpirun"
 grep -q 'one of 3 ranks, but MPI finds 1: mpirun has probably ended' err.log ||
