@@ -12,13 +12,13 @@ VARIANTS = {
     "avx512": ["-mavx512f", "-mavx512bw", "-mavx512dq", "-mavx512vl", "-mfma", "-mprefer-vector-width=512"],
 }
 
-def simd_library(name, srcs, hdrs, deps = [], **kwargs):
+def simd_library(name, srcs, hdrs, deps = [], copts = [], **kwargs):
     for variant, flags in VARIANTS.items():
         native.cc_library(
             name = name + "_" + variant,
             srcs = srcs,
             hdrs = hdrs,
-            copts = flags + ["-O3", "-ffast-math", "-fno-finite-math-only", "-fno-associative-math", "-Wno-psabi", "-DGF_SIMD_VARIANT=" + variant],
+            copts = flags + ["-O3", "-ffast-math", "-fno-finite-math-only", "-fno-associative-math", "-Wno-psabi", "-DGF_SIMD_VARIANT=" + variant] + copts,
             deps = deps + ["//core:simd"],
             visibility = ["//visibility:private"],
         )

@@ -8,6 +8,7 @@
 #include "comm/sparse/chunks.h"
 #include "comm/sparse/selection.h"
 #include "comm/sparse/sparse_buckets.h"
+#include "comm/topk/topk_buckets.h"
 
 namespace gf {
 namespace {
@@ -31,6 +32,71 @@ BucketSchedule DenseSchedule(const PoolLayout& layout, const CommConfig& config,
         {bucket.last_entry, bucket.count, layout.NameOf(bucket.first_entry, bucket.last_entry)});
   }
   return schedule;
+}
+
+BucketSchedule TopkSchedule(const PoolLayout& layout, const CommConfig& config, DType wire,
+                            int world, double density) {
+  BucketSchedule schedule = DenseSchedule(layout, config, static_cast<int64_t>(SizeOf(wire)));
+  if (density >= 1 || density > TopkLimit(world, wire)) return schedule;
+  schedule.topk = true;
+  schedule.density = density;
+  std::vector<std::pair<int, int>> buckets;
+  int first = 0;
+  for (const Send& send : schedule.sends) {
+    buckets.emplace_back(first, send.last_entry);
+    first = send.last_entry + 1;
+  }
+  schedule.sends.clear();
+  for (const TopkBucket& bucket : MakeTopkBuckets(layout, buckets, density, wire)) {
+    Send send;
+    send.last_entry = bucket.last_entry;
+    for (const TopkEntry& entry : bucket.entries) send.elements += entry.count;
+    send.name = bucket.name;
+    send.gathered = bucket.Words(wire) * 4 * world;
+    schedule.sends.push_back(send);
+  }
+  Send whole;
+  whole.last_entry = static_cast<int>(layout.entries().size()) - 1;
+  whole.name = "biases and the like";
+  for (const PoolEntry& entry : layout.entries()) {
+    if (!IsSparse(entry)) whole.elements += entry.count;
+  }
+  if (whole.elements > 0) schedule.sends.push_back(whole);
+  return schedule;
+}
+
+double DensityOf(const CommConfig& config) {
+  switch (config.mode()) {
+    case CommConfig::SPARSE:
+      return config.sparse().density();
+    case CommConfig::TOPK:
+      return config.topk().density();
+    default:
+      return 1;
+  }
+}
+
+double DensityWarmup(const CommConfig& config) {
+  const bool sparse = config.mode() == CommConfig::SPARSE;
+  return sparse ? config.sparse().warmup_fraction() : config.topk().warmup_fraction();
+}
+
+double DensityIn(int64_t step, int64_t total_steps, const CommConfig& config) {
+  const auto density_at = config.mode() == CommConfig::SPARSE ? &DensityAt : &TopkDensityAt;
+  return density_at(step, total_steps, DensityOf(config), DensityWarmup(config));
+}
+
+BucketSchedule ScheduleOf(const PoolLayout& layout, const CommConfig& config, DType wire, int world,
+                          double density) {
+  const auto wire_bytes = static_cast<int64_t>(SizeOf(wire));
+  switch (config.mode()) {
+    case CommConfig::SPARSE:
+      return SparseSchedule(layout, config, wire_bytes, density);
+    case CommConfig::TOPK:
+      return TopkSchedule(layout, config, wire, world, density);
+    default:
+      return DenseSchedule(layout, config, wire_bytes);
+  }
 }
 
 BucketSchedule SparseSchedule(const PoolLayout& layout, const CommConfig& config,

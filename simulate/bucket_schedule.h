@@ -15,6 +15,8 @@ struct Send {
   int last_entry = 0;    // it starts when this entry of the pool and all before it are ready
   int64_t elements = 0;  // sent, and updated once they are reduced
   std::string name;      // "fc8.weight to fc7.bias"
+  // Bytes of all ranks' messages, of an allgather that brings these elements; 0: an allreduce.
+  int64_t gathered = 0;
 };
 
 // The collectives of a step and when each may start.
@@ -24,6 +26,7 @@ struct BucketSchedule {
   bool sharded = false;
   double density = 1;     // share of the pool's elements that are sent
   bool sparse = false;    // chunks are kept and packed
+  bool topk = false;      // gradients are accumulated, and the largest are sent
   bool feedback = false;  // gradients are rounded with error feedback before they are sent
   int64_t norms = 0;      // elements (FP32) of the allreduce that chooses the next chunks
 };
@@ -31,6 +34,20 @@ struct BucketSchedule {
 // The schedule of a dense step: the product's buckets. wire_bytes: of an element on the wire.
 BucketSchedule DenseSchedule(const PoolLayout& layout, const CommConfig& config,
                              int64_t wire_bytes);
+
+// The density of the config's mode at the end of training, and in a step; 1 if everything travels.
+double DensityOf(const CommConfig& config);
+double DensityIn(int64_t step, int64_t total_steps, const CommConfig& config);
+// Fraction of all steps in which the density falls.
+double DensityWarmup(const CommConfig& config);
+
+// The schedule of a step of the config's mode at a density.
+BucketSchedule ScheduleOf(const PoolLayout& layout, const CommConfig& config, DType wire, int world,
+                          double density);
+
+// The schedule of a TOPK step.
+BucketSchedule TopkSchedule(const PoolLayout& layout, const CommConfig& config, DType wire,
+                            int world, double density);
 
 // The schedule of a SPARSE step in which `density` of the chunks travel. Which chunks are important
 // depends on the training: here they lie evenly in the pool.

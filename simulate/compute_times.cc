@@ -119,6 +119,8 @@ UpdateTraffic TrafficOf(const SolverConfig& solver, ComputeType compute) {
   traffic.keep = gradient + 4 + 4;
   traffic.pack = 2 * gradient;
   traffic.round = 2 * (4 + 4);  // reads and writes gradient and residual
+  // Reads the gradient, reads and writes velocity and residual, and clears the gradient.
+  traffic.accumulate = 2 * gradient + (solver.momentum() > 0 ? 16 : 8);
   return traffic;
 }
 

@@ -71,7 +71,7 @@ Simulator::Simulator(const SimulatedJob& job) : job_(job) {
     memory_bytes_per_s_ = job_.cluster.device().memory_gb_s() * 1e9;
   }
   const DType gradients = ToDType(config.compute_type());
-  wire_bytes_ = static_cast<int64_t>(SizeOf(WireTypeOf(config.comm(), gradients)));
+  wire_ = WireTypeOf(config.comm(), gradients);
 }
 
 Simulator::~Simulator() = default;
@@ -92,7 +92,7 @@ StepSetup Simulator::SetupFor(int nodes) const {
   setup.times = times_;
   setup.traffic = traffic_;
   setup.memory_bytes_per_s = memory_bytes_per_s_;
-  setup.wire_bytes = wire_bytes_;
+  setup.wire_bytes = static_cast<int64_t>(SizeOf(wire_));
   setup.algorithm = job_.config.comm().algorithm();
   setup.waits_for_layer = cluster.collective().waits_for_layer();
   setup.compute_lost = cluster.collective().compute_lost();
@@ -101,10 +101,8 @@ StepSetup Simulator::SetupFor(int nodes) const {
 
 StepResult Simulator::Mean(double density, Pricer* pricer) const {
   const CommConfig& comm = job_.config.comm();
-  const BucketSchedule schedule = comm.mode() == CommConfig::SPARSE
-                                      ? SparseSchedule(net_.layout, comm, wire_bytes_, density)
-                                      : DenseSchedule(net_.layout, comm, wire_bytes_);
   const int world = pricer->network().world();
+  const BucketSchedule schedule = ScheduleOf(net_.layout, comm, wire_, world, density);
   StepSetup setup = SetupFor(pricer->network().nodes());
   if (job_.cluster.run().has_node_images_per_s()) {
     setup.load_s = net_.batch * std::min(world, job_.cluster.node().devices()) /
@@ -134,8 +132,8 @@ RunResult Simulator::Run(int ranks) {
 
 RunResult Simulator::RunWith(Pricer* pricer) {
   const JobConfig& config = job_.config;
-  const SparseConfig& sparse = config.comm().sparse();
-  const StepResult mean = Mean(sparse.density(), pricer);
+  const CommConfig& comm = config.comm();
+  const StepResult mean = Mean(DensityOf(comm), pricer);
   RunResult result;
   result.ranks = pricer->network().world();
   result.nodes = pricer->network().nodes();
@@ -160,14 +158,13 @@ RunResult Simulator::RunWith(Pricer* pricer) {
       solver.has_max_steps() ? solver.max_steps() : batches.StepsOf(solver.max_epochs());
   result.startup = job_.cluster.run().startup_s();
   int64_t warmup_steps = 0;
-  if (config.comm().mode() == CommConfig::SPARSE && sparse.density() < 1) {
+  if (DensityOf(comm) < 1) {
     warmup_steps = static_cast<int64_t>(
-        std::ceil(sparse.warmup_fraction() * static_cast<double>(result.total_steps)));
+        std::ceil(DensityWarmup(comm) * static_cast<double>(result.total_steps)));
   }
   for (int i = 0; i < kWarmupPoints && warmup_steps > 0; ++i) {
     const int64_t step = (2 * i + 1) * warmup_steps / (2 * kWarmupPoints);
-    const double density =
-        DensityAt(step, result.total_steps, sparse.density(), sparse.warmup_fraction());
+    const double density = DensityIn(step, result.total_steps, comm);
     result.warmup +=
         Mean(density, pricer).parts.total() * static_cast<double>(warmup_steps) / kWarmupPoints;
   }
@@ -186,11 +183,8 @@ RunResult Simulator::RunWith(Pricer* pricer) {
 StepResult Simulator::Trace() {
   Pricer pricer(job_.cluster, RanksOf(0));
   const CommConfig& comm = job_.config.comm();
-  const BucketSchedule schedule =
-      comm.mode() == CommConfig::SPARSE
-          ? SparseSchedule(net_.layout, comm, wire_bytes_, comm.sparse().density())
-          : DenseSchedule(net_.layout, comm, wire_bytes_);
   const int world = pricer.network().world();
+  const BucketSchedule schedule = ScheduleOf(net_.layout, comm, wire_, world, DensityOf(comm));
   return SimulateStep(SetupFor(pricer.network().nodes()), schedule,
                       JitterOf(job_.cluster.device().jitter(), world, job_.seed, 0), &pricer,
                       /*spans=*/true);

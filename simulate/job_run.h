@@ -84,7 +84,7 @@ class Simulator {
   ComputeTimes times_;
   UpdateTraffic traffic_;
   double memory_bytes_per_s_ = 0;
-  int64_t wire_bytes_ = 4;
+  DType wire_ = DType::kFP32;
 };
 
 }  // namespace gf

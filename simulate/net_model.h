@@ -43,9 +43,10 @@ struct ComputeTimes {
 };
 
 // Memory traffic in bytes per element, of updates, of SPARSE for gradients that it does not send
-// (FP32 weights, momentum and residuals; gradients in the compute type), and of error feedback.
+// (FP32 weights, momentum and residuals; gradients in the compute type), of error feedback, and of
+// TOPK.
 struct UpdateTraffic {
-  double update = 0, keep = 0, pack = 0, round = 0;
+  double update = 0, keep = 0, pack = 0, round = 0, accumulate = 0;
 };
 UpdateTraffic TrafficOf(const SolverConfig& solver, ComputeType compute);
 

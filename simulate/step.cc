@@ -70,6 +70,7 @@ class Compute {
     const UpdateTraffic& traffic = setup_.traffic;
     double bytes = 0;  // per element
     if (schedule.sparse) bytes += traffic.keep + schedule.density * traffic.pack;
+    if (schedule.topk) bytes += traffic.accumulate;
     if (schedule.feedback && factors_.size() > 1) bytes += traffic.round;
     const double count = static_cast<double>(setup_.net->layout.entries()[entry].count);
     return count * bytes / setup_.memory_bytes_per_s;
@@ -101,8 +102,10 @@ class Step {
       double begin = schedule_.overlap ? compute_.Ready(send.last_entry) : backward;
       begin = std::max(begin, free_);
       if (schedule_.overlap && setup_.waits_for_layer) begin = compute_.LayerEnd(begin);
-      reduced.push_back(Collective(send.name, begin, send.elements * setup_.wire_bytes,
-                                   schedule_.sharded ? Pricer::kReduceScatter : ""));
+      reduced.push_back(send.gathered > 0
+                            ? Collective(send.name, begin, send.gathered, Pricer::kAllGather)
+                            : Collective(send.name, begin, send.elements * setup_.wire_bytes,
+                                         schedule_.sharded ? Pricer::kReduceScatter : ""));
     }
     Finish(reduced);
     if (keep_spans_) {
@@ -115,8 +118,7 @@ class Step {
   }
 
  private:
-  // Runs a collective and returns its end. `half`: a half of the sharded update, instead of an
-  // allreduce.
+  // Runs a collective and returns its end. `half`: a half of an allreduce, instead of a whole one.
   double Collective(const std::string& name, double begin, int64_t bytes, const std::string& half) {
     if (bytes == 0) return begin;
     const std::string algorithm = half.empty() ? pricer_->Choose(setup_.algorithm, bytes) : half;
@@ -126,7 +128,7 @@ class Step {
     free_ = begin + seconds;
     compute_.Lose(begin, free_);
     result_.communication += seconds;
-    result_.sent_bytes += bytes;
+    result_.sent_bytes += half.empty() ? bytes : bytes / 2;
     for (int kind = 0; kind < kLinkKinds; ++kind) {
       result_.traffic[kind] += price.traffic[kind] * static_cast<double>(bytes);
     }

@@ -39,7 +39,7 @@ struct Span {
 struct StepResult {
   StepParts parts;
   double communication = 0;                         // seconds in which a collective ran
-  int64_t sent_bytes = 0;                           // length of all vectors on the wire
+  int64_t sent_bytes = 0;                           // length of all vectors on the wire, by halves
   std::array<double, kLinkKinds> traffic = {};      // bytes through the busiest link of each kind
   std::vector<Span> spans;                          // of the slowest rank, if asked for
   std::vector<double> forward_ends, backward_ends;  // by rank, likewise

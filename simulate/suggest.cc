@@ -18,8 +18,9 @@ std::vector<Suggestion> Suggest(const SimulatedJob& job) {
   const CommConfig& comm = job.config.comm();
   const SolverConfig& solver = job.config.solver();
   const bool sparse = comm.mode() == CommConfig::SPARSE;
+  const bool dense = !sparse && comm.mode() != CommConfig::TOPK;
   const bool can_shard =
-      !sparse && solver.type() == "SGD" && solver.loss_scale().policy() == LossScaleConfig::NONE;
+      dense && solver.type() == "SGD" && solver.loss_scale().policy() == LossScaleConfig::NONE;
   for (const char* algorithm : {"ring", "auto"}) {
     for (const bool sharded : {false, true}) {
       if (sharded && (!can_shard || std::string(algorithm) == "auto")) continue;
@@ -29,7 +30,7 @@ std::vector<Suggestion> Suggest(const SimulatedJob& job) {
           std::vector<std::string> settings = {StrCat("comm.algorithm=", algorithm),
                                                StrCat("comm.threshold_first=", theta),
                                                StrCat("comm.threshold_middle=", theta)};
-          if (!sparse) settings.insert(settings.begin(), "comm.mode=LAZY");
+          if (dense) settings.insert(settings.begin(), "comm.mode=LAZY");
           if (!sparse) settings.push_back(StrCat("comm.threshold_last=", last));
           if (comm.threshold_auto()) settings.push_back("comm.threshold_auto=false");
           if (sharded != comm.sharded_update()) {

@@ -18,6 +18,7 @@ void MomentumSolver::Apply(const std::vector<ElementRange>& ranges) {
       (inside ? factors.gradient_rate : factors.weight_rate) =
           static_cast<float>(Rate(entry) * rule(entry).lr_mult);
       factors.decay = decay(entry);
+      factors.carried = !carried_.empty() && carried_[entry];
       kernels.momentum(w + begin, compute + begin, v + begin, g + begin, end - begin, factors);
     });
   });

@@ -11,6 +11,7 @@ namespace gf {
 // Base of solvers with a velocity v per weight. With the learning rate `rate` of a parameter:
 //   RATE_INSIDE (Caffe):    v = momentum * v + rate * (g + decay * w);  w -= v
 //   RATE_OUTSIDE (PyTorch): v = momentum * v + (g + decay * w);         w -= rate * v
+// Gradients that carry their momentum (SetCarried) change w at their rate, and v not at all.
 // With nesterov, momentum * v + u replaces v in the update of w, where u is the term added to v.
 // When the rate changes, correct_momentum multiplies the velocities of RATE_INSIDE by new rate /
 // old rate (Goyal et al., arXiv 1706.02677, section 3.1); both forms then take the same steps.
@@ -19,6 +20,8 @@ class MomentumSolver : public PoolSolver {
   std::vector<std::pair<std::string, Tensor>> State() const override {
     return {{"momentum", velocity_}};
   }
+
+  void SetCarried(const std::vector<bool>& entries) override { carried_ = entries; }
 
  protected:
   void Apply(const std::vector<ElementRange>& ranges) override;
@@ -31,6 +34,7 @@ class MomentumSolver : public PoolSolver {
 
  private:
   Tensor velocity_;
+  std::vector<bool> carried_;
 };
 
 }  // namespace gf

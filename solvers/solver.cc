@@ -1,5 +1,7 @@
 #include "solvers/solver.h"
 
+#include <glog/logging.h>
+
 #include <set>
 #include <vector>
 
@@ -22,6 +24,10 @@ std::vector<std::string> Types(const std::string& prefix) {
 const bool offered = OfferNames("SolverConfig.type", [] { return Types(""); });
 
 }  // namespace
+
+void Solver::SetCarried(const std::vector<bool>& entries) {
+  CHECK(entries.empty()) << "this solver has no velocity to leave out";
+}
 
 std::unique_ptr<Solver> NewSolver(const std::string& what, const std::string& type,
                                   const SolverConfig& config, ParameterStore* store) {

@@ -28,8 +28,8 @@ struct UpdateScalars {
 //
 // A step calls BeginStep; then Inspect for ranges of the pool, if it must know whether gradients
 // are finite; then Update once for each element to update, after Inspect of that element (with
-// only_if_finite: after all calls of Inspect). Ranges are in order and do not overlap. On a GPU,
-// only Finite waits. The caller must call ParameterStore::BumpVersion.
+// only_if_finite: after all calls of Inspect). The ranges of a call are in order, and no two of a
+// step overlap. On a GPU, only Finite waits. The caller must call ParameterStore::BumpVersion.
 class Solver {
  public:
   virtual ~Solver() = default;
@@ -39,6 +39,10 @@ class Solver {
 
   // `scalars` apply to all updates of the step.
   virtual void BeginStep(const UpdateScalars& scalars) = 0;
+
+  // Entries whose gradients carry their momentum already, from this step on; empty: none. To be
+  // called before BeginStep, for solvers with a velocity (MomentumSolver).
+  virtual void SetCarried(const std::vector<bool>& entries);
 
   // Examines reduced gradients.
   virtual void Inspect(const std::vector<ElementRange>& ranges) = 0;

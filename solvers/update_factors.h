@@ -10,6 +10,8 @@ struct MomentumFactors {
   float decay = 0;  // weight decay of these parameters
   float scale = 1;  // factor of the gradient
   bool nesterov = false;
+  // The gradient carries its momentum already: it goes to the weights past the velocity.
+  bool carried = false;
 };
 
 // The constants of one update of a range by LAMB.

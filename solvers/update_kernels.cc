@@ -14,18 +14,20 @@ constexpr int64_t kAhead = 1024;
 // sqrtf of <cmath> may set errno.
 static inline float SquareRoot(float x) { return __builtin_sqrtf(x); }
 
-template <bool kNesterov, typename T>
+template <bool kNesterov, bool kCarried, typename T>
 void Momentum(float* __restrict w, T* __restrict compute, float* __restrict v,
               const T* __restrict g, int64_t n, const MomentumFactors& factors) {
   const float gradient_rate = factors.gradient_rate, weight_rate = factors.weight_rate;
   const float momentum = factors.momentum, decay = factors.decay, scale = factors.scale;
   for (int64_t i = 0; i < n; ++i) {
     const float weight = w[i];
-    const float entering = gradient_rate * (scale * Load(g + i) + decay * weight);
+    const float gradient = scale * Load(g + i);
+    const float entering = gradient_rate * (kCarried ? decay * weight : gradient + decay * weight);
     const float velocity = momentum * v[i] + entering;
     v[i] = velocity;
-    const float result =
-        weight - weight_rate * (kNesterov ? momentum * velocity + entering : velocity);
+    float change = kNesterov ? momentum * velocity + entering : velocity;
+    if (kCarried) change += gradient_rate * gradient;
+    const float result = weight - weight_rate * change;
     w[i] = result;
     if (sizeof(T) == 2) Store(compute + i, result);
   }
@@ -35,9 +37,11 @@ template <typename T>
 void ByMomentum(float* w, T* compute, float* v, const T* g, int64_t n,
                 const MomentumFactors& factors) {
   if (factors.nesterov) {
-    Momentum<true>(w, compute, v, g, n, factors);
+    (factors.carried ? Momentum<true, true, T> : Momentum<true, false, T>)(w, compute, v, g, n,
+                                                                           factors);
   } else {
-    Momentum<false>(w, compute, v, g, n, factors);
+    (factors.carried ? Momentum<false, true, T> : Momentum<false, false, T>)(w, compute, v, g, n,
+                                                                             factors);
   }
 }
 

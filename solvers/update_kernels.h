@@ -12,7 +12,8 @@ namespace gf {
 template <typename T>
 struct UpdateFunctions {
   // u = gradient_rate * (scale * g + decay * w); v = momentum * v + u;
-  // w -= weight_rate * (nesterov ? momentum * v + u : v).
+  // w -= weight_rate * (nesterov ? momentum * v + u : v). With `carried` scale * g is left out of
+  // u, and w -= weight_rate * gradient_rate * scale * g besides.
   void (*momentum)(float* w, T* compute, float* v, const T* g, int64_t n,
                    const MomentumFactors& factors);
   // m = beta1 * m + (1 - beta1) * scale * g; v = beta2 * v + (1 - beta2) * (scale * g)^2. sums: the

@@ -6,8 +6,8 @@ CompressedFlow::CompressedFlow(const PoolLayout& layout, const Tensor& gradients
                                Communicator* comm, const GradientFlowOptions& options,
                                const Factory& compressor)
     : GradientFlow(layout, gradients, comm, options),
-      compressor_(
-          compressor(CompressedPool{layout, gradients, comm->size(), wire(), this->options()})) {}
+      compressor_(compressor(CompressedPool{layout, gradients, comm->rank(), comm->size(), wire(),
+                                            this->options()})) {}
 
 void CompressedFlow::Measure() {
   if (layout().entries().empty()) return;

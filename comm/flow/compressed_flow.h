@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "comm/flow/compressor.h"
@@ -22,7 +23,10 @@ class CompressedFlow : public GradientFlow {
   void Measure() override;
   std::vector<Bucket> Buckets() const override { return compressor_->Buckets(); }
 
-  Tensor residual() const override { return compressor_->residual(); }
+  std::vector<std::pair<std::string, Tensor>> State() const override {
+    return compressor_->State();
+  }
+  std::vector<bool> carries_momentum() const override { return compressor_->carries_momentum(); }
   std::vector<int64_t> important_chunks() const override { return compressor_->important_chunks(); }
   bool overflowed() const override { return compressor_->overflowed(); }
   void Rescale(float factor) override { compressor_->Rescale(factor); }

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "comm/collective.h"
@@ -33,9 +34,18 @@ struct Arrival {
 struct CompressedPool {
   const PoolLayout& layout;
   Tensor gradients;  // on options.device, see GradientFlow
-  int world;         // ranks
-  DType wire;        // the type that travels where the compressor does not say otherwise
+  int rank, world;
+  DType wire;  // the type that travels where the compressor does not say otherwise
   const GradientFlowOptions& options;
+
+  // A vector of zeros on options.device.
+  Tensor NewTensor(int64_t count, DType dtype) const {
+    Tensor tensor;
+    tensor.desc = {Shape{count}, dtype, Layout()};
+    tensor.owner = options.device->Allocate(tensor.desc.bytes());
+    tensor.data = tensor.owner.get();
+    return tensor;
+  }
 };
 
 // Decides what of the gradients travels, and how; keeps what does not, and adds it to the
@@ -59,7 +69,7 @@ class Compressor {
   virtual std::vector<Parcel> Ready(int ready) = 0;
 
   // The parcel that was started first, of those under way, has come. Ranges of all arrivals of a
-  // step come in the pool's order and do not overlap.
+  // step do not overlap; those of one are in the pool's order.
   virtual Arrival Arrived() = 0;
 
   // The buckets of a step in which everything travels.
@@ -70,7 +80,8 @@ class Compressor {
   virtual DType memory_type() const = 0;
 
   // See GradientFlow.
-  virtual Tensor residual() const = 0;
+  virtual std::vector<std::pair<std::string, Tensor>> State() const = 0;
+  virtual std::vector<bool> carries_momentum() const { return {}; }
   virtual std::vector<int64_t> important_chunks() const { return {}; }
   virtual bool overflowed() const { return false; }
   virtual void Rescale(float factor) = 0;

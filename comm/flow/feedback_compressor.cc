@@ -18,7 +18,7 @@ class FeedbackCompressor : public Compressor {
       : pool_(pool),
         buckets_(CutBuckets(pool.layout, static_cast<int64_t>(SizeOf(pool.wire)),
                             ThresholdsOf(pool.options.config))),
-        residual_(NewResidual(pool)) {
+        residual_(pool.NewTensor(pool.layout.count(), DType::kFP32)) {
     const DType type = pool.gradients.desc.dtype;
     if (type != DType::kFP32) {
       ThrowUserError("comm.error_feedback: gradients are ", Name(type),
@@ -50,20 +50,14 @@ class FeedbackCompressor : public Compressor {
   }
   DType memory_type() const override { return DType::kFP32; }
 
-  Tensor residual() const override { return residual_; }
+  std::vector<std::pair<std::string, Tensor>> State() const override {
+    return {{"residual", residual_}};
+  }
   void Rescale(float factor) override {
     if (factor != 1) arithmetic_->Rescale(factor);
   }
 
  private:
-  static Tensor NewResidual(const CompressedPool& pool) {
-    Tensor residual;
-    residual.desc = {Shape{pool.layout.count()}, DType::kFP32, Layout()};
-    residual.owner = pool.options.device->Allocate(residual.desc.bytes());
-    residual.data = residual.owner.get();
-    return residual;
-  }
-
   const CompressedPool pool_;
   const std::vector<Bucket> buckets_;
   const Tensor residual_;

@@ -66,6 +66,13 @@ void GradientFlow::Finish(const Reduced& reduced) {
   stats_.transfer_s = sums.transfer_s;
 }
 
+Tensor GradientFlow::residual() const {
+  for (const auto& [name, pool] : State()) {
+    if (name == "residual") return pool;
+  }
+  return {};
+}
+
 void GradientFlow::Settle() {
   transport_->Settle();
   transfer_times_.Add(transport_->TakeSpans());
@@ -80,17 +87,17 @@ std::string GradientFlow::Describe() const {
 GradientFlow::Flight GradientFlow::Launch(const Tensor& tensor, const ElementRange& range,
                                           DType wire, const std::string& name,
                                           Collective::Kind kind) {
-  stats_.wire_bytes += (range.end - range.begin) * static_cast<int64_t>(SizeOf(wire));
+  const int64_t bytes = (range.end - range.begin) * static_cast<int64_t>(SizeOf(wire));
+  stats_.wire_bytes += kind == Collective::kAllReduce ? bytes : bytes / 2;
   ++stats_.allreduces;
   const int64_t number =
       transport_->Start({kind, tensor, range, wire, StrCat(name, ", step ", step_ + 1)});
-  return {range, name, number};
+  return {range, name, number, bytes};
 }
 
 void GradientFlow::Await(const Flight& flight) {
   transport_->Await(flight.number);
-  const int64_t count = flight.range.end - flight.range.begin;
-  transfer_times_.Awaited(flight.name, count * static_cast<int64_t>(SizeOf(wire_)), in_step_);
+  transfer_times_.Awaited(flight.name, flight.bytes, in_step_);
 }
 
 namespace {

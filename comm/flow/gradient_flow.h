@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "comm/communicator.h"
@@ -27,7 +28,8 @@ struct CommStats {
   double exposed_s = 0;     // seconds that the step waited for collectives
   double transfer_s = 0;    // seconds in which collectives were under way
   double arithmetic_s = 0;  // seconds in which the step packed, unpacked and chose chunks
-  int64_t wire_bytes = 0;   // bytes handed to allreduces, in the wire type
+  int64_t wire_bytes = 0;   // bytes handed to allreduces, in the wire type, and half of the bytes
+                            // of allgathers and reduce-scatters, the halves of an allreduce
   int64_t allreduces = 0;
 };
 
@@ -51,10 +53,11 @@ class GradientFlow {
   void GradientsReady(const std::vector<int>& parameters);
 
   // After backward. Calls reduced(ranges) once the pool holds the sum over all ranks in these
-  // ranges of elements, while others may still travel. Ranges come in the pool's order and do not
-  // overlap, within a call and from call to call. Dense modes cover every entry, each by one range
-  // as a whole, the only one of its call; SPARSE covers the important chunks, and a sharded update
-  // this rank's parts: what they leave out must not be updated here in this step. Throws CommError.
+  // ranges of elements, while others may still travel. Ranges do not overlap; those of a call are
+  // in the pool's order. Dense modes cover every entry, each by one range as a whole, the only one
+  // of its call, in the pool's order; TOPK covers every entry, too. SPARSE covers the important
+  // chunks, and a sharded update this rank's parts: what they leave out must not be updated here in
+  // this step. Throws CommError.
   void Finish(const Reduced& reduced);
 
   // Lets the transport time the messages that this mode sends; collective, before the first step.
@@ -72,10 +75,16 @@ class GradientFlow {
 
   const CommStats& stats() const { return stats_; }
 
-  // What a rank must keep to continue: gradients it has not sent, an FP32 pool with the layout's
-  // offsets (no data: there are none), and the chunks that are important in the next step.
-  virtual Tensor residual() const { return {}; }
+  // What a rank must keep to continue: FP32 pools of its own with the layout's offsets, by name
+  // ("residual": gradients it has not sent), and the chunks that are important in the next step.
+  virtual std::vector<std::pair<std::string, Tensor>> State() const { return {}; }
   virtual std::vector<int64_t> important_chunks() const { return {}; }
+  // The "residual" of State(); no data: there is none.
+  Tensor residual() const;
+
+  // Whether sums of this step carry their momentum already, by entry; empty: none does.
+  virtual std::vector<bool> carries_momentum() const { return {}; }
+
   // Gathers a pool of the solver's state on all ranks where each holds only its own parts of it (a
   // sharded update); collective.
   virtual void Complete(const Tensor& pool) {}
@@ -86,7 +95,7 @@ class GradientFlow {
   // Multiplies what is left to send: from now on gradients are so many times as large.
   virtual void Rescale(float factor) {}
 
-  // After residual() was filled.
+  // After the pools of State() were filled.
   virtual void Restore(const std::vector<int64_t>& important_chunks) {}
 
  protected:
@@ -101,6 +110,7 @@ class GradientFlow {
     ElementRange range;  // of the pool, or of what was packed
     std::string name;
     int64_t number = -1;  // of the transport
+    int64_t bytes = 0;    // on the wire
   };
 
   // What differs between modes. ready_entries(): how many entries from the pool's start on are

@@ -18,8 +18,9 @@ struct GradientFlowOptions {
   bool deterministic = false;
   // Length of training: SPARSE's warm-up is a part of it.
   int64_t total_steps = 1;
-  // The solver's momentum, for SPARSE's correction.
+  // The solver's momentum, for SPARSE's and TOPK's correction, and its form.
   float momentum = 0;
+  bool nesterov = false;
   // The device that holds gradients and residuals; null: host memory. Compressors need
   // a device.
   Device* device = nullptr;

@@ -40,9 +40,9 @@ class SparseCompressor : public Compressor {
         chunk_buckets_(pool.layout, static_cast<int64_t>(SizeOf(pool.wire)),
                        pool.options.config.threshold_first(),
                        pool.options.config.threshold_middle()),
-        packed_(NewTensor(pool.layout.count(), PackedType())),
-        residual_(NewTensor(pool.layout.count(), DType::kFP32)),
-        norms_(NewTensor(grid_.chunks(), DType::kFP32)),
+        packed_(pool.NewTensor(pool.layout.count(), PackedType())),
+        residual_(pool.NewTensor(pool.layout.count(), DType::kFP32)),
+        norms_(pool.NewTensor(grid_.chunks(), DType::kFP32)),
         arithmetic_(ChunkArithmeticRegistry::Get().Create(
             "device of comm.mode: SPARSE", device_->name(), device_, grid_,
             {pool.gradients, residual_, packed_, norms_},
@@ -54,7 +54,9 @@ class SparseCompressor : public Compressor {
   }
   DType memory_type() const override { return packed_.desc.dtype; }
 
-  Tensor residual() const override { return residual_; }
+  std::vector<std::pair<std::string, Tensor>> State() const override {
+    return {{"residual", residual_}};
+  }
   std::vector<int64_t> important_chunks() const override { return next_.ids(); }
 
   bool overflowed() const override { return overflowed_; }
@@ -141,14 +143,6 @@ class SparseCompressor : public Compressor {
   // The wire type, but the host does not add in FP16.
   DType PackedType() const {
     return device_->shares_host_memory() ? HostMirror::TypeFor(pool_.wire) : pool_.wire;
-  }
-
-  Tensor NewTensor(int64_t count, DType dtype) const {
-    Tensor tensor;
-    tensor.desc = {Shape{count}, dtype, Layout()};
-    tensor.owner = device_->Allocate(tensor.desc.bytes());
-    tensor.data = tensor.owner.get();
-    return tensor;
   }
 
   // The norms tell all ranks of gradients that are not finite.

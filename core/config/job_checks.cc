@@ -79,14 +79,20 @@ void CheckEpsilon(const SolverConfig& config, const std::string& type,
                  config.epsilon(), ", must be greater than 0 for LAMB");
 }
 
+// For a field that needs every gradient to travel.
+void RefuseSelection(const CommConfig& comm, const char* field, const MistakeReport& report) {
+  const bool selects = comm.mode() == CommConfig::SPARSE || comm.mode() == CommConfig::TOPK;
+  report.Require(!selects, field, " does not go with comm.mode ",
+                 CommConfig::Mode_Name(comm.mode()), ": set another mode, e.g. LAZY");
+}
+
 void CheckFeedback(const CommConfig& comm, const MistakeReport& report) {
   if (!comm.error_feedback()) return;
   const bool rounded = comm.wire_type() == CommConfig::BF16 || comm.wire_type() == CommConfig::FP16;
   report.Require(rounded, "error_feedback", " needs comm.wire_type BF16 or FP16, got ",
                  CommConfig::WireType_Name(comm.wire_type()),
                  ": set one of them, or error_feedback to false");
-  report.Require(comm.mode() != CommConfig::SPARSE, "error_feedback",
-                 " does not go with comm.mode SPARSE: set another mode, e.g. LAZY");
+  RefuseSelection(comm, "error_feedback", report);
   const char* const advice = "set one of them to false";
   report.RefuseBoth(comm.sharded_update(), "error_feedback", "sharded_update", advice);
   report.RefuseBoth(comm.threshold_auto(), "error_feedback", "threshold_auto", advice);
@@ -102,8 +108,7 @@ void CheckExchange(const CommConfig& comm, const MistakeReport& report) {
                  "\": set it to false, or the algorithm to \"auto\"");
   report.RefuseBoth(automatic && sharded, "threshold_auto", "sharded_update",
                     "set one of them to false");
-  report.Require(!sharded || comm.mode() != CommConfig::SPARSE, "sharded_update",
-                 " does not go with comm.mode SPARSE: set another mode, e.g. LAZY");
+  if (sharded) RefuseSelection(comm, "sharded_update", report);
   report.Require(!sharded || comm.algorithm() == "auto" || comm.algorithm() == "ring",
                  "sharded_update", " needs comm.algorithm \"auto\" or \"ring\", got \"",
                  comm.algorithm(), "\"");
@@ -147,6 +152,9 @@ void CheckJob(const JobConfig& config, const Places& places) {
       "sharded_update",
       " does not go with loss scaling, which may skip an update: set solver.loss_scale.policy to "
       "NONE");
+  comm.Require(config.comm().mode() != CommConfig::TOPK || solver.type() == "SGD", "mode",
+               " TOPK needs solver.type SGD, got ", solver.type(),
+               ": set solver.type to SGD, or the mode to SPARSE or LAZY");
   comm.Require(!config.comm().error_feedback() || config.compute_type() == FP32, "error_feedback",
                " needs gradients in FP32: set compute_type to FP32, or error_feedback to false");
 }

@@ -15,6 +15,7 @@ constexpr double kMostEpochs = 1e6;
 constexpr double kMostImages = 1e12;
 constexpr double kMostSteps = 1e15;
 constexpr double kMostChunk = 1e12;
+constexpr double kLeastTopkDensity = 1e-4;
 constexpr double kMostIterSize = 1 << 20;
 // Three years; clocks count nanoseconds.
 constexpr double kLongestTimeout = 1e8;
@@ -101,6 +102,9 @@ FieldRules JobRules() {
       {"SparseConfig.density", MoreThan(0).AtMost(1)},
       {"SparseConfig.chunk_size", MoreThan(0).AtMost(kMostChunk)},
       {"SparseConfig.warmup_fraction", Between(0, 1)},
+      {"TopkConfig.density", Between(kLeastTopkDensity, 1)},
+      {"TopkConfig.warmup_fraction", Between(0, 1)},
+      {"TopkConfig.local_clip", AtLeast(0)},
 
       {"CheckpointConfig.interval_epochs", AtLeast(0)},
       {"CheckpointConfig.interval_steps", AtLeast(0)},

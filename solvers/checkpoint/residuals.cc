@@ -7,6 +7,9 @@
 #include <exception>
 #include <memory>
 #include <numeric>
+#include <set>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "comm/agree.h"
@@ -23,12 +26,61 @@ namespace {
 
 constexpr char kChunks[] = "important_chunks", kChunkSize[] = "chunk_size", kPool[] = "pool";
 
-std::vector<PoolTensor> ResidualTensors(const ParameterStore& store, const Tensor& residual) {
+using Pools = std::vector<std::pair<std::string, Tensor>>;  // GradientFlow::State
+
+std::vector<PoolTensor> TensorsOf(const ParameterStore& store, const Pools& pools) {
   std::vector<PoolTensor> tensors;
-  for (const PoolEntry& entry : store.layout().entries()) {
-    tensors.push_back({"residual/" + entry.name, &entry, residual});
+  for (const auto& [name, pool] : pools) {
+    for (const PoolEntry& entry : store.layout().entries()) {
+      tensors.push_back({StrCat(name, "/", entry.name), &entry, pool});
+    }
   }
   return tensors;
+}
+
+// The pools of a file: "residual" of "residual/conv1.weight".
+std::set<std::string> PoolsIn(const SafetensorsReader& file) {
+  std::set<std::string> names;
+  for (const SafetensorsEntry& entry : file.entries()) {
+    for (const char* name : {"residual", "velocity"}) {
+      if (entry.name.rfind(StrCat(name, "/"), 0) == 0) names.insert(name);
+    }
+  }
+  return names;
+}
+
+// Checks a rank's file and returns those of `pools` that it holds.
+Pools PoolsToRead(const SafetensorsReader& file, const ParameterStore& store, const Pools& pools) {
+  Pools in_file, read;
+  std::set<std::string> names = PoolsIn(file);
+  for (const auto& pool : pools) {
+    if (names.erase(pool.first) == 0) continue;
+    in_file.push_back(pool);
+    read.push_back(pool);
+  }
+  for (const std::string& name : names) in_file.emplace_back(name, Tensor());
+  CheckPoolFile(file, TensorsOf(store, in_file));
+  return read;
+}
+
+// Reads a rank's file; pools that it lacks are left alone.
+void ReadPools(const std::string& path, const Pools& pools, ParameterStore* store) {
+  const SafetensorsReader file(path);
+  for (const PoolTensor& tensor : TensorsOf(*store, PoolsToRead(file, *store, pools))) {
+    store->Import(file.ReadFloats(*file.Find(tensor.name)), *tensor.entry, tensor.pool);
+  }
+}
+
+// Says which pools the checkpoint and the flow do not share.
+void NoteDifferences(const std::string& path, const Pools& pools,
+                     const std::function<void(const std::string&)>& note) {
+  std::set<std::string> saved = PoolsIn(SafetensorsReader(path));
+  for (const auto& [name, pool] : pools) {
+    if (saved.erase(name) == 0) note(StrCat("the checkpoint has no ", name, ": it starts at 0"));
+  }
+  for (const std::string& name : saved) {
+    note(StrCat("the checkpoint's ", name, " of unsent gradients is lost in this mode"));
+  }
 }
 
 FileDigest WriteChunks(const std::string& path, const std::vector<int64_t>& chunks,
@@ -86,16 +138,16 @@ class ResidualWriter {
   std::exception_ptr error_;
 };
 
-// The sum of `ranks` residuals, divided by `world`, into a pool.
-void ReadShare(const std::string& folder, int ranks, int world, const Tensor& residual,
+// The sums of what `ranks` ranks have saved, divided by `world`, into the pools.
+void ReadShare(const std::string& folder, int ranks, int world, const Pools& pools,
                ParameterStore* store) {
-  const std::vector<PoolTensor> tensors = ResidualTensors(*store, residual);
   std::vector<std::unique_ptr<SafetensorsReader>> files;
+  Pools read = pools;
   for (int rank = 0; rank < ranks; ++rank) {
     files.push_back(std::make_unique<SafetensorsReader>(folder + "/" + ResidualFile(rank)));
-    CheckPoolFile(*files.back(), tensors);
+    read = PoolsToRead(*files.back(), *store, read);
   }
-  for (const PoolTensor& tensor : tensors) {
+  for (const PoolTensor& tensor : TensorsOf(*store, read)) {
     std::vector<double> sum(tensor.entry->shape.count());
     for (const auto& file : files) {
       const std::vector<float> values = file->ReadFloats(*file->Find(tensor.name));
@@ -103,7 +155,7 @@ void ReadShare(const std::string& folder, int ranks, int world, const Tensor& re
     }
     std::vector<float> share(sum.size());
     for (size_t i = 0; i < sum.size(); ++i) share[i] = static_cast<float>(sum[i] / world);
-    store->Import(share, *tensor.entry, residual);
+    store->Import(share, *tensor.entry, tensor.pool);
   }
 }
 
@@ -155,14 +207,14 @@ bool IsZero(Device* device, const Tensor& pool) {
 
 }  // namespace
 
-bool HasResidual(const GradientFlow& flow) { return flow.residual().data != nullptr; }
+bool HasResidual(const GradientFlow& flow) { return !flow.State().empty(); }
 
 ExtraFiles StageResiduals(CheckpointFolder* folder, int64_t step, const ParameterStore& store,
                           const GradientFlow& flow, const SparseConfig& config,
                           Communicator* comm) {
   ResidualWriter writer(folder, step);
   ExtraFiles files;
-  const std::vector<PoolTensor> tensors = ResidualTensors(store, flow.residual());
+  const std::vector<PoolTensor> tensors = TensorsOf(store, flow.State());
   const bool writes = comm->rank() == 0;
   for (int rank = 0; rank < comm->size(); ++rank) {
     const std::string label = StrCat("the residuals of rank ", rank, ", step ", step);
@@ -211,7 +263,7 @@ void LoadResiduals(const std::string& folder, int saved_ranks, const SparseConfi
     return say(StrCat("the checkpoint has no residuals: this job starts with none",
                       chunks ? ", and its first step communicates all chunks" : ""));
   }
-  const Tensor residual = flow->residual();
+  const Pools pools = flow->State();
   const std::string label = "residuals of the start";
   const int64_t pool = store->layout().count();
   std::vector<int64_t> chunks;
@@ -222,20 +274,24 @@ void LoadResiduals(const std::string& folder, int saved_ranks, const SparseConfi
     // Rank 0's pool is the buffer for the others; its own comes last.
     for (int rank = saved_ranks - 1; rank >= 0; --rank) {
       RunOnRankZero(comm, label, [&] {
-        ReadPoolFile(folder + "/" + ResidualFile(rank), ResidualTensors(*store, residual), store,
-                     /*learned=*/false);
-        if (rank == 0) read_chunks();
+        const std::string path = folder + "/" + ResidualFile(rank);
+        ReadPools(path, pools, store);
+        if (rank > 0) return;
+        NoteDifferences(path, pools, note);
+        read_chunks();
       });
-      if (rank > 0) SendPool(store->device(), residual, rank, label, comm);
+      if (rank == 0) break;
+      for (const auto& pool : pools) SendPool(store->device(), pool.second, rank, label, comm);
     }
   } else {
     say(StrCat("the residuals of ", Counted(saved_ranks, "rank"),
                " are summed and divided evenly among ", comm->size()));
     RunOnRankZero(comm, label, [&] {
-      ReadShare(folder, saved_ranks, comm->size(), residual, store);
+      ReadShare(folder, saved_ranks, comm->size(), pools, store);
+      NoteDifferences(folder + "/" + ResidualFile(0), pools, note);
       read_chunks();
     });
-    BroadcastPool(store->device(), residual, label, comm);
+    for (const auto& pool : pools) BroadcastPool(store->device(), pool.second, label, comm);
   }
   std::string bytes(reinterpret_cast<const char*>(chunks.data()), chunks.size() * sizeof(int64_t));
   comm->Broadcast(&bytes, 0, label);
@@ -246,7 +302,10 @@ void LoadResiduals(const std::string& folder, int saved_ranks, const SparseConfi
   const ChunkGrid grid(pool, config.chunk_size());
   if (chunks.empty()) chunks = ChunkSet::All(grid).ids();  // a mode without chunks saved it
   const bool all = static_cast<int64_t>(chunks.size()) == grid.chunks();
-  if (!all || !IsZero(store->device(), residual)) flow->Restore(chunks);
+  const bool zero = std::all_of(pools.begin(), pools.end(), [&](const auto& pool) {
+    return IsZero(store->device(), pool.second);
+  });
+  if (!all || !zero) flow->Restore(chunks);
 }
 
 uint64_t ResidualBytes(const GradientFlow& flow, const ParameterStore& store, int world) {
@@ -256,6 +315,8 @@ uint64_t ResidualBytes(const GradientFlow& flow, const ParameterStore& store, in
     header += 160 + entry.name.size();
     values += entry.shape.count();
   }
+  header *= flow.State().size();
+  values *= flow.State().size();
   return world * (header + values * sizeof(float)) + header +
          flow.important_chunks().size() * sizeof(int64_t);
 }

@@ -13,12 +13,13 @@
 namespace gf {
 
 // Note [Residuals in checkpoints]
-// Compressors keep on every rank the gradients that they have not sent (GradientFlow::residual).
-// They depend on the rank's images, so every rank's are saved: residual-<rank>.safetensors holds
-// "residual/conv1.weight", ... in plain order, FP32. chunks.safetensors holds the numbers of the
-// chunks that are important in the next step ("important_chunks", I64), and in its metadata the
-// chunk size and the elements of a pool, without which these numbers mean nothing. Only rank 0
-// touches the disk; the others' residuals travel one rank and one tensor at a time.
+// Compressors keep on every rank the gradients that they have not sent (GradientFlow::State). They
+// depend on the rank's images, so every rank's are saved: residual-<rank>.safetensors holds
+// "residual/conv1.weight", ... in plain order, FP32, of TOPK also "velocity/conv1.weight".
+// chunks.safetensors holds the numbers of the chunks that are important in the next step
+// ("important_chunks", I64), and in its metadata the chunk size and the elements of a pool, without
+// which these numbers mean nothing. Only rank 0 touches the disk; the others' residuals travel one
+// rank and one tensor at a time.
 //
 // Resuming continues with the same bits if world, mode and settings are the same. Otherwise:
 //   another world           the ranks' residuals are summed and every rank gets an equal share, so
@@ -26,7 +27,8 @@ namespace gf {
 //   another chunk size      the residuals remain; the first step communicates all chunks
 //   no residuals (LAZY)     the job starts with none; SPARSE's first step communicates all chunks
 //   no chunks               SPARSE's first step communicates all chunks
-//   a mode without them     the residuals are lost
+//   a mode without them     the residuals are lost; so is TOPK's velocity where another mode has
+//                           residuals, and TOPK begins with a velocity of 0 after such a mode
 
 bool HasResidual(const GradientFlow& flow);
 

@@ -8,8 +8,22 @@ namespace {
 class CudaMomentum : public CudaSolver {
  public:
   CudaMomentum(const SolverConfig& config, ParameterStore* store)
-      : CudaSolver(config, store), velocity_(NewState()) {
+      : CudaSolver(config, store),
+        velocity_(NewState()),
+        device_(store->device()),
+        carried_(store->layout().entries().size()),
+        carried_memory_(device_->Allocate(carried_.size())) {
     pools()->first = velocity_.as<float>();
+    pools()->carried = static_cast<const uint8_t*>(carried_memory_.get());
+  }
+
+  void SetCarried(const std::vector<bool>& entries) override {
+    std::vector<uint8_t> carried(entries.begin(), entries.end());
+    carried.resize(carried_.size());
+    if (carried == carried_) return;
+    carried_ = std::move(carried);
+    device_->CopyFromHost(carried_.data(), carried_memory_.get(), carried_.size(),
+                          device_->compute_stream());
   }
 
   std::vector<std::pair<std::string, Tensor>> State() const override {
@@ -28,6 +42,9 @@ class CudaMomentum : public CudaSolver {
 
  private:
   Tensor velocity_;
+  Device* const device_;
+  std::vector<uint8_t> carried_;                // on the host
+  const std::shared_ptr<void> carried_memory_;  // UpdatePools::carried
 };
 
 template <RateRule kRule>

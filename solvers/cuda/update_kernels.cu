@@ -98,9 +98,11 @@ struct MomentumRun {
     const Floats<kCount> g = LoadFloats<kCount>(static_cast<const T*>(pools.gradients) + i);
 #pragma unroll
     for (int k = 0; k < kCount; ++k) {
-      const float entering = f.gradient_rate * (f.scale * g.v[k] + f.decay * w.v[k]);
+      const float gradient = f.scale * g.v[k];
+      const float entering = f.gradient_rate * ((f.carried ? 0 : gradient) + f.decay * w.v[k]);
+      const float past = f.carried ? f.gradient_rate * gradient : 0;
       v.v[k] = f.momentum * v.v[k] + entering;
-      w.v[k] -= f.weight_rate * (f.nesterov ? f.momentum * v.v[k] + entering : v.v[k]);
+      w.v[k] -= f.weight_rate * ((f.nesterov ? f.momentum * v.v[k] + entering : v.v[k]) + past);
     }
     StoreFloats(pools.first + i, v);
     StoreWeights<kCount, T>(pools, i, w);
@@ -117,6 +119,7 @@ __global__ void __launch_bounds__(kThreads)
   MomentumFactors factors = pools.numbers->momentum;
   (inside ? factors.gradient_rate : factors.weight_rate) = static_cast<float>(rate * rule.lr_mult);
   factors.decay = rule.decay;
+  factors.carried = pools.carried != nullptr && pools.carried[piece.entry] != 0;
   ForPiece(piece, list, MomentumRun<T>{pools, factors});
 }
 

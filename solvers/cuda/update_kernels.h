@@ -46,7 +46,9 @@ struct UpdatePools {
   StepNumbers* numbers = nullptr;  // one element
   double* sums = nullptr;          // [pieces][2]
   double* rates = nullptr;         // [entries]: learning rates without lr_mult
-  int* bad = nullptr;              // set to 1 if a number is not finite
+  // [entries]: 1 = the gradient carries its momentum, see MomentumFactors; null: none does
+  const uint8_t* carried = nullptr;
+  int* bad = nullptr;  // set to 1 if a number is not finite
 
   DType type = DType::kFP32;  // type of gradients and compute weights
   float* weights = nullptr;

@@ -102,6 +102,7 @@ void BuildFlow(const JobConfig& config, bool deterministic, Communicator* comm,
   flow.deterministic = deterministic;
   flow.total_steps = parts->rate->max_steps();
   flow.momentum = config.solver().momentum();
+  flow.nesterov = config.solver().nesterov();
   flow.device = parts->device.get();
   flow.timeline = parts->timeline.get();
   flow.transport = parts->transport;

@@ -2,6 +2,7 @@
 
 #include <glog/logging.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "comm/agree.h"
@@ -49,6 +50,7 @@ void StepUpdate::Finish(double lr, int micro_batches) {
     solver->Update(ranges);
   };
   std::vector<ElementRange> waiting;
+  solver->SetCarried(parts_.flow->carries_momentum());
   solver->BeginStep(scalars);
   parts_.flow->Finish([&](const std::vector<ElementRange>& ranges) {
     if (scaler_.active()) solver->Inspect(ranges);
@@ -61,6 +63,8 @@ void StepUpdate::Finish(double lr, int micro_batches) {
   if (scaler_.active()) solver->ReadFinite();
   if (wait_ && !parts_.flow->overflowed()) {
     if (parts_.before_update) parts_.before_update();
+    std::sort(waiting.begin(), waiting.end(),
+              [](const ElementRange& a, const ElementRange& b) { return a.begin < b.begin; });
     update(waiting);
   }
   open_ = true;

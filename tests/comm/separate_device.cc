@@ -9,6 +9,7 @@
 
 #include "comm/feedback/feedback_arithmetic.h"
 #include "comm/sparse/chunk_arithmetic.h"
+#include "comm/topk/topk_arithmetic.h"
 #include "comm/wire/wire.h"
 
 namespace gf {
@@ -102,6 +103,16 @@ const bool feedback_registered = FeedbackArithmeticRegistry::Get().Add(
           "device", "cpu", device,
           {SeparateDevice::HostView(pools.gradients), SeparateDevice::HostView(pools.residual),
            pools.wire});
+    });
+
+const bool topk_registered = TopkArithmeticRegistry::Get().Add(
+    "separate", [](Device* device, const TopkPools& pools, const TopkFactors& factors) {
+      TopkPools host = pools;
+      for (Tensor* tensor :
+           {&host.gradients, &host.residual, &host.velocity, &host.messages, &host.whole}) {
+        if (tensor->data != nullptr) *tensor = SeparateDevice::HostView(*tensor);
+      }
+      return TopkArithmeticRegistry::Get().Create("device", "cpu", device, host, factors);
     });
 
 }  // namespace

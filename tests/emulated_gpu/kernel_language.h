@@ -58,6 +58,10 @@ inline unsigned __float_as_uint(float value) {
   return bits;
 }
 
+// The tests' processor code is compiled without fused multiply-add.
+inline float __fmul_rn(float a, float b) { return a * b; }
+inline float __fadd_rn(float a, float b) { return a + b; }
+
 inline float rsqrtf(float x) { return 1 / std::sqrt(x); }
 
 using std::isfinite;

@@ -57,7 +57,9 @@ Sent RealStep(const PoolLayout& layout, const CommConfig& config,
 
 Sent Simulated(const BucketSchedule& schedule, int64_t wire_bytes) {
   Sent sent;
-  for (const Send& send : schedule.sends) sent.emplace_back(send.name, send.elements * wire_bytes);
+  for (const Send& send : schedule.sends) {
+    sent.emplace_back(send.name, send.gathered > 0 ? send.gathered : send.elements * wire_bytes);
+  }
   return sent;
 }
 
@@ -103,6 +105,26 @@ TEST_P(BucketScheduleTest, SparseStepsSendWhatIsSimulated) {
       Sent expected = Simulated(schedule, 4);
       expected.emplace_back("norms of chunks", schedule.norms * 4);
       EXPECT_EQ(RealStep(net_.layout, config, chunks), expected) << density << " " << chunk;
+    }
+  }
+}
+
+TEST_P(BucketScheduleTest, TopkStepsSendWhatIsSimulated) {
+  for (const double density : {0.001, 0.1, 0.9}) {
+    for (const DType wire : {DType::kFP32, DType::kBF16}) {
+      CommConfig config;
+      config.set_mode(CommConfig::TOPK);
+      config.set_algorithm("ring");
+      config.set_threshold_first(50'000);
+      config.set_threshold_middle(200'000);
+      config.set_wire_type(wire == DType::kFP32 ? CommConfig::FP32 : CommConfig::BF16);
+      config.mutable_topk()->set_density(density);
+      config.mutable_topk()->set_warmup_fraction(0);
+      const BucketSchedule schedule = ScheduleOf(net_.layout, config, wire, 2, density);
+      EXPECT_EQ(schedule.topk, density < 0.5);
+      EXPECT_EQ(RealStep(net_.layout, config, {}),
+                Simulated(schedule, static_cast<int64_t>(SizeOf(wire))))
+          << density << " " << Name(wire);
     }
   }
 }

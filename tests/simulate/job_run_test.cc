@@ -167,15 +167,15 @@ TEST(SweepTest, RangesDoubleAndEndWithTheLast) {
             (std::vector<std::string>{"1", "2", "4", "8", "12"}));
   EXPECT_EQ(ParseSweep("theta=64K,1M")[0].values, (std::vector<std::string>{"65536", "1048576"}));
   EXPECT_EQ(ParseSweep("mode=LAZY,SPARSE")[0].field, "comm.mode");
-  EXPECT_EQ(ParseSweep("ranks=1..8 density=0.1,0.2").size(), 2u);
+  EXPECT_EQ(ParseSweep("ranks=1..8 sparse.density=0.1,0.2").size(), 2u);
 }
 
 TEST(SweepTest, InvalidSweepsAreMistakes) {
   for (const char* text :
        {"", "ranks", "ranks=", "=3", "ranks=0", "ranks=1.5", "ranks=a..b", "ranks=8..1",
-        "ranks=1,,2", "ranks=99999999", "a=1 b=2 c=3", "density=0.0000001..1e14", "ranks=-1..4",
-        "ranks=1 mode=LAZY density=1 theta=1 nic=1gbit", "nic=25", "nic=gbit", "nic=1e9gbit",
-        "nic=-1gbit", "uplink=nangbit"}) {
+        "ranks=1,,2", "ranks=99999999", "a=1 b=2 c=3", "sparse.density=0.0000001..1e14",
+        "ranks=-1..4", "ranks=1 mode=LAZY sparse.density=1 theta=1 nic=1gbit", "nic=25", "nic=gbit",
+        "nic=1e9gbit", "nic=-1gbit", "uplink=nangbit"}) {
     EXPECT_THROW(ParseSweep(text), UserError) << text;
   }
 }
@@ -198,7 +198,8 @@ std::string ErrorOfSweep(const std::string& text) {
 }
 
 TEST(SweepTest, FieldsAreNamedByTheEndOfTheirPath) {
-  EXPECT_EQ(ParseSweep("density=0.1")[0].field, "comm.sparse.density");
+  EXPECT_EQ(ParseSweep("sparse.density=0.1")[0].field, "comm.sparse.density");
+  EXPECT_EQ(ParseSweep("topk.density=0.1")[0].field, "comm.topk.density");
   EXPECT_EQ(ParseSweep("sparse.density=0.1")[0].field, "comm.sparse.density");
   EXPECT_EQ(ParseSweep("batch_size=64")[0].field, "train_data.batch_size");
   EXPECT_EQ(ParseSweep("threshold=1M")[0].kind, SweepAxis::Kind::kTheta);

@@ -154,6 +154,22 @@ TEST(StepTest, ErrorFeedbackTakesTimeDuringBackward) {
   EXPECT_NEAR(backward(1), without, kTiny) << "nothing travels";
 }
 
+TEST(StepTest, TopkGathersAndAccumulates) {
+  Case topk;
+  topk.setup.traffic.accumulate = 1e6;  // 1 us per element
+  BucketSchedule dense, gathered;
+  dense.sends = {{2, 1024, "all"}};
+  gathered.sends = {{2, 1024, "all", 2048}};
+  gathered.topk = true;
+  Pricer pricer(topk.cluster, 2);
+  const StepResult a = SimulateStep(topk.setup, dense, {1, 1}, &pricer);
+  const StepResult b = SimulateStep(topk.setup, gathered, {1, 1}, &pricer);
+  EXPECT_NEAR(b.parts.backward, a.parts.backward + 3 * 1.024e-3, kTiny);
+  EXPECT_EQ(a.sent_bytes, 4096);
+  EXPECT_EQ(b.sent_bytes, 1024);
+  EXPECT_NEAR(b.communication, pricer.Seconds(Pricer::kAllGather, 2048), kTiny);
+}
+
 TEST(StepTest, AShardedUpdateIsDividedAmongRanks) {
   Case sharded;
   sharded.setup.traffic = {1e6, 0, 0};
@@ -164,7 +180,7 @@ TEST(StepTest, AShardedUpdateIsDividedAmongRanks) {
   const StepResult step =
       SimulateStep(sharded.setup, DenseSchedule(sharded.net.layout, comm, 4), {1, 1}, &pricer);
   EXPECT_NEAR(step.parts.update, 3 * 1.024e-3 / 2, 1e-9);
-  EXPECT_EQ(step.sent_bytes, 2 * 3 * 4096);
+  EXPECT_EQ(step.sent_bytes, 3 * 4096);  // two halves of an allreduce
 }
 
 TEST(JitterTest, IsAFunctionOfSeedAndStep) {

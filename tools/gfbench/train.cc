@@ -58,6 +58,7 @@ class Trainer {
     options.total_steps = 1000000;
     options.config.mutable_sparse()->set_warmup_fraction(0);
     options.momentum = solver.momentum();
+    options.nesterov = solver.nesterov();
     options.device = device_.get();
     if (FLAGS_exchange) {
       flow_ = NewGradientFlow(store->layout(), store->gradient(), comm, options);
@@ -78,6 +79,7 @@ class Trainer {
     UpdateScalars scalars;
     scalars.lr = 0.001;
     scalars.gradient_scale = 1.0 / comm_->size();
+    if (flow_) solver_->SetCarried(flow_->carries_momentum());
     solver_->BeginStep(scalars);
     if (flow_) {
       flow_->Finish([&](const std::vector<ElementRange>& ranges) { solver_->Update(ranges); });

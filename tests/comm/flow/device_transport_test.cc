@@ -41,6 +41,7 @@ TEST_P(DeviceTransportTest, DenseModesSumEveryEntryExactlyOnce) {
 TEST_P(DeviceTransportTest, SparseEqualsThatOfTheProcessorBitForBit) {
   RunWithDevices(GetParam(), [](Device* device, Communicator* comm) {
     CheckSparseOn(device, comm);
+    CheckTopkOn(device, comm);
     EXPECT_TRUE(comm->size() == 1 || !TransportLog()->empty());
   });
 }

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <string>
 #include <vector>
 
 #include "core/random.h"
@@ -10,15 +11,33 @@
 
 namespace gf {
 
+// Weights of several shapes, one of them longer than a segment of TOPK, with biases between them.
+inline PoolLayout WeightLayout() {
+  PoolLayout layout;
+  for (const Shape& shape :
+       {Shape{70, 1000}, Shape{70}, Shape{64, 67}, Shape{8, 1, 3, 3}, Shape{33}, Shape{96, 100}}) {
+    PoolEntry entry;
+    entry.name = "p" + std::to_string(layout.entries().size());
+    entry.shape = shape;
+    layout.Add(entry);
+  }
+  return layout;
+}
+
+// RandomStep's, for element i of the pool.
+inline float RandomGradient(int step, int rank, int64_t i) {
+  const auto words =
+      Philox(static_cast<uint64_t>(step), static_cast<uint64_t>(rank), static_cast<uint64_t>(i));
+  return static_cast<float>(2 * ToUniform(words[0]) - 1);
+}
+
 // Fills the pool and runs a step.
 inline void RandomStep(TestFlow* f, int step, int rank) {
   f->flow->BeginStep(step);
   const auto& entries = f->layout.entries();
   for (size_t e = 0; e < entries.size(); ++e) {
     for (int64_t i = 0; i < entries[e].count; ++i) {
-      const auto words = Philox(static_cast<uint64_t>(step), static_cast<uint64_t>(rank),
-                                static_cast<uint64_t>(entries[e].offset + i));
-      f->Set(entries[e].offset + i, static_cast<float>(2 * ToUniform(words[0]) - 1));
+      f->Set(entries[e].offset + i, RandomGradient(step, rank, entries[e].offset + i));
     }
     f->flow->GradientsReady({static_cast<int>(e)});
   }
@@ -51,6 +70,39 @@ inline void CheckSparseOn(Device* device, Communicator* comm) {
       const Tensor residual = SeparateDevice::HostView(tested.flow->residual());
       EXPECT_EQ(std::memcmp(residual.data, expected.flow->residual().data, residual.desc.bytes()),
                 0);
+    }
+  }
+}
+
+// TOPK on a device against that of the processor, in every type that can travel.
+inline void CheckTopkOn(Device* device, Communicator* comm) {
+  for (DType dtype : {DType::kFP32, DType::kBF16}) {
+    for (CommConfig::WireType wire : {CommConfig::FP32, CommConfig::BF16}) {
+      GradientFlowOptions options = FlowOptions(CommConfig::TOPK);
+      options.config.set_wire_type(wire);
+      options.config.mutable_topk()->set_density(0.02);
+      options.config.mutable_topk()->set_warmup_fraction(0.5);
+      options.total_steps = 10;
+      options.momentum = 0.9f;
+      TestFlow expected(WeightLayout(), options, dtype, comm);
+      TestFlow tested(WeightLayout(), On(device, options), dtype, comm);
+      for (int step = 0; step < 10; ++step) {
+        RandomStep(&expected, step, comm->rank());
+        RandomStep(&tested, step, comm->rank());
+        ASSERT_EQ(std::memcmp(tested.host.data, expected.host.data, tested.host.desc.bytes()), 0)
+            << "step " << step;
+        EXPECT_EQ(tested.flow->stats().wire_bytes, expected.flow->stats().wire_bytes);
+        EXPECT_EQ(tested.flow->carries_momentum(), expected.flow->carries_momentum());
+        if (step != 5) continue;
+        expected.flow->Rescale(0.5f);
+        tested.flow->Rescale(0.5f);
+      }
+      const auto state = tested.flow->State(), of_expected = expected.flow->State();
+      ASSERT_EQ(state.size(), of_expected.size());
+      for (size_t i = 0; i < state.size(); ++i) {
+        const Tensor pool = SeparateDevice::HostView(state[i].second);
+        EXPECT_EQ(std::memcmp(pool.data, of_expected[i].second.data, pool.desc.bytes()), 0);
+      }
     }
   }
 }

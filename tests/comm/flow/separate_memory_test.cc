@@ -27,6 +27,10 @@ TEST_P(SeparateMemoryTest, SparseEqualsThatOfTheProcessorBitForBit) {
   RunLocal(GetParam(), 60, [](Communicator* comm) { CheckSparseOn(Separate(), comm); });
 }
 
+TEST_P(SeparateMemoryTest, TopkEqualsThatOfTheProcessorBitForBit) {
+  RunLocal(GetParam(), 60, [](Communicator* comm) { CheckTopkOn(Separate(), comm); });
+}
+
 TEST_P(SeparateMemoryTest, ErrorFeedbackEqualsThatOfTheProcessorBitForBit) {
   RunLocal(GetParam(), 60, [](Communicator* comm) { CheckFeedbackOn(Separate(), comm); });
 }

@@ -199,6 +199,13 @@ TEST_F(ConfigTest, ModesOfExchangeThatDoNotGoTogetherAreRefused) {
       Error({"comm.mode=SPARSE", "comm.sharded_update=true"}),
       "--set comm.sharded_update=true: comm.sharded_update does not go with comm.mode SPARSE: "
       "set another mode, e.g. LAZY");
+  EXPECT_EQ(Error({"comm.mode=TOPK", "comm.sharded_update=true"}),
+            "--set comm.sharded_update=true: comm.sharded_update does not go with comm.mode TOPK: "
+            "set another mode, e.g. LAZY");
+  EXPECT_EQ(Error({"comm.mode=TOPK", "solver.type=LARS"}),
+            "--set comm.mode=TOPK: comm.mode TOPK needs solver.type SGD, got LARS: set solver.type "
+            "to SGD, or the mode to SPARSE or LAZY");
+  EXPECT_EQ(Error({"comm.mode=TOPK", "solver.type=SGD", "comm.topk.density=0.001"}), "no error");
   EXPECT_EQ(Error({"comm.error_feedback=true"}),
             "--set comm.error_feedback=true: comm.error_feedback needs comm.wire_type BF16 or "
             "FP16, got GRADIENT: set one of them, or error_feedback to false");

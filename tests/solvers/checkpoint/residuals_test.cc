@@ -56,6 +56,7 @@ struct Rank {
     options.config.set_algorithm("native");
     options.config.mutable_sparse()->set_chunk_size(chunk_size);
     options.device = device;
+    options.momentum = 0.9f;
     flow = NewGradientFlow(store->layout(), store->gradient(), comm, options);
   }
 
@@ -65,14 +66,24 @@ struct Rank {
   }
 
   void Fill() {
-    const Tensor residual = flow->residual();
     size_t i = 0;
-    for (const PoolEntry& entry : store->layout().entries()) {
-      std::vector<float> values(entry.shape.count());
-      for (float& value : values) value = Value(comm->rank(), i++);
-      store->Import(values, entry, residual);
+    for (const auto& [name, pool] : flow->State()) {
+      for (const PoolEntry& entry : store->layout().entries()) {
+        std::vector<float> values(entry.shape.count());
+        for (float& value : values) value = Value(comm->rank(), i++);
+        store->Import(values, entry, pool);
+      }
     }
     flow->Restore(kImportant);
+  }
+
+  // Of every pool that it keeps.
+  std::vector<std::vector<float>> Kept() const {
+    std::vector<std::vector<float>> kept;
+    for (const auto& [name, pool] : flow->State()) {
+      kept.push_back(Values(*store, pool, store->layout()));
+    }
+    return kept;
   }
 
   std::vector<float> Residual() const { return Values(*store, flow->residual(), store->layout()); }
@@ -181,6 +192,52 @@ TEST_F(ResidualsTest, AnotherWorldSharesTheSumEvenly) {
       });
     }
   }
+}
+
+TEST_F(ResidualsTest, VelocitiesTravelWithThem) {
+  RunLocal(2, 60, [](Communicator* comm) {
+    Rank saved(comm, "TOPK"), loaded(comm, "TOPK");
+    saved.Fill();
+    saved.Save();
+    EXPECT_EQ(loaded.Load(2), "");
+    ASSERT_EQ(saved.Kept().size(), 2u);
+    EXPECT_EQ(loaded.Kept(), saved.Kept());
+  });
+  // Another world: shares of the sums.
+  RunLocal(1, 60, [](Communicator* comm) {
+    Rank loaded(comm, "TOPK");
+    loaded.Load(2);
+    const auto kept = loaded.Kept();
+    for (size_t p = 0, i = 0; p < kept.size(); ++p) {
+      for (const float value : kept[p]) {
+        ASSERT_EQ(value, loaded.Value(0, i) + loaded.Value(1, i));
+        ++i;
+      }
+    }
+  });
+}
+
+TEST_F(ResidualsTest, BetweenModesWithAndWithoutVelocitiesTheDifferenceIsSaid) {
+  Save(2);
+  RunLocal(2, 60, [](Communicator* comm) {
+    Rank saved(comm), topk(comm, "TOPK");
+    saved.Fill();
+    const std::string notes = topk.Load(2);
+    EXPECT_EQ(notes, comm->rank() == 0 ? "the checkpoint has no velocity: it starts at 0\n" : "");
+    EXPECT_EQ(topk.Residual(), saved.Residual());
+    for (const float value : topk.Kept()[1]) ASSERT_EQ(value, 0);
+    topk.Fill();
+    topk.Save();
+  });
+  RunLocal(2, 60, [](Communicator* comm) {
+    Rank topk(comm, "TOPK"), sparse(comm);
+    topk.Fill();
+    const std::string notes = sparse.Load(2);
+    EXPECT_EQ(notes, comm->rank() == 0
+                         ? "the checkpoint's velocity of unsent gradients is lost in this mode\n"
+                         : "");
+    EXPECT_EQ(sparse.Residual(), topk.Residual());
+  });
 }
 
 TEST_F(ResidualsTest, AnotherChunkSizeKeepsThemAndCommunicatesAllChunks) {

@@ -1,0 +1,122 @@
+#include "comm/topk/kernels.h"
+
+#include "comm/wire/wire_vector.h"
+#include "core/bf16_inline.h"
+
+namespace gf {
+namespace {
+
+template <bool kVelocity, bool kNesterov, typename T>
+GF_INLINE void AccumulateAs(const T* __restrict g, float* __restrict u, float* __restrict h,
+                            int64_t n, float scale, float momentum) {
+  for (int64_t i = 0; i < n; ++i) {
+    const float entering = scale * Load(g + i);
+    if (!kVelocity) {
+      h[i] += entering;
+      continue;
+    }
+    const float velocity = momentum * u[i] + entering;
+    u[i] = velocity;
+    h[i] += kNesterov ? momentum * velocity + entering : velocity;
+  }
+}
+
+template <typename T>
+void Accumulate(const void* gradients, float* u, float* h, int64_t n, float scale, float momentum,
+                bool nesterov) {
+  const T* const g = static_cast<const T*>(gradients);
+  if (u == nullptr) {
+    AccumulateAs<false, false>(g, u, h, n, scale, momentum);
+  } else if (nesterov) {
+    AccumulateAs<true, true>(g, u, h, n, scale, momentum);
+  } else {
+    AccumulateAs<true, false>(g, u, h, n, scale, momentum);
+  }
+}
+
+constexpr int kSums = 32;
+constexpr int64_t kBlock = 128 * kSums;
+
+template <typename T>
+double Squares(const void* gradients, int64_t n) {
+  const T* const g = static_cast<const T*>(gradients);
+  double total = 0;
+  for (int64_t begin = 0; begin < n; begin += kBlock) {
+    const int64_t end = n - begin < kBlock ? n : begin + kBlock;
+    float sums[kSums] = {};
+    int64_t i = begin;
+    for (; i + kSums <= end; i += kSums) {
+      for (int k = 0; k < kSums; ++k) sums[k] += Load(g + i + k) * Load(g + i + k);
+    }
+    for (int k = 0; i < end; ++i, ++k) sums[k] += Load(g + i) * Load(g + i);
+    for (const float sum : sums) total += static_cast<double>(sum);
+  }
+  return total;
+}
+
+template <typename T>
+void AddAt(void* gradients, const uint16_t* places, const float* values, int64_t n) {
+  T* const g = static_cast<T*>(gradients);
+  for (int64_t i = 0; i < n; ++i) Store(g + places[i], Load(g + places[i]) + values[i]);
+}
+
+GF_INLINE bool Finite(float x) {
+  uint32_t bits;
+  __builtin_memcpy(&bits, &x, sizeof(bits));
+  return (bits & 0x7f800000u) != 0x7f800000u;
+}
+
+template <typename T>
+void SendAll(void* gradients, float* __restrict h, int64_t n) {
+  T* __restrict g = static_cast<T*>(gradients);
+  for (int64_t i = 0; i < n; ++i) {
+    Store(g + i, h[i]);
+    const float sent = Load(g + i);
+    h[i] = Finite(sent) ? h[i] - sent : 0;
+  }
+}
+
+// Which of the vector's magnitudes have bits of at least `least`, a bit per lane.
+#if defined(__AVX512F__)
+GF_INLINE uint32_t AtLeastMask(NativeBits magnitude, uint32_t least) {
+  return _mm512_cmpge_epu32_mask((__m512i)magnitude, _mm512_set1_epi32(static_cast<int>(least)));
+}
+#elif defined(__AVX2__)
+GF_INLINE uint32_t AtLeastMask(NativeBits magnitude, uint32_t least) {
+  // Neither is negative as a signed number, but least - 1 may be -1.
+  const __m256i limit = _mm256_set1_epi32(static_cast<int>(least) - 1);
+  const __m256i above = _mm256_cmpgt_epi32((__m256i)magnitude, limit);
+  return static_cast<uint32_t>(_mm256_movemask_ps((__m256)above));
+}
+#else
+GF_INLINE uint32_t AtLeastMask(NativeBits magnitude, uint32_t least) {
+  uint32_t mask = 0;
+  for (int k = 0; k < kNativeLanes; ++k) {
+    mask |= static_cast<uint32_t>(magnitude[k] >= least) << k;
+  }
+  return mask;
+}
+#endif
+
+int64_t AtLeast(const float* h, int64_t n, uint32_t least, uint16_t* places) {
+  int64_t found = 0;
+  const auto take = [&](NativeVec v, int64_t first, uint32_t lanes) __attribute__((always_inline)) {
+    uint32_t mask = AtLeastMask((NativeBits)v & 0x7fffffffu, least) & lanes;
+    for (; mask != 0; mask &= mask - 1) {
+      places[found++] = static_cast<uint16_t>(first + __builtin_ctz(mask));
+    }
+  };
+  int64_t i = 0;
+  for (; i + kNativeLanes <= n; i += kNativeLanes) take(LoadVec(AsFP32(), h + i), i, ~0u);
+  if (i < n) take(LoadPart(AsFP32(), h + i, n - i), i, (1u << (n - i)) - 1);
+  return found;
+}
+
+template <typename T>
+constexpr TopkFunctions kFunctions = {&Accumulate<T>, &Squares<T>, &AddAt<T>, &SendAll<T>};
+
+}  // namespace
+
+GF_SIMD_DEFINE(TopkKernels, Topk) = {kFunctions<float>, kFunctions<uint16_t>, &AtLeast};
+
+}  // namespace gf

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <cstdint>
+
+#include "core/simd.h"
+
+namespace gf {
+
+// TOPK's inner loops over n elements, on one thread; see Note [Top-k]. Gradients `g` are float or
+// uint16_t (BF16). Arrays need not be aligned and do not overlap. Results have the same bits on
+// every instruction set.
+struct TopkFunctions {
+  // u = momentum * u + scale * g; h += nesterov ? momentum * u + scale * g : u. Without a velocity
+  // (u is null) h += scale * g.
+  void (*accumulate)(const void* g, float* u, float* h, int64_t n, float scale, float momentum,
+                     bool nesterov);
+  // The sum of squares of g: FP32 partial sums of at most 128 elements, added in double.
+  double (*squares)(const void* g, int64_t n);
+  // g[places[i]] += values[i]; no place comes twice.
+  void (*add_at)(void* g, const uint16_t* places, const float* values, int64_t n);
+  // g = h rounded to the type of g; h -= g, or 0 where g is not finite.
+  void (*send_all)(void* g, float* h, int64_t n);
+};
+struct TopkKernels {
+  TopkFunctions fp32, bf16;  // type of g
+  // Writes the places of the elements of h, n <= 65536, whose magnitude has bits of at least
+  // `least`, ascending; returns their number. `places` has room for n.
+  int64_t (*at_least)(const float* h, int64_t n, uint32_t least, uint16_t* places);
+};
+GF_SIMD_DECLARE(TopkKernels, Topk)
+
+}  // namespace gf

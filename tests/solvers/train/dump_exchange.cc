@@ -1,0 +1,99 @@
+// Trains a few tensors on several ranks (threads) with a way to exchange gradients, and prints the
+// weights of every rank as JSON: what exchange_golden_test.py compares with NumPy.
+//   dump_exchange WORLD STEPS COMM_CONFIG SOLVER_CONFIG      (in text format)
+// The loss of rank r is the sum over i of a[i] / 2 * (w[i] - t[r][i])^2, in FP32.
+
+#include <google/protobuf/text_format.h>
+
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <mutex>
+#include <nlohmann/json.hpp>
+#include <vector>
+
+#include "comm/flow/gradient_flow.h"
+#include "comm/local/communicator.h"
+#include "solvers/solver.h"
+#include "tests/solvers/store_for_test.h"
+
+namespace gf {
+namespace {
+
+float Slope(int64_t i) {
+  return static_cast<float>(1 + 0.5 * std::sin(0.13 * static_cast<double>(i)));
+}
+
+float Target(int rank, int step, int64_t i) {
+  return static_cast<float>(std::cos(0.11 * static_cast<double>(i) + 0.7 * rank + 0.05 * step));
+}
+
+// The final weights of this rank, by name.
+nlohmann::json Train(Communicator* comm, int steps, const CommConfig& comm_config,
+                     const SolverConfig& solver_config) {
+  PoolLayout layout;
+  layout.Add(TestEntry("fc.bias", Shape({10})));
+  layout.Add(TestEntry("fc.weight", Shape({70, 1000})));
+  layout.Add(TestEntry("conv.weight", Shape({16, 3, 11, 11})));
+  ParameterStore store(TestDevice(), layout, {}, DType::kFP32, true);
+  const auto solver = NewSolver("solver", solver_config.type(), solver_config, &store);
+  float* const w = store.master().as<float>();
+  for (const PoolEntry& entry : layout.entries()) {
+    for (int64_t i = 0; i < entry.count; ++i) {
+      w[entry.offset + i] = static_cast<float>(std::sin(0.37 * static_cast<double>(i)));
+    }
+  }
+  GradientFlowOptions options;
+  options.config = comm_config;
+  options.total_steps = steps;
+  options.momentum = solver_config.momentum();
+  options.nesterov = solver_config.nesterov();
+  options.device = TestDevice();
+  const auto flow = NewGradientFlow(store.layout(), store.gradient(), comm, options);
+  UpdateScalars scalars;
+  scalars.lr = solver_config.base_lr();
+  scalars.gradient_scale = 1.0 / comm->size();
+  for (int step = 0; step < steps; ++step) {
+    flow->BeginStep(step);
+    for (size_t e = 0; e < layout.entries().size(); ++e) {
+      const PoolEntry& entry = store.layout().entries()[e];
+      for (int64_t i = 0; i < entry.count; ++i) {
+        const float difference = w[entry.offset + i] - Target(comm->rank(), step, i);
+        store.gradient().as<float>()[entry.offset + i] = Slope(i) * difference;
+      }
+      flow->GradientsReady({static_cast<int>(e)});
+    }
+    scalars.update = step + 1;
+    solver->SetCarried(flow->carries_momentum());
+    solver->BeginStep(scalars);
+    flow->Finish([&](const std::vector<ElementRange>& ranges) { solver->Update(ranges); });
+    scalars.last_lr = scalars.lr;
+  }
+  nlohmann::json result;
+  for (const PoolEntry& entry : store.layout().entries()) {
+    result[entry.name] = store.Export(store.master(), entry);
+  }
+  return result;
+}
+
+int Main(int argc, char** argv) {
+  using google::protobuf::TextFormat;
+  CommConfig comm_config;
+  SolverConfig solver_config;
+  if (argc != 5 || !TextFormat::ParseFromString(argv[3], &comm_config) ||
+      !TextFormat::ParseFromString(argv[4], &solver_config)) {
+    return 2;
+  }
+  const int world = std::atoi(argv[1]);
+  std::vector<nlohmann::json> weights(world);
+  RunLocal(world, 60, [&](Communicator* comm) {
+    weights[comm->rank()] = Train(comm, std::atoi(argv[2]), comm_config, solver_config);
+  });
+  std::printf("%s\n", nlohmann::json(weights).dump().c_str());
+  return 0;
+}
+
+}  // namespace
+}  // namespace gf
+
+int main(int argc, char** argv) { return gf::Main(argc, argv); }

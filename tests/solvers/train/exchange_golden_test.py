@@ -1,0 +1,144 @@
+"""Compares 20 steps of ways to exchange gradients, on several ranks, with NumPy's."""
+
+import json
+import subprocess
+import sys
+import unittest
+
+import numpy as np
+
+DUMP = sys.argv.pop(1)
+SHAPES = {"fc.bias": (10,), "fc.weight": (70, 1000), "conv.weight": (16, 3, 11, 11)}
+STEPS = 20
+RATE = 0.1
+MOMENTUM = 0.9
+DECAY = 0.01
+WORLDS = (1, 2, 3, 4, 7)
+F = np.float32
+
+
+def train(world, comm, solver=""):
+    """The weights of each rank, by name."""
+    settings = (f"type: 'SGD' base_lr: {RATE} momentum: {MOMENTUM} weight_decay: {DECAY} "
+                f"momentum_form: RATE_OUTSIDE {solver}")
+    run = subprocess.run([DUMP, str(world), str(STEPS), comm, settings], check=True,
+                         capture_output=True, text=True)
+    return [{name: np.array(values, F) for name, values in rank.items()}
+            for rank in json.loads(run.stdout)]
+
+
+def gradients(name, weights, world, step):
+    """Of the loss of each rank, as the program computes it."""
+    i = np.arange(np.prod(SHAPES[name]), dtype=float)
+    slope = F(1 + 0.5 * np.sin(0.13 * i))
+    return [slope * (weights - F(np.cos(0.11 * i + 0.7 * rank + 0.05 * step)))
+            for rank in range(world)]
+
+
+class Momentum:
+    """SGD of one tensor; `carried` changes the weights, but not the velocity."""
+
+    def __init__(self, name, nesterov=False):
+        count = np.prod(SHAPES[name])
+        self.weights = F(np.sin(0.37 * np.arange(count)))
+        self.velocity = np.zeros(count, F)
+        self.decay = F(DECAY)
+        self.nesterov = nesterov
+
+    def step(self, gradient, carried=0):
+        entering = gradient + self.decay * self.weights
+        self.velocity = F(MOMENTUM) * self.velocity + entering
+        ahead = F(MOMENTUM) * self.velocity + entering if self.nesterov else self.velocity
+        self.weights = self.weights - F(RATE) * (ahead + carried)
+
+
+def bf16(x):
+    """Rounded to BF16, to nearest even."""
+    bits = x.view(np.uint32)
+    return ((bits + 0x7fff + ((bits >> 16) & 1)) & 0xffff0000).astype(np.uint32).view(F)
+
+
+class DeepGradientCompression:
+    """Lin et al., arXiv 1712.01887, of one tensor on one rank."""
+
+    def __init__(self, count, density, rounding, nesterov, masking=True, clip=0):
+        self.u = np.zeros(count, F)
+        self.v = np.zeros(count, F)
+        self.chosen = max(1, round(density * count))
+        self.rounding, self.nesterov, self.masking, self.clip = rounding, nesterov, masking, clip
+
+    def send(self, g):
+        norm = np.linalg.norm(g.astype(float))
+        if self.clip and norm > self.clip:
+            g = F(self.clip / norm) * g
+        self.u = F(MOMENTUM) * self.u + g
+        self.v = self.v + (F(MOMENTUM) * self.u + g if self.nesterov else self.u)
+        order = np.argsort(-np.abs(self.v), kind="stable")[:self.chosen]
+        sent = np.zeros_like(self.v)
+        sent[order] = self.rounding(self.v[order])
+        self.v = self.v - sent
+        if self.masking:
+            self.u[order] = 0
+        return sent
+
+
+def topk(name, world, density, rounding=lambda x: x, nesterov=False, masking=True, clip=0):
+    """The weights after all steps."""
+    solver = Momentum(name, nesterov)
+    ranks = [DeepGradientCompression(solver.weights.size, density, rounding, nesterov, masking,
+                                     clip / world ** 0.5) for _ in range(world)]
+    for step in range(STEPS):
+        grads = gradients(name, solver.weights, world, step)
+        if name.endswith("bias"):
+            solver.step(sum(grads) / F(world))
+            continue
+        total = sum(rank.send(g) for rank, g in zip(ranks, grads))
+        solver.step(F(0), carried=total / F(world))
+    return solver.weights
+
+
+class ExchangeTest(unittest.TestCase):
+    def check(self, reference, comm, solver="", tolerance=1e-5):
+        for world in WORLDS:
+            ranks = train(world, comm, solver)
+            for name in SHAPES:
+                expected = reference(name, world)
+                for rank in ranks:
+                    np.testing.assert_array_equal(rank[name], ranks[0][name])
+                scale = np.abs(expected).max()
+                worst = np.abs(ranks[0][name] - expected).max() / scale
+                self.assertLess(worst, tolerance, f"{name}, {world} ranks")
+
+    def test_lazy(self):
+        def lazy(name, world):
+            solver = Momentum(name)
+            for step in range(STEPS):
+                solver.step(sum(gradients(name, solver.weights, world, step)) / F(world))
+            return solver.weights
+        self.check(lazy, "mode: LAZY algorithm: 'ring'")
+
+    def test_topk(self):
+        comm = ("mode: TOPK algorithm: 'ring' topk { density: 0.01 warmup_fraction: 0 %s } "
+                "threshold_first: 1000 threshold_middle: 1000 %s")
+        self.check(lambda name, world: topk(name, world, 0.01), comm % ("", ""))
+        self.check(lambda name, world: topk(name, world, 0.01, nesterov=True), comm % ("", ""),
+                   "nesterov: true")
+        self.check(lambda name, world: topk(name, world, 0.01, masking=False),
+                   comm % ("momentum_masking: false", ""))
+        self.check(lambda name, world: topk(name, world, 0.01, clip=30),
+                   comm % ("local_clip: 30", ""))
+
+    def test_topk_in_bf16(self):
+        comm = ("mode: TOPK algorithm: 'ring' topk { density: 0.001 warmup_fraction: 0 } "
+                "wire_type: BF16")
+        # Biases travel in BF16, too, rounded at each hop: only weights are compared.
+        for world in WORLDS:
+            ranks = train(world, comm)
+            for name in ("fc.weight", "conv.weight"):
+                expected = topk(name, world, 0.001, bf16)
+                worst = np.abs(ranks[-1][name] - expected).max() / np.abs(expected).max()
+                self.assertLess(worst, 1e-5, f"{name}, {world} ranks")
+
+
+if __name__ == "__main__":
+    unittest.main()
