@@ -76,39 +76,55 @@ void SendAll(void* gradients, float* __restrict h, int64_t n) {
   }
 }
 
-// Which of the vector's magnitudes have bits of at least `least`, a bit per lane.
+// Writes the places (from `first` on) and values of a vector's elements, where `lanes` has a bit
+// and the magnitude bits of at least `least`; returns their number.
 #if defined(__AVX512F__)
-GF_INLINE uint32_t AtLeastMask(NativeBits magnitude, uint32_t least) {
-  return _mm512_cmpge_epu32_mask((__m512i)magnitude, _mm512_set1_epi32(static_cast<int>(least)));
+GF_INLINE int Take(NativeVec v, uint32_t least, uint32_t lanes, int64_t first, uint16_t* places,
+                   float* values) {
+  const __m512i magnitude = (__m512i)((NativeBits)v & 0x7fffffffu);
+  const __m512i limit = _mm512_set1_epi32(static_cast<int>(least));
+  const __mmask16 mask = static_cast<__mmask16>(_mm512_cmpge_epu32_mask(magnitude, limit) & lanes);
+  const __m512i all = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+  const __m512i at = _mm512_add_epi32(all, _mm512_set1_epi32(static_cast<int>(first)));
+  StoreVec(AsFP32(), values, (NativeVec)_mm512_maskz_compress_ps(mask, (__m512)v));
+  StoreHalves(places, (NativeBits)_mm512_maskz_compress_epi32(mask, at));
+  return __builtin_popcount(mask);
 }
-#elif defined(__AVX2__)
-GF_INLINE uint32_t AtLeastMask(NativeBits magnitude, uint32_t least) {
+#else
+GF_INLINE int Take(NativeVec v, uint32_t least, uint32_t lanes, int64_t first, uint16_t* places,
+                   float* values) {
+  const NativeBits magnitude = (NativeBits)v & 0x7fffffffu;
+#if defined(__AVX2__)
   // Neither is negative as a signed number, but least - 1 may be -1.
   const __m256i limit = _mm256_set1_epi32(static_cast<int>(least) - 1);
   const __m256i above = _mm256_cmpgt_epi32((__m256i)magnitude, limit);
-  return static_cast<uint32_t>(_mm256_movemask_ps((__m256)above));
-}
+  uint32_t mask = static_cast<uint32_t>(_mm256_movemask_ps((__m256)above)) & lanes;
 #else
-GF_INLINE uint32_t AtLeastMask(NativeBits magnitude, uint32_t least) {
   uint32_t mask = 0;
   for (int k = 0; k < kNativeLanes; ++k) {
     mask |= static_cast<uint32_t>(magnitude[k] >= least) << k;
   }
-  return mask;
+  mask &= lanes;
+#endif
+  int found = 0;
+  for (; mask != 0; mask &= mask - 1) {
+    const int lane = __builtin_ctz(mask);
+    places[found] = static_cast<uint16_t>(first + lane);
+    values[found++] = v[lane];
+  }
+  return found;
 }
 #endif
 
-int64_t AtLeast(const float* h, int64_t n, uint32_t least, uint16_t* places) {
-  int64_t found = 0;
-  const auto take = [&](NativeVec v, int64_t first, uint32_t lanes) __attribute__((always_inline)) {
-    uint32_t mask = AtLeastMask((NativeBits)v & 0x7fffffffu, least) & lanes;
-    for (; mask != 0; mask &= mask - 1) {
-      places[found++] = static_cast<uint16_t>(first + __builtin_ctz(mask));
-    }
-  };
-  int64_t i = 0;
-  for (; i + kNativeLanes <= n; i += kNativeLanes) take(LoadVec(AsFP32(), h + i), i, ~0u);
-  if (i < n) take(LoadPart(AsFP32(), h + i, n - i), i, (1u << (n - i)) - 1);
+int64_t AtLeast(const float* h, int64_t n, uint32_t least, uint16_t* places, float* values) {
+  int64_t found = 0, i = 0;
+  for (; i + kNativeLanes <= n; i += kNativeLanes) {
+    found += Take(LoadVec(AsFP32(), h + i), least, ~0u, i, places + found, values + found);
+  }
+  if (i < n) {
+    found += Take(LoadPart(AsFP32(), h + i, n - i), least, (1u << (n - i)) - 1, i, places + found,
+                  values + found);
+  }
   return found;
 }
 

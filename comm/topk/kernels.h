@@ -6,6 +6,9 @@
 
 namespace gf {
 
+// Elements behind the end of an array that at_least may write.
+constexpr int kTopkSlack = 16;
+
 // TOPK's inner loops over n elements, on one thread; see Note [Top-k]. Gradients `g` are float or
 // uint16_t (BF16). Arrays need not be aligned and do not overlap. Results have the same bits on
 // every instruction set.
@@ -23,9 +26,10 @@ struct TopkFunctions {
 };
 struct TopkKernels {
   TopkFunctions fp32, bf16;  // type of g
-  // Writes the places of the elements of h, n <= 65536, whose magnitude has bits of at least
-  // `least`, ascending; returns their number. `places` has room for n.
-  int64_t (*at_least)(const float* h, int64_t n, uint32_t least, uint16_t* places);
+  // Writes the places, ascending, and the values of the elements of h, n <= 65536, whose magnitude
+  // has bits of at least `least`; returns their number. Both arrays have room for n +
+  // kTopkSlack.
+  int64_t (*at_least)(const float* h, int64_t n, uint32_t least, uint16_t* places, float* values);
 };
 GF_SIMD_DECLARE(TopkKernels, Topk)
 

@@ -15,17 +15,24 @@ Cut CutOf(std::vector<uint32_t>* bits, int64_t chosen) {
 }
 
 void MagnitudeHistogram::Add(const float* values, int64_t count) {
+  counts_.resize(kBins);
   for (int64_t i = 0; i < count; ++i) ++counts_[MagnitudeBits(values[i]) >> kShift];
 }
 
 void MagnitudeHistogram::Add(const MagnitudeHistogram& other) {
+  if (other.counts_.empty()) return;
+  counts_.resize(kBins);
   for (int i = 0; i < kBins; ++i) counts_[i] += other.counts_[i];
 }
 
-uint32_t MagnitudeHistogram::LeastFor(int64_t chosen) const {
-  int bin = kBins - 1;
-  for (int64_t above = counts_[bin]; above < chosen && bin > 0; above += counts_[bin]) --bin;
-  return static_cast<uint32_t>(bin) << kShift;
+MagnitudeHistogram::Bin MagnitudeHistogram::BinOf(int64_t chosen) const {
+  Bin bin;
+  if (counts_.empty()) return bin;
+  uint32_t i = kBins - 1;
+  for (; i > 0 && bin.above + counts_[i] < chosen; --i) bin.above += counts_[i];
+  bin.begin = i << kShift;
+  bin.last = bin.begin + ((1u << kShift) - 1);
+  return bin;
 }
 
 }  // namespace gf

@@ -34,19 +34,22 @@ Cut CutOf(std::vector<uint32_t>* bits, int64_t chosen);
 // Counts of magnitudes by their leading bits.
 class MagnitudeHistogram {
  public:
-  MagnitudeHistogram() : counts_(kBins) {}
+  // The magnitudes with equal leading bits.
+  struct Bin {
+    uint32_t begin = 0, last = 0x7fffffffu;  // bits
+    int64_t above = 0;                       // how many magnitudes are larger
+  };
 
   void Add(const float* values, int64_t count);
   void Add(const MagnitudeHistogram& other);
-  // The largest bits that at least `chosen` of the magnitudes reach, as far as the leading bits
-  // tell.
-  uint32_t LeastFor(int64_t chosen) const;
+  // The bin of the `chosen`-th largest magnitude; an empty histogram has one bin.
+  Bin BinOf(int64_t chosen) const;
 
  private:
   static constexpr int kShift = 18;
   static constexpr int kBins = 1 << (31 - kShift);
 
-  std::vector<int64_t> counts_;
+  std::vector<int64_t> counts_;  // [kBins] where something was added
 };
 
 }  // namespace gf

@@ -42,21 +42,16 @@ class CpuTopkArithmetic : public TopkArithmetic {
     });
     for (size_t e = 0; e < bucket.entries.size(); ++e) {
       const TopkEntry& entry = bucket.entries[e];
-      if (FoundIn(entry) < entry.chosen) Recollect(bucket, entry);
+      if (FoundIn(entry) < entry.chosen) Recollect(entry);
     }
-    std::vector<Cut> cuts(bucket.entries.size());
-    ParallelFor(static_cast<int64_t>(cuts.size()), 1, [&](int64_t first, int64_t last) {
-      for (int64_t e = first; e < last; ++e) cuts[e] = FindCut(bucket.entries[e]);
-    });
-    ForSegments(bucket, [&](int e, int64_t s, int64_t begin, int64_t) {
-      CountChosen(cuts[e], begin, &segments_[s]);
-    });
+    const std::vector<Cut> cuts = FindCuts(bucket);
+    ForSegments(bucket,
+                [&](int e, int64_t s, int64_t, int64_t) { CountChosen(cuts[e], &segments_[s]); });
     for (size_t e = 0; e < bucket.entries.size(); ++e) {
       Place(bucket.entries[e], cuts[e].equal);
-      // Somewhat below: magnitudes change from step to step.
       float smallest;
       std::memcpy(&smallest, &cuts[e].bits, sizeof(smallest));
-      (*least)[e] = std::isfinite(smallest) ? MagnitudeBits(0.9f * smallest) : kUnknown;
+      (*least)[e] = std::isfinite(smallest) ? MagnitudeBits(kMargin * smallest) : kUnknown;
     }
     const Message message = MessageAt(bucket, factors_.rank);
     ForSegments(bucket, [&](int e, int64_t s, int64_t begin, int64_t end) {
@@ -123,14 +118,17 @@ class CpuTopkArithmetic : public TopkArithmetic {
 
  private:
   static constexpr int64_t kGrain = 4096;  // elements that a thread takes at once, at least
-  static constexpr uint32_t kUnknown = 0x7fffffffu;  // more than any number's magnitude
+  // Candidates of the next step are somewhat smaller than those that were chosen.
+  static constexpr float kMargin = 0.93f;
+  static constexpr uint32_t kUnknown = 0x7fffffffu;  // nothing is a candidate
 
   // A segment of the bucket that is sent.
   struct Segment {
-    std::vector<uint16_t> candidates;  // places
-    int64_t larger = 0, equal = 0;     // than and to the cut
-    int64_t take = 0;                  // of the equal ones
-    int64_t place = 0;                 // of the first chosen one in the bucket
+    std::vector<uint16_t> places;   // of candidates
+    std::vector<float> values;      // likewise
+    int64_t larger = 0, equal = 0;  // than and to the cut
+    int64_t take = 0;               // of the equal ones
+    int64_t place = 0;              // of the first chosen one in the bucket
   };
 
   // A rank's message, see Note [Messages of TOPK].
@@ -207,71 +205,109 @@ class CpuTopkArithmetic : public TopkArithmetic {
 
   // Finds candidates while what was accumulated is in the cache.
   void Accumulate(float scale, int64_t begin, int64_t end, uint32_t least, Segment* segment) const {
-    thread_local std::vector<uint16_t> places(kTopkSegment);
+    thread_local std::vector<uint16_t> places(kTopkSegment + kTopkSlack);
+    thread_local std::vector<float> values(kTopkSegment + kTopkSlack);
     int64_t found = 0;
     for (int64_t i = begin; i < end; i += kGrain) {
       const int64_t count = std::min(kGrain, end - i);
       kernels_.accumulate(Gradient(i), Velocity(i), Residual(i), count, scale, factors_.momentum,
                           factors_.nesterov);
-      const int64_t more = Topk().at_least(Residual(i), count, least, places.data() + found);
+      const int64_t more =
+          Topk().at_least(Residual(i), count, least, places.data() + found, values.data() + found);
       for (int64_t k = 0; k < more; ++k) places[found + k] += static_cast<uint16_t>(i - begin);
       found += more;
     }
-    segment->candidates.assign(places.begin(), places.begin() + found);
+    segment->places.assign(places.begin(), places.begin() + found);
+    segment->values.assign(values.begin(), values.begin() + found);
   }
 
   int64_t FoundIn(const TopkEntry& entry) const {
     int64_t found = 0;
     for (int64_t s = 0; s < entry.segments; ++s) {
-      found += static_cast<int64_t>(segments_[entry.first_segment + s].candidates.size());
+      found += static_cast<int64_t>(segments_[entry.first_segment + s].places.size());
     }
     return found;
   }
 
   // Finds enough candidates where the threshold of the step before has found too few.
-  void Recollect(const TopkBucket& bucket, const TopkEntry& entry) {
-    MagnitudeHistogram histogram;
+  void Recollect(const TopkEntry& entry) {
+    const auto histogram = InParallel<MagnitudeHistogram>(
+        entry, [&](int64_t, int64_t begin, int64_t end, MagnitudeHistogram* own) {
+          own->Add(Residual(begin), end - begin);
+        });
+    const uint32_t least = histogram.BinOf(entry.chosen).begin;
+    ParallelFor(entry.segments, 1, [&](int64_t first, int64_t last) {
+      ForSegmentsOf(entry, entry.first_segment + first, entry.first_segment + last,
+                    [&](int64_t s, int64_t begin, int64_t end) {
+                      Segment& segment = segments_[s];
+                      segment.places.resize(end - begin + kTopkSlack);
+                      segment.values.resize(end - begin + kTopkSlack);
+                      const int64_t found =
+                          Topk().at_least(Residual(begin), end - begin, least,
+                                          segment.places.data(), segment.values.data());
+                      segment.places.resize(found);
+                      segment.values.resize(found);
+                    });
+    });
+  }
+
+  // The sum of the threads' results over an entry's segments, body(segment, begin, end, result).
+  template <typename Result, typename Body>
+  static Result InParallel(const TopkEntry& entry, const Body& body) {
+    Result sum;
     std::mutex mutex;
-    const auto in_parallel = [&](const auto& body) {
-      ParallelFor(entry.segments, 1, [&](int64_t first, int64_t last) {
-        body(entry.first_segment + first, entry.first_segment + last);
-      });
-    };
-    in_parallel([&](int64_t first, int64_t last) {
-      MagnitudeHistogram own;
-      ForSegmentsOf(entry, first, last, [&](int64_t, int64_t begin, int64_t end) {
-        own.Add(Residual(begin), end - begin);
-      });
+    ParallelFor(entry.segments, 1, [&](int64_t first, int64_t last) {
+      Result own;
+      ForSegmentsOf(entry, entry.first_segment + first, entry.first_segment + last,
+                    [&](int64_t s, int64_t begin, int64_t end) { body(s, begin, end, &own); });
       const std::lock_guard<std::mutex> lock(mutex);
-      histogram.Add(own);
+      sum.Add(own);
     });
-    const uint32_t least = histogram.LeastFor(entry.chosen);
-    in_parallel([&](int64_t first, int64_t last) {
-      ForSegmentsOf(entry, first, last, [&](int64_t s, int64_t begin, int64_t end) {
-        std::vector<uint16_t>* const candidates = &segments_[s].candidates;
-        candidates->resize(end - begin);
-        candidates->resize(
-            Topk().at_least(Residual(begin), end - begin, least, candidates->data()));
-      });
-    });
+    return sum;
   }
 
-  Cut FindCut(const TopkEntry& entry) const {
+  std::vector<Cut> FindCuts(const TopkBucket& bucket) const {
+    std::vector<Cut> cuts(bucket.entries.size());
+    ParallelFor(static_cast<int64_t>(cuts.size()), 1, [&](int64_t first, int64_t last) {
+      for (int64_t e = first; e < last; ++e) {
+        const TopkEntry& entry = bucket.entries[e];
+        if (!IsLong(entry)) cuts[e] = FindCut(entry, {});
+      }
+    });
+    for (size_t e = 0; e < cuts.size(); ++e) {
+      const TopkEntry& entry = bucket.entries[e];
+      if (IsLong(entry)) cuts[e] = FindCut(entry, CountCandidates(entry));
+    }
+    return cuts;
+  }
+
+  // Whether an entry's candidates are worth all threads.
+  bool IsLong(const TopkEntry& entry) const { return FoundIn(entry) > 1 << 15; }
+
+  MagnitudeHistogram CountCandidates(const TopkEntry& entry) const {
+    return InParallel<MagnitudeHistogram>(
+        entry, [&](int64_t s, int64_t, int64_t, MagnitudeHistogram* own) {
+          own->Add(segments_[s].values.data(), static_cast<int64_t>(segments_[s].values.size()));
+        });
+  }
+
+  // `histogram`: of the candidates, or empty.
+  Cut FindCut(const TopkEntry& entry, const MagnitudeHistogram& histogram) const {
+    const MagnitudeHistogram::Bin bin = histogram.BinOf(entry.chosen);
     std::vector<uint32_t> bits;
-    bits.reserve(FoundIn(entry));
-    ForSegmentsOf(entry, entry.first_segment, entry.first_segment + entry.segments,
-                  [&](int64_t s, int64_t begin, int64_t) {
-                    for (const uint16_t place : segments_[s].candidates) {
-                      bits.push_back(MagnitudeBits(*Residual(begin + place)));
-                    }
-                  });
-    return CutOf(&bits, entry.chosen);
+    for (int64_t s = entry.first_segment; s < entry.first_segment + entry.segments; ++s) {
+      for (const float value : segments_[s].values) {
+        const uint32_t magnitude = MagnitudeBits(value);
+        if (magnitude >= bin.begin && magnitude <= bin.last) bits.push_back(magnitude);
+      }
+    }
+    return CutOf(&bits, entry.chosen - bin.above);
   }
 
-  void CountChosen(const Cut& cut, int64_t begin, Segment* segment) const {
+  static void CountChosen(const Cut& cut, Segment* segment) {
     segment->larger = segment->equal = 0;
-    for (const uint16_t place : segment->candidates) {
-      const uint32_t bits = MagnitudeBits(*Residual(begin + place));
+    for (const float value : segment->values) {
+      const uint32_t bits = MagnitudeBits(value);
       segment->larger += bits > cut.bits;
       segment->equal += bits == cut.bits;
     }
@@ -294,23 +330,20 @@ class CpuTopkArithmetic : public TopkArithmetic {
     const int64_t count = segment.larger + segment.take;
     message.ends[s] = static_cast<uint32_t>(segment.place + count);
     uint16_t* const places = message.places + segment.place;
-    thread_local std::vector<float> values;
-    values.resize(std::max<size_t>(values.size(), count));
+    thread_local std::vector<float> values, sent;
+    values.resize(count);
     int64_t written = 0, take = segment.take;
-    for (const uint16_t place : segment.candidates) {
-      const float value = *Residual(begin + place);
-      const uint32_t bits = MagnitudeBits(value);
+    for (size_t c = 0; c < segment.places.size(); ++c) {
+      const uint32_t bits = MagnitudeBits(segment.values[c]);
       if (bits < cut.bits || (bits == cut.bits && take-- <= 0)) continue;
-      places[written] = place;
-      values[written++] = value;
+      places[written] = segment.places[c];
+      values[written++] = segment.values[c];
     }
-    float* const h = Residual(begin);
-    for (int64_t k = 0; k < count; ++k) h[places[k]] = 0;
-    thread_local std::vector<float> sent;
-    sent.assign(values.begin(), values.begin() + count);
+    sent = values;
     wire_.encode(sent.data(), message.values + segment.place * SizeOf(pools_.wire), count);
+    float* const h = Residual(begin);
     for (int64_t k = 0; k < count; ++k) {
-      if (std::isfinite(sent[k])) h[places[k]] = values[k] - sent[k];
+      h[places[k]] = std::isfinite(sent[k]) ? values[k] - sent[k] : 0;
     }
     float* const u = Velocity(begin);
     if (u != nullptr) {
