@@ -1,7 +1,7 @@
 #!/bin/bash
-# kill_test.sh RANKS dense|sparse: a run is killed with -9 at random moments, GF_KILLS times (6),
-# with a checkpoint after every step so that many hit a save. Resuming always works, no checkpoint
-# is ever damaged, and the end has the bits of a run that was never interrupted.
+# kill_test.sh RANKS dense|sparse|topk: a run is killed with -9 at random moments, GF_KILLS times
+# (6), with a checkpoint after every step so that many hit a save. Resuming always works, no
+# checkpoint is ever damaged, and the end has the bits of a run that was never interrupted.
 ranks=$1 exchange=$2
 kills=${GF_KILLS:-6}
 . tests/integration/lib.sh
@@ -9,6 +9,8 @@ make_job
 settings=()
 if [ "$exchange" = sparse ]; then
   settings=(--set comm.mode=SPARSE --set comm.sparse.chunk_size=1000)
+elif [ "$exchange" = topk ]; then
+  settings=(--set comm.mode=TOPK)
 fi
 steps=$((100 + 50 * kills))
 

@@ -1,6 +1,6 @@
 #!/bin/bash
-# resume_test.sh RANKS dense|sparse: a run that is killed with -9 and resumed ends with the same
-# bits as one that was never interrupted; so does one that was stopped with --max_steps.
+# resume_test.sh RANKS dense|sparse|topk: a run that is killed with -9 and resumed ends with the
+# same bits as one that was never interrupted; so does one that was stopped with --max_steps.
 ranks=$1 exchange=$2
 . tests/integration/lib.sh
 make_job
@@ -57,6 +57,29 @@ if [ "$exchange" = dense ]; then
   [ "$ranks" = 1 ] || [ -f "feedback.whole/$last/residual-00000.safetensors" ] ||
     fail "no residuals in a checkpoint with error feedback"
   check lamb --set solver.type=LAMB --set solver.base_lr=0.002 --set compute_type=BF16
+  echo PASS
+  exit 0
+fi
+
+if [ "$exchange" = topk ]; then
+  # The density is still falling where training is stopped.
+  topk=(--set comm.mode=TOPK --set comm.topk.warmup_fraction=0.6 --set solver.base_lr=0.002)
+  check fp32 "${topk[@]}"
+  check bf16 "${topk[@]}" --set compute_type=BF16 --set comm.topk.density=0.001 \
+    --set solver.nesterov=true
+  check clipped "${topk[@]}" --set comm.wire_type=BF16 --set comm.topk.local_clip=0.5
+  check scaled "${topk[@]}" --set comm.wire_type=FP16 --set solver.loss_scale.policy=DYNAMIC \
+    --set solver.loss_scale.scale=1048576 --set solver.loss_scale.growth_interval=20
+  for rank in $(seq 0 $((ranks - 1))); do
+    grep -q '"velocity/' "fp32.whole/$last/residual-0000$rank.safetensors" ||
+      fail "no velocity of rank $rank"
+  done
+  cp -r fp32.whole longer
+  on_ranks 2 "$gftrain" --config=job.prototxt --set comm.timeout_s=60 --resume "${topk[@]}" \
+    --set solver.max_steps=$((steps + 20)) --set checkpoint.dir=longer >longer.log 2>&1 ||
+    fail "another world"
+  [ "$ranks" = 2 ] || grep -q "are summed and divided evenly among 2" longer.log ||
+    fail "does not say what becomes of residuals in another world"
   echo PASS
   exit 0
 fi

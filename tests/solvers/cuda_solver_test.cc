@@ -96,6 +96,11 @@ class CudaSolverTest : public testing::TestWithParam<std::tuple<std::string, DTy
       scalars.lr = 0.05 + 0.01 * step;
       scalars.gradient_scale = 0.25 / (1 + step);
       for (Solver* solver : {expected.get(), tested.get()}) {
+        // In some steps the second tensor's gradients carry their momentum.
+        if (type == "SGD") {
+          solver->SetCarried(step % 4 < 2 ? std::vector<bool>()
+                                          : std::vector<bool>{false, true, false, false});
+        }
         solver->BeginStep(scalars);
         const Calls ranges = calls(step);
         for (size_t i = 0; step % 2 == 0 && i < ranges.size(); ++i) solver->Inspect(ranges[i]);

@@ -12,7 +12,10 @@ constexpr int kSegmentThreads = 512;
 template <typename F>
 __device__ void ForSegment(int64_t begin, int64_t end, F& f) {
   const int64_t packs = (end - begin) / 4;
+  // An unrolled loop would begin with a division to find the number of steps.
+#pragma unroll 1
   for (int64_t i = threadIdx.x; i < packs; i += blockDim.x) f.template Run<4>(begin + 4 * i);
+#pragma unroll 1
   for (int64_t i = begin + 4 * packs + threadIdx.x; i < end; i += blockDim.x) {
     f.template Run<1>(i);
   }

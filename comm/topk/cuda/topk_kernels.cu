@@ -161,6 +161,7 @@ template <typename G>
 __global__ void __launch_bounds__(kSegmentThreads) SendAllKernel(TopkArrays a, GpuBucket bucket) {
   const GpuSegment segment = bucket.segments[blockIdx.x];
   G* const g = static_cast<G*>(a.gradients);
+#pragma unroll 1
   for (int64_t i = segment.begin + threadIdx.x; i < segment.end; i += blockDim.x) {
     const float v = a.residual[i];
     g[i] = FromFloat<G>(v);
