@@ -4,6 +4,7 @@
 
 #include "comm/flow/compressed_flow.h"
 #include "comm/flow/compressor.h"
+#include "comm/pack/range_packer.h"
 #include "comm/topk/topk_arithmetic.h"
 #include "comm/topk/topk_buckets.h"
 
@@ -47,7 +48,7 @@ class TopkCompressor : public Compressor {
     pools_.gradients = pool.gradients;
     pools_.residual = residual_;
     pools_.messages = pool.NewTensor(words * pool.world, DType::kFP32);
-    pools_.whole = pool.NewTensor(whole, pool.gradients.desc.dtype);
+    packed_ = pool.NewTensor(whole, pool.gradients.desc.dtype);
     pools_.wire = pool.wire;
     TopkFactors factors;
     if (config_.momentum_correction() && pool.options.momentum > 0) {
@@ -62,6 +63,8 @@ class TopkCompressor : public Compressor {
     Device* const device = pool.options.device;
     arithmetic_ = TopkArithmeticRegistry::Get().Create("device of comm.mode: TOPK", device->name(),
                                                        device, pools_, factors);
+    packer_ = RangePackerRegistry::Get().Create("device of comm.mode: TOPK", device->name(), device,
+                                                {pool.gradients, packed_, whole_});
   }
 
   void Begin(int64_t step) override {
@@ -97,9 +100,9 @@ class TopkCompressor : public Compressor {
     }
     const bool last = ready == static_cast<int>(pool_.layout.entries().size());
     if (last && !whole_sent_ && !whole_.empty()) {
-      arithmetic_->PackWhole(whole_);
-      const int64_t count = pools_.whole.desc.storage_count();
-      parcels.push_back({pools_.whole, {0, count}, pool_.wire, "biases and the like"});
+      packer_->Pack();
+      const int64_t count = packed_.desc.storage_count();
+      parcels.push_back({packed_, {0, count}, pool_.wire, "biases and the like"});
       whole_sent_ = true;
     }
     return parcels;
@@ -108,7 +111,7 @@ class TopkCompressor : public Compressor {
   Arrival Arrived() override {
     if (dense_) return {{dense_buckets_[arrived_++].range()}, {}};
     if (arrived_ == buckets_.size()) {
-      arithmetic_->UnpackWhole(whole_);
+      packer_->Unpack();
       return {whole_, {}};
     }
     Arrival arrival;
@@ -165,8 +168,10 @@ class TopkCompressor : public Compressor {
   std::vector<std::pair<int, int>> ranges_;  // first and last entry of the buckets
   std::vector<bool> sparse_entries_;
   std::vector<ElementRange> whole_;  // entries that are not sparse
+  Tensor packed_;                    // their gradients
   TopkPools pools_;
   std::unique_ptr<TopkArithmetic> arithmetic_;
+  std::unique_ptr<RangePacker> packer_;
 
   std::vector<TopkBucket> buckets_;  // of the density
   double density_ = 0;

@@ -89,24 +89,6 @@ class CpuTopkArithmetic : public TopkArithmetic {
     }
   }
 
-  void PackWhole(const std::vector<ElementRange>& ranges) override {
-    char* to = pools_.whole.as<char>();
-    for (const ElementRange& range : ranges) {
-      const size_t bytes = (range.end - range.begin) * size_;
-      std::memcpy(to, Gradient(range.begin), bytes);
-      to += bytes;
-    }
-  }
-
-  void UnpackWhole(const std::vector<ElementRange>& ranges) override {
-    const char* from = pools_.whole.as<char>();
-    for (const ElementRange& range : ranges) {
-      const size_t bytes = (range.end - range.begin) * size_;
-      std::memcpy(Gradient(range.begin), from, bytes);
-      from += bytes;
-    }
-  }
-
   void Rescale(float factor) override {
     factors_.clip *= factor;
     for (const Tensor* pool : {&pools_.residual, &pools_.velocity}) {

@@ -18,7 +18,6 @@ struct TopkPools {
   Tensor residual;   // FP32
   Tensor velocity;   // FP32; without data: no momentum
   Tensor messages;   // of all buckets and ranks, see Note [Messages of TOPK]: FP32, for its words
-  Tensor whole;      // the gradients of tensors that travel as a whole, in the gradients' type
   DType wire = DType::kFP32;
 };
 
@@ -58,10 +57,6 @@ class TopkArithmetic {
   // Sends all of the ranges' tensors, in place: g = v rounded to the gradients' type, v -= g; the
   // velocity stays.
   virtual void SendAll(const std::vector<ElementRange>& ranges) = 0;
-
-  // Copies ranges of gradients, one after the other, to `whole`, and back.
-  virtual void PackWhole(const std::vector<ElementRange>& ranges) = 0;
-  virtual void UnpackWhole(const std::vector<ElementRange>& ranges) = 0;
 
   // Multiplies residual, velocity and the limit of local clipping.
   virtual void Rescale(float factor) = 0;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "comm/feedback/feedback_arithmetic.h"
+#include "comm/pack/range_packer.h"
 #include "comm/sparse/chunk_arithmetic.h"
 #include "comm/topk/topk_arithmetic.h"
 #include "comm/wire/wire.h"
@@ -105,11 +106,18 @@ const bool feedback_registered = FeedbackArithmeticRegistry::Get().Add(
            pools.wire});
     });
 
+const bool packer_registered =
+    RangePackerRegistry::Get().Add("separate", [](Device* device, const PackedRanges& copies) {
+      PackedRanges host = copies;
+      host.pool = SeparateDevice::HostView(copies.pool);
+      host.packed = SeparateDevice::HostView(copies.packed);
+      return RangePackerRegistry::Get().Create("device", "cpu", device, host);
+    });
+
 const bool topk_registered = TopkArithmeticRegistry::Get().Add(
     "separate", [](Device* device, const TopkPools& pools, const TopkFactors& factors) {
       TopkPools host = pools;
-      for (Tensor* tensor :
-           {&host.gradients, &host.residual, &host.velocity, &host.messages, &host.whole}) {
+      for (Tensor* tensor : {&host.gradients, &host.residual, &host.velocity, &host.messages}) {
         if (tensor->data != nullptr) *tensor = SeparateDevice::HostView(*tensor);
       }
       return TopkArithmeticRegistry::Get().Create("device", "cpu", device, host, factors);

@@ -74,9 +74,6 @@ class CudaTopkArithmetic : public TopkArithmetic {
     SendAllTopk(arrays_, loaded->bucket, stream());
   }
 
-  void PackWhole(const std::vector<ElementRange>& ranges) override { Copy(ranges, true); }
-  void UnpackWhole(const std::vector<ElementRange>& ranges) override { Copy(ranges, false); }
-
   void Rescale(float factor) override {
     arrays_.clip *= factor;
     for (const Tensor* pool : {&pools_.residual, &pools_.velocity}) {
@@ -121,22 +118,6 @@ class CudaTopkArithmetic : public TopkArithmetic {
     return loaded;
   }
 
-  // The ranges are the same in every step.
-  void Copy(const std::vector<ElementRange>& ranges, bool pack) {
-    if (whole_ == nullptr) {
-      std::vector<CopyRange> copies;
-      int64_t packed = 0;
-      for (const ElementRange& range : ranges) {
-        const int64_t count = range.end - range.begin;
-        copies.push_back({range.begin, packed, count});
-        packed += count;
-      }
-      whole_ = Upload(device_, copies);
-    }
-    CopyRanges(static_cast<const CopyRange*>(whole_.get()), static_cast<int>(ranges.size()),
-               arrays_.gradient_type, arrays_.gradients, pools_.whole.data, pack, stream());
-  }
-
   cudaStream_t stream() const { return RawStream(device_->compute_stream()); }
 
   Device* const device_;
@@ -144,7 +125,6 @@ class CudaTopkArithmetic : public TopkArithmetic {
   TopkArrays arrays_;
   std::vector<LoadedBucket> buckets_;
   std::map<int64_t, std::unique_ptr<LoadedBucket>> all_;  // of SendAll, by first element
-  std::shared_ptr<void> whole_;  // CopyRange of each tensor that travels as a whole
 };
 
 const bool registered = TopkArithmeticRegistry::Get().Add(

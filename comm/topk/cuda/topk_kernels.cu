@@ -171,19 +171,6 @@ __global__ void __launch_bounds__(kSegmentThreads) SendAllKernel(TopkArrays a, G
   }
 }
 
-template <typename T>
-__global__ void __launch_bounds__(kThreads)
-    CopyKernel(const CopyRange* ranges, T* pool, T* packed, bool pack) {
-  const CopyRange range = ranges[blockIdx.x];
-  for (int64_t i = threadIdx.x; i < range.count; i += blockDim.x) {
-    if (pack) {
-      packed[range.packed + i] = pool[range.pool + i];
-    } else {
-      pool[range.pool + i] = packed[range.packed + i];
-    }
-  }
-}
-
 void Accumulate(const TopkArrays& a, const GpuBucket& bucket, cudaStream_t stream) {
   const LaunchShape by_segment(bucket.segment_count, kSegmentThreads, stream);
   WithType(a.gradient_type, [&](auto g) {
@@ -215,16 +202,6 @@ void SendAllTopk(const TopkArrays& a, const GpuBucket& bucket, cudaStream_t stre
   Accumulate(a, bucket, stream);
   WithType(a.gradient_type, [&](auto g) {
     Launch({bucket.segment_count, kSegmentThreads, stream}, SendAllKernel<decltype(g)>, a, bucket);
-  });
-}
-
-void CopyRanges(const CopyRange* ranges, int count, DType type, void* pool, void* packed, bool pack,
-                cudaStream_t stream) {
-  if (count == 0) return;
-  WithType(type, [&](auto t) {
-    using T = decltype(t);
-    Launch({count, kThreads, stream}, CopyKernel<T>, ranges, static_cast<T*>(pool),
-           static_cast<T*>(packed), pack);
   });
 }
 

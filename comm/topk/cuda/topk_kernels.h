@@ -67,13 +67,4 @@ void SendAllTopk(const TopkArrays& arrays, const GpuBucket& bucket, cudaStream_t
 void SelectTopk(const float* residual, const GpuBucket& bucket, uint32_t* ends,
                 cudaStream_t stream);
 
-// Consecutive elements of a pool that go to a place of a vector.
-struct CopyRange {
-  int64_t pool, packed, count;
-};
-
-// Copies the ranges from pool to vector, or back, one block each.
-void CopyRanges(const CopyRange* ranges, int count, DType type, void* pool, void* packed, bool pack,
-                cudaStream_t stream);
-
 }  // namespace gf

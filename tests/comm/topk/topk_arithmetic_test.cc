@@ -102,7 +102,6 @@ class TopkArithmeticTest : public testing::TestWithParam<Case> {
     rank.pools.residual = New(count, DType::kFP32);
     if (momentum) rank.pools.velocity = New(count, DType::kFP32);
     rank.pools.messages = messages;
-    rank.pools.whole = New(70 + 33 + 5, GetParam().gradient);
     rank.pools.wire = GetParam().wire;
     rank.arithmetic = TopkArithmeticRegistry::Get().Create("device", GetParam().device,
                                                            device_.get(), rank.pools, factors);
@@ -306,33 +305,6 @@ TEST_P(TopkArithmeticTest, SendsAllAndKeepsTheVelocity) {
     ExpectBits(h, Values(rank.pools.residual), "residual");
     ExpectBits(u, Values(rank.pools.velocity), "velocity");
   }
-}
-
-TEST_P(TopkArithmeticTest, PacksWhatTravelsAsAWhole) {
-  Rank rank = NewRank({}, NewMessages(1), false);
-  std::vector<float> g(layout_.count());
-  for (size_t i = 0; i < g.size(); ++i) g[i] = static_cast<float>(i % 127);
-  SetGradients(&rank, &g);
-  std::vector<ElementRange> ranges;
-  std::vector<float> packed;
-  for (const int e : {1, 3, 6}) {
-    const PoolEntry& entry = layout_.entries()[e];
-    ranges.push_back({entry.offset, entry.offset + entry.count});
-    packed.insert(packed.end(), g.begin() + entry.offset, g.begin() + entry.offset + entry.count);
-  }
-  rank.arithmetic->PackWhole(ranges);
-  ExpectBits(packed, Values(rank.pools.whole), "packed");
-  std::vector<float> zeros(layout_.count());
-  SetGradients(&rank, &zeros);
-  rank.arithmetic->UnpackWhole(ranges);
-  const std::vector<float> unpacked = Values(rank.pools.gradients);
-  for (const ElementRange& range : ranges) {
-    for (int64_t i = range.begin; i < range.end; ++i) {
-      ASSERT_EQ(unpacked[i], g[i]);
-      zeros[i] = g[i];
-    }
-  }
-  ExpectBits(zeros, unpacked, "everything else");
 }
 
 INSTANTIATE_TEST_SUITE_P(Devices, TopkArithmeticTest, testing::ValuesIn(Cases()),
