@@ -26,6 +26,7 @@ class CompressedFlow : public GradientFlow {
   std::vector<std::pair<std::string, Tensor>> State() const override {
     return compressor_->State();
   }
+  Tensor shared_state() const override { return compressor_->shared_state(); }
   std::vector<bool> carries_momentum() const override { return compressor_->carries_momentum(); }
   std::vector<int64_t> important_chunks() const override { return compressor_->important_chunks(); }
   bool overflowed() const override { return compressor_->overflowed(); }

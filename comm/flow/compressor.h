@@ -81,6 +81,7 @@ class Compressor {
 
   // See GradientFlow.
   virtual std::vector<std::pair<std::string, Tensor>> State() const = 0;
+  virtual Tensor shared_state() const { return {}; }
   virtual std::vector<bool> carries_momentum() const { return {}; }
   virtual std::vector<int64_t> important_chunks() const { return {}; }
   virtual bool overflowed() const { return false; }

@@ -79,6 +79,9 @@ class GradientFlow {
   // ("residual": gradients it has not sent), and the chunks that are important in the next step.
   virtual std::vector<std::pair<std::string, Tensor>> State() const { return {}; }
   virtual std::vector<int64_t> important_chunks() const { return {}; }
+  // What all ranks must keep alike: an FP32 vector on the gradients' device, of a length that
+  // depends on the net and the config. No data: nothing.
+  virtual Tensor shared_state() const { return {}; }
   // The "residual" of State(); no data: there is none.
   Tensor residual() const;
 
@@ -95,7 +98,7 @@ class GradientFlow {
   // Multiplies what is left to send: from now on gradients are so many times as large.
   virtual void Rescale(float factor) {}
 
-  // After the pools of State() were filled.
+  // After the pools of State(), and shared_state(), were filled.
   virtual void Restore(const std::vector<int64_t>& important_chunks) {}
 
  protected:

@@ -79,11 +79,11 @@ void CheckEpsilon(const SolverConfig& config, const std::string& type,
                  config.epsilon(), ", must be greater than 0 for LAMB");
 }
 
-// For a field that needs every gradient to travel.
-void RefuseSelection(const CommConfig& comm, const char* field, const MistakeReport& report) {
-  const bool selects = comm.mode() == CommConfig::SPARSE || comm.mode() == CommConfig::TOPK;
-  report.Require(!selects, field, " does not go with comm.mode ",
-                 CommConfig::Mode_Name(comm.mode()), ": set another mode, e.g. LAZY");
+// For a field that needs gradients to travel as they are.
+void RefuseCompressor(const CommConfig& comm, const char* field, const MistakeReport& report) {
+  const bool dense = comm.mode() < CommConfig::SPARSE;
+  report.Require(dense, field, " does not go with comm.mode ", CommConfig::Mode_Name(comm.mode()),
+                 ": set another mode, e.g. LAZY");
 }
 
 void CheckFeedback(const CommConfig& comm, const MistakeReport& report) {
@@ -92,7 +92,7 @@ void CheckFeedback(const CommConfig& comm, const MistakeReport& report) {
   report.Require(rounded, "error_feedback", " needs comm.wire_type BF16 or FP16, got ",
                  CommConfig::WireType_Name(comm.wire_type()),
                  ": set one of them, or error_feedback to false");
-  RefuseSelection(comm, "error_feedback", report);
+  RefuseCompressor(comm, "error_feedback", report);
   const char* const advice = "set one of them to false";
   report.RefuseBoth(comm.sharded_update(), "error_feedback", "sharded_update", advice);
   report.RefuseBoth(comm.threshold_auto(), "error_feedback", "threshold_auto", advice);
@@ -108,7 +108,7 @@ void CheckExchange(const CommConfig& comm, const MistakeReport& report) {
                  "\": set it to false, or the algorithm to \"auto\"");
   report.RefuseBoth(automatic && sharded, "threshold_auto", "sharded_update",
                     "set one of them to false");
-  if (sharded) RefuseSelection(comm, "sharded_update", report);
+  if (sharded) RefuseCompressor(comm, "sharded_update", report);
   report.Require(!sharded || comm.algorithm() == "auto" || comm.algorithm() == "ring",
                  "sharded_update", " needs comm.algorithm \"auto\" or \"ring\", got \"",
                  comm.algorithm(), "\"");
@@ -154,7 +154,7 @@ void CheckJob(const JobConfig& config, const Places& places) {
       "NONE");
   comm.Require(config.comm().mode() != CommConfig::TOPK || solver.type() == "SGD", "mode",
                " TOPK needs solver.type SGD, got ", solver.type(),
-               ": set solver.type to SGD, or the mode to SPARSE or LAZY");
+               ": set solver.type to SGD, or the mode to LOW_RANK, SPARSE or LAZY");
   comm.Require(!config.comm().error_feedback() || config.compute_type() == FP32, "error_feedback",
                " needs gradients in FP32: set compute_type to FP32, or error_feedback to false");
 }

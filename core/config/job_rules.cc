@@ -105,6 +105,8 @@ FieldRules JobRules() {
       {"TopkConfig.density", Between(kLeastTopkDensity, 1)},
       {"TopkConfig.warmup_fraction", Between(0, 1)},
       {"TopkConfig.local_clip", AtLeast(0)},
+      {"LowRankConfig.rank", Between(1, 256)},
+      {"LowRankConfig.warmup_fraction", Between(0, 1)},
 
       {"CheckpointConfig.interval_epochs", AtLeast(0)},
       {"CheckpointConfig.interval_steps", AtLeast(0)},

@@ -24,7 +24,8 @@
 namespace gf {
 namespace {
 
-constexpr char kChunks[] = "important_chunks", kChunkSize[] = "chunk_size", kPool[] = "pool";
+constexpr char kChunks[] = "important_chunks", kChunkSize[] = "chunk_size", kPool[] = "pool",
+               kShared[] = "shared";
 
 using Pools = std::vector<std::pair<std::string, Tensor>>;  // GradientFlow::State
 
@@ -83,12 +84,22 @@ void NoteDifferences(const std::string& path, const Pools& pools,
   }
 }
 
-FileDigest WriteChunks(const std::string& path, const std::vector<int64_t>& chunks,
+// What all ranks have alike.
+FileDigest WriteShared(const std::string& path, const GradientFlow& flow,
                        const SparseConfig& config, const ParameterStore& store) {
+  const std::vector<int64_t> chunks = flow.important_chunks();
+  std::vector<SafetensorsEntry> entries = {
+      {kChunks, "I64", Shape({static_cast<int64_t>(chunks.size())})}};
+  const Tensor shared = flow.shared_state();
+  if (shared.data != nullptr) entries.push_back({kShared, "F32", shared.desc.shape});
   SafetensorsWriter file(
-      path, {{kChunks, "I64", Shape({static_cast<int64_t>(chunks.size())})}},
+      path, std::move(entries),
       {{kChunkSize, StrCat(config.chunk_size())}, {kPool, StrCat(store.layout().count())}});
   file.Write(chunks.data(), chunks.size() * sizeof(int64_t));
+  if (shared.data != nullptr) {
+    const HostCopy copy(store.device(), shared);
+    file.Write(copy.tensor().data, shared.desc.bytes());
+  }
   return file.Finish();
 }
 
@@ -199,6 +210,21 @@ std::vector<int64_t> ReadChunks(const std::string& path, const SparseConfig& con
   return chunks;
 }
 
+// Reads a flow's shared state; what the file lacks, or has of another length, starts at 0.
+void ReadShared(const std::string& path, Device* device, const Tensor& shared,
+                const std::function<void(const std::string&)>& note) {
+  if (shared.data == nullptr) return;
+  const SafetensorsReader file(path);
+  const SafetensorsEntry* const entry = file.Find(kShared);
+  if (entry == nullptr || entry->dtype != "F32" || entry->shape != shared.desc.shape) {
+    return note("the checkpoint has no factors of this rank: they start anew; nothing is lost");
+  }
+  const std::vector<float> values = file.ReadFloats(*entry);
+  HostCopy copy(device, shared);
+  std::copy(values.begin(), values.end(), copy.tensor().as<float>());
+  copy.Put();
+}
+
 bool IsZero(Device* device, const Tensor& pool) {
   const HostCopy copy(device, pool);
   const float* const values = copy.tensor().as<float>();
@@ -238,8 +264,7 @@ ExtraFiles StageResiduals(CheckpointFolder* folder, int64_t step, const Paramete
   }
   RunOnRankZero(comm, StrCat("the chunks of step ", step), [&] {
     writer.Do([&](const std::string& path) {
-      files.emplace_back(kChunksFile, WriteChunks(path + "/" + kChunksFile, flow.important_chunks(),
-                                                  config, store));
+      files.emplace_back(kChunksFile, WriteShared(path + "/" + kChunksFile, flow, config, store));
     });
     writer.Rethrow();
   });
@@ -269,6 +294,7 @@ void LoadResiduals(const std::string& folder, int saved_ranks, const SparseConfi
   std::vector<int64_t> chunks;
   const auto read_chunks = [&] {
     chunks = ReadChunks(folder + "/" + kChunksFile, config, pool, note);
+    ReadShared(folder + "/" + kChunksFile, store->device(), flow->shared_state(), note);
   };
   if (saved_ranks == comm->size()) {
     // Rank 0's pool is the buffer for the others; its own comes last.
@@ -292,6 +318,9 @@ void LoadResiduals(const std::string& folder, int saved_ranks, const SparseConfi
       read_chunks();
     });
     for (const auto& pool : pools) BroadcastPool(store->device(), pool.second, label, comm);
+  }
+  if (flow->shared_state().data != nullptr) {
+    BroadcastPool(store->device(), flow->shared_state(), label, comm);
   }
   std::string bytes(reinterpret_cast<const char*>(chunks.data()), chunks.size() * sizeof(int64_t));
   comm->Broadcast(&bytes, 0, label);
@@ -318,7 +347,8 @@ uint64_t ResidualBytes(const GradientFlow& flow, const ParameterStore& store, in
   header *= flow.State().size();
   values *= flow.State().size();
   return world * (header + values * sizeof(float)) + header +
-         flow.important_chunks().size() * sizeof(int64_t);
+         flow.important_chunks().size() * sizeof(int64_t) +
+         (flow.shared_state().data == nullptr ? 0 : flow.shared_state().desc.bytes());
 }
 
 }  // namespace gf

@@ -18,13 +18,15 @@ namespace gf {
 // "residual/conv1.weight", ... in plain order, FP32, of TOPK also "velocity/conv1.weight".
 // chunks.safetensors holds the numbers of the chunks that are important in the next step
 // ("important_chunks", I64), and in its metadata the chunk size and the elements of a pool, without
-// which these numbers mean nothing. Only rank 0 touches the disk; the others' residuals travel one
+// which these numbers mean nothing; of LOW_RANK also the right factors of the
+// last step ("shared", F32). Only rank 0 touches the disk; the others' residuals travel one
 // rank and one tensor at a time.
 //
 // Resuming continues with the same bits if world, mode and settings are the same. Otherwise:
 //   another world           the ranks' residuals are summed and every rank gets an equal share, so
 //                           that no gradient is lost
 //   another chunk size      the residuals remain; the first step communicates all chunks
+//   another rank of factors the residuals remain; LOW_RANK's factors start anew
 //   no residuals (LAZY)     the job starts with none; SPARSE's first step communicates all chunks
 //   no chunks               SPARSE's first step communicates all chunks
 //   a mode without them     the residuals are lost; so is TOPK's velocity where another mode has

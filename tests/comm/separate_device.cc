@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "comm/feedback/feedback_arithmetic.h"
+#include "comm/low_rank/low_rank_arithmetic.h"
 #include "comm/pack/range_packer.h"
 #include "comm/sparse/chunk_arithmetic.h"
 #include "comm/topk/topk_arithmetic.h"
@@ -86,6 +87,12 @@ void SeparateDevice::Convert(const Tensor& from, const Tensor& to, Stream* strea
 
 namespace {
 
+// For the conversions of the processor's arithmetic.
+Device* HostDevice() {
+  static Device* const device = DeviceRegistry::Get().Create("device", "cpu", 1).release();
+  return device;
+}
+
 const bool device_registered = DeviceRegistry::Get().Add(
     "separate", [](int) -> std::unique_ptr<Device> { return std::make_unique<SeparateDevice>(); });
 
@@ -112,6 +119,15 @@ const bool packer_registered =
       host.pool = SeparateDevice::HostView(copies.pool);
       host.packed = SeparateDevice::HostView(copies.packed);
       return RangePackerRegistry::Get().Create("device", "cpu", device, host);
+    });
+
+const bool low_rank_registered = LowRankArithmeticRegistry::Get().Add(
+    "separate",
+    [](Device* device, const LowRankPools& pools, const std::vector<LowRankMatrix>& matrices) {
+      const LowRankPools host = {
+          SeparateDevice::HostView(pools.gradients), SeparateDevice::HostView(pools.residual),
+          SeparateDevice::HostView(pools.left), SeparateDevice::HostView(pools.right)};
+      return LowRankArithmeticRegistry::Get().Create("device", "cpu", HostDevice(), host, matrices);
     });
 
 const bool topk_registered = TopkArithmeticRegistry::Get().Add(

@@ -58,6 +58,7 @@ class Trainer {
     options.total_steps = 1000000;
     options.config.mutable_sparse()->set_warmup_fraction(0);
     options.config.mutable_topk()->set_warmup_fraction(0);
+    options.config.mutable_low_rank()->set_warmup_fraction(0);
     options.momentum = solver.momentum();
     options.nesterov = solver.nesterov();
     options.device = device_.get();

@@ -42,6 +42,7 @@ TEST_P(DeviceTransportTest, SparseEqualsThatOfTheProcessorBitForBit) {
   RunWithDevices(GetParam(), [](Device* device, Communicator* comm) {
     CheckSparseOn(device, comm);
     CheckTopkOn(device, comm);
+    CheckLowRankOn(device, comm);
     EXPECT_TRUE(comm->size() == 1 || !TransportLog()->empty());
   });
 }

@@ -44,6 +44,60 @@ inline void RandomStep(TestFlow* f, int step, int rank) {
   f->flow->Finish([](const std::vector<ElementRange>&) {});
 }
 
+// Whether every rank has these bits.
+inline bool SameOnAllRanks(const Tensor& pool, Communicator* comm) {
+  const std::string bytes(pool.as<char>(), pool.desc.bytes());
+  for (const std::string& other : comm->AllGather(bytes, "bits")) {
+    if (other != bytes) return false;
+  }
+  return true;
+}
+
+// A step: "", or which element is not in exactly one range, or out of order in its call.
+inline std::string CoveredOnce(TestFlow* f) {
+  std::string wrong;
+  std::vector<int> covered(f->layout.count());
+  f->flow->BeginStep(0);
+  f->flow->Finish([&](const std::vector<ElementRange>& ranges) {
+    int64_t end = 0;
+    for (const ElementRange& range : ranges) {
+      if (range.begin < end) wrong = "out of order: " + std::to_string(range.begin);
+      end = range.end;
+      for (int64_t i = range.begin; i < range.end; ++i) ++covered[i];
+    }
+  });
+  for (const PoolEntry& entry : f->layout.entries()) {
+    for (int64_t i = entry.offset; i < entry.offset + entry.count; ++i) {
+      if (covered[i] != 1) wrong = "not once: " + std::to_string(i);
+    }
+  }
+  return wrong;
+}
+
+// LOW_RANK on a device against that of the processor.
+inline void CheckLowRankOn(Device* device, Communicator* comm) {
+  for (DType dtype : {DType::kFP32, DType::kBF16}) {
+    GradientFlowOptions options = FlowOptions(CommConfig::LOW_RANK);
+    options.config.mutable_low_rank()->set_rank(3);
+    options.config.mutable_low_rank()->set_warmup_fraction(0.2);
+    options.total_steps = 10;
+    TestFlow expected(WeightLayout(), options, dtype, comm);
+    TestFlow tested(WeightLayout(), On(device, options), dtype, comm);
+    for (int step = 0; step < 10; ++step) {
+      RandomStep(&expected, step, comm->rank());
+      RandomStep(&tested, step, comm->rank());
+      ASSERT_EQ(std::memcmp(tested.host.data, expected.host.data, tested.host.desc.bytes()), 0)
+          << "step " << step;
+      EXPECT_EQ(tested.flow->stats().wire_bytes, expected.flow->stats().wire_bytes);
+      if (step != 5) continue;
+      expected.flow->Rescale(0.5f);
+      tested.flow->Rescale(0.5f);
+    }
+    const Tensor residual = SeparateDevice::HostView(tested.flow->residual());
+    EXPECT_EQ(std::memcmp(residual.data, expected.flow->residual().data, residual.desc.bytes()), 0);
+  }
+}
+
 // SPARSE on a device against that of the processor, in every type that can travel.
 inline void CheckSparseOn(Device* device, Communicator* comm) {
   for (DType dtype : {DType::kFP32, DType::kBF16}) {

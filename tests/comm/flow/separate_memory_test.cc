@@ -31,6 +31,10 @@ TEST_P(SeparateMemoryTest, TopkEqualsThatOfTheProcessorBitForBit) {
   RunLocal(GetParam(), 60, [](Communicator* comm) { CheckTopkOn(Separate(), comm); });
 }
 
+TEST_P(SeparateMemoryTest, LowRankEqualsThatOfTheProcessorBitForBit) {
+  RunLocal(GetParam(), 60, [](Communicator* comm) { CheckLowRankOn(Separate(), comm); });
+}
+
 TEST_P(SeparateMemoryTest, ErrorFeedbackEqualsThatOfTheProcessorBitForBit) {
   RunLocal(GetParam(), 60, [](Communicator* comm) { CheckFeedbackOn(Separate(), comm); });
 }

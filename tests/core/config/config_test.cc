@@ -204,7 +204,12 @@ TEST_F(ConfigTest, ModesOfExchangeThatDoNotGoTogetherAreRefused) {
             "set another mode, e.g. LAZY");
   EXPECT_EQ(Error({"comm.mode=TOPK", "solver.type=LARS"}),
             "--set comm.mode=TOPK: comm.mode TOPK needs solver.type SGD, got LARS: set solver.type "
-            "to SGD, or the mode to SPARSE or LAZY");
+            "to SGD, or the mode to LOW_RANK, SPARSE or LAZY");
+  EXPECT_EQ(Error({"comm.mode=LOW_RANK", "solver.type=LARS"}), "no error");
+  EXPECT_EQ(
+      Error({"comm.mode=LOW_RANK", "comm.sharded_update=true"}),
+      "--set comm.sharded_update=true: comm.sharded_update does not go with comm.mode LOW_RANK: "
+      "set another mode, e.g. LAZY");
   EXPECT_EQ(Error({"comm.mode=TOPK", "solver.type=SGD", "comm.topk.density=0.001"}), "no error");
   EXPECT_EQ(Error({"comm.error_feedback=true"}),
             "--set comm.error_feedback=true: comm.error_feedback needs comm.wire_type BF16 or "

@@ -24,8 +24,16 @@ float Slope(int64_t i) {
   return static_cast<float>(1 + 0.5 * std::sin(0.13 * static_cast<double>(i)));
 }
 
-float Target(int rank, int step, int64_t i) {
-  return static_cast<float>(std::cos(0.11 * static_cast<double>(i) + 0.7 * rank + 0.05 * step));
+// Of element i of a matrix whose singular values halve: neither is it of low rank, nor do rounding
+// errors turn its factors.
+float Target(int rank, int step, int64_t i, int64_t columns) {
+  const auto row = static_cast<double>(i / columns), column = static_cast<double>(i % columns);
+  double sum = 0;
+  for (int c = 1; c <= 8; ++c) {
+    sum += std::ldexp(1., -c) * std::sin(c * (0.9 * row + 0.3 * rank + 1)) *
+           std::cos(c * (0.37 * column + 0.05 * step + 1));
+  }
+  return static_cast<float>(sum);
 }
 
 // The final weights of this rank, by name.
@@ -57,8 +65,9 @@ nlohmann::json Train(Communicator* comm, int steps, const CommConfig& comm_confi
     flow->BeginStep(step);
     for (size_t e = 0; e < layout.entries().size(); ++e) {
       const PoolEntry& entry = store.layout().entries()[e];
+      const int64_t columns = entry.count / entry.shape[0];
       for (int64_t i = 0; i < entry.count; ++i) {
-        const float difference = w[entry.offset + i] - Target(comm->rank(), step, i);
+        const float difference = w[entry.offset + i] - Target(comm->rank(), step, i, columns);
         store.gradient().as<float>()[entry.offset + i] = Slope(i) * difference;
       }
       flow->GradientsReady({static_cast<int>(e)});

@@ -10,7 +10,7 @@ import numpy as np
 DUMP = sys.argv.pop(1)
 SHAPES = {"fc.bias": (10,), "fc.weight": (70, 1000), "conv.weight": (16, 3, 11, 11)}
 STEPS = 20
-RATE = 0.1
+RATE = 0.02  # small enough that rounding errors do not turn factors of low rank
 MOMENTUM = 0.9
 DECAY = 0.01
 WORLDS = (1, 2, 3, 4, 7)
@@ -30,9 +30,14 @@ def train(world, comm, solver=""):
 def gradients(name, weights, world, step):
     """Of the loss of each rank, as the program computes it."""
     i = np.arange(np.prod(SHAPES[name]), dtype=float)
+    columns = i.size // SHAPES[name][0]
+    row, column = i // columns, i % columns
     slope = F(1 + 0.5 * np.sin(0.13 * i))
-    return [slope * (weights - F(np.cos(0.11 * i + 0.7 * rank + 0.05 * step)))
-            for rank in range(world)]
+
+    def target(rank):
+        return F(sum(2.0 ** -c * np.sin(c * (0.9 * row + 0.3 * rank + 1)) *
+                     np.cos(c * (0.37 * column + 0.05 * step + 1)) for c in range(1, 9)))
+    return [slope * (weights - target(rank)) for rank in range(world)]
 
 
 class Momentum:
@@ -97,6 +102,46 @@ def topk(name, world, density, rounding=lambda x: x, nesterov=False, masking=Tru
     return solver.weights
 
 
+def random_factor(step, column, rows):
+    """The start of a factor's column: SplitMix64's finalizer of step, column and row."""
+    golden = 0x9e3779b97f4a7c15
+    with np.errstate(over="ignore"):
+        x = np.full(rows, (step * golden) % 2 ** 64, np.uint64)
+        for more in (np.full(rows, column, np.uint64), np.arange(rows, dtype=np.uint64)):
+            x = x + more + np.uint64(golden)
+            x = (x ^ (x >> np.uint64(30))) * np.uint64(0xbf58476d1ce4e5b9)
+            x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94d049bb133111eb)
+            x = x ^ (x >> np.uint64(31))
+    return ((x >> np.uint64(40)).astype(float) - 2 ** 23) / 2 ** 23
+
+
+def low_rank(name, world, rank):
+    """PowerSGD, Vogels et al., arXiv 1905.13727, in double; the weights after all steps."""
+    rows = SHAPES[name][0]
+    columns = int(np.prod(SHAPES[name])) // rows
+    number = {"fc.weight": 0, "conv.weight": 1}.get(name)
+    solver = Momentum(name)
+    residuals = [np.zeros((rows, columns)) for _ in range(world)]
+    right = None
+    for step in range(STEPS):
+        grads = gradients(name, solver.weights, world, step)
+        if name.endswith("bias") or 2 * rank * (rows + columns) > rows * columns:
+            solver.step(sum(grads) / F(world))
+            continue
+        if right is None:
+            right = np.stack([random_factor(step, number * rank + k, columns)
+                              for k in range(rank)], 1)
+        right = right / np.linalg.norm(right, axis=0)
+        matrices = [g.reshape(rows, columns).astype(float) + h for g, h in zip(grads, residuals)]
+        left, upper = np.linalg.qr(sum(m @ right for m in matrices))
+        left = left * np.sign(np.diag(upper))
+        rights = [m.T @ left for m in matrices]
+        residuals = [m - left @ q.T for m, q in zip(matrices, rights)]
+        right = sum(rights)
+        solver.step(F((left @ right.T).reshape(-1)) / F(world))
+    return solver.weights
+
+
 class ExchangeTest(unittest.TestCase):
     def check(self, reference, comm, solver="", tolerance=1e-5):
         for world in WORLDS:
@@ -138,6 +183,12 @@ class ExchangeTest(unittest.TestCase):
                 expected = topk(name, world, 0.001, bf16)
                 worst = np.abs(ranks[-1][name] - expected).max() / np.abs(expected).max()
                 self.assertLess(worst, 1e-5, f"{name}, {world} ranks")
+
+    def test_low_rank(self):
+        for rank in (1, 2, 4):
+            comm = ("mode: LOW_RANK algorithm: 'ring' threshold_first: 1000 threshold_middle: 1000 "
+                    f"low_rank {{ rank: {rank} warmup_fraction: 0 }}")
+            self.check(lambda name, world: low_rank(name, world, rank), comm)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,167 @@
+#include <algorithm>
+#include <utility>
+
+#include "comm/flow/compressed_flow.h"
+#include "comm/flow/compressor.h"
+#include "comm/low_rank/low_rank_arithmetic.h"
+#include "comm/low_rank/matrices.h"
+#include "comm/pack/range_packer.h"
+#include "core/error.h"
+
+namespace gf {
+namespace {
+
+// Note [LOW_RANK]
+// Of each weight matrix two factors of a few columns travel: see Note [Low rank]. The left factors
+// start in the buckets of LAZY while backward goes on. The right ones depend on the sums of the
+// left ones and travel at the end of the step, in one allreduce. What is no large matrix (biases,
+// the parameters of normalization layers, small weights) travels as a whole, in another allreduce.
+// Factors travel in FP32.
+class LowRankCompressor : public Compressor {
+ public:
+  explicit LowRankCompressor(const CompressedPool& pool)
+      : pool_(pool),
+        config_(pool.options.config.low_rank()),
+        dense_buckets_(CutBuckets(pool.layout, static_cast<int64_t>(SizeOf(pool.wire)),
+                                  ThresholdsOf(pool.options.config))),
+        plan_(PlanLowRank(pool.layout, EntriesOf(dense_buckets_), config_.rank())) {
+    if (plan_.matrices.empty()) {
+      ThrowUserError(
+          "comm.mode: LOW_RANK: no weight of this net becomes half as long as factors of ",
+          "comm.low_rank.rank ", config_.rank(), ": set a lower rank, or mode LAZY or SPARSE");
+    }
+    pools_.gradients = pool.gradients;
+    pools_.residual = pool.NewTensor(pool.layout.count(), DType::kFP32);
+    pools_.left = pool.NewTensor(plan_.left_count, DType::kFP32);
+    pools_.right = pool.NewTensor(plan_.right_count, DType::kFP32);
+    int64_t whole = 0;
+    for (const ElementRange& range : plan_.whole) whole += range.end - range.begin;
+    packed_ = pool.NewTensor(whole, pool.gradients.desc.dtype);
+    Device* const device = pool.options.device;
+    const char* const what = "device of comm.mode: LOW_RANK";
+    arithmetic_ = LowRankArithmeticRegistry::Get().Create(what, device->name(), device, pools_,
+                                                          plan_.matrices);
+    packer_ = RangePackerRegistry::Get().Create(what, device->name(), device,
+                                                {pool.gradients, packed_, plan_.whole});
+  }
+
+  void Begin(int64_t step) override {
+    dense_ = IsLowRankWarmup(step, pool_.options.total_steps, config_.warmup_fraction());
+    if (!dense_) {
+      arithmetic_->Prepare(step);
+      kept_ = true;
+    }
+    sent_ = arrived_ = 0;
+    whole_sent_ = whole_arrived_ = false;
+  }
+
+  std::vector<Parcel> Ready(int ready) override {
+    if (dense_) return ReadyDense(ready);
+    std::vector<Parcel> parcels;
+    for (; sent_ < plan_.buckets.size() && plan_.buckets[sent_].last_entry < ready; ++sent_) {
+      const LowRankBucket& b = plan_.buckets[sent_];
+      for (int m = b.begin; m < b.end; ++m) arithmetic_->Project(m);
+      const LowRankMatrix &first = plan_.matrices[b.begin], &last = plan_.matrices[b.end - 1];
+      parcels.push_back(
+          {pools_.left, {first.left, last.left + last.rank * last.rows}, DType::kFP32, b.name});
+    }
+    const bool all = ready == static_cast<int>(pool_.layout.entries().size());
+    if (all && !whole_sent_ && !plan_.whole.empty()) {
+      packer_->Pack();
+      parcels.push_back(
+          {packed_, {0, packed_.desc.storage_count()}, pool_.wire, "biases and the like"});
+      whole_sent_ = true;
+    }
+    return parcels;
+  }
+
+  Arrival Arrived() override {
+    if (dense_) return {{dense_buckets_[arrived_++].range()}, {}};
+    if (arrived_ < plan_.buckets.size()) return LeftArrived();
+    if (whole_sent_ && !whole_arrived_) {
+      whole_arrived_ = true;
+      packer_->Unpack();
+      return {plan_.whole, {}};
+    }
+    Arrival arrival;
+    for (size_t m = 0; m < plan_.matrices.size(); ++m) {
+      arithmetic_->Expand(static_cast<int>(m));
+      const PoolEntry& entry = *plan_.matrices[m].entry;
+      arrival.reduced.push_back({entry.offset, entry.offset + entry.count});
+    }
+    return arrival;
+  }
+
+  std::vector<Bucket> Buckets() const override { return dense_buckets_; }
+  int64_t LargestMessage() const override {
+    return LongestOf(dense_buckets_) * static_cast<int64_t>(SizeOf(pool_.wire));
+  }
+  DType memory_type() const override { return pool_.gradients.desc.dtype; }
+
+  std::vector<std::pair<std::string, Tensor>> State() const override {
+    return {{"residual", pools_.residual}};
+  }
+  Tensor shared_state() const override { return pools_.right; }
+  void Rescale(float factor) override {
+    if (factor != 1) arithmetic_->Rescale(factor);
+  }
+  void Restore(const std::vector<int64_t>&) override { kept_ = true; }
+
+ private:
+  static std::vector<std::pair<int, int>> EntriesOf(const std::vector<Bucket>& buckets) {
+    std::vector<std::pair<int, int>> entries;
+    for (const Bucket& b : buckets) entries.emplace_back(b.first_entry, b.last_entry);
+    return entries;
+  }
+
+  // In place, in the buckets of LAZY.
+  std::vector<Parcel> ReadyDense(int ready) {
+    std::vector<Parcel> parcels;
+    for (; sent_ < dense_buckets_.size() && dense_buckets_[sent_].last_entry < ready; ++sent_) {
+      const Bucket& b = dense_buckets_[sent_];
+      for (size_t m = 0; kept_ && m < plan_.matrices.size(); ++m) {
+        const int64_t offset = plan_.matrices[m].entry->offset;
+        if (offset >= b.offset && offset < b.offset + b.count) {
+          arithmetic_->Merge(static_cast<int>(m));
+        }
+      }
+      parcels.push_back({pool_.gradients, b.range(), pool_.wire,
+                         pool_.layout.NameOf(b.first_entry, b.last_entry)});
+    }
+    return parcels;
+  }
+
+  // A bucket's left factors are sums now.
+  Arrival LeftArrived() {
+    const LowRankBucket& b = plan_.buckets[arrived_++];
+    for (int m = b.begin; m < b.end; ++m) {
+      arithmetic_->Orthonormalize(m);
+      arithmetic_->Correlate(m);
+    }
+    Arrival arrival;
+    if (arrived_ == plan_.buckets.size()) {
+      arrival.next = {
+          {pools_.right, {0, plan_.right_count}, DType::kFP32, "right factors of all weights"}};
+    }
+    return arrival;
+  }
+
+  const CompressedPool pool_;
+  const LowRankConfig config_;
+  const std::vector<Bucket> dense_buckets_;
+  const LowRankPlan plan_;
+  LowRankPools pools_;
+  Tensor packed_;  // the gradients of plan_.whole
+  std::unique_ptr<LowRankArithmetic> arithmetic_;
+  std::unique_ptr<RangePacker> packer_;
+
+  bool dense_ = true;  // this step's
+  bool kept_ = false;  // residuals may hold something
+  bool whole_sent_ = false, whole_arrived_ = false;
+  size_t sent_ = 0, arrived_ = 0;  // buckets of this step
+};
+
+const bool registered = RegisterCompressor<LowRankCompressor>("LOW_RANK");
+
+}  // namespace
+}  // namespace gf
