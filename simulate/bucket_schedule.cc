@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "comm/flow/buckets.h"
+#include "comm/low_rank/matrices.h"
 #include "comm/sparse/chunks.h"
 #include "comm/sparse/selection.h"
 #include "comm/sparse/sparse_buckets.h"
@@ -34,18 +35,52 @@ BucketSchedule DenseSchedule(const PoolLayout& layout, const CommConfig& config,
   return schedule;
 }
 
+// First and last entry of the buckets of a dense schedule.
+std::vector<std::pair<int, int>> EntriesOf(const BucketSchedule& dense) {
+  std::vector<std::pair<int, int>> entries;
+  int first = 0;
+  for (const Send& send : dense.sends) {
+    entries.emplace_back(first, send.last_entry);
+    first = send.last_entry + 1;
+  }
+  return entries;
+}
+
+BucketSchedule LowRankSchedule(const PoolLayout& layout, const CommConfig& config,
+                               int64_t wire_bytes) {
+  constexpr auto kFactorBytes = static_cast<int64_t>(sizeof(float));
+  BucketSchedule schedule = DenseSchedule(layout, config, wire_bytes);
+  const LowRankPlan plan = PlanLowRank(layout, EntriesOf(schedule), config.low_rank().rank());
+  schedule.low_rank = true;
+  schedule.sends.clear();
+  for (const LowRankBucket& bucket : plan.buckets) {
+    Send send;
+    send.last_entry = bucket.last_entry;
+    send.name = bucket.name;
+    send.bytes = 0;
+    for (int m = bucket.begin; m < bucket.end; ++m) {
+      send.bytes += plan.matrices[m].rank * plan.matrices[m].rows * kFactorBytes;
+    }
+    schedule.sends.push_back(send);
+  }
+  Send whole;
+  whole.last_entry = static_cast<int>(layout.entries().size()) - 1;
+  whole.name = "biases and the like";
+  for (const ElementRange& range : plan.whole) whole.elements += range.end - range.begin;
+  if (whole.elements > 0) schedule.sends.push_back(whole);
+  schedule.last.name = "right factors of all weights";
+  schedule.last.bytes = plan.right_count * kFactorBytes;
+  for (const LowRankMatrix& matrix : plan.matrices) schedule.last.elements += matrix.entry->count;
+  return schedule;
+}
+
 BucketSchedule TopkSchedule(const PoolLayout& layout, const CommConfig& config, DType wire,
                             int world, double density) {
   BucketSchedule schedule = DenseSchedule(layout, config, static_cast<int64_t>(SizeOf(wire)));
   if (density >= 1 || density > TopkLimit(world, wire)) return schedule;
   schedule.topk = true;
   schedule.density = density;
-  std::vector<std::pair<int, int>> buckets;
-  int first = 0;
-  for (const Send& send : schedule.sends) {
-    buckets.emplace_back(first, send.last_entry);
-    first = send.last_entry + 1;
-  }
+  const std::vector<std::pair<int, int>> buckets = EntriesOf(schedule);
   schedule.sends.clear();
   for (const TopkBucket& bucket : MakeTopkBuckets(layout, buckets, density, wire)) {
     Send send;
@@ -71,17 +106,23 @@ double DensityOf(const CommConfig& config) {
       return config.sparse().density();
     case CommConfig::TOPK:
       return config.topk().density();
+    case CommConfig::LOW_RANK:
+      return 0;
     default:
       return 1;
   }
 }
 
 double DensityWarmup(const CommConfig& config) {
-  const bool sparse = config.mode() == CommConfig::SPARSE;
-  return sparse ? config.sparse().warmup_fraction() : config.topk().warmup_fraction();
+  if (config.mode() == CommConfig::SPARSE) return config.sparse().warmup_fraction();
+  const bool low_rank = config.mode() == CommConfig::LOW_RANK;
+  return low_rank ? config.low_rank().warmup_fraction() : config.topk().warmup_fraction();
 }
 
 double DensityIn(int64_t step, int64_t total_steps, const CommConfig& config) {
+  if (config.mode() == CommConfig::LOW_RANK) {
+    return IsLowRankWarmup(step, total_steps, DensityWarmup(config)) ? 1 : 0;
+  }
   const auto density_at = config.mode() == CommConfig::SPARSE ? &DensityAt : &TopkDensityAt;
   return density_at(step, total_steps, DensityOf(config), DensityWarmup(config));
 }
@@ -94,6 +135,9 @@ BucketSchedule ScheduleOf(const PoolLayout& layout, const CommConfig& config, DT
       return SparseSchedule(layout, config, wire_bytes, density);
     case CommConfig::TOPK:
       return TopkSchedule(layout, config, wire, world, density);
+    case CommConfig::LOW_RANK:
+      if (density < 1) return LowRankSchedule(layout, config, wire_bytes);
+      return DenseSchedule(layout, config, wire_bytes);
     default:
       return DenseSchedule(layout, config, wire_bytes);
   }

@@ -17,6 +17,8 @@ struct Send {
   std::string name;      // "fc8.weight to fc7.bias"
   // Bytes of all ranks' messages, of an allgather that brings these elements; 0: an allreduce.
   int64_t gathered = 0;
+  // Bytes of an allreduce of something else than these elements in the wire type; -1: of them.
+  int64_t bytes = -1;
 };
 
 // The collectives of a step and when each may start.
@@ -27,6 +29,8 @@ struct BucketSchedule {
   double density = 1;     // share of the pool's elements that are sent
   bool sparse = false;    // chunks are kept and packed
   bool topk = false;      // gradients are accumulated, and the largest are sent
+  bool low_rank = false;  // matrices are sent as factors
+  Send last;              // begins when all others have come; no elements: there is none
   bool feedback = false;  // gradients are rounded with error feedback before they are sent
   int64_t norms = 0;      // elements (FP32) of the allreduce that chooses the next chunks
 };
@@ -35,7 +39,8 @@ struct BucketSchedule {
 BucketSchedule DenseSchedule(const PoolLayout& layout, const CommConfig& config,
                              int64_t wire_bytes);
 
-// The density of the config's mode at the end of training, and in a step; 1 if everything travels.
+// The density of the config's mode at the end of training, and in a step; 1 if everything travels,
+// 0 if factors do.
 double DensityOf(const CommConfig& config);
 double DensityIn(int64_t step, int64_t total_steps, const CommConfig& config);
 // Fraction of all steps in which the density falls.
@@ -48,6 +53,10 @@ BucketSchedule ScheduleOf(const PoolLayout& layout, const CommConfig& config, DT
 // The schedule of a TOPK step.
 BucketSchedule TopkSchedule(const PoolLayout& layout, const CommConfig& config, DType wire,
                             int world, double density);
+
+// The schedule of a LOW_RANK step, after the warm-up.
+BucketSchedule LowRankSchedule(const PoolLayout& layout, const CommConfig& config,
+                               int64_t wire_bytes);
 
 // The schedule of a SPARSE step in which `density` of the chunks travel. Which chunks are important
 // depends on the training: here they lie evenly in the pool.

@@ -121,6 +121,11 @@ UpdateTraffic TrafficOf(const SolverConfig& solver, ComputeType compute) {
   traffic.round = 2 * (4 + 4);  // reads and writes gradient and residual
   // Reads the gradient, reads and writes velocity and residual, and clears the gradient.
   traffic.accumulate = 2 * gradient + (solver.momentum() > 0 ? 16 : 8);
+  // Reads the gradient, reads and writes the residual; reads it for the right factors, then reads
+  // and writes it; writes the gradient.
+  traffic.project = gradient + 8;
+  traffic.correlate = 4 + 8;
+  traffic.expand = gradient;
   return traffic;
 }
 

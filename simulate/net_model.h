@@ -43,10 +43,11 @@ struct ComputeTimes {
 };
 
 // Memory traffic in bytes per element, of updates, of SPARSE for gradients that it does not send
-// (FP32 weights, momentum and residuals; gradients in the compute type), of error feedback, and of
-// TOPK.
+// (FP32 weights, momentum and residuals; gradients in the compute type), of error feedback, of
+// TOPK, and of LOW_RANK's phases.
 struct UpdateTraffic {
   double update = 0, keep = 0, pack = 0, round = 0, accumulate = 0;
+  double project = 0, correlate = 0, expand = 0;
 };
 UpdateTraffic TrafficOf(const SolverConfig& solver, ComputeType compute);
 

@@ -71,6 +71,7 @@ class Compute {
     double bytes = 0;  // per element
     if (schedule.sparse) bytes += traffic.keep + schedule.density * traffic.pack;
     if (schedule.topk) bytes += traffic.accumulate;
+    if (schedule.low_rank) bytes += traffic.project;
     if (schedule.feedback && factors_.size() > 1) bytes += traffic.round;
     const double count = static_cast<double>(setup_.net->layout.entries()[entry].count);
     return count * bytes / setup_.memory_bytes_per_s;
@@ -102,10 +103,7 @@ class Step {
       double begin = schedule_.overlap ? compute_.Ready(send.last_entry) : backward;
       begin = std::max(begin, free_);
       if (schedule_.overlap && setup_.waits_for_layer) begin = compute_.LayerEnd(begin);
-      reduced.push_back(send.gathered > 0
-                            ? Collective(send.name, begin, send.gathered, Pricer::kAllGather)
-                            : Collective(send.name, begin, send.elements * setup_.wire_bytes,
-                                         schedule_.sharded ? Pricer::kReduceScatter : ""));
+      reduced.push_back(Run(send, begin));
     }
     Finish(reduced);
     if (keep_spans_) {
@@ -118,6 +116,13 @@ class Step {
   }
 
  private:
+  // Runs a collective of a schedule and returns its end.
+  double Run(const Send& send, double begin) {
+    if (send.gathered > 0) return Collective(send.name, begin, send.gathered, Pricer::kAllGather);
+    const int64_t bytes = send.bytes >= 0 ? send.bytes : send.elements * setup_.wire_bytes;
+    return Collective(send.name, begin, bytes, schedule_.sharded ? Pricer::kReduceScatter : "");
+  }
+
   // Runs a collective and returns its end. `half`: a half of an allreduce, instead of a whole one.
   double Collective(const std::string& name, double begin, int64_t bytes, const std::string& half) {
     if (bytes == 0) return begin;
@@ -177,7 +182,24 @@ class Step {
     }
     Wait("norms of chunks", norms);
     Wait("new weights", gathered);
+    if (schedule_.last.elements > 0) FinishLast();
     if (setup_.load_s > now_) result_.parts.data += setup_.load_s - now_;
+  }
+
+  // The collective that depends on all others, with the arithmetic before and after it.
+  void FinishLast() {
+    const auto elements = static_cast<double>(schedule_.last.elements);
+    const auto work = [&](double bytes) {
+      const double seconds = elements * bytes / setup_.memory_bytes_per_s;
+      if (keep_spans_) {
+        result_.spans.push_back({lane::kUpdate, schedule_.last.name, now_, now_ + seconds});
+      }
+      result_.parts.update += seconds;
+      now_ += seconds;
+    };
+    work(setup_.traffic.correlate);
+    Wait(schedule_.last.name, Run(schedule_.last, std::max(free_, now_)));
+    work(setup_.traffic.expand + setup_.traffic.update);
   }
 
   const StepSetup& setup_;

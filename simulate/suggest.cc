@@ -18,7 +18,7 @@ std::vector<Suggestion> Suggest(const SimulatedJob& job) {
   const CommConfig& comm = job.config.comm();
   const SolverConfig& solver = job.config.solver();
   const bool sparse = comm.mode() == CommConfig::SPARSE;
-  const bool dense = !sparse && comm.mode() != CommConfig::TOPK;
+  const bool dense = comm.mode() < CommConfig::SPARSE;
   const bool can_shard =
       dense && solver.type() == "SGD" && solver.loss_scale().policy() == LossScaleConfig::NONE;
   for (const char* algorithm : {"ring", "auto"}) {

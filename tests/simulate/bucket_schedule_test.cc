@@ -58,7 +58,8 @@ Sent RealStep(const PoolLayout& layout, const CommConfig& config,
 Sent Simulated(const BucketSchedule& schedule, int64_t wire_bytes) {
   Sent sent;
   for (const Send& send : schedule.sends) {
-    sent.emplace_back(send.name, send.gathered > 0 ? send.gathered : send.elements * wire_bytes);
+    const int64_t allreduced = send.bytes >= 0 ? send.bytes : send.elements * wire_bytes;
+    sent.emplace_back(send.name, send.gathered > 0 ? send.gathered : allreduced);
   }
   return sent;
 }
@@ -126,6 +127,28 @@ TEST_P(BucketScheduleTest, TopkStepsSendWhatIsSimulated) {
                 Simulated(schedule, static_cast<int64_t>(SizeOf(wire))))
           << density << " " << Name(wire);
     }
+  }
+}
+
+TEST_P(BucketScheduleTest, LowRankStepsSendWhatIsSimulated) {
+  for (const int rank : {1, 4}) {
+    CommConfig config;
+    config.set_mode(CommConfig::LOW_RANK);
+    config.set_algorithm("ring");
+    config.set_threshold_first(50'000);
+    config.set_threshold_middle(200'000);
+    config.mutable_low_rank()->set_rank(rank);
+    config.mutable_low_rank()->set_warmup_fraction(0.1);
+    const BucketSchedule schedule =
+        ScheduleOf(net_.layout, config, DType::kFP32, 2, DensityOf(config));
+    EXPECT_TRUE(schedule.low_rank);
+    Sent expected = Simulated(schedule, 4);
+    expected.emplace_back(schedule.last.name, schedule.last.bytes);
+    EXPECT_EQ(RealStep(net_.layout, config, {}), expected) << rank;
+    const double warm = DensityIn(9, 100, config);
+    EXPECT_EQ(Simulated(ScheduleOf(net_.layout, config, DType::kFP32, 2, warm), 4),
+              Simulated(DenseSchedule(net_.layout, config, 4), 4));
+    EXPECT_EQ(DensityIn(10, 100, config), 0);
   }
 }
 

@@ -170,6 +170,28 @@ TEST(StepTest, TopkGathersAndAccumulates) {
   EXPECT_NEAR(b.communication, pricer.Seconds(Pricer::kAllGather, 2048), kTiny);
 }
 
+TEST(StepTest, FactorsTakeTwoRounds) {
+  Case factors;
+  factors.setup.traffic.project = 1e6;  // 1 us per element
+  factors.setup.traffic.correlate = 2e6;
+  factors.setup.traffic.expand = 3e6;
+  BucketSchedule dense, low_rank;
+  dense.sends = {{2, 1024, "all"}};
+  low_rank.sends = {{2, 0, "left", 0, 512}};
+  low_rank.low_rank = true;
+  low_rank.last = {0, 1024, "right", 0, 256};
+  Pricer pricer(factors.cluster, 2);
+  const StepResult a = SimulateStep(factors.setup, dense, {1, 1}, &pricer);
+  const StepResult b = SimulateStep(factors.setup, low_rank, {1, 1}, &pricer);
+  EXPECT_NEAR(b.parts.backward, a.parts.backward + 3 * 1.024e-3, kTiny);
+  EXPECT_NEAR(b.parts.update, 5 * 1.024e-3, kTiny);
+  EXPECT_EQ(b.sent_bytes, 512 + 256);
+  EXPECT_NEAR(b.communication, pricer.Seconds("ring", 512) + pricer.Seconds("ring", 256), 1e-4);
+  EXPECT_NEAR(b.parts.total(),
+              b.parts.forward + b.parts.backward + b.parts.exposed + b.parts.update + b.parts.data,
+              kTiny);
+}
+
 TEST(StepTest, AShardedUpdateIsDividedAmongRanks) {
   Case sharded;
   sharded.setup.traffic = {1e6, 0, 0};
