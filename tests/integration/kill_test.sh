@@ -1,6 +1,6 @@
 #!/bin/bash
-# kill_test.sh RANKS dense|sparse|topk: a run is killed with -9 at random moments, GF_KILLS times
-# (6), with a checkpoint after every step so that many hit a save. Resuming always works, no
+# kill_test.sh RANKS dense|sparse|topk|low_rank: a run is killed with -9 at random moments, GF_KILLS
+# times (6), with a checkpoint after every step so that many hit a save. Resuming always works, no
 # checkpoint is ever damaged, and the end has the bits of a run that was never interrupted.
 ranks=$1 exchange=$2
 kills=${GF_KILLS:-6}
@@ -11,6 +11,8 @@ if [ "$exchange" = sparse ]; then
   settings=(--set comm.mode=SPARSE --set comm.sparse.chunk_size=1000)
 elif [ "$exchange" = topk ]; then
   settings=(--set comm.mode=TOPK)
+elif [ "$exchange" = low_rank ]; then
+  settings=(--set comm.mode=LOW_RANK)
 fi
 steps=$((100 + 50 * kills))
 

@@ -1,6 +1,7 @@
 #!/bin/bash
-# resume_test.sh RANKS dense|sparse|topk: a run that is killed with -9 and resumed ends with the
-# same bits as one that was never interrupted; so does one that was stopped with --max_steps.
+# resume_test.sh RANKS dense|sparse|topk|low_rank: a run that is killed with -9 and resumed ends
+# with the same bits as one that was never interrupted; so does one that was stopped with
+# --max_steps.
 ranks=$1 exchange=$2
 . tests/integration/lib.sh
 make_job
@@ -80,6 +81,32 @@ if [ "$exchange" = topk ]; then
     fail "another world"
   [ "$ranks" = 2 ] || grep -q "are summed and divided evenly among 2" longer.log ||
     fail "does not say what becomes of residuals in another world"
+  echo PASS
+  exit 0
+fi
+
+if [ "$exchange" = low_rank ]; then
+  # The first part ends behind the warm-up, which sends everything.
+  low_rank=(--set comm.mode=LOW_RANK --set comm.low_rank.warmup_fraction=0.2)
+  check fp32 "${low_rank[@]}"
+  check bf16 "${low_rank[@]}" --set compute_type=BF16 --set comm.low_rank.rank=2
+  check lars "${low_rank[@]}" --set solver.type=LARS --set solver.base_lr=1 \
+    --set solver.correct_momentum=true
+  check scaled "${low_rank[@]}" --set comm.wire_type=FP16 --set solver.loss_scale.policy=DYNAMIC \
+    --set solver.loss_scale.scale=1048576 --set solver.loss_scale.growth_interval=20
+  resume_as() {
+    local name=$1 pattern=$2 on=$3
+    shift 3
+    cp -r fp32.whole "$name"
+    on_ranks "$on" "$gftrain" --config=job.prototxt --set comm.timeout_s=60 --resume \
+      "${low_rank[@]}" --set solver.max_steps=$((steps + 20)) --set checkpoint.dir="$name" "$@" \
+      >"$name.log" 2>&1 || fail "$name"
+    [ -z "$pattern" ] || grep -q "$pattern" "$name.log" || fail "$name: no \"$pattern\""
+  }
+  [ "$ranks" = 2 ] || resume_as world "are summed and divided evenly among 2" 2
+  resume_as rank "has no factors of this rank" "$ranks" --set comm.low_rank.rank=1
+  resume_as topk "has no velocity" "$ranks" --set comm.mode=TOPK
+  resume_as lazy "residuals .* are lost" "$ranks" --set comm.mode=LAZY
   echo PASS
   exit 0
 fi
