@@ -9,9 +9,8 @@ namespace {
 // Every instruction set adds in the same lanes.
 constexpr int kLanes = 16;
 using V = Vec<kLanes>;
-// Rows and factors that are handled together, and elements of a block of columns.
+// Rows and factors that are handled together.
 constexpr int kRows = 4, kFactors = 4;
-constexpr int64_t kBlock = 512;
 
 GF_INLINE V LoadSome(const float* p, int64_t n) {
   float padded[kLanes] = {};
@@ -78,68 +77,84 @@ void Project(const float* m, int64_t rows, int64_t columns, const float* right, 
   }
 }
 
-// right[f][j] for a block of columns; rows are added in order.
-template <int kF>
-GF_INLINE void CorrelateBlock(const float* m, int64_t rows, int64_t columns, const float* left,
-                              float* right, int64_t begin, int64_t count) {
-  float sums[kF][kBlock] = {};
-  for (int64_t i = 0; i < rows; ++i) {
-    const float* const row = m + i * columns + begin;
-    float factors[kF];
-    for (int f = 0; f < kF; ++f) factors[f] = left[f * rows + i];
-    int64_t j = 0;
-    for (; j + kLanes <= count; j += kLanes) {
-      const V v = LoadVec<kLanes>(row + j);
-      for (int f = 0; f < kF; ++f) {
-        StoreVec<kLanes>(sums[f] + j, LoadVec<kLanes>(sums[f] + j) + v * factors[f]);
-      }
-    }
-    for (; j < count; ++j) {
-      for (int f = 0; f < kF; ++f) sums[f][j] += row[j] * factors[f];
+// right[f][j] += rows of m times factors, in the order of the rows.
+template <int kR, int kF>
+GF_INLINE void CorrelateTile(const float* m, int64_t rows, int64_t columns, const float* left,
+                             float* right) {
+  float factors[kR][kF];
+  for (int r = 0; r < kR; ++r) {
+    for (int f = 0; f < kF; ++f) factors[r][f] = left[f * rows + r];
+  }
+  int64_t j = 0;
+  for (; j + kLanes <= columns; j += kLanes) {
+    V values[kR];
+    for (int r = 0; r < kR; ++r) values[r] = LoadVec<kLanes>(m + r * columns + j);
+    for (int f = 0; f < kF; ++f) {
+      V sum = LoadVec<kLanes>(right + f * columns + j);
+      for (int r = 0; r < kR; ++r) sum += values[r] * factors[r][f];
+      StoreVec<kLanes>(right + f * columns + j, sum);
     }
   }
-  for (int f = 0; f < kF; ++f) {
-    __builtin_memcpy(right + f * columns + begin, sums[f], count * sizeof(float));
+  for (; j < columns; ++j) {
+    for (int f = 0; f < kF; ++f) {
+      for (int r = 0; r < kR; ++r) right[f * columns + j] += m[r * columns + j] * factors[r][f];
+    }
+  }
+}
+
+template <int kR>
+void CorrelateRows(const float* m, int64_t rows, int64_t columns, const float* left, int rank,
+                   float* right) {
+  int k = 0;
+  for (; k + kFactors <= rank; k += kFactors) {
+    CorrelateTile<kR, kFactors>(m, rows, columns, left + k * rows, right + k * columns);
+  }
+  for (; k < rank; ++k) {
+    CorrelateTile<kR, 1>(m, rows, columns, left + k * rows, right + k * columns);
   }
 }
 
 void Correlate(const float* m, int64_t rows, int64_t columns, const float* left, int rank,
                float* right, int64_t begin, int64_t end) {
-  for (int64_t b = begin; b < end; b += kBlock) {
-    const int64_t count = end - b < kBlock ? end - b : kBlock;
-    int k = 0;
-    for (; k + kFactors <= rank; k += kFactors) {
-      CorrelateBlock<kFactors>(m, rows, columns, left + k * rows, right + k * columns, b, count);
-    }
-    for (; k < rank; ++k) {
-      CorrelateBlock<1>(m, rows, columns, left + k * rows, right + k * columns, b, count);
-    }
+  for (int64_t i = 0; i < rank * columns; ++i) right[i] = 0;
+  int64_t i = begin;
+  for (; i + kRows <= end; i += kRows) {
+    CorrelateRows<kRows>(m + i * columns, rows, columns, left + i, rank, right);
   }
+  for (; i < end; ++i) CorrelateRows<1>(m + i * columns, rows, columns, left + i, rank, right);
 }
 
-// Calls use(row, j, sum, elements) with sum = sum over k of left[k][row] * right[k][j ...].
+// Calls use(row, j, sum, elements) for kR rows from `row` on, with sum = sum over k of
+// left[k][row] * right[k][j ...], added in order.
+template <int kR, class Use>
+GF_INLINE void ForRows(int64_t row, int64_t rows, int64_t columns, const float* left,
+                       const float* right, int rank, Use use) {
+  int64_t j = 0;
+  for (; j + kLanes <= columns; j += kLanes) {
+    V sums[kR] = {};
+    for (int k = 0; k < rank; ++k) {
+      const V factor = LoadVec<kLanes>(right + k * columns + j);
+      for (int r = 0; r < kR; ++r) sums[r] += left[k * rows + row + r] * factor;
+    }
+    for (int r = 0; r < kR; ++r) use(row + r, j, sums[r], int64_t{kLanes});
+  }
+  if (j == columns) return;
+  V sums[kR] = {};
+  for (int k = 0; k < rank; ++k) {
+    const V factor = LoadSome(right + k * columns + j, columns - j);
+    for (int r = 0; r < kR; ++r) sums[r] += left[k * rows + row + r] * factor;
+  }
+  for (int r = 0; r < kR; ++r) use(row + r, j, sums[r], columns - j);
+}
+
 template <class Use>
 GF_INLINE void ForProducts(int64_t rows, int64_t columns, const float* left, const float* right,
                            int rank, int64_t begin, int64_t end, Use use) {
-  for (int64_t b = 0; b < columns; b += kBlock) {
-    const int64_t last = columns - b < kBlock ? columns : b + kBlock;
-    for (int64_t i = begin; i < end; ++i) {
-      int64_t j = b;
-      for (; j + kLanes <= last; j += kLanes) {
-        V sum = {};
-        for (int k = 0; k < rank; ++k) {
-          sum += left[k * rows + i] * LoadVec<kLanes>(right + k * columns + j);
-        }
-        use(i, j, sum, int64_t{kLanes});
-      }
-      if (j == last) continue;
-      V sum = {};
-      for (int k = 0; k < rank; ++k) {
-        sum += left[k * rows + i] * LoadSome(right + k * columns + j, last - j);
-      }
-      use(i, j, sum, last - j);
-    }
+  int64_t i = begin;
+  for (; i + kRows <= end; i += kRows) {
+    ForRows<kRows>(i, rows, columns, left, right, rank, use);
   }
+  for (; i < end; ++i) ForRows<1>(i, rows, columns, left, right, rank, use);
 }
 
 void Expand(float* m, int64_t rows, int64_t columns, const float* left, const float* right,

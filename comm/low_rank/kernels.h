@@ -13,7 +13,7 @@ struct LowRankKernels {
   // left[k * rows + i] = sum over j of m[i][j] * right[k][j], for rows [begin, end).
   void (*project)(const float* m, int64_t rows, int64_t columns, const float* right, int rank,
                   float* left, int64_t begin, int64_t end);
-  // right[k][j] = sum over i of m[i][j] * left[k][i], for columns [begin, end).
+  // right[k][j] = sum over rows i in [begin, end) of m[i][j] * left[k][i].
   void (*correlate)(const float* m, int64_t rows, int64_t columns, const float* left, int rank,
                     float* right, int64_t begin, int64_t end);
   // m[i][j] = sum over k of left[k][i] * right[k][j], in order, for rows [begin, end).

@@ -68,9 +68,7 @@ class CpuLowRankArithmetic : public LowRankArithmetic {
     if (std::isnan(*Left(m))) return DropBad(m);
     if (!InPlace(m)) ToWorkspace(m);
     float* const values = InPlace(m) ? Residual(m) : workspace_.data();
-    ParallelFor(m.columns, kColumnsAtOnce, [&](int64_t begin, int64_t end) {
-      kernels_.correlate(values, m.rows, m.columns, Left(m), m.rank, Right(m), begin, end);
-    });
+    CorrelateParts(m, values);
     ParallelFor(m.rows, kRowsAtOnce, [&](int64_t begin, int64_t end) {
       kernels_.subtract(values, m.rows, m.columns, Left(m), Right(m), m.rank, begin, end);
     });
@@ -104,7 +102,31 @@ class CpuLowRankArithmetic : public LowRankArithmetic {
 
  private:
   // What a thread takes at once, at least.
-  static constexpr int64_t kRowsAtOnce = 4, kColumnsAtOnce = 512, kGrain = 4096;
+  static constexpr int64_t kRowsAtOnce = 4, kGrain = 4096;
+
+  // Parts of the rows have sums of their own, which are added in order: the result does not depend
+  // on the number of threads. Few parts, so that sums take less memory than the matrix.
+  void CorrelateParts(const LowRankMatrix& m, const float* values) {
+    constexpr int64_t kMostParts = 16, kRowsPerFactor = 8;
+    const int64_t parts = std::clamp<int64_t>(m.rows / (kRowsPerFactor * m.rank), 1, kMostParts);
+    const int64_t count = m.rank * m.columns;
+    sums_.resize(std::max<size_t>(sums_.size(), (parts - 1) * count));
+    // The first part's lie in the factor itself.
+    const auto sums = [&](int64_t part) {
+      return part == 0 ? Right(m) : sums_.data() + (part - 1) * count;
+    };
+    ParallelFor(parts, 1, [&](int64_t first, int64_t last) {
+      for (int64_t part = first; part < last; ++part) {
+        kernels_.correlate(values, m.rows, m.columns, Left(m), m.rank, sums(part),
+                           m.rows * part / parts, m.rows * (part + 1) / parts);
+      }
+    });
+    ForElements(count, [&](int64_t begin, int64_t elements) {
+      for (int64_t part = 1; part < parts; ++part) {
+        kernels_.add_fp32(sums(part) + begin, Right(m) + begin, elements);
+      }
+    });
+  }
 
   // Whether rows lie in the pools as they are.
   static bool InPlace(const LowRankMatrix& m) { return m.entry->layout.plain(); }
@@ -159,6 +181,7 @@ class CpuLowRankArithmetic : public LowRankArithmetic {
   const bool fp32_;  // gradients
   const LowRankKernels& kernels_ = LowRank();
   std::vector<float> workspace_;  // one matrix, row-major
+  std::vector<float> sums_;       // of CorrelateParts
 };
 
 const bool registered = LowRankArithmeticRegistry::Get().Add(

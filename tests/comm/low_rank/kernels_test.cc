@@ -43,10 +43,10 @@ TEST_P(LowRankKernelsTest, ProductsAreThoseOfDouble) {
       kernels().expand(expanded.data(), rows, columns, left.data(), right.data(), rank, begin, end);
       kernels().subtract(rest.data(), rows, columns, left.data(), right.data(), rank, begin, end);
     }
-    for (const auto& [begin, end] : {std::pair(int64_t{0}, columns / 3), {columns / 3, columns}}) {
-      kernels().correlate(m.data(), rows, columns, left.data(), rank, correlated.data(), begin,
-                          end);
-    }
+    Floats second(correlated);
+    kernels().correlate(m.data(), rows, columns, left.data(), rank, correlated.data(), 0, rows / 3);
+    kernels().correlate(m.data(), rows, columns, left.data(), rank, second.data(), rows / 3, rows);
+    for (size_t i = 0; i < second.size(); ++i) correlated[i] += second[i];
     for (int k = 0; k < rank; ++k) {
       for (int64_t i = 0; i < rows; ++i) {
         double sum = 0;
@@ -85,7 +85,7 @@ TEST_P(LowRankKernelsTest, EveryInstructionSetHasTheSameBits) {
   const auto results = [&](const LowRankKernels& k) {
     Floats left(kRank * kRows), right(kRank * kColumns);
     k.project(m.data(), kRows, kColumns, factor.data(), kRank, left.data(), 0, kRows);
-    k.correlate(m.data(), kRows, kColumns, left.data(), kRank, right.data(), 0, kColumns);
+    k.correlate(m.data(), kRows, kColumns, left.data(), kRank, right.data(), 0, kRows);
     left.insert(left.end(), right.begin(), right.end());
     return left;
   };
