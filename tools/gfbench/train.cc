@@ -142,7 +142,7 @@ int Body(const CommConfig& config, Communicator* comm) {
               median(&StepTimes::exposed) * 1e3, transfer * 1e3, bytes / 1e6, busbw / 1e6);
   const double arithmetic = median(&StepTimes::arithmetic);
   if (arithmetic > 0) {
-    std::printf("arithmetic on chunks %.1f ms, %.2f %% of the step\n", arithmetic * 1e3,
+    std::printf("arithmetic of the compressor %.1f ms, %.2f %% of the step\n", arithmetic * 1e3,
                 arithmetic / step * 100);
   }
   std::printf("%.2f images/s\n", FLAGS_batch * world / step);
