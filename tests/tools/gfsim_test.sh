@@ -73,12 +73,13 @@ grep -q 'warning: neither --train_images nor train_data.images says.*ImageNet (1
   fail "the warning: $(cat "$out/effect.txt")"
 
 # A combination that cannot be trained keeps its row, without figures, and its reason.
-"$gfsim" $config $cluster --ranks=64 --steps=2 --sweep='density=0.1,2 nic=25gbit,100gbit' \
+"$gfsim" $config $cluster --ranks=64 --steps=2 --sweep='sparse.density=0.1,2 nic=25gbit,100gbit' \
   --csv="$out/refused.csv" >"$out/refused.txt" 2>"$out/reasons.txt" || fail "refused combinations"
 [ "$(grep -cE '^  (25|100)gbit  +2( +-){5}$' "$out/refused.txt")" = 2 ] || fail "other rows"
 [ "$(wc -l <"$out/refused.csv")" = 3 ] || fail "the file holds other rows"
-grep -qxF 'gfsim: warning: --sweep: 2 of 4 combinations have no figures: nic=25gbit density=2 is'\
-' refused: comm.sparse.density is 2, must be at most 1' "$out/reasons.txt" || fail "no reason"
+grep -qxF 'gfsim: warning: --sweep: 2 of 4 combinations have no figures: nic=25gbit'\
+' sparse.density=2 is refused: comm.sparse.density is 2, must be at most 1' "$out/reasons.txt" ||
+  fail "no reason"
 
 python3 - "$out" <<'PY' || fail "the files"
 import csv
@@ -230,7 +231,7 @@ refused 'steps is 1000000000, must be from 1 to 10000' $config $cluster --steps=
 refused 'price_per_hour is -1' $config $cluster --price_per_hour=-1
 refused 'did you mean "density"' $config $cluster --sweep=densty=1
 refused 'train_data.crop_size, validation_data.crop_size' $config $cluster --sweep=crop_size=9
-refused 'must be at most 1' $config $cluster --sweep=density=2,3
+refused 'must be at most 1' $config $cluster --sweep=sparse.density=2,3
 refused 'write it with its unit' $config $cluster --sweep=nic=25,100
 refused 'expected at most 4096' $config $cluster \
   --sweep='ranks=1..4096 theta=1..1G train_data.batch_size=1..4096'
