@@ -8,6 +8,21 @@
 
 namespace gf {
 
+class Stream;
+
+// What a rank does in the middle of a kEncodedSum, see Collective. An object belongs to one vector
+// of parts; it may be called by any thread.
+class EncodedSum {
+ public:
+  virtual ~EncodedSum() = default;
+
+  // `messages`: the whole vector of the collective, in host memory. Part `rank` of the first half
+  // becomes the sum of all parts of the second half.
+  virtual void OnHost(float* messages) const = 0;
+  // The same in the memory of the gradients' device, on a stream.
+  virtual void OnDevice(float* messages, Stream* stream) const = 0;
+};
+
 // Note [Algorithms by name]
 // "native" is the transport's own: MPI's non-blocking allreduce, under the deadline like plans.
 // "mpi" is MPI_Allreduce, the peer that we are compared with: a rank that never comes is noticed
@@ -27,6 +42,12 @@ struct Collective {
     kAllGather,
     // The vector of rank `from` replaces that of rank `to`; the others' are left alone.
     kTransfer,
+    // A sum of vectors whose code only `sum` knows. The vector is FP32 words, which nobody but
+    // `sum` takes for numbers: two halves of `size` parts of equal length. Part p of the first half
+    // goes to rank p, to part `rank` of the second half there; part `rank` of the second half is
+    // the caller's, who has put its own there. Then `sum` makes part `rank` of the first half, and
+    // the first half is gathered as in a kAllGather.
+    kEncodedSum,
   };
 
   Kind kind = kAllReduce;
@@ -40,6 +61,7 @@ struct Collective {
   int from = 0, to = 0;  // ranks of a kTransfer, not the same
   // kAllGather: every so many consecutive ranks share a vector of as many parts; 0 = all ranks do.
   int group = 0;
+  std::shared_ptr<const EncodedSum> sum = nullptr;  // of a kEncodedSum
 };
 
 // "allreduce"
@@ -51,6 +73,8 @@ inline const char* NameOf(Collective::Kind kind) {
       return "allgather";
     case Collective::kTransfer:
       return "transfer";
+    case Collective::kEncodedSum:
+      return "encoded sum";
     default:
       return "allreduce";
   }

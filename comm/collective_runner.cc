@@ -1,5 +1,7 @@
 #include "comm/collective_runner.h"
 
+#include <glog/logging.h>
+
 #include <algorithm>
 
 #include "core/error.h"
@@ -46,6 +48,8 @@ const CollectiveRunner::SizedPlan& CollectiveRunner::PlanFor(const Collective& c
     if (rank == collective.from) step.send_to = collective.to;
     if (rank == collective.to) step.receive_from = collective.from;
     if (step.send_to >= 0 || step.receive_from >= 0) sized.plan.steps = {step};
+  } else if (collective.kind == Collective::kEncodedSum) {
+    sized.plan = AllToAll(rank, world);
   } else if (collective.kind == Collective::kReduceScatter) {
     sized.plan = RingReduceScatter(rank, world);
   } else {
@@ -60,7 +64,20 @@ const CollectiveRunner::SizedPlan& CollectiveRunner::PlanFor(const Collective& c
   return plans_.emplace(name, std::move(sized)).first->second;
 }
 
+void CollectiveRunner::RunEncodedSum(const Collective& collective, const std::string& operation) {
+  CHECK(collective.dtype == DType::kFP32 && collective.wire == DType::kFP32) << operation;
+  CHECK_EQ(collective.count % (2 * transport_->size()), 0) << operation;
+  const SizedPlan& sized = PlanFor(collective);
+  executor_.Run(sized.plan, sized.largest, collective, operation);
+  collective.sum->OnHost(static_cast<float*>(collective.data));
+  Collective sums = collective;
+  sums.kind = Collective::kAllGather;
+  sums.count = collective.count / 2;
+  Run(sums, operation);
+}
+
 void CollectiveRunner::Run(const Collective& collective, const std::string& operation) {
+  if (collective.kind == Collective::kEncodedSum) return RunEncodedSum(collective, operation);
   const SizedPlan& sized = PlanFor(collective);
   executor_.Run(sized.plan, sized.largest, collective, operation);
 }

@@ -28,6 +28,7 @@ class CollectiveRunner {
   };
 
   const SizedPlan& PlanFor(const Collective& collective);
+  void RunEncodedSum(const Collective& collective, const std::string& operation);
 
   Transport* const transport_;
   Topology topology_;

@@ -52,7 +52,8 @@ void Executor::Run(const Plan& plan, int largest, const Collective& collective,
   direct_ = collective.dtype == collective.wire;
   own_size_ = SizeOf(collective.dtype);
   wire_size_ = SizeOf(collective.wire);
-  by_part_ = largest == 1 && plan.parts == transport_->size();
+  const bool encoded = collective.kind == Collective::kEncodedSum;
+  by_part_ = encoded || (largest == 1 && plan.parts == transport_->size());
   const int64_t message_bytes =
       collective.count * largest / plan.parts * static_cast<int64_t>(wire_size_);
   segment_count_ = std::clamp<int64_t>((message_bytes + kMessage - 1) / kMessage, 1, kSegmentTags);

@@ -19,9 +19,10 @@ namespace gf {
 // segment's sum is made or its message waits for a peer, others' messages keep the links busy.
 // A message carries one part (or a few) of one segment. Segments have tags of their own, because
 // ranks may get ahead with different ones. A segment is a contiguous piece of the vector, which is
-// cut into the plan's parts; but where there is a part per rank and each message is one part (the
-// ring and its halves), the vector is cut into parts first, and a segment is a piece of each. So
-// a reduce-scatter leaves each rank a contiguous part, and a ring allreduce adds in the same order.
+// cut into the plan's parts; but where there is a part per rank, or two (AllToAll), and each
+// message is one part (the ring and its halves), the vector is cut into parts first, and a segment
+// is a piece of each. So a reduce-scatter leaves each rank a contiguous part, and a ring allreduce
+// adds in the same order.
 class Executor {
  public:
   // The longest message in bytes, see Note [Messages of 60 KiB].

@@ -74,4 +74,8 @@ using AlgorithmRegistry = Registry<Algorithm>;
 Plan RingReduceScatter(int rank, int world);
 Plan RingAllGather(int rank, int world);
 
+// There are twice as many parts as ranks: part p is sent to rank p, and what comes from rank p
+// becomes part world + p. In each step everybody sends to another rank.
+Plan AllToAll(int rank, int world);
+
 }  // namespace gf

@@ -6,6 +6,7 @@
 
 #include "comm/flow/buckets.h"
 #include "comm/low_rank/matrices.h"
+#include "comm/pack/large_weights.h"
 #include "comm/sparse/chunks.h"
 #include "comm/sparse/selection.h"
 #include "comm/sparse/sparse_buckets.h"
@@ -94,7 +95,7 @@ BucketSchedule TopkSchedule(const PoolLayout& layout, const CommConfig& config, 
   whole.last_entry = static_cast<int>(layout.entries().size()) - 1;
   whole.name = "biases and the like";
   for (const PoolEntry& entry : layout.entries()) {
-    if (!IsSparse(entry)) whole.elements += entry.count;
+    if (!IsLargeWeight(entry)) whole.elements += entry.count;
   }
   if (whole.elements > 0) schedule.sends.push_back(whole);
   return schedule;

@@ -44,6 +44,12 @@ std::vector<Bucket> CutBuckets(const PoolLayout& layout, int64_t element_bytes,
   return buckets;
 }
 
+std::vector<std::pair<int, int>> EntriesOf(const std::vector<Bucket>& buckets) {
+  std::vector<std::pair<int, int>> entries;
+  for (const Bucket& b : buckets) entries.emplace_back(b.first_entry, b.last_entry);
+  return entries;
+}
+
 int64_t LongestOf(const std::vector<Bucket>& buckets) {
   int64_t longest = 0;
   for (const Bucket& bucket : buckets) longest = std::max(longest, bucket.count);

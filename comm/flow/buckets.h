@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "core/config/job.pb.h"
@@ -32,6 +33,9 @@ Thresholds ThresholdsOf(const CommConfig& config);
 // a bucket per entry. element_bytes: of what travels. A pure function: all ranks have the same.
 std::vector<Bucket> CutBuckets(const PoolLayout& layout, int64_t element_bytes,
                                const Thresholds& thresholds);
+
+// First and last entry of the buckets.
+std::vector<std::pair<int, int>> EntriesOf(const std::vector<Bucket>& buckets);
 
 // Elements of the longest bucket, 0 if there is none.
 int64_t LongestOf(const std::vector<Bucket>& buckets);

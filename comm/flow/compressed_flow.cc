@@ -16,7 +16,7 @@ void CompressedFlow::Measure() {
 
 void CompressedFlow::Start(const std::vector<Parcel>& parcels) {
   for (const Parcel& p : parcels) {
-    flights_.push_back(Launch(p.tensor, p.range, p.wire, p.name, p.kind));
+    flights_.push_back(Launch(p.tensor, p.range, p.wire, p.name, p.kind, p.sum));
   }
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -22,6 +23,7 @@ struct Parcel {
   DType wire = DType::kFP32;
   std::string name;  // "chunks of fc6.weight to fc7.bias"
   Collective::Kind kind = Collective::kAllReduce;
+  std::shared_ptr<const EncodedSum> sum = nullptr;  // of a kEncodedSum
 };
 
 // What a compressor makes of a parcel that has come.

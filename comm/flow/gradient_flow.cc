@@ -2,6 +2,8 @@
 
 #include <glog/logging.h>
 
+#include <utility>
+
 #include "comm/agree.h"
 #include "core/config/job_checks.h"
 #include "core/error.h"
@@ -86,12 +88,13 @@ std::string GradientFlow::Describe() const {
 
 GradientFlow::Flight GradientFlow::Launch(const Tensor& tensor, const ElementRange& range,
                                           DType wire, const std::string& name,
-                                          Collective::Kind kind) {
+                                          Collective::Kind kind,
+                                          std::shared_ptr<const EncodedSum> sum) {
   const int64_t bytes = (range.end - range.begin) * static_cast<int64_t>(SizeOf(wire));
   stats_.wire_bytes += kind == Collective::kAllReduce ? bytes : bytes / 2;
   ++stats_.allreduces;
-  const int64_t number =
-      transport_->Start({kind, tensor, range, wire, StrCat(name, ", step ", step_ + 1)});
+  const int64_t number = transport_->Start(
+      {kind, tensor, range, wire, StrCat(name, ", step ", step_ + 1), std::move(sum)});
   return {range, name, number, bytes};
 }
 

@@ -29,7 +29,8 @@ struct CommStats {
   double transfer_s = 0;    // seconds in which collectives were under way
   double arithmetic_s = 0;  // seconds in which the step packed, unpacked and chose chunks
   int64_t wire_bytes = 0;   // bytes handed to allreduces, in the wire type, and half of the bytes
-                            // of allgathers and reduce-scatters, the halves of an allreduce
+                            // of allgathers and reduce-scatters, the halves of an allreduce, and
+                            // of the memory of encoded sums, which has them twice
   int64_t allreduces = 0;
 };
 
@@ -125,7 +126,8 @@ class GradientFlow {
   // Starts the sum over ranks (or another collective) of a range of a tensor on options.device,
   // behind the work that the compute stream holds now. Await flights in the order of their starts.
   Flight Launch(const Tensor& tensor, const ElementRange& range, DType wire,
-                const std::string& name, Collective::Kind kind = Collective::kAllReduce);
+                const std::string& name, Collective::Kind kind = Collective::kAllReduce,
+                std::shared_ptr<const EncodedSum> sum = nullptr);
   // Waits for a flight and accounts for it. Work enqueued later on the compute stream sees the
   // result.
   void Await(const Flight& flight);

@@ -21,8 +21,9 @@ struct TensorCollective {
   Collective::Kind kind = Collective::kAllReduce;  // not kTransfer
   Tensor tensor;                                   // FP32, FP16 or BF16, in one piece
   ElementRange range;
-  DType wire = DType::kFP32;  // of a kAllGather: the tensor's
+  DType wire = DType::kFP32;  // of a kAllGather or a kEncodedSum: the tensor's
   std::string label;          // "fc6.weight, step 12"
+  std::shared_ptr<const EncodedSum> sum = nullptr;  // of a kEncodedSum
 };
 
 // When a collective took place, by the host's clock.

@@ -37,7 +37,7 @@ HostMirror* HostTransport::MirrorOf(const Tensor& tensor) {
 int64_t HostTransport::Start(const TensorCollective& c) {
   Flight flight;
   flight.range = c.range;
-  if (comm_->size() == 1) {
+  if (comm_->size() == 1 && c.kind != Collective::kEncodedSum) {
     flight.pending = std::make_shared<Pending>(c.label);
     flight.pending->Begin();
     flight.pending->End(nullptr);
@@ -53,6 +53,7 @@ int64_t HostTransport::Start(const TensorCollective& c) {
     collective.dtype = dtype;
     collective.wire = c.wire;
     collective.owner = memory.owner;
+    collective.sum = c.sum;
     collective.algorithm = algorithms_.For(collective.count * static_cast<int64_t>(SizeOf(c.wire)));
     flight.pending = comm_->Start(collective, c.label);
   }

@@ -3,9 +3,9 @@
 
 #include "comm/flow/compressed_flow.h"
 #include "comm/flow/compressor.h"
+#include "comm/flow/whole_tensors.h"
 #include "comm/low_rank/low_rank_arithmetic.h"
 #include "comm/low_rank/matrices.h"
-#include "comm/pack/range_packer.h"
 #include "core/error.h"
 
 namespace gf {
@@ -24,7 +24,8 @@ class LowRankCompressor : public Compressor {
         config_(pool.options.config.low_rank()),
         dense_buckets_(CutBuckets(pool.layout, static_cast<int64_t>(SizeOf(pool.wire)),
                                   ThresholdsOf(pool.options.config))),
-        plan_(PlanLowRank(pool.layout, EntriesOf(dense_buckets_), config_.rank())) {
+        plan_(PlanLowRank(pool.layout, EntriesOf(dense_buckets_), config_.rank())),
+        whole_(pool, plan_.whole, "LOW_RANK") {
     if (plan_.matrices.empty()) {
       ThrowUserError(
           "comm.mode: LOW_RANK: no weight of this net becomes half as long as factors of ",
@@ -34,15 +35,9 @@ class LowRankCompressor : public Compressor {
     pools_.residual = pool.NewTensor(pool.layout.count(), DType::kFP32);
     pools_.left = pool.NewTensor(plan_.left_count, DType::kFP32);
     pools_.right = pool.NewTensor(plan_.right_count, DType::kFP32);
-    int64_t whole = 0;
-    for (const ElementRange& range : plan_.whole) whole += range.end - range.begin;
-    packed_ = pool.NewTensor(whole, pool.gradients.desc.dtype);
     Device* const device = pool.options.device;
-    const char* const what = "device of comm.mode: LOW_RANK";
-    arithmetic_ = LowRankArithmeticRegistry::Get().Create(what, device->name(), device, pools_,
-                                                          plan_.matrices);
-    packer_ = RangePackerRegistry::Get().Create(what, device->name(), device,
-                                                {pool.gradients, packed_, plan_.whole});
+    arithmetic_ = LowRankArithmeticRegistry::Get().Create(
+        "device of comm.mode: LOW_RANK", device->name(), device, pools_, plan_.matrices);
   }
 
   void Begin(int64_t step) override {
@@ -52,7 +47,8 @@ class LowRankCompressor : public Compressor {
       kept_ = true;
     }
     sent_ = arrived_ = 0;
-    whole_sent_ = whole_arrived_ = false;
+    whole_.Begin();
+    whole_arrived_ = plan_.whole.empty();
   }
 
   std::vector<Parcel> Ready(int ready) override {
@@ -65,23 +61,16 @@ class LowRankCompressor : public Compressor {
       parcels.push_back(
           {pools_.left, {first.left, last.left + last.rank * last.rows}, DType::kFP32, b.name});
     }
-    const bool all = ready == static_cast<int>(pool_.layout.entries().size());
-    if (all && !whole_sent_ && !plan_.whole.empty()) {
-      packer_->Pack();
-      parcels.push_back(
-          {packed_, {0, packed_.desc.storage_count()}, pool_.wire, "biases and the like"});
-      whole_sent_ = true;
-    }
+    whole_.Ready(ready, &parcels);
     return parcels;
   }
 
   Arrival Arrived() override {
     if (dense_) return {{dense_buckets_[arrived_++].range()}, {}};
     if (arrived_ < plan_.buckets.size()) return LeftArrived();
-    if (whole_sent_ && !whole_arrived_) {
+    if (!whole_arrived_) {
       whole_arrived_ = true;
-      packer_->Unpack();
-      return {plan_.whole, {}};
+      return whole_.Arrived();
     }
     Arrival arrival;
     for (size_t m = 0; m < plan_.matrices.size(); ++m) {
@@ -108,12 +97,6 @@ class LowRankCompressor : public Compressor {
   void Restore(const std::vector<int64_t>&) override { kept_ = true; }
 
  private:
-  static std::vector<std::pair<int, int>> EntriesOf(const std::vector<Bucket>& buckets) {
-    std::vector<std::pair<int, int>> entries;
-    for (const Bucket& b : buckets) entries.emplace_back(b.first_entry, b.last_entry);
-    return entries;
-  }
-
   // In place, in the buckets of LAZY.
   std::vector<Parcel> ReadyDense(int ready) {
     std::vector<Parcel> parcels;
@@ -151,13 +134,12 @@ class LowRankCompressor : public Compressor {
   const std::vector<Bucket> dense_buckets_;
   const LowRankPlan plan_;
   LowRankPools pools_;
-  Tensor packed_;  // the gradients of plan_.whole
+  WholeTensors whole_;
   std::unique_ptr<LowRankArithmetic> arithmetic_;
-  std::unique_ptr<RangePacker> packer_;
 
   bool dense_ = true;  // this step's
   bool kept_ = false;  // residuals may hold something
-  bool whole_sent_ = false, whole_arrived_ = false;
+  bool whole_arrived_ = false;
   size_t sent_ = 0, arrived_ = 0;  // buckets of this step
 };
 

@@ -4,7 +4,7 @@
 
 #include "comm/flow/compressed_flow.h"
 #include "comm/flow/compressor.h"
-#include "comm/pack/range_packer.h"
+#include "comm/flow/whole_tensors.h"
 #include "comm/topk/topk_arithmetic.h"
 #include "comm/topk/topk_buckets.h"
 
@@ -31,14 +31,11 @@ class TopkCompressor : public Compressor {
         dense_buckets_(CutBuckets(pool.layout, static_cast<int64_t>(SizeOf(pool.wire)),
                                   ThresholdsOf(pool.options.config))),
         limit_(TopkLimit(pool.world, pool.wire)),
-        residual_(pool.NewTensor(pool.layout.count(), DType::kFP32)) {
-    for (const Bucket& b : dense_buckets_) ranges_.emplace_back(b.first_entry, b.last_entry);
-    int64_t whole = 0;
+        residual_(pool.NewTensor(pool.layout.count(), DType::kFP32)),
+        ranges_(EntriesOf(dense_buckets_)),
+        whole_(pool, SmallTensors(pool.layout), "TOPK") {
     for (const PoolEntry& entry : pool.layout.entries()) {
-      sparse_entries_.push_back(IsSparse(entry));
-      if (IsSparse(entry)) continue;
-      whole_.push_back({entry.offset, entry.offset + entry.count});
-      whole += entry.count;
+      sparse_entries_.push_back(IsLargeWeight(entry));
     }
     const double densest = std::min(limit_, config_.warmup_fraction() > 0 ? 1 : config_.density());
     int64_t words = 0;
@@ -48,7 +45,6 @@ class TopkCompressor : public Compressor {
     pools_.gradients = pool.gradients;
     pools_.residual = residual_;
     pools_.messages = pool.NewTensor(words * pool.world, DType::kFP32);
-    packed_ = pool.NewTensor(whole, pool.gradients.desc.dtype);
     pools_.wire = pool.wire;
     TopkFactors factors;
     if (config_.momentum_correction() && pool.options.momentum > 0) {
@@ -63,8 +59,6 @@ class TopkCompressor : public Compressor {
     Device* const device = pool.options.device;
     arithmetic_ = TopkArithmeticRegistry::Get().Create("device of comm.mode: TOPK", device->name(),
                                                        device, pools_, factors);
-    packer_ = RangePackerRegistry::Get().Create("device of comm.mode: TOPK", device->name(), device,
-                                                {pool.gradients, packed_, whole_});
   }
 
   void Begin(int64_t step) override {
@@ -78,7 +72,7 @@ class TopkCompressor : public Compressor {
     }
     kept_ = kept_ || !dense_;
     sent_ = arrived_ = 0;
-    whole_sent_ = false;
+    whole_.Begin();
   }
 
   std::vector<bool> carries_momentum() const override {
@@ -98,22 +92,13 @@ class TopkCompressor : public Compressor {
                          b.name,
                          Collective::kAllGather});
     }
-    const bool last = ready == static_cast<int>(pool_.layout.entries().size());
-    if (last && !whole_sent_ && !whole_.empty()) {
-      packer_->Pack();
-      const int64_t count = packed_.desc.storage_count();
-      parcels.push_back({packed_, {0, count}, pool_.wire, "biases and the like"});
-      whole_sent_ = true;
-    }
+    whole_.Ready(ready, &parcels);
     return parcels;
   }
 
   Arrival Arrived() override {
     if (dense_) return {{dense_buckets_[arrived_++].range()}, {}};
-    if (arrived_ == buckets_.size()) {
-      packer_->Unpack();
-      return {whole_, {}};
-    }
+    if (arrived_ == buckets_.size()) return whole_.Arrived();
     Arrival arrival;
     for (const TopkEntry& entry : buckets_[arrived_].entries) {
       arrival.reduced.push_back({entry.begin, entry.begin + entry.count});
@@ -165,19 +150,16 @@ class TopkCompressor : public Compressor {
   const std::vector<Bucket> dense_buckets_;
   const double limit_;  // of the density of a sparse step
   const Tensor residual_;
-  std::vector<std::pair<int, int>> ranges_;  // first and last entry of the buckets
+  const std::vector<std::pair<int, int>> ranges_;  // first and last entry of the buckets
   std::vector<bool> sparse_entries_;
-  std::vector<ElementRange> whole_;  // entries that are not sparse
-  Tensor packed_;                    // their gradients
+  WholeTensors whole_;  // the other entries
   TopkPools pools_;
   std::unique_ptr<TopkArithmetic> arithmetic_;
-  std::unique_ptr<RangePacker> packer_;
 
   std::vector<TopkBucket> buckets_;  // of the density
   double density_ = 0;
-  bool dense_ = true;  // this step's
-  bool kept_ = false;  // residuals and velocities may hold something
-  bool whole_sent_ = false;
+  bool dense_ = true;              // this step's
+  bool kept_ = false;              // residuals and velocities may hold something
   size_t sent_ = 0, arrived_ = 0;  // buckets of this step
 };
 

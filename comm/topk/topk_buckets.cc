@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "comm/pack/large_weights.h"
 #include "core/error.h"
 
 namespace gf {
@@ -22,8 +23,6 @@ double TopkLimit(int world, DType wire) {
   return std::min(1.0, 2 * value / (world * (value + 2)));
 }
 
-bool IsSparse(const PoolEntry& entry) { return entry.shape.rank() >= 2 && entry.count >= 4096; }
-
 std::vector<TopkBucket> MakeTopkBuckets(const PoolLayout& layout,
                                         const std::vector<std::pair<int, int>>& buckets,
                                         double density, DType wire) {
@@ -36,7 +35,7 @@ std::vector<TopkBucket> MakeTopkBuckets(const PoolLayout& layout,
     bucket.words_before = words;
     for (int e = first; e <= last; ++e) {
       const PoolEntry& entry = layout.entries()[e];
-      if (!IsSparse(entry)) continue;
+      if (!IsLargeWeight(entry)) continue;
       TopkEntry sparse;
       sparse.begin = entry.offset;
       sparse.count = entry.count;

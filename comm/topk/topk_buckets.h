@@ -18,10 +18,6 @@ double TopkDensityAt(int64_t step, int64_t total_steps, double density, double w
 // than the allreduce of everything. `wire`: the type of values, FP32, BF16 or FP16.
 double TopkLimit(int world, DType wire);
 
-// Whether of a tensor only the largest gradients travel: weights of at least 4096 elements. Biases
-// and the parameters of normalization layers travel as a whole.
-bool IsSparse(const PoolEntry& entry);
-
 // Elements whose places are counted from a common start, in two bytes each.
 constexpr int64_t kTopkSegment = 65536;
 
@@ -42,7 +38,7 @@ struct TopkEntry {
 // Each of the three fills up its last word. All ranks' messages have equal lengths and lie one
 // after the other, by rank.
 
-// The sparse tensors of consecutive entries of the pool; what travels at once.
+// The large weights of consecutive entries of the pool; what travels at once.
 struct TopkBucket {
   int last_entry = 0;  // of the layout; the bucket is complete when it is ready
   std::string name;    // "fc6.weight to fc7.weight"
@@ -58,8 +54,8 @@ struct TopkBucket {
   }
 };
 
-// The sparse tensors of the buckets (first and last entry of each, both inclusive) at a density;
-// buckets without any are left out.
+// The large weights (comm/pack/large_weights.h) of the buckets (first and last entry of each, both
+// inclusive) at a density; buckets without any are left out.
 std::vector<TopkBucket> MakeTopkBuckets(const PoolLayout& layout,
                                         const std::vector<std::pair<int, int>>& buckets,
                                         double density, DType wire);

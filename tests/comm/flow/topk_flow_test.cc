@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "comm/local/communicator.h"
+#include "comm/pack/large_weights.h"
 #include "comm/topk/topk_buckets.h"
 #include "tests/comm/flow/separate_flow_checks.h"
 
@@ -71,7 +72,7 @@ TEST_P(TopkFlowTest, WhatIsSentAndWhatIsKeptAreTheGradients) {
       int64_t unsent = 0, checked = 0;
       for (const PoolEntry& entry : f.layout.entries()) {
         for (int64_t i = entry.offset; i < entry.offset + entry.count; ++i) {
-          const bool whole = !IsSparse(entry);
+          const bool whole = !IsLargeWeight(entry);
           const double tolerance = whole && wire == CommConfig::BF16 ? 0.3 : 1e-4;
           ASSERT_NEAR(sent[i] + total[i], given[i], tolerance) << entry.name << " " << i;
           checked += !whole;
@@ -113,7 +114,7 @@ TEST_P(TopkFlowTest, WarmsUpWithEverything) {
     EXPECT_TRUE(sparse_before);
     const std::vector<bool> carried = f.flow->carries_momentum();
     for (size_t e = 0; e < carried.size(); ++e) {
-      EXPECT_EQ(carried[e], IsSparse(f.layout.entries()[e])) << e;
+      EXPECT_EQ(carried[e], IsLargeWeight(f.layout.entries()[e])) << e;
     }
   });
 }
@@ -143,7 +144,7 @@ TEST_P(TopkFlowTest, ADenseStepAfterSparseOnesSendsWhatWasKept) {
       const PoolEntry& entry = after.layout.entries()[e];
       for (int64_t i = entry.offset; i < entry.offset + entry.count; ++i) {
         const double g = RandomGradient(3, comm->rank(), i);
-        expected[i] = IsSparse(entry) ? double{h[i]} + 0.5 * u[i] + g : g;
+        expected[i] = IsLargeWeight(entry) ? double{h[i]} + 0.5 * u[i] + g : g;
       }
     }
     comm->AllReduce(expected.data(), after.layout.count(), ReduceOp::kSum, "expected");

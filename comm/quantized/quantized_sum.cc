@@ -1,0 +1,28 @@
+#include "comm/quantized/quantized_sum.h"
+
+#include <glog/logging.h>
+
+#include "comm/quantized/kernels.h"
+#include "comm/quantized/quantized_buckets.h"
+
+namespace gf {
+
+void QuantizedSum::OnHost(float* messages) const {
+  const QuantizedCodeFunctions& kernels = bits_ == 8 ? Quantized().bits8 : Quantized().bits4;
+  const int64_t words = QuantizedPartWords(part_blocks_, bits_);
+  const int64_t code_bytes = kQuantizedBlock * bits_ / 8;
+  const auto codes = [&](float* part) { return reinterpret_cast<uint8_t*>(part + part_blocks_); };
+  float* const own = messages + rank_ * words;
+  for (int64_t block = 0; block < part_blocks_; ++block) {
+    float sum[kQuantizedBlock] = {};
+    for (int rank = 0; rank < world_; ++rank) {
+      float* const part = messages + (world_ + rank) * words;
+      kernels.add(part[block], codes(part) + block * code_bytes, sum);
+    }
+    own[block] = kernels.encode(sum, codes(own) + block * code_bytes);
+  }
+}
+
+void QuantizedSum::OnDevice(float*, Stream*) const { LOG(FATAL) << "a sum in host memory"; }
+
+}  // namespace gf
