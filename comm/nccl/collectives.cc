@@ -37,6 +37,24 @@ ncclDataType_t NcclTypeOf(DType dtype) {
   }
 }
 
+ncclResult_t EnqueueAllToAll(const NcclVector& vector, int rank, int world, ncclComm_t comm,
+                             cudaStream_t stream) {
+  const ncclDataType_t type = NcclTypeOf(vector.dtype);
+  const int64_t part = vector.count / (2 * world);
+  const auto at = [&](int64_t p) {
+    return static_cast<char*>(vector.data) + p * part * static_cast<int64_t>(SizeOf(vector.dtype));
+  };
+  ncclResult_t result = ncclGroupStart();
+  for (int peer = 0; peer < world && !IsError(result) && part > 0; ++peer) {
+    if (peer == rank) continue;
+    result = ncclSend(at(peer), static_cast<size_t>(part), type, peer, comm, stream);
+    if (IsError(result)) break;
+    result = ncclRecv(at(world + peer), static_cast<size_t>(part), type, peer, comm, stream);
+  }
+  const ncclResult_t end = ncclGroupEnd();
+  return IsError(result) ? result : end;
+}
+
 // NCCL's own reduce-scatter and allgather know equal parts only.
 ncclResult_t EnqueueNccl(Collective::Kind kind, const NcclVector& vector, int rank, int world,
                          ncclComm_t comm, cudaStream_t stream) {

@@ -25,6 +25,11 @@ struct NcclVector {
   DType dtype = DType::kFP32;  // FP32, FP16 or BF16
 };
 
+// Enqueues the first direction of a kEncodedSum, see Collective: part p of the first half of the
+// vector to rank p, to part `rank` of its second half.
+ncclResult_t EnqueueAllToAll(const NcclVector& vector, int rank, int world, ncclComm_t comm,
+                             cudaStream_t stream);
+
 // Enqueues an allreduce, a reduce-scatter or an allgather on this rank, in place; parts are those
 // of Collective. Returns what NCCL says of the call: ncclSuccess, ncclInProgress or an error.
 ncclResult_t EnqueueNccl(Collective::Kind kind, const NcclVector& vector, int rank, int world,

@@ -178,11 +178,13 @@ class NcclTransport : public GradientTransport {
     const int rank = host_->rank(), world = host_->size();
     const int64_t begin = c.range.begin, count = c.range.end - c.range.begin;
     const bool converts = c.wire != c.tensor.desc.dtype;
-    CHECK(!converts || c.kind != Collective::kAllGather) << c.label;
+    const bool encoded = c.kind == Collective::kEncodedSum;
+    CHECK(!converts || (c.kind != Collective::kAllGather && !encoded)) << c.label;
     const Tensor& pool = converts ? Scratch(c.tensor, c.wire) : c.tensor;
     const Tensor part = Part(pool, begin, c.range.end);
     if (converts) device_->Convert(Part(c.tensor, begin, c.range.end), part, stream_.get());
     const NcclVector vector = {part.data, count, c.wire};
+    if (encoded) return EnqueueEncodedSum(vector, *c.sum);
     if (algorithm_.empty() || c.kind != Collective::kAllReduce) {
       comm_.Enqueue([&](ncclComm_t comm) {
         return EnqueueNccl(c.kind, vector, rank, world, comm, stream());
@@ -196,6 +198,17 @@ class NcclTransport : public GradientTransport {
     const int64_t first = begin + (own ? PartBegin(count, rank, world) : 0);
     const int64_t last = begin + (own ? PartBegin(count, rank + 1, world) : count);
     device_->Convert(Part(pool, first, last), Part(c.tensor, first, last), stream_.get());
+  }
+
+  void EnqueueEncodedSum(const NcclVector& vector, const EncodedSum& sum) {
+    const int rank = host_->rank(), world = host_->size();
+    comm_.Enqueue(
+        [&](ncclComm_t comm) { return EnqueueAllToAll(vector, rank, world, comm, stream()); });
+    sum.OnDevice(static_cast<float*>(vector.data), stream_.get());
+    const NcclVector sums = {vector.data, vector.count / 2, vector.dtype};
+    comm_.Enqueue([&](ncclComm_t comm) {
+      return EnqueueNccl(Collective::kAllGather, sums, rank, world, comm, stream());
+    });
   }
 
   void ThrowFailure() {

@@ -107,6 +107,7 @@ FieldRules JobRules() {
       {"TopkConfig.local_clip", AtLeast(0)},
       {"LowRankConfig.rank", Between(1, 256)},
       {"LowRankConfig.warmup_fraction", Between(0, 1)},
+      {"QuantizedConfig.bits", OneOf({"8", "4"})},
 
       {"CheckpointConfig.interval_epochs", AtLeast(0)},
       {"CheckpointConfig.interval_steps", AtLeast(0)},
