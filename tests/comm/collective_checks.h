@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <cstring>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -115,6 +116,51 @@ inline void CheckHalves(DType wire, int64_t count, Communicator* comm) {
   EXPECT_EQ(wrong, 0) << count << " as " << Name(wire) << ", rank " << comm->rank();
 }
 
+// Adds words, whole numbers, as an encoded sum would.
+class SumOfWords : public EncodedSum {
+ public:
+  SumOfWords(int64_t part, int rank, int world) : part_(part), rank_(rank), world_(world) {}
+
+  void OnHost(float* messages) const override {
+    for (int64_t i = 0; i < part_; ++i) {
+      float sum = 0;
+      for (int r = 0; r < world_; ++r) sum = 3 * sum + messages[(world_ + r) * part_ + i];
+      messages[rank_ * part_ + i] = sum;
+    }
+  }
+  void OnDevice(float*, Stream*) const override { FAIL(); }
+
+ private:
+  const int64_t part_;
+  const int rank_, world_;
+};
+
+// Every part is summed once, by its rank, in the order of the ranks.
+inline void CheckEncodedSum(int64_t part, Communicator* comm) {
+  const int rank = comm->rank(), world = comm->size();
+  const auto word = [&](int from, int64_t i) { return static_cast<float>((i + 5 * from) % 11); };
+  std::vector<float> words(2 * world * part);
+  for (int64_t i = 0; i < world * part; ++i) words[i] = word(rank, i);
+  for (int64_t i = 0; i < part; ++i) {
+    float* const own = &words[rank * part + i];
+    words[(world + rank) * part + i] = *own;
+    *own = -1;
+  }
+  Collective sum;
+  sum.kind = Collective::kEncodedSum;
+  sum.data = words.data();
+  sum.count = static_cast<int64_t>(words.size());
+  sum.sum = std::make_shared<SumOfWords>(part, rank, world);
+  comm->Start(sum, "encoded")->Wait();
+  int64_t wrong = 0;
+  for (int64_t i = 0; i < world * part; ++i) {
+    float expected = 0;
+    for (int r = 0; r < world; ++r) expected = 3 * expected + word(r, i);
+    wrong += words[i] != expected;
+  }
+  EXPECT_EQ(wrong, 0) << "parts of " << part << ", rank " << rank << " of " << world;
+}
+
 inline void CheckCollectives(const std::vector<int64_t>& counts, Communicator* comm) {
   for (DType wire : {DType::kFP32, DType::kBF16, DType::kFP16}) {
     for (DType dtype : {DType::kFP32, DType::kBF16}) {
@@ -125,6 +171,7 @@ inline void CheckCollectives(const std::vector<int64_t>& counts, Communicator* c
     }
     for (int64_t count : counts) CheckHalves(wire, count, comm);
   }
+  for (int64_t count : counts) CheckEncodedSum(count, comm);
 }
 
 }  // namespace gf

@@ -58,6 +58,18 @@ inline unsigned __float_as_uint(float value) {
   return bits;
 }
 
+inline float __uint_as_float(unsigned bits) {
+  float value = 0;
+  std::memcpy(&value, &bits, sizeof(value));
+  return value;
+}
+
+inline float __uint_as_float(unsigned bits) {
+  float value = 0;
+  std::memcpy(&value, &bits, sizeof(value));
+  return value;
+}
+
 // The tests' processor code is compiled without fused multiply-add.
 inline float __fmul_rn(float a, float b) { return a * b; }
 inline float __fadd_rn(float a, float b) { return a + b; }

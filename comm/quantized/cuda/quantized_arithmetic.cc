@@ -1,7 +1,5 @@
 #include "comm/quantized/quantized_arithmetic.h"
 
-#include <memory>
-
 #include "comm/feedback/cuda/feedback_kernels.h"
 #include "comm/quantized/cuda/quantized_kernels.h"
 #include "comm/quantized/quantized_sum.h"
@@ -10,19 +8,15 @@
 namespace gf {
 namespace {
 
+// Where the messages are in the GPU's memory.
 class CudaQuantizedSum : public QuantizedSum {
  public:
-  explicit CudaQuantizedSum(const GpuQuantized& bucket)
-      : QuantizedSum(bucket.part_blocks, bucket.bits, bucket.rank, bucket.world), bucket_(bucket) {}
+  using QuantizedSum::QuantizedSum;
 
   void OnDevice(float* messages, Stream* stream) const override {
-    GpuQuantized bucket = bucket_;
-    bucket.messages = reinterpret_cast<uint32_t*>(messages);
-    SumQuantized(bucket, RawStream(stream));
+    const int64_t words = QuantizedPartWords(part_blocks_, bits_);
+    SumQuantized({messages, part_blocks_, words, bits_, rank_, world_}, RawStream(stream));
   }
-
- private:
-  const GpuQuantized bucket_;
 };
 
 class CudaQuantizedArithmetic : public QuantizedArithmetic {
@@ -30,36 +24,26 @@ class CudaQuantizedArithmetic : public QuantizedArithmetic {
   CudaQuantizedArithmetic(Device* device, const QuantizedPools& pools,
                           const std::vector<QuantizedBucket>& buckets,
                           const QuantizedOptions& options)
-      : device_(device), pools_(pools) {
+      : device_(device), pools_(pools), buckets_(buckets), options_(options) {
+    std::vector<QuantizedBlock> blocks;
     for (const QuantizedBucket& bucket : buckets) {
-      const size_t bytes = bucket.blocks.size() * sizeof(QuantizedBlock);
-      blocks_.push_back(device->Allocate(bytes));
-      device->CopyFromHost(bucket.blocks.data(), blocks_.back().get(), bytes,
-                           device->compute_stream());
-      GpuQuantized q;
-      q.gradients = pools.gradients.data;
-      q.gradient_type = pools.gradients.desc.dtype;
-      q.residual = pools.residual.as<float>();
-      q.blocks = static_cast<const QuantizedBlock*>(blocks_.back().get());
-      q.messages = pools.messages.as<uint32_t>() + bucket.words_before;
-      q.block_count = static_cast<int64_t>(bucket.blocks.size());
-      q.part_blocks = bucket.part_blocks;
-      q.part_words = bucket.part_words;
-      q.bits = options.bits;
-      q.rotate = options.rotate;
-      q.rank = options.rank;
-      q.world = options.world;
-      buckets_.push_back(q);
+      first_blocks_.push_back(blocks.size());
+      blocks.insert(blocks.end(), bucket.blocks.begin(), bucket.blocks.end());
     }
+    if (blocks.empty()) return;
+    const size_t bytes = blocks.size() * sizeof(QuantizedBlock);
+    blocks_ = device->Allocate(bytes);
+    device->CopyFromHost(blocks.data(), blocks_.get(), bytes, device->compute_stream());
   }
 
-  void Encode(int bucket) override { EncodeQuantized(buckets_[bucket], stream()); }
+  void Encode(int bucket) override { EncodeQuantized(Arrays(bucket), Parts(bucket), stream()); }
 
   std::shared_ptr<const EncodedSum> SumOf(int bucket) override {
-    return std::make_shared<CudaQuantizedSum>(buckets_[bucket]);
+    return std::make_shared<CudaQuantizedSum>(buckets_[bucket].part_blocks, options_.bits,
+                                              options_.rank, options_.world);
   }
 
-  void Decode(int bucket) override { DecodeQuantized(buckets_[bucket], stream()); }
+  void Decode(int bucket) override { DecodeQuantized(Arrays(bucket), Parts(bucket), stream()); }
 
   void Rescale(float factor) override {
     RescaleResidual(pools_.residual.as<float>(), pools_.residual.desc.storage_count(), factor,
@@ -67,12 +51,35 @@ class CudaQuantizedArithmetic : public QuantizedArithmetic {
   }
 
  private:
+  QuantizedArrays Arrays(int bucket) const {
+    QuantizedArrays arrays;
+    arrays.gradient_type = pools_.gradients.desc.dtype;
+    arrays.gradients = pools_.gradients.data;
+    arrays.residual = pools_.residual.as<float>();
+    arrays.blocks = static_cast<const QuantizedBlock*>(blocks_.get()) + first_blocks_[bucket];
+    arrays.block_count = static_cast<int64_t>(buckets_[bucket].blocks.size());
+    arrays.rotate = options_.rotate;
+    return arrays;
+  }
+
+  QuantizedParts Parts(int bucket) const {
+    const QuantizedBucket& b = buckets_[bucket];
+    return {pools_.messages.as<float>() + b.words_before,
+            b.part_blocks,
+            b.part_words,
+            options_.bits,
+            options_.rank,
+            options_.world};
+  }
+
   cudaStream_t stream() const { return RawStream(device_->compute_stream()); }
 
   Device* const device_;
   const QuantizedPools pools_;
-  std::vector<std::shared_ptr<void>> blocks_;  // of the buckets
-  std::vector<GpuQuantized> buckets_;
+  const std::vector<QuantizedBucket>& buckets_;
+  const QuantizedOptions options_;
+  std::shared_ptr<void> blocks_;      // of all buckets, in the GPU's memory
+  std::vector<size_t> first_blocks_;  // of the buckets
 };
 
 const bool registered = QuantizedArithmeticRegistry::Get().Add(

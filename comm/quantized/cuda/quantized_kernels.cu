@@ -1,6 +1,3 @@
-#include <limits>
-#include <type_traits>
-
 #include "comm/quantized/cuda/quantized_kernels.h"
 #include "comm/quantized/rotation_inline.h"
 #include "core/cuda/launch_inline.h"
@@ -8,311 +5,341 @@
 namespace gf {
 namespace {
 
-// A warp has a block of 256 elements; lane k has elements 8 * k to 8 * k + 7.
-constexpr int kLanes = 32, kOwn = kQuantizedBlock / kLanes;
-constexpr unsigned kAllLanes = 0xffffffffu;
+constexpr int kLanes = 32;
+constexpr int kWarps = kThreads / kLanes;  // blocks of elements that a block of threads has
+constexpr int kHalf = kQuantizedBlock / 2;
+constexpr int kOwn = kQuantizedBlock / kLanes;  // elements of a thread
+constexpr uint32_t kSign = 0x80000000u, kInfinity = 0x7f800000u, kNan = 0x7fc00000u;
 
+// A thread's elements of a block: four of the lower half, four of the upper.
 struct Values {
   float v[kOwn];
 };
 
-// --- rotation -------------------------------------------------------------------------
+__device__ int Lane() { return static_cast<int>(threadIdx.x) % kLanes; }
+// The number in the block of a thread's element k.
+__device__ int ElementOf(int k) { return k / 4 * kHalf + 4 * Lane() + k % 4; }
 
-__device__ void Butterflies(Values* x, int lane) {
+// What the kernel's warp works on.
+struct Place {
+  int part;
+  int64_t in_part;  // block
+};
+__device__ Place PlaceOfWarp() {
+  return {static_cast<int>(blockIdx.y), int64_t{blockIdx.x} * kWarps + threadIdx.x / kLanes};
+}
+
+// --- memory -------------------------------------------------------------------------------------
+
+template <bool kWhole, typename T>
+__device__ Values Load(const T* p, int count) {
+  Values x = {};
+  if constexpr (kWhole) {
 #pragma unroll
-  for (int step = 1; step < kOwn; step *= 2) {
+    for (int first = 0; first < kOwn; first += 4) {
+      const Floats<4> four = LoadFloats<4>(p + ElementOf(first));
 #pragma unroll
-    for (int i = 0; i < kOwn; ++i) {
-      if ((i & step) != 0) continue;
-      const float low = x->v[i], high = x->v[i + step];
-      x->v[i] = low + high;
-      x->v[i + step] = low - high;
+      for (int k = 0; k < 4; ++k) x.v[first + k] = four.v[k];
+    }
+  } else {
+#pragma unroll
+    for (int k = 0; k < kOwn; ++k) {
+      if (ElementOf(k) < count) x.v[k] = ToFloat(p[ElementOf(k)]);
     }
   }
-#pragma unroll
-  for (int mask = 1; mask < kLanes; mask *= 2) {
-#pragma unroll
-    for (int i = 0; i < kOwn; ++i) {
-      const float other = __shfl_xor_sync(kAllLanes, x->v[i], mask);
-      x->v[i] = (lane & mask) != 0 ? other - x->v[i] : x->v[i] + other;
-    }
-  }
-#pragma unroll
-  for (int i = 0; i < kOwn; ++i) x->v[i] *= 1.f / 16;
-}
-
-__device__ void ChangeSigns(Values* x, int64_t begin, int lane) {
-  const uint32_t signs = RotationSigns(begin, lane / 4) >> (lane % 4 * kOwn);
-#pragma unroll
-  for (int i = 0; i < kOwn; ++i) {
-    if ((signs >> i & 1u) != 0) x->v[i] = -x->v[i];
-  }
-}
-
-__device__ void Rotate(Values* x, int64_t begin, int lane) {
-  ChangeSigns(x, begin, lane);
-  Butterflies(x, lane);
-}
-
-__device__ void Unrotate(Values* x, int64_t begin, int lane) {
-  Butterflies(x, lane);
-  ChangeSigns(x, begin, lane);
-}
-
-// --- pools ----------------------------------------------------------------------------
-
-// Lane's elements of a block at p, 0 behind the block's end. Blocks begin at multiples of 32.
-template <typename T>
-__device__ Values LoadValues(const T* p, int count, int lane) {
-  Values x;
-  const int first = lane * kOwn;
-  if (first + kOwn <= count) {
-    const Floats<4> low = LoadFloats<4>(p + first), high = LoadFloats<4>(p + first + 4);
-#pragma unroll
-    for (int i = 0; i < 4; ++i) {
-      x.v[i] = low.v[i];
-      x.v[i + 4] = high.v[i];
-    }
-    return x;
-  }
-#pragma unroll
-  for (int i = 0; i < kOwn; ++i) x.v[i] = first + i < count ? ToFloat(p[first + i]) : 0.f;
   return x;
 }
 
 template <typename T>
-__device__ void StoreValues(T* p, const Values& x, int count, int lane) {
-  const int first = lane * kOwn;
-  if (first + kOwn <= count) {
-    Floats<4> low, high;
+__device__ void Store(const Values& x, T* p, int count) {
+  if (count == kQuantizedBlock) {
 #pragma unroll
-    for (int i = 0; i < 4; ++i) {
-      low.v[i] = x.v[i];
-      high.v[i] = x.v[i + 4];
+    for (int first = 0; first < kOwn; first += 4) {
+      StoreFloats(p + ElementOf(first),
+                  Floats<4>{{x.v[first], x.v[first + 1], x.v[first + 2], x.v[first + 3]}});
     }
-    StoreFloats(p + first, low);
-    StoreFloats(p + first + 4, high);
-    return;
-  }
+  } else {
 #pragma unroll
-  for (int i = 0; i < kOwn; ++i) {
-    if (first + i < count) p[first + i] = FromFloat<T>(x.v[i]);
+    for (int k = 0; k < kOwn; ++k) {
+      if (ElementOf(k) < count) p[ElementOf(k)] = FromFloat<T>(x.v[k]);
+    }
   }
 }
 
-__device__ float Kept(float rest) { return fabsf(rest) < kLeastKept ? 0.f : rest; }
+// The sums of gradients and residuals.
+template <bool kWhole, typename G>
+__device__ Values Merged(const G* g, const float* h, int count) {
+  Values x = Load<kWhole>(g, count);
+  const Values kept = Load<kWhole>(h, count);
+#pragma unroll
+  for (int k = 0; k < kOwn; ++k) x.v[k] += kept.v[k];
+  return x;
+}
 
-// --- codes ----------------------------------------------------------------------------
+// --- rotation -----------------------------------------------------------------------------------
 
-// A block in a part of the memory.
+__device__ float Flipped(float x, uint32_t sign) {
+  return __uint_as_float(__float_as_uint(x) ^ sign);
+}
+
+__device__ void ChangeSigns(int64_t begin, Values* x) {
+#pragma unroll
+  for (int first = 0; first < kOwn; first += 4) {
+    const int element = ElementOf(first);
+    const uint32_t signs = RotationSigns(begin, element / 32) >> element % 32;
+#pragma unroll
+    for (int k = 0; k < 4; ++k)
+      x->v[first + k] = Flipped(x->v[first + k], signs << (31 - k) & kSign);
+  }
+}
+
+// Of a thread's elements whose places differ in the bit kStep.
+template <int kStep>
+__device__ void Butterfly(Values* x) {
+#pragma unroll
+  for (int k = 0; k < kOwn; ++k) {
+    if (k & kStep) continue;
+    const float lower = x->v[k], upper = x->v[k + kStep];
+    x->v[k] = lower + upper;
+    x->v[k + kStep] = lower - upper;
+  }
+}
+
+__device__ void MultiplyByHadamard(Values* x) {
+  Butterfly<1>(x);
+  Butterfly<2>(x);
+#pragma unroll
+  for (int step = 1; step < kLanes; step *= 2) {
+    const uint32_t upper = Lane() & step ? kSign : 0;
+#pragma unroll
+    for (int k = 0; k < kOwn; ++k) {
+      const float other = __shfl_xor_sync(0xffffffffu, x->v[k], step);
+      x->v[k] = other + Flipped(x->v[k], upper);
+    }
+  }
+  Butterfly<4>(x);
+#pragma unroll
+  for (int k = 0; k < kOwn; ++k) x->v[k] = __fmul_rn(x->v[k], 1.f / 16);
+}
+
+// Of the block that begins with element `begin` of the pool.
+__device__ void Rotate(int64_t begin, Values* x) {
+  ChangeSigns(begin, x);
+  MultiplyByHadamard(x);
+}
+__device__ void Unrotate(int64_t begin, Values* x) {
+  MultiplyByHadamard(x);
+  ChangeSigns(begin, x);
+}
+
+__device__ bool Rotates(const QuantizedArrays& a, const QuantizedBlock& block) {
+  return a.rotate && block.full != 0;
+}
+
+// --- codes --------------------------------------------------------------------------------------
+
+// Words of a block's codes.
+template <int kBits>
+constexpr int kWords = kQuantizedBlock* kBits / 32;
+
+// A block in a part.
 struct Message {
   float* scale;
   uint32_t* codes;
 };
 
 // `part`: one of the 2 * world.
-__device__ Message MessageAt(const GpuQuantized& q, int64_t part, int64_t block) {
-  uint32_t* const words = q.messages + part * q.part_words;
-  return {reinterpret_cast<float*>(words) + block,
-          words + q.part_blocks + block * (kQuantizedBlock * q.bits / 32)};
+template <int kBits>
+__device__ Message MessageAt(const QuantizedParts& parts, int part, int64_t in_part) {
+  float* const words = parts.messages + part * parts.part_words;
+  return {words + in_part,
+          reinterpret_cast<uint32_t*>(words + parts.part_blocks) + in_part * kWords<kBits>};
 }
 
-__device__ float LargestOfWarp(const Values& x) {
-  uint32_t largest = 0;
+// A thread's codes as they travel.
+template <int kBits>
+struct Codes {
+  uint32_t word[kBits / 4];
+};
+
+template <int kBits>
+__device__ Codes<kBits> LoadCodes(const uint32_t* codes) {
+  Codes<kBits> c;
 #pragma unroll
-  for (int i = 0; i < kOwn; ++i) {
-    const uint32_t bits = __float_as_uint(x.v[i]) & 0x7fffffffu;
-    largest = bits > largest ? bits : largest;
-  }
-#pragma unroll
-  for (int mask = 1; mask < kLanes; mask *= 2) {
-    const uint32_t other = __shfl_xor_sync(kAllLanes, largest, mask);
-    largest = other > largest ? other : largest;
-  }
-  return __uint_as_float(largest);
+  for (int i = 0; i < kBits / 4; ++i) c.word[i] = codes[i * kLanes + Lane()];
+  return c;
+}
+
+// Code k of the thread, from the bits `at` to `at + kBits - 1` of a word.
+template <int kBits>
+__device__ float CodeAt(const Codes<kBits>& c, int k) {
+  const uint32_t word = kBits == 8 ? c.word[k / 4] : c.word[0];
+  const int at = 8 * (k % 4) + (kBits == 8 ? 0 : k / 4 * 4);
+  return static_cast<float>(static_cast<int>(word << (32 - kBits - at)) >> (32 - kBits));
 }
 
 template <int kBits>
-__device__ void StoreCodes(uint32_t* codes, uint32_t low, uint32_t high, int lane) {
-  if constexpr (kBits == 8) {
-    codes[2 * lane] = low;
-    codes[2 * lane + 1] = high;
-  } else {
-    // The upper half of the warp has the high halves of the lower one's bytes.
-    const uint32_t other_low = __shfl_xor_sync(kAllLanes, low, 16);
-    const uint32_t other_high = __shfl_xor_sync(kAllLanes, high, 16);
-    if (lane >= 16) return;
-    codes[2 * lane] = low | other_low << 4;
-    codes[2 * lane + 1] = high | other_high << 4;
-  }
-}
-
-// Writes scale and codes of x, and returns the scale.
-template <int kBits>
-__device__ float EncodeValues(const Values& x, const Message& to, int lane) {
-  constexpr float kLevels = (1 << (kBits - 1)) - 1;
-  constexpr uint32_t kMask = (1u << kBits) - 1;
-  const float largest = LargestOfWarp(x);
-  float scale = 0, inverse = 0;
-  if (!isfinite(largest)) {
-    scale = std::numeric_limits<float>::quiet_NaN();
-  } else if (largest >= kLeastKept) {
-    scale = largest / kLevels;
-    inverse = kLevels / largest;
-  }
-  uint32_t words[2] = {};
-#pragma unroll
-  for (int i = 0; i < kOwn; ++i) {
-    const int code = inverse == 0 ? 0 : static_cast<int>(rintf(x.v[i] * inverse));
-    words[i / 4] |= (static_cast<uint32_t>(code) & kMask) << (i % 4 * 8);
-  }
-  if (lane == 0) *to.scale = scale;
-  StoreCodes<kBits>(to.codes, words[0], words[1], lane);
-  return scale;
-}
-
-// scale * codes
-template <int kBits>
-__device__ Values DecodeValues(float scale, const uint32_t* codes, int lane) {
-  const int from = kBits == 8 ? lane : lane % 16;
-  const uint32_t words[2] = {codes[2 * from], codes[2 * from + 1]};
-  // The code's bits go to the top, and back with its sign.
-  const int top = kBits == 8 || lane >= 16 ? 24 : 28;
+__device__ Values Decoded(float scale, const Codes<kBits>& codes) {
   Values y;
 #pragma unroll
-  for (int i = 0; i < kOwn; ++i) {
-    const uint32_t byte = words[i / 4] >> (i % 4 * 8);
-    const int code = static_cast<int>(byte << top) >> (32 - kBits);
-    y.v[i] = __fmul_rn(scale, static_cast<float>(code));
-  }
+  for (int k = 0; k < kOwn; ++k) y.v[k] = __fmul_rn(scale, CodeAt(codes, k));
   return y;
 }
 
-// The sum of all ranks' values of a block of this rank's part.
-template <int kBits>
-__device__ Values SumOfRanks(const GpuQuantized& q, int64_t block, int lane) {
-  Values sum = {};
-#pragma unroll 1
-  for (int rank = 0; rank < q.world; ++rank) {
-    const Message from = MessageAt(q, q.world + rank, block);
-    const Values y = DecodeValues<kBits>(*from.scale, from.codes, lane);
+// The largest bits of a magnitude in the block.
+__device__ uint32_t LargestBits(const Values& x) {
+  uint32_t largest = 0;
 #pragma unroll
-    for (int i = 0; i < kOwn; ++i) sum.v[i] += y.v[i];
+  for (int k = 0; k < kOwn; ++k) largest = max(largest, __float_as_uint(x.v[k]) & ~kSign);
+#pragma unroll
+  for (int step = 1; step < kLanes; step *= 2) {
+    largest = max(largest, __shfl_xor_sync(0xffffffffu, largest, step));
   }
-  return sum;
+  return largest;
 }
 
-// --- kernels --------------------------------------------------------------------------
-
-// body(block, lane) for the blocks of this warp.
-template <typename Body>
-__device__ void ForBlocks(int64_t count, const Body& body) {
-  const int lane = static_cast<int>(threadIdx.x) % kLanes;
-  const int64_t warps = int64_t{gridDim.x} * (blockDim.x / kLanes);
-  int64_t block = int64_t{blockIdx.x} * (blockDim.x / kLanes) + threadIdx.x / kLanes;
-#pragma unroll 1
-  for (; block < count; block += warps) body(block, lane);
+// Writes the codes of x, and subtracts from x what they stand for. Returns the scale; if that is
+// NaN, the rest is undefined.
+template <int kBits>
+__device__ float Encode(const Message& to, Values* x) {
+  constexpr float kLevels = (1 << (kBits - 1)) - 1;
+  // Adding 3 * 2^22 leaves the nearest integer in the low bits.
+  constexpr float kRounding = 12582912.0f;
+  const uint32_t bits = LargestBits(*x);
+  const float largest = __uint_as_float(bits);
+  const bool finite = bits < kInfinity;
+  float scale = finite ? 0 : __uint_as_float(kNan), inverse = 0;
+  if (finite && largest >= kLeastKept) {
+    scale = largest / kLevels;
+    inverse = kLevels / largest;
+  }
+  Codes<kBits> codes = {};
+#pragma unroll
+  for (int k = 0; k < kOwn; ++k) {
+    const float exact = inverse == 0 ? 0 : __fmul_rn(x->v[k], inverse);
+    const float rounded = __fadd_rn(exact, kRounding);
+    const uint32_t code = __float_as_uint(rounded) & ((1u << kBits) - 1);
+    codes.word[kBits == 8 ? k / 4 : 0] |= code << (8 * (k % 4) + (kBits == 8 ? 0 : k / 4 * 4));
+    x->v[k] -= __fmul_rn(scale, rounded - kRounding);
+  }
+#pragma unroll
+  for (int i = 0; i < kBits / 4; ++i) to.codes[i * kLanes + Lane()] = codes.word[i];
+  if (Lane() == 0) *to.scale = scale;
+  return scale;
 }
 
-template <typename G, int kBits>
-__global__ void __launch_bounds__(kThreads) EncodeKernel(GpuQuantized q) {
-  ForBlocks(q.part_blocks * q.world, [&](int64_t b, int lane) {
-    const int64_t owner = b / q.part_blocks;
-    const Message to =
-        MessageAt(q, owner == q.rank ? q.world + owner : owner, b - owner * q.part_blocks);
-    if (b >= q.block_count) {
-      EncodeValues<kBits>(Values{}, to, lane);
-      return;
+// The sum of what all ranks have sent of a block.
+template <int kBits>
+__device__ Values SumOfAll(const QuantizedParts& parts, int64_t in_part) {
+  Values x = {};
+#pragma unroll 4
+  for (int rank = 0; rank < parts.world; ++rank) {
+    const Message from = MessageAt<kBits>(parts, parts.world + rank, in_part);
+    const Values y = Decoded(*from.scale, LoadCodes<kBits>(from.codes));
+#pragma unroll
+    for (int k = 0; k < kOwn; ++k) x.v[k] += y.v[k];
+  }
+  return x;
+}
+
+// --- kernels ------------------------------------------------------------------------------------
+
+__device__ float Kept(float x) { return fabsf(x) >= kLeastKept ? x : 0; }
+
+template <int kBits, typename G>
+__global__ void __launch_bounds__(kThreads) EncodeKernel(QuantizedArrays a, QuantizedParts parts) {
+  const Place place = PlaceOfWarp();
+  if (place.in_part >= parts.part_blocks) return;
+  const int64_t number = place.part * parts.part_blocks + place.in_part;
+  QuantizedBlock block;  // behind the last one: empty
+  if (number < a.block_count) block = a.blocks[number];
+  const G* const g = static_cast<const G*>(a.gradients) + block.begin;
+  float* const h = a.residual + block.begin;
+  Values x = block.count == kQuantizedBlock ? Merged<true>(g, h, block.count)
+                                            : Merged<false>(g, h, block.count);
+  const bool rotates = Rotates(a, block);
+  if (rotates) Rotate(block.begin, &x);
+  const int to = place.part == parts.rank ? parts.world + place.part : place.part;
+  const float scale = Encode<kBits>(MessageAt<kBits>(parts, to, place.in_part), &x);
+  if (isnan(scale)) {
+#pragma unroll
+    for (int k = 0; k < kOwn; ++k) {
+      if (ElementOf(k) < block.count && !isfinite(h[ElementOf(k)])) h[ElementOf(k)] = 0;
     }
-    const QuantizedBlock block = q.blocks[b];
-    const bool rotates = q.rotate && block.full != 0;
-    float* const residual = q.residual + block.begin;
-    Values x = LoadValues(static_cast<const G*>(q.gradients) + block.begin, block.count, lane);
-    const Values kept = LoadValues(residual, block.count, lane);
+    return;
+  }
+  if (rotates) Unrotate(block.begin, &x);
 #pragma unroll
-    for (int i = 0; i < kOwn; ++i) x.v[i] += kept.v[i];
-    if (rotates) Rotate(&x, block.begin, lane);
-    const float scale = EncodeValues<kBits>(x, to, lane);
-    if (isnan(scale)) {
-      Values finite;
-#pragma unroll
-      for (int i = 0; i < kOwn; ++i) finite.v[i] = isfinite(kept.v[i]) ? kept.v[i] : 0.f;
-      StoreValues(residual, finite, block.count, lane);
-      return;
-    }
-    __syncwarp();
-    const Values y = DecodeValues<kBits>(scale, to.codes, lane);
-#pragma unroll
-    for (int i = 0; i < kOwn; ++i) x.v[i] -= y.v[i];
-    if (rotates) Unrotate(&x, block.begin, lane);
-#pragma unroll
-    for (int i = 0; i < kOwn; ++i) x.v[i] = Kept(x.v[i]);
-    StoreValues(residual, x, block.count, lane);
-  });
+  for (int k = 0; k < kOwn; ++k) x.v[k] = Kept(x.v[k]);
+  Store(x, h, block.count);
 }
 
 template <int kBits>
-__global__ void __launch_bounds__(kThreads) SumKernel(GpuQuantized q) {
-  ForBlocks(q.part_blocks, [&](int64_t b, int lane) {
-    EncodeValues<kBits>(SumOfRanks<kBits>(q, b, lane), MessageAt(q, q.rank, b), lane);
-  });
+__global__ void __launch_bounds__(kThreads) SumKernel(QuantizedParts parts) {
+  const Place place = PlaceOfWarp();
+  if (place.in_part >= parts.part_blocks) return;
+  Values x = SumOfAll<kBits>(parts, place.in_part);
+  Encode<kBits>(MessageAt<kBits>(parts, parts.rank, place.in_part), &x);
 }
 
-template <typename G, int kBits>
-__global__ void __launch_bounds__(kThreads) DecodeKernel(GpuQuantized q) {
-  ForBlocks(q.block_count, [&](int64_t b, int lane) {
-    const QuantizedBlock block = q.blocks[b];
-    const bool rotates = q.rotate && block.full != 0;
-    const int64_t owner = b / q.part_blocks, in_part = b - owner * q.part_blocks;
-    const Message sum = MessageAt(q, owner, in_part);
-    Values y = DecodeValues<kBits>(*sum.scale, sum.codes, lane);
-    if (owner == q.rank && !isnan(*sum.scale)) {
-      Values rest = SumOfRanks<kBits>(q, in_part, lane);
+template <int kBits, typename G>
+__global__ void __launch_bounds__(kThreads) DecodeKernel(QuantizedArrays a, QuantizedParts parts) {
+  const Place place = PlaceOfWarp();
+  const int64_t number = place.part * parts.part_blocks + place.in_part;
+  if (place.in_part >= parts.part_blocks || number >= a.block_count) return;
+  const QuantizedBlock block = a.blocks[number];
+  const bool rotates = Rotates(a, block);
+  const Message sum = MessageAt<kBits>(parts, place.part, place.in_part);
+  const float scale = *sum.scale;
+  Values y = Decoded(scale, LoadCodes<kBits>(sum.codes));
+  if (place.part == parts.rank && !isnan(scale)) {
+    Values x = SumOfAll<kBits>(parts, place.in_part);
 #pragma unroll
-      for (int i = 0; i < kOwn; ++i) rest.v[i] -= y.v[i];
-      if (rotates) Unrotate(&rest, block.begin, lane);
-      float* const residual = q.residual + block.begin;
-      Values kept = LoadValues(residual, block.count, lane);
+    for (int k = 0; k < kOwn; ++k) x.v[k] -= y.v[k];
+    if (rotates) Unrotate(block.begin, &x);
+    float* const h = a.residual + block.begin;
+    const Values kept =
+        block.count == kQuantizedBlock ? Load<true>(h, block.count) : Load<false>(h, block.count);
 #pragma unroll
-      for (int i = 0; i < kOwn; ++i) kept.v[i] = Kept(kept.v[i] + rest.v[i]);
-      StoreValues(residual, kept, block.count, lane);
-    }
-    if (rotates) Unrotate(&y, block.begin, lane);
-    StoreValues(static_cast<G*>(q.gradients) + block.begin, y, block.count, lane);
-  });
+    for (int k = 0; k < kOwn; ++k) x.v[k] = Kept(kept.v[k] + x.v[k]);
+    Store(x, h, block.count);
+  }
+  if (rotates) Unrotate(block.begin, &y);
+  Store(y, static_cast<G*>(a.gradients) + block.begin, block.count);
 }
 
-int BlocksForWarps(int64_t warps) { return BlocksFor(warps * kLanes); }
+LaunchShape ByBlock(const QuantizedParts& parts, int count, cudaStream_t stream,
+                    int line = __builtin_LINE()) {
+  const int64_t blocks = (parts.part_blocks + kWarps - 1) / kWarps;
+  return {dim3(static_cast<unsigned>(blocks), static_cast<unsigned>(count)), kThreads, stream,
+          __FILE__, line};
+}
 
-// f(bits) with a constant.
+// Calls f(std::integral_constant of the bits).
 template <typename F>
 void WithBits(int bits, const F& f) {
-  if (bits == 8) return f(std::integral_constant<int, 8>());
-  f(std::integral_constant<int, 4>());
+  bits == 8 ? f(std::integral_constant<int, 8>()) : f(std::integral_constant<int, 4>());
 }
 
 }  // namespace
 
-void EncodeQuantized(const GpuQuantized& q, cudaStream_t stream) {
-  WithType(q.gradient_type, [&](auto g) {
-    WithBits(q.bits, [&](auto bits) {
-      Launch({BlocksForWarps(q.part_blocks * q.world), kThreads, stream},
-             EncodeKernel<decltype(g), decltype(bits)::value>, q);
+void EncodeQuantized(const QuantizedArrays& a, const QuantizedParts& parts, cudaStream_t stream) {
+  WithType(a.gradient_type, [&](auto g) {
+    WithBits(parts.bits, [&](auto bits) {
+      Launch(ByBlock(parts, parts.world, stream), EncodeKernel<bits, decltype(g)>, a, parts);
     });
   });
 }
 
-void SumQuantized(const GpuQuantized& q, cudaStream_t stream) {
-  WithBits(q.bits, [&](auto bits) {
-    Launch({BlocksForWarps(q.part_blocks), kThreads, stream}, SumKernel<decltype(bits)::value>, q);
-  });
+void SumQuantized(const QuantizedParts& parts, cudaStream_t stream) {
+  WithBits(parts.bits,
+           [&](auto bits) { Launch(ByBlock(parts, 1, stream), SumKernel<bits>, parts); });
 }
 
-void DecodeQuantized(const GpuQuantized& q, cudaStream_t stream) {
-  WithType(q.gradient_type, [&](auto g) {
-    WithBits(q.bits, [&](auto bits) {
-      Launch({BlocksForWarps(q.block_count), kThreads, stream},
-             DecodeKernel<decltype(g), decltype(bits)::value>, q);
+void DecodeQuantized(const QuantizedArrays& a, const QuantizedParts& parts, cudaStream_t stream) {
+  WithType(a.gradient_type, [&](auto g) {
+    WithBits(parts.bits, [&](auto bits) {
+      Launch(ByBlock(parts, parts.world, stream), DecodeKernel<bits, decltype(g)>, a, parts);
     });
   });
 }

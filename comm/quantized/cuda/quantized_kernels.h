@@ -9,22 +9,34 @@
 
 namespace gf {
 
-// A bucket in the GPU's memory; see Note [Messages of QUANTIZED].
-struct GpuQuantized {
-  void* gradients = nullptr;  // pool of gradient_type
-  DType gradient_type = DType::kFP32;
-  float* residual = nullptr;               // pool
-  const QuantizedBlock* blocks = nullptr;  // [block_count]
-  uint32_t* messages = nullptr;            // [2 * world][part_words]
-  int64_t block_count = 0, part_blocks = 0, part_words = 0;
+// Note [QUANTIZED on a GPU]
+// A warp has a block of a part, a thread eight elements of it: lane l elements 4 * l to 4 * l + 3
+// of either half. So what a thread moves at once are four gradients, and words of codes; elements
+// whose numbers differ in bit 0, 1 or 7 are in one thread, and the other sums and differences of
+// the rotation are between lanes.
+
+// The memory of a bucket, see Note [Messages of QUANTIZED].
+struct QuantizedParts {
+  float* messages = nullptr;
+  int64_t part_blocks = 0, part_words = 0;
   int bits = 8;
-  bool rotate = false;
   int rank = 0, world = 1;
 };
 
-// One launch each; see QuantizedArithmetic and EncodedSum.
-void EncodeQuantized(const GpuQuantized& bucket, cudaStream_t stream);
-void SumQuantized(const GpuQuantized& bucket, cudaStream_t stream);
-void DecodeQuantized(const GpuQuantized& bucket, cudaStream_t stream);
+struct QuantizedArrays {
+  DType gradient_type = DType::kFP32;      // FP32, BF16 or FP16
+  void* gradients = nullptr;               // pool
+  float* residual = nullptr;               // pool
+  const QuantizedBlock* blocks = nullptr;  // of the bucket
+  int64_t block_count = 0;
+  bool rotate = false;
+};
+
+// One launch each, of kernels for memory of the GPU; see Note [Quantized].
+void EncodeQuantized(const QuantizedArrays& arrays, const QuantizedParts& parts,
+                     cudaStream_t stream);
+void SumQuantized(const QuantizedParts& parts, cudaStream_t stream);
+void DecodeQuantized(const QuantizedArrays& arrays, const QuantizedParts& parts,
+                     cudaStream_t stream);
 
 }  // namespace gf

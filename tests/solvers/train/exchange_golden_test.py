@@ -142,6 +142,87 @@ def low_rank(name, world, rank):
     return solver.weights
 
 
+BLOCK = 256
+
+
+def signs(begin):
+    """The rotation's changes of sign, of the block that begins with this element of the pool."""
+    with np.errstate(over="ignore"):
+        x = (np.uint32(begin // 32) + np.arange(8, dtype=np.uint32) + np.uint32(0x9e3779b9))
+        x = (x ^ (x >> np.uint32(16))) * np.uint32(0x85ebca6b)
+        x = (x ^ (x >> np.uint32(13))) * np.uint32(0xc2b2ae35)
+        x = x ^ (x >> np.uint32(16))
+    bits = (x[:, None] >> np.arange(32, dtype=np.uint32)) & np.uint32(1)
+    return F(1) - F(2) * bits.reshape(BLOCK).astype(F)
+
+
+def butterflies(x):
+    """The Hadamard matrix times the rows of x, in FP32, by sums and differences, over 16."""
+    for bit in range(8):
+        pairs = x.reshape(x.shape[0], -1, 2, 1 << bit)
+        x = np.stack([pairs[:, :, 0] + pairs[:, :, 1], pairs[:, :, 0] - pairs[:, :, 1]],
+                     2).reshape(x.shape)
+    return x / F(16)
+
+
+class Quantizer:
+    """Blocks of one tensor in integers of a few bits, each with a scale."""
+
+    def __init__(self, count, offset, bits, rotates):
+        self.levels = F(2 ** (bits - 1) - 1)
+        self.count = count
+        self.full = count // BLOCK if rotates else 0
+        self.signs = np.stack([signs(offset + BLOCK * b) for b in range(-(-count // BLOCK))])
+
+    def blocks(self, x):
+        return np.pad(x, (0, -x.size % BLOCK)).reshape(-1, BLOCK)
+
+    def rotated(self, x):
+        return np.concatenate([butterflies(x[:self.full] * self.signs[:self.full]), x[self.full:]])
+
+    def back(self, x):
+        turned = butterflies(x[:self.full]) * self.signs[:self.full]
+        return np.concatenate([turned, x[self.full:]])
+
+    def flat(self, x):
+        return x.reshape(-1)[:self.count]
+
+    def rounded(self, x):
+        most = np.abs(x).max(1, keepdims=True)
+        return np.rint(x * (self.levels / most)) * (most / self.levels)
+
+
+def quantized(name, world, bits, rotates):
+    """Error feedback in both directions; the weights after all steps. Parts of the pool belong to
+    ranks, who keep what their sums lose: as residuals are only ever used in sums over the ranks
+    where rounding does not matter, but do matter in the rank's own rounding, owners are needed."""
+    solver = Momentum(name)
+    if name.endswith("bias"):
+        for step in range(STEPS):
+            solver.step(sum(gradients(name, solver.weights, world, step)) / F(world))
+        return solver.weights
+    offset = {"fc.weight": 32, "conv.weight": 32 + 70016}[name]
+    coder = Quantizer(solver.weights.size, offset, bits, rotates)
+    count = coder.signs.shape[0]
+    # One bucket per tensor.
+    owner = np.arange(count) // -(-count // world)
+    residuals = [np.zeros((count, BLOCK), F) for _ in range(world)]
+    for step in range(STEPS):
+        grads = gradients(name, solver.weights, world, step)
+        total = np.zeros((count, BLOCK), F)
+        for rank in range(world):
+            x = coder.rotated(coder.blocks(grads[rank]) + residuals[rank])
+            sent = coder.rounded(x)
+            residuals[rank] = coder.back(x - sent)
+            total = total + sent
+        result = coder.rounded(total)
+        lost = coder.back(total - result)
+        for rank in range(world):
+            residuals[rank][owner == rank] += lost[owner == rank]
+        solver.step(coder.flat(coder.back(result)) / F(world))
+    return solver.weights
+
+
 class ExchangeTest(unittest.TestCase):
     def check(self, reference, comm, solver="", tolerance=1e-5):
         for world in WORLDS:
@@ -189,6 +270,13 @@ class ExchangeTest(unittest.TestCase):
             comm = ("mode: LOW_RANK algorithm: 'ring' threshold_first: 1000 threshold_middle: 1000 "
                     f"low_rank {{ rank: {rank} warmup_fraction: 0 }}")
             self.check(lambda name, world: low_rank(name, world, rank), comm)
+
+    def test_quantized(self):
+        for bits, rotates in ((8, False), (4, False), (4, True)):
+            comm = ("mode: QUANTIZED algorithm: 'ring' threshold_first: 0 threshold_middle: 0 "
+                    "threshold_last: 0 "
+                    f"quantized {{ bits: {bits} rotate: {str(rotates).lower()} }}")
+            self.check(lambda name, world: quantized(name, world, bits, rotates), comm)
 
 
 if __name__ == "__main__":
