@@ -7,6 +7,7 @@
 #include "comm/flow/buckets.h"
 #include "comm/low_rank/matrices.h"
 #include "comm/pack/large_weights.h"
+#include "comm/quantized/quantized_buckets.h"
 #include "comm/sparse/chunks.h"
 #include "comm/sparse/selection.h"
 #include "comm/sparse/sparse_buckets.h"
@@ -19,6 +20,16 @@ ChunkSet Evenly(const ChunkGrid& grid, int64_t chosen) {
   std::vector<int64_t> ids;
   for (int64_t i = 0; i < chosen; ++i) ids.push_back((2 * i + 1) * grid.chunks() / (2 * chosen));
   return ChunkSet(grid, std::move(ids));
+}
+
+// Appends the allreduce of tensors that a mode leaves as they are, at the end of a step.
+void AppendWhole(const PoolLayout& layout, const std::vector<ElementRange>& tensors,
+                 BucketSchedule* schedule) {
+  Send whole;
+  whole.last_entry = static_cast<int>(layout.entries().size()) - 1;
+  whole.name = "biases and the like";
+  whole.elements = ElementsIn(tensors);
+  if (whole.elements > 0) schedule->sends.push_back(whole);
 }
 
 }  // namespace
@@ -64,11 +75,7 @@ BucketSchedule LowRankSchedule(const PoolLayout& layout, const CommConfig& confi
     }
     schedule.sends.push_back(send);
   }
-  Send whole;
-  whole.last_entry = static_cast<int>(layout.entries().size()) - 1;
-  whole.name = "biases and the like";
-  for (const ElementRange& range : plan.whole) whole.elements += range.end - range.begin;
-  if (whole.elements > 0) schedule.sends.push_back(whole);
+  AppendWhole(layout, plan.whole, &schedule);
   schedule.last.name = "right factors of all weights";
   schedule.last.bytes = plan.right_count * kFactorBytes;
   for (const LowRankMatrix& matrix : plan.matrices) schedule.last.elements += matrix.entry->count;
@@ -91,13 +98,28 @@ BucketSchedule TopkSchedule(const PoolLayout& layout, const CommConfig& config, 
     send.gathered = bucket.Words(wire) * 4 * world;
     schedule.sends.push_back(send);
   }
-  Send whole;
-  whole.last_entry = static_cast<int>(layout.entries().size()) - 1;
-  whole.name = "biases and the like";
-  for (const PoolEntry& entry : layout.entries()) {
-    if (!IsLargeWeight(entry)) whole.elements += entry.count;
+  AppendWhole(layout, SmallTensors(layout), &schedule);
+  return schedule;
+}
+
+BucketSchedule QuantizedSchedule(const PoolLayout& layout, const CommConfig& config,
+                                 int64_t wire_bytes, int world) {
+  constexpr auto kWordBytes = static_cast<int64_t>(sizeof(float));
+  const int bits = config.quantized().bits();
+  BucketSchedule schedule = DenseSchedule(layout, config, wire_bytes);
+  const std::vector<std::pair<int, int>> buckets = EntriesOf(schedule);
+  schedule.code_bytes =
+      static_cast<double>(QuantizedPartWords(1, bits) * kWordBytes) / kQuantizedBlock;
+  schedule.sends.clear();
+  for (const QuantizedBucket& bucket : MakeQuantizedBuckets(layout, buckets, bits, world)) {
+    Send send;
+    send.last_entry = bucket.last_entry;
+    send.elements = ElementsIn(bucket.tensors);
+    send.name = bucket.name;
+    send.encoded = bucket.part_words * kWordBytes * world;
+    schedule.sends.push_back(send);
   }
-  if (whole.elements > 0) schedule.sends.push_back(whole);
+  AppendWhole(layout, SmallTensors(layout), &schedule);
   return schedule;
 }
 
@@ -121,6 +143,7 @@ double DensityWarmup(const CommConfig& config) {
 }
 
 double DensityIn(int64_t step, int64_t total_steps, const CommConfig& config) {
+  if (config.mode() == CommConfig::QUANTIZED) return 1;
   if (config.mode() == CommConfig::LOW_RANK) {
     return IsLowRankWarmup(step, total_steps, DensityWarmup(config)) ? 1 : 0;
   }
@@ -139,6 +162,8 @@ BucketSchedule ScheduleOf(const PoolLayout& layout, const CommConfig& config, DT
     case CommConfig::LOW_RANK:
       if (density < 1) return LowRankSchedule(layout, config, wire_bytes);
       return DenseSchedule(layout, config, wire_bytes);
+    case CommConfig::QUANTIZED:
+      return QuantizedSchedule(layout, config, wire_bytes, world);
     default:
       return DenseSchedule(layout, config, wire_bytes);
   }

@@ -19,6 +19,9 @@ struct Send {
   int64_t gathered = 0;
   // Bytes of an allreduce of something else than these elements in the wire type; -1: of them.
   int64_t bytes = -1;
+  // Bytes of the encoded vector, of an encoded sum of these elements; 0: not an encoded sum. Its
+  // parts go to the ranks that add them up, and the vector of the sums comes back.
+  int64_t encoded = 0;
 };
 
 // The collectives of a step and when each may start.
@@ -30,6 +33,7 @@ struct BucketSchedule {
   bool sparse = false;    // chunks are kept and packed
   bool topk = false;      // gradients are accumulated, and the largest are sent
   bool low_rank = false;  // matrices are sent as factors
+  double code_bytes = 0;  // of a gradient, with its share of a scale; 0: gradients are not encoded
   Send last;              // begins when all others have come; no elements: there is none
   bool feedback = false;  // gradients are rounded with error feedback before they are sent
   int64_t norms = 0;      // elements (FP32) of the allreduce that chooses the next chunks
@@ -39,8 +43,8 @@ struct BucketSchedule {
 BucketSchedule DenseSchedule(const PoolLayout& layout, const CommConfig& config,
                              int64_t wire_bytes);
 
-// The density of the config's mode at the end of training, and in a step; 1 if everything travels,
-// 0 if factors do.
+// The density of the config's mode at the end of training, and in a step; 1 if every gradient
+// travels, 0 if factors do.
 double DensityOf(const CommConfig& config);
 double DensityIn(int64_t step, int64_t total_steps, const CommConfig& config);
 // Fraction of all steps in which the density falls.
@@ -57,6 +61,10 @@ BucketSchedule TopkSchedule(const PoolLayout& layout, const CommConfig& config, 
 // The schedule of a LOW_RANK step, after the warm-up.
 BucketSchedule LowRankSchedule(const PoolLayout& layout, const CommConfig& config,
                                int64_t wire_bytes);
+
+// The schedule of a QUANTIZED step.
+BucketSchedule QuantizedSchedule(const PoolLayout& layout, const CommConfig& config,
+                                 int64_t wire_bytes, int world);
 
 // The schedule of a SPARSE step in which `density` of the chunks travel. Which chunks are important
 // depends on the training: here they lie evenly in the pool.

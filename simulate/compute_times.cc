@@ -126,6 +126,11 @@ UpdateTraffic TrafficOf(const SolverConfig& solver, ComputeType compute) {
   traffic.project = gradient + 8;
   traffic.correlate = 4 + 8;
   traffic.expand = gradient;
+  // Reads the gradient, reads and writes the residual; writes the gradient; reads and writes the
+  // residual. Codes are not counted here. Rotation moves no bytes: it happens in registers.
+  traffic.encode = gradient + 8;
+  traffic.decode = gradient;
+  traffic.keep_lost = 8;
   return traffic;
 }
 

@@ -44,10 +44,12 @@ struct ComputeTimes {
 
 // Memory traffic in bytes per element, of updates, of SPARSE for gradients that it does not send
 // (FP32 weights, momentum and residuals; gradients in the compute type), of error feedback, of
-// TOPK, and of LOW_RANK's phases.
+// TOPK, of LOW_RANK's phases, and of QUANTIZED without its codes (BucketSchedule.code_bytes): of
+// encoding, of decoding, and of keeping what a sum has lost, which a rank does for its part only.
 struct UpdateTraffic {
   double update = 0, keep = 0, pack = 0, round = 0, accumulate = 0;
   double project = 0, correlate = 0, expand = 0;
+  double encode = 0, decode = 0, keep_lost = 0;
 };
 UpdateTraffic TrafficOf(const SolverConfig& solver, ComputeType compute);
 

@@ -125,6 +125,9 @@ const PlanPrice& Pricer::Price(const std::string& algorithm) {
     rounds = RoundsOf([&](int rank) { return RingReduceScatter(rank, world); }, world);
   } else if (algorithm == kAllGather) {
     rounds = RoundsOf([&](int rank) { return RingAllGather(rank, world); }, world);
+  } else if (algorithm == kAllToAll) {
+    rounds = RoundsOf([&](int rank) { return AllToAll(rank, world); }, world);
+    rounds.parts = world;  // the plan's other parts are the place of what comes
   } else {
     const auto plan = AlgorithmRegistry::Get().Create("comm.algorithm", algorithm);
     if (world > 1 && !plan->Fits(network_.topology())) {

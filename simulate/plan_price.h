@@ -55,6 +55,9 @@ class Pricer {
 
   // The two halves of a ring allreduce, for the sharded update.
   static constexpr char kReduceScatter[] = "reduce-scatter", kAllGather[] = "allgather";
+  // Every rank sends part p of its vector to rank p. The vector whose bytes are priced is what a
+  // rank has for others and for itself; the parts that it receives are another one.
+  static constexpr char kAllToAll[] = "all-to-all";
 
  private:
   int ProtocolOf(int64_t bytes) const;

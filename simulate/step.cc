@@ -72,6 +72,7 @@ class Compute {
     if (schedule.sparse) bytes += traffic.keep + schedule.density * traffic.pack;
     if (schedule.topk) bytes += traffic.accumulate;
     if (schedule.low_rank) bytes += traffic.project;
+    if (schedule.code_bytes > 0) bytes += traffic.encode + schedule.code_bytes;
     if (schedule.feedback && factors_.size() > 1) bytes += traffic.round;
     const double count = static_cast<double>(setup_.net->layout.entries()[entry].count);
     return count * bytes / setup_.memory_bytes_per_s;
@@ -118,6 +119,7 @@ class Step {
  private:
   // Runs a collective of a schedule and returns its end.
   double Run(const Send& send, double begin) {
+    if (send.encoded > 0) return EncodedSum(send, begin);
     if (send.gathered > 0) return Collective(send.name, begin, send.gathered, Pricer::kAllGather);
     const int64_t bytes = send.bytes >= 0 ? send.bytes : send.elements * setup_.wire_bytes;
     return Collective(send.name, begin, bytes, schedule_.sharded ? Pricer::kReduceScatter : "");
@@ -126,6 +128,43 @@ class Step {
   // Runs a collective and returns its end. `half`: a half of an allreduce, instead of a whole one.
   double Collective(const std::string& name, double begin, int64_t bytes, const std::string& half) {
     if (bytes == 0) return begin;
+    Transfer(begin, bytes, half);
+    if (keep_spans_) result_.spans.push_back({lane::kBucketTransfer, name, begin, free_, bytes});
+    return free_;
+  }
+
+  // Both directions of an encoded sum, with the sum of this rank's part between them. Returns its
+  // end.
+  double EncodedSum(const Send& send, double begin) {
+    Transfer(begin, send.encoded, Pricer::kAllToAll);
+    // Reads all ranks' codes of the part and writes the codes of the sum.
+    const double codes = static_cast<double>(send.encoded) * (1 + PartOfRank());
+    const double sum = codes / setup_.memory_bytes_per_s;
+    const double summed = free_ + sum;
+    result_.communication += sum;
+    Transfer(summed, send.encoded, Pricer::kAllGather);
+    if (keep_spans_) {
+      // The memory of a bucket holds both directions.
+      result_.spans.push_back({lane::kBucketTransfer, send.name, begin, free_, 2 * send.encoded});
+    }
+    return free_;
+  }
+
+  // The part of an encoded vector that a rank sums up.
+  double PartOfRank() const { return 1.0 / pricer_->network().world(); }
+
+  // Memory traffic in bytes of decoding the sums. A rank also decodes all codes of its part, and
+  // keeps what their sum has lost.
+  double DecodeBytes(const Send& send) const {
+    if (send.encoded == 0) return 0;
+    const UpdateTraffic& traffic = setup_.traffic;
+    return static_cast<double>(send.elements) *
+               (traffic.decode + traffic.keep_lost * PartOfRank()) +
+           2.0 * static_cast<double>(send.encoded);
+  }
+
+  // `half`: as of Collective. Ends at free_.
+  void Transfer(double begin, int64_t bytes, const std::string& half) {
     const std::string algorithm = half.empty() ? pricer_->Choose(setup_.algorithm, bytes) : half;
     const PlanPrice& price = pricer_->Price(algorithm);
     const double seconds =
@@ -137,8 +176,6 @@ class Step {
     for (int kind = 0; kind < kLinkKinds; ++kind) {
       result_.traffic[kind] += price.traffic[kind] * static_cast<double>(bytes);
     }
-    if (keep_spans_) result_.spans.push_back({lane::kBucketTransfer, name, begin, free_, bytes});
-    return free_;
   }
 
   void Wait(const std::string& name, double until) {
@@ -171,7 +208,8 @@ class Step {
     for (size_t i = 0; i < reduced.size(); ++i) {
       const Send& send = schedule_.sends[i];
       Wait(send.name, reduced[i]);
-      const double update = static_cast<double>(send.elements) * per_element * share;
+      const double update = static_cast<double>(send.elements) * per_element * share +
+                            DecodeBytes(send) / setup_.memory_bytes_per_s;
       if (keep_spans_) result_.spans.push_back({lane::kUpdate, send.name, now_, now_ + update});
       result_.parts.update += update;
       now_ += update;

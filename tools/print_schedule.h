@@ -13,7 +13,8 @@ namespace gf {
 //   epoch   passes over the data before it
 //   lr      its learning rate
 //   images  that it takes on all ranks
-//   density share of chunks that it communicates (1 unless comm.mode is SPARSE)
+//   density share of chunks (comm.mode SPARSE) or of a large weight's gradients (TOPK) that a rank
+//           sends; 1 in other modes
 // Opens the data only where train_data.images does not say how many there are. Throws UserError.
 void PrintSchedule(const JobConfig& config, int ranks, int64_t interval, FILE* out);
 

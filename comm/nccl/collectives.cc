@@ -7,15 +7,15 @@
 namespace gf {
 namespace {
 
-// Calls each(part, first byte, elements) for those of a vector's `parts` parts that are not empty,
-// as one operation of NCCL.
+// Calls each(part, first byte, elements) for the parts of a vector that are not empty, as one
+// operation of NCCL.
 template <typename Each>
-ncclResult_t ForParts(const NcclVector& vector, int parts, const Each& each) {
+ncclResult_t ForParts(const NcclVector& vector, int world, const Each& each) {
   ncclResult_t result = ncclGroupStart();
   if (IsError(result)) return result;
-  for (int part = 0; part < parts && !IsError(result); ++part) {
-    const int64_t begin = PartBegin(vector.count, part, parts);
-    const int64_t count = PartBegin(vector.count, part + 1, parts) - begin;
+  for (int part = 0; part < world && !IsError(result); ++part) {
+    const int64_t begin = PartBegin(vector.count, part, world);
+    const int64_t count = PartBegin(vector.count, part + 1, world) - begin;
     char* const data = static_cast<char*>(vector.data) + begin * SizeOf(vector.dtype);
     if (count > 0) result = each(part, data, static_cast<size_t>(count));
   }
@@ -76,13 +76,6 @@ ncclResult_t EnqueueNccl(Collective::Kind kind, const NcclVector& vector, int ra
       if (equal) return ncclAllGather(own, vector.data, part, type, comm, stream);
       return ForParts(vector, world, [&](int root, void* data, size_t count) {
         return ncclBroadcast(data, data, count, type, root, comm, stream);
-      });
-    case Collective::kEncodedSum:
-      return ForParts(vector, 2 * world, [&](int index, void* data, size_t count) {
-        const int peer = index % world;
-        if (peer == rank) return ncclSuccess;
-        return index < world ? ncclSend(data, count, type, peer, comm, stream)
-                             : ncclRecv(data, count, type, peer, comm, stream);
       });
     default:
       LOG(FATAL) << "no " << NameOf(kind) << " of NCCL's";

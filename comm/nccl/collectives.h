@@ -31,8 +31,7 @@ ncclResult_t EnqueueAllToAll(const NcclVector& vector, int rank, int world, nccl
                              cudaStream_t stream);
 
 // Enqueues an allreduce, a reduce-scatter or an allgather on this rank, in place; parts are those
-// of Collective. Of an encoded sum it enqueues the first direction: every rank's part p to rank p.
-// Returns what NCCL says of the call: ncclSuccess, ncclInProgress or an error.
+// of Collective. Returns what NCCL says of the call: ncclSuccess, ncclInProgress or an error.
 ncclResult_t EnqueueNccl(Collective::Kind kind, const NcclVector& vector, int rank, int world,
                          ncclComm_t comm, cudaStream_t stream);
 

@@ -31,10 +31,10 @@ namespace {
 // choose. Start makes it wait for what is on the compute stream by then; Await makes the compute
 // stream wait for the collective's end. Where another type travels, the range is converted to a
 // scratch pool and back on the same stream. NCCL's own algorithms make the sums, or the project's
-// plans, a step as one send and one receive of NCCL's and a kernel that adds. The host sees neither
-// end: a watch looks at the events from a thread of its own, aborts what does not get on, and the
-// next call throws. Before it does, the ranks meet in a barrier of the host's, which knows who is
-// missing.
+// plans, a step as one send and one receive of NCCL's and a kernel that adds. An encoded sum has
+// its kernel between two operations of NCCL's. The host sees neither end: a watch looks at the
+// events from a thread of its own, aborts what does not get on, and the next call throws. Before it
+// does, the ranks meet in a barrier of the host's, which knows who is missing.
 class NcclTransport : public GradientTransport {
  public:
   NcclTransport(Device* device, Communicator* host, const std::string& algorithm)
@@ -184,7 +184,7 @@ class NcclTransport : public GradientTransport {
     const Tensor part = Part(pool, begin, c.range.end);
     if (converts) device_->Convert(Part(c.tensor, begin, c.range.end), part, stream_.get());
     const NcclVector vector = {part.data, count, c.wire};
-    if (encoded) return EnqueueEncodedSum(vector, *c.sum);
+    if (encoded) return EnqueueEncodedSum(vector, c);
     if (algorithm_.empty() || c.kind != Collective::kAllReduce) {
       comm_.Enqueue([&](ncclComm_t comm) {
         return EnqueueNccl(c.kind, vector, rank, world, comm, stream());
@@ -200,11 +200,13 @@ class NcclTransport : public GradientTransport {
     device_->Convert(Part(pool, first, last), Part(c.tensor, first, last), stream_.get());
   }
 
-  void EnqueueEncodedSum(const NcclVector& vector, const EncodedSum& sum) {
+  void EnqueueEncodedSum(const NcclVector& vector, const TensorCollective& c) {
     const int rank = host_->rank(), world = host_->size();
+    CHECK(vector.dtype == DType::kFP32) << c.label;
+    CHECK_EQ(vector.count % (2 * world), 0) << c.label;
     comm_.Enqueue(
         [&](ncclComm_t comm) { return EnqueueAllToAll(vector, rank, world, comm, stream()); });
-    sum.OnDevice(static_cast<float*>(vector.data), stream_.get());
+    c.sum->OnDevice(static_cast<float*>(vector.data), stream_.get());
     const NcclVector sums = {vector.data, vector.count / 2, vector.dtype};
     comm_.Enqueue([&](ncclComm_t comm) {
       return EnqueueNccl(Collective::kAllGather, sums, rank, world, comm, stream());

@@ -3,6 +3,7 @@
 #include <glog/logging.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <exception>
 #include <memory>
@@ -25,7 +26,7 @@ namespace gf {
 namespace {
 
 constexpr char kChunks[] = "important_chunks", kChunkSize[] = "chunk_size", kPool[] = "pool",
-               kShared[] = "shared";
+               kShared[] = "shared", kResidual[] = "residual", kVelocity[] = "velocity";
 
 using Pools = std::vector<std::pair<std::string, Tensor>>;  // GradientFlow::State
 
@@ -43,39 +44,77 @@ std::vector<PoolTensor> TensorsOf(const ParameterStore& store, const Pools& pool
 std::set<std::string> PoolsIn(const SafetensorsReader& file) {
   std::set<std::string> names;
   for (const SafetensorsEntry& entry : file.entries()) {
-    for (const char* name : {"residual", "velocity"}) {
+    for (const char* name : {kResidual, kVelocity}) {
       if (entry.name.rfind(StrCat(name, "/"), 0) == 0) names.insert(name);
     }
   }
   return names;
 }
 
-// Checks a rank's file and returns those of `pools` that it holds.
-Pools PoolsToRead(const SafetensorsReader& file, const ParameterStore& store, const Pools& pools) {
-  Pools in_file, read;
-  std::set<std::string> names = PoolsIn(file);
-  for (const auto& pool : pools) {
-    if (names.erase(pool.first) == 0) continue;
-    in_file.push_back(pool);
-    read.push_back(pool);
-  }
-  for (const std::string& name : names) in_file.emplace_back(name, Tensor());
-  CheckPoolFile(file, TensorsOf(store, in_file));
-  return read;
+// "residual and velocity"
+std::string Join(const std::set<std::string>& names) {
+  std::string text;
+  for (const std::string& name : names) text += (text.empty() ? "" : " and ") + name;
+  return text.empty() ? "no pool" : text;
 }
 
-// Reads a rank's file; pools that it lacks are left alone.
+// Checks the names and shapes in all ranks' files and returns their pools: the same ones in every
+// file, and a residual among them.
+std::set<std::string> CheckFiles(const std::string& folder, int ranks,
+                                 const ParameterStore& store) {
+  std::set<std::string> pools;
+  for (int rank = 0; rank < ranks; ++rank) {
+    const SafetensorsReader file(folder + "/" + ResidualFile(rank));
+    const std::set<std::string> names = PoolsIn(file);
+    if (rank == 0) pools = names;
+    if (names.count(kResidual) == 0) {
+      ThrowUserError(file.path(), ": it holds ", Join(names), ", expected tensors \"", kResidual,
+                     "/...\" of every parameter: the file is damaged; resume from another "
+                     "checkpoint");
+    }
+    if (names != pools) {
+      ThrowUserError(file.path(), ": it holds ", Join(names), ", expected ", Join(pools), " as in ",
+                     ResidualFile(0),
+                     ": these files are not of one checkpoint; resume from another checkpoint");
+    }
+    Pools in_file;
+    for (const std::string& name : names) in_file.emplace_back(name, Tensor());
+    CheckPoolFile(file, TensorsOf(store, in_file));
+  }
+  return pools;
+}
+
+// Those of `pools` that are named.
+Pools Select(const Pools& pools, const std::set<std::string>& names) {
+  Pools selected;
+  for (const auto& pool : pools) {
+    if (names.count(pool.first) > 0) selected.push_back(pool);
+  }
+  return selected;
+}
+
+std::vector<float> ReadTensor(const SafetensorsReader& file, const std::string& name) {
+  std::vector<float> values = file.ReadFloats(*file.Find(name));
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (std::isfinite(values[i])) continue;
+    ThrowUserError(file.path(), ": ", name, "[", i, "] is ", values[i],
+                   ", expected a finite number: the file is damaged; resume from another "
+                   "checkpoint");
+  }
+  return values;
+}
+
+// Reads pools from a rank's file, which was checked.
 void ReadPools(const std::string& path, const Pools& pools, ParameterStore* store) {
   const SafetensorsReader file(path);
-  for (const PoolTensor& tensor : TensorsOf(*store, PoolsToRead(file, *store, pools))) {
-    store->Import(file.ReadFloats(*file.Find(tensor.name)), *tensor.entry, tensor.pool);
+  for (const PoolTensor& tensor : TensorsOf(*store, pools)) {
+    store->Import(ReadTensor(file, tensor.name), *tensor.entry, tensor.pool);
   }
 }
 
 // Says which pools the checkpoint and the flow do not share.
-void NoteDifferences(const std::string& path, const Pools& pools,
+void NoteDifferences(std::set<std::string> saved, const Pools& pools,
                      const std::function<void(const std::string&)>& note) {
-  std::set<std::string> saved = PoolsIn(SafetensorsReader(path));
   for (const auto& [name, pool] : pools) {
     if (saved.erase(name) == 0) note(StrCat("the checkpoint has no ", name, ": it starts at 0"));
   }
@@ -149,24 +188,21 @@ class ResidualWriter {
   std::exception_ptr error_;
 };
 
-// The sums of what `ranks` ranks have saved, divided by `world`, into the pools.
-void ReadShare(const std::string& folder, int ranks, int world, const Pools& pools,
-               ParameterStore* store) {
+// The means of what `ranks` ranks have saved, into the pools.
+void ReadMeans(const std::string& folder, int ranks, const Pools& pools, ParameterStore* store) {
   std::vector<std::unique_ptr<SafetensorsReader>> files;
-  Pools read = pools;
   for (int rank = 0; rank < ranks; ++rank) {
     files.push_back(std::make_unique<SafetensorsReader>(folder + "/" + ResidualFile(rank)));
-    read = PoolsToRead(*files.back(), *store, read);
   }
-  for (const PoolTensor& tensor : TensorsOf(*store, read)) {
+  for (const PoolTensor& tensor : TensorsOf(*store, pools)) {
     std::vector<double> sum(tensor.entry->shape.count());
     for (const auto& file : files) {
-      const std::vector<float> values = file->ReadFloats(*file->Find(tensor.name));
+      const std::vector<float> values = ReadTensor(*file, tensor.name);
       for (size_t i = 0; i < sum.size(); ++i) sum[i] += values[i];
     }
-    std::vector<float> share(sum.size());
-    for (size_t i = 0; i < sum.size(); ++i) share[i] = static_cast<float>(sum[i] / world);
-    store->Import(share, *tensor.entry, tensor.pool);
+    std::vector<float> mean(sum.size());
+    for (size_t i = 0; i < sum.size(); ++i) mean[i] = static_cast<float>(sum[i] / ranks);
+    store->Import(mean, *tensor.entry, tensor.pool);
   }
 }
 
@@ -291,32 +327,29 @@ void LoadResiduals(const std::string& folder, int saved_ranks, const SparseConfi
   const Pools pools = flow->State();
   const std::string label = "residuals of the start";
   const int64_t pool = store->layout().count();
+  std::set<std::string> saved;
   std::vector<int64_t> chunks;
-  const auto read_chunks = [&] {
+  RunOnRankZero(comm, label, [&] {
+    saved = CheckFiles(folder, saved_ranks, *store);
+    NoteDifferences(saved, pools, note);
     chunks = ReadChunks(folder + "/" + kChunksFile, config, pool, note);
     ReadShared(folder + "/" + kChunksFile, store->device(), flow->shared_state(), note);
-  };
+  });
   if (saved_ranks == comm->size()) {
     // Rank 0's pool is the buffer for the others; its own comes last.
     for (int rank = saved_ranks - 1; rank >= 0; --rank) {
       RunOnRankZero(comm, label, [&] {
-        const std::string path = folder + "/" + ResidualFile(rank);
-        ReadPools(path, pools, store);
-        if (rank > 0) return;
-        NoteDifferences(path, pools, note);
-        read_chunks();
+        ReadPools(folder + "/" + ResidualFile(rank), Select(pools, saved), store);
       });
       if (rank == 0) break;
       for (const auto& pool : pools) SendPool(store->device(), pool.second, rank, label, comm);
     }
   } else {
     say(StrCat("the residuals of ", Counted(saved_ranks, "rank"),
-               " are summed and divided evenly among ", comm->size()));
-    RunOnRankZero(comm, label, [&] {
-      ReadShare(folder, saved_ranks, comm->size(), pools, store);
-      NoteDifferences(folder + "/" + ResidualFile(0), pools, note);
-      read_chunks();
-    });
+               " are summed and divided evenly among ", comm->size(), ", then multiplied by ",
+               comm->size(), "/", saved_ranks, ": they keep their weight in the mean gradient"));
+    RunOnRankZero(comm, label,
+                  [&] { ReadMeans(folder, saved_ranks, Select(pools, saved), store); });
     for (const auto& pool : pools) BroadcastPool(store->device(), pool.second, label, comm);
   }
   if (flow->shared_state().data != nullptr) {
@@ -334,7 +367,10 @@ void LoadResiduals(const std::string& folder, int saved_ranks, const SparseConfi
   const bool zero = std::all_of(pools.begin(), pools.end(), [&](const auto& pool) {
     return IsZero(store->device(), pool.second);
   });
-  if (!all || !zero) flow->Restore(chunks);
+  // A rank may hold nothing where others do; what follows must be the same on all.
+  int64_t restore = !all || !zero;
+  comm->AllReduce(&restore, 1, ReduceOp::kMax, label);
+  if (restore != 0) flow->Restore(chunks);
 }
 
 uint64_t ResidualBytes(const GradientFlow& flow, const ParameterStore& store, int world) {

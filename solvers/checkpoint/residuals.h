@@ -15,7 +15,8 @@ namespace gf {
 // Note [Residuals in checkpoints]
 // Compressors keep on every rank the gradients that they have not sent (GradientFlow::State). They
 // depend on the rank's images, so every rank's are saved: residual-<rank>.safetensors holds
-// "residual/conv1.weight", ... in plain order, FP32, of TOPK also "velocity/conv1.weight".
+// "residual/conv1.weight", ... in plain order, FP32, of TOPK also "velocity/conv1.weight". They
+// are in the unit of a rank's mean gradient over the batches of a step (StepUpdate::Unscaled).
 // chunks.safetensors holds the numbers of the chunks that are important in the next step
 // ("important_chunks", I64), and in its metadata the chunk size and the elements of a pool, without
 // which these numbers mean nothing; of LOW_RANK also the right factors of the
@@ -23,8 +24,9 @@ namespace gf {
 // rank and one tensor at a time.
 //
 // Resuming continues with the same bits if world, mode and settings are the same. Otherwise:
-//   another world           the ranks' residuals are summed and every rank gets an equal share, so
-//                           that no gradient is lost
+//   another world           every rank gets the mean of the saved ranks' residuals. The solver
+//                           divides sums by the world, so the residuals' part in the mean gradient,
+//                           their sum divided by the world, stays the same
 //   another chunk size      the residuals remain; the first step communicates all chunks
 //   another rank of factors the residuals remain; LOW_RANK's factors start anew
 //   no residuals (LAZY)     the job starts with none; SPARSE's first step communicates all chunks

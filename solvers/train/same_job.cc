@@ -36,8 +36,8 @@ void CheckSame(Communicator* comm, const Items& items) {
 
 // Whether a setting changes what is learned.
 bool Matters(const std::string& setting) {
-  for (const char* message :
-       {"solver.", "train_data.", "comm.sparse.", "comm.topk.", "comm.low_rank.", "comm.quantized."}) {
+  for (const char* message : {"solver.", "train_data.", "comm.sparse.", "comm.topk.",
+                              "comm.low_rank.", "comm.quantized."}) {
     if (setting.rfind(message, 0) == 0) return true;
   }
   for (const char* field :

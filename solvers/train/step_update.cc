@@ -13,7 +13,7 @@ namespace gf {
 
 StepUpdate::StepUpdate(const SolverConfig& solver, const CommConfig& comm, int world,
                        const Parts& parts)
-    : parts_(parts), world_(world), scaler_(solver.loss_scale()) {
+    : parts_(parts), world_(world), iter_size_(solver.iter_size()), scaler_(solver.loss_scale()) {
   const bool sparse = comm.mode() == CommConfig::SPARSE;
   const bool whole = parts.solver->whole_tensors();
   CHECK(!comm.sharded_update() || !scaler_.active());  // CheckJob
@@ -27,16 +27,25 @@ StepUpdate::StepUpdate(const SolverConfig& solver, const CommConfig& comm, int w
   if (scaler_.active() && wire == DType::kFP16) {
     while (share_ < world) share_ *= 2;
   }
+  SetBatches();
 }
 
 void StepUpdate::Restore() {
   const TrainingState& state = *parts_.state;
   if (state.step > 0) scaler_.Restore(state.loss_scale, state.clean_steps);
-  parts_.flow->Rescale(static_cast<float>(loss_factor()));
+  SetBatches();
+  parts_.flow->Rescale(static_cast<float>(unit()));
+}
+
+void StepUpdate::SetBatches() {
+  micro_batches_ = parts_.micro_batches ? parts_.micro_batches(parts_.state->step) : iter_size_;
+  batches_unit_ = 1;
+  while (batches_unit_ * 2 <= micro_batches_) batches_unit_ *= 2;
 }
 
 void StepUpdate::Finish(double lr, int micro_batches) {
   CHECK(!open_) << "the step before was not concluded";
+  CHECK(!parts_.micro_batches || micro_batches == micro_batches_);
   TrainingState* const state = parts_.state;
   UpdateScalars scalars;
   scalars.lr = lr;
@@ -80,8 +89,9 @@ void StepUpdate::Conclude() {
   } else {
     state->last_lr = lr_;
     ++state->updates;
-    ChangeScale(&LossScaler::Taken);
+    ChangeUnit([&] { scaler_.Taken(); });
   }
+  ChangeUnit([&] { SetBatches(); });
   state->loss_scale = scaler_.scale();
   state->clean_steps = scaler_.clean_steps();
 }
@@ -92,7 +102,7 @@ void StepUpdate::Skip() {
       layer.empty() ? " in chunks that were not exchanged" : ", first in layer \"" + layer + "\"";
   const std::string what = StrCat("step ", parts_.state->step, ": gradients are not finite", where);
   const double scale = scaler_.scale();
-  ChangeScale(&LossScaler::Skipped);
+  ChangeUnit([&] { scaler_.Skipped(); });
   if (!scaler_.active() || scaler_.exhausted()) {
     const int64_t earlier = scaler_.bad_steps() - 1;
     throw AgreedError(
@@ -102,12 +112,6 @@ void StepUpdate::Skip() {
                "continues from the last checkpoint"));
   }
   parts_.note(StrCat(what, "; skipped, loss scale ", scaler_.scale()));
-}
-
-void StepUpdate::ChangeScale(void (LossScaler::*change)()) {
-  const double before = loss_factor();
-  (scaler_.*change)();
-  parts_.flow->Rescale(static_cast<float>(loss_factor() / before));
 }
 
 }  // namespace gf

@@ -29,6 +29,8 @@ class StepUpdate {
     // Called before a step's first change of the weights or the solver's state, after all sums have
     // come; if empty, a range is updated while other sums travel.
     std::function<void()> before_update;
+    // Batches per rank in a step; if empty, solver.iter_size in every step.
+    std::function<int(int64_t step)> micro_batches = nullptr;
   };
 
   // Throws UserError for settings that do not go together.
@@ -37,35 +39,56 @@ class StepUpdate {
   // After the state and residuals of a checkpoint were loaded, if there is one.
   void Restore();
 
-  // What the loss is multiplied by: the loss scale, divided by about the world where FP16 sums of
-  // so many gradients could overflow. A power of two if the loss scale is one.
-  double loss_factor() const { return scaler_.scale() / share_; }
+  // What the loss of a batch is multiplied by: the loss scale, divided by about the world where
+  // FP16 sums of so many gradients could overflow. A power of two if the loss scale and the number
+  // of batches in the step are powers of two. See Note [Unit of residuals].
+  double loss_factor() const { return unit() / micro_batches_; }
 
-  // At the end of a step's backward pass over `micro_batches` batches per rank.
+  // At the end of a step's backward pass over `micro_batches` batches per rank, the number that
+  // Parts has for the step state->step.
   void Finish(double lr, int micro_batches);
-  // Brings the loss scale and the state up to the step that was finished last, if that has not been
-  // done. To be called before the next step's GradientFlow::BeginStep. Throws AgreedError if
-  // training cannot go on.
+  // Brings the loss scale, the state and the residuals up to the step that was finished last, if
+  // that has not been done. To be called when state->step is the next step, before its
+  // GradientFlow::BeginStep. Throws AgreedError if training cannot go on.
   void Conclude();
 
-  // Calls `save` while residuals are those of unscaled gradients, as checkpoints have them.
+  // Calls `save` while residuals are in the unit of a rank's mean gradient over the batches of a
+  // step, without loss scale, as checkpoints have them.
   template <typename Save>
   auto Unscaled(const Save& save) {
-    parts_.flow->Rescale(static_cast<float>(1 / loss_factor()));
+    parts_.flow->Rescale(static_cast<float>(1 / unit()));
     auto result = save();
-    parts_.flow->Rescale(static_cast<float>(loss_factor()));
+    parts_.flow->Rescale(static_cast<float>(unit()));
     return result;
   }
 
  private:
+  // Note [Unit of residuals]
+  // Gradients are summed over the batches of a step, and what is not sent is added to the gradients
+  // of later steps, which may have other numbers of batches and other loss scales. So residuals,
+  // velocities and the limit of local clipping are kept in proportion to `unit()`: what a step's
+  // sum over its batches is, in terms of their mean without loss scale. It is rounded down to a
+  // power of two by way of loss_factor(): for 3 batches the sum is 2 times the mean. Then rescaling
+  // changes no bits, and whether a checkpoint was written changes no result.
+  double unit() const { return scaler_.scale() / share_ * batches_unit_; }
+  // Sets the numbers for the batches of the step state->step.
+  void SetBatches();
+
   void Skip();
-  // Calls `change`, which changes the loss scale, and keeps the residuals in proportion.
-  void ChangeScale(void (LossScaler::*change)());
+  // Calls `change`, which changes unit(), and keeps the residuals in proportion.
+  template <typename Change>
+  void ChangeUnit(const Change& change) {
+    const double before = unit();
+    change();
+    parts_.flow->Rescale(static_cast<float>(unit() / before));
+  }
 
   const Parts parts_;
-  const int world_;
+  const int world_, iter_size_;
   LossScaler scaler_;
   double share_ = 1;
+  int micro_batches_ = 1;    // per rank in the step state->step
+  double batches_unit_ = 1;  // the largest power of two that is not more
   // Whether an update must wait for all ranges.
   bool wait_ = false;
   // Finish was called, Conclude was not, and the step's rate.

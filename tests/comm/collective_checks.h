@@ -116,16 +116,19 @@ inline void CheckHalves(DType wire, int64_t count, Communicator* comm) {
   EXPECT_EQ(wrong, 0) << count << " as " << Name(wire) << ", rank " << comm->rank();
 }
 
-// Adds words, whole numbers, as an encoded sum would.
+// Hashes words of any bits, in an order that shows.
 class SumOfWords : public EncodedSum {
  public:
   SumOfWords(int64_t part, int rank, int world) : part_(part), rank_(rank), world_(world) {}
 
   void OnHost(float* messages) const override {
     for (int64_t i = 0; i < part_; ++i) {
-      float sum = 0;
-      for (int r = 0; r < world_; ++r) sum = 3 * sum + messages[(world_ + r) * part_ + i];
-      messages[rank_ * part_ + i] = sum;
+      uint32_t sum = 0, word;
+      for (int r = 0; r < world_; ++r) {
+        std::memcpy(&word, messages + (world_ + r) * part_ + i, sizeof(word));
+        sum = 3 * sum + word;
+      }
+      std::memcpy(messages + rank_ * part_ + i, &sum, sizeof(sum));
     }
   }
   void OnDevice(float*, Stream*) const override { FAIL(); }
@@ -138,13 +141,14 @@ class SumOfWords : public EncodedSum {
 // Every part is summed once, by its rank, in the order of the ranks.
 inline void CheckEncodedSum(int64_t part, Communicator* comm) {
   const int rank = comm->rank(), world = comm->size();
-  const auto word = [&](int from, int64_t i) { return static_cast<float>((i + 5 * from) % 11); };
-  std::vector<float> words(2 * world * part);
-  for (int64_t i = 0; i < world * part; ++i) words[i] = word(rank, i);
-  for (int64_t i = 0; i < part; ++i) {
-    float* const own = &words[rank * part + i];
-    words[(world + rank) * part + i] = *own;
-    *own = -1;
+  // Signaling NaNs and subnormal numbers, too.
+  const auto word = [&](int from, int64_t i) {
+    return static_cast<uint32_t>(i * world + from + 1) * 0x9e3779b9u;
+  };
+  std::vector<uint32_t> words(2 * world * part, 0x7fa00001u);
+  for (int64_t i = 0; i < world * part; ++i) {
+    const bool own = i / part == rank;
+    words[own ? (world + rank) * part + i % part : i] = word(rank, i);
   }
   Collective sum;
   sum.kind = Collective::kEncodedSum;
@@ -154,7 +158,7 @@ inline void CheckEncodedSum(int64_t part, Communicator* comm) {
   comm->Start(sum, "encoded")->Wait();
   int64_t wrong = 0;
   for (int64_t i = 0; i < world * part; ++i) {
-    float expected = 0;
+    uint32_t expected = 0;
     for (int r = 0; r < world; ++r) expected = 3 * expected + word(r, i);
     wrong += words[i] != expected;
   }
@@ -171,7 +175,7 @@ inline void CheckCollectives(const std::vector<int64_t>& counts, Communicator* c
     }
     for (int64_t count : counts) CheckHalves(wire, count, comm);
   }
-  for (int64_t count : counts) CheckEncodedSum(count, comm);
+  for (int64_t count : counts) CheckEncodedSum((count + comm->size() - 1) / comm->size(), comm);
 }
 
 }  // namespace gf

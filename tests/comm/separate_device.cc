@@ -5,11 +5,14 @@
 
 #include <atomic>
 #include <cstring>
+#include <memory>
+#include <utility>
 #include <vector>
 
 #include "comm/feedback/feedback_arithmetic.h"
 #include "comm/low_rank/low_rank_arithmetic.h"
 #include "comm/pack/range_packer.h"
+#include "comm/quantized/quantized_arithmetic.h"
 #include "comm/sparse/chunk_arithmetic.h"
 #include "comm/topk/topk_arithmetic.h"
 #include "comm/wire/wire.h"
@@ -128,6 +131,46 @@ const bool low_rank_registered = LowRankArithmeticRegistry::Get().Add(
           SeparateDevice::HostView(pools.gradients), SeparateDevice::HostView(pools.residual),
           SeparateDevice::HostView(pools.left), SeparateDevice::HostView(pools.right)};
       return LowRankArithmeticRegistry::Get().Create("device", "cpu", HostDevice(), host, matrices);
+    });
+
+// The sum of another object, in the memory of the device too.
+class SeparateSum : public EncodedSum {
+ public:
+  explicit SeparateSum(std::shared_ptr<const EncodedSum> sum) : sum_(std::move(sum)) {}
+  void OnHost(float* messages) const override { sum_->OnHost(messages); }
+  void OnDevice(float* messages, Stream* stream) const override {
+    sum_->OnHost(static_cast<float*>(SeparateDevice::HostAddress(messages)));
+  }
+
+ private:
+  const std::shared_ptr<const EncodedSum> sum_;
+};
+
+class SeparateQuantizedArithmetic : public QuantizedArithmetic {
+ public:
+  explicit SeparateQuantizedArithmetic(std::unique_ptr<QuantizedArithmetic> cpu)
+      : cpu_(std::move(cpu)) {}
+  void Encode(int bucket) override { cpu_->Encode(bucket); }
+  std::shared_ptr<const EncodedSum> SumOf(int bucket) override {
+    return std::make_shared<SeparateSum>(cpu_->SumOf(bucket));
+  }
+  void Decode(int bucket) override { cpu_->Decode(bucket); }
+  void Rescale(float factor) override { cpu_->Rescale(factor); }
+
+ private:
+  const std::unique_ptr<QuantizedArithmetic> cpu_;
+};
+
+const bool quantized_registered = QuantizedArithmeticRegistry::Get().Add(
+    "separate",
+    [](Device* device, const QuantizedPools& pools, const std::vector<QuantizedBucket>& buckets,
+       const QuantizedOptions& options) -> std::unique_ptr<QuantizedArithmetic> {
+      const QuantizedPools host = {SeparateDevice::HostView(pools.gradients),
+                                   SeparateDevice::HostView(pools.residual),
+                                   SeparateDevice::HostView(pools.messages)};
+      return std::make_unique<SeparateQuantizedArithmetic>(
+          QuantizedArithmeticRegistry::Get().Create("device", "cpu", device, host, buckets,
+                                                    options));
     });
 
 const bool topk_registered = TopkArithmeticRegistry::Get().Add(

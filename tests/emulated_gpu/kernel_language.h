@@ -64,12 +64,6 @@ inline float __uint_as_float(unsigned bits) {
   return value;
 }
 
-inline float __uint_as_float(unsigned bits) {
-  float value = 0;
-  std::memcpy(&value, &bits, sizeof(value));
-  return value;
-}
-
 // The tests' processor code is compiled without fused multiply-add.
 inline float __fmul_rn(float a, float b) { return a * b; }
 inline float __fadd_rn(float a, float b) { return a + b; }

@@ -1,7 +1,8 @@
 #!/bin/bash
-# kill_test.sh RANKS dense|sparse|topk|low_rank: a run is killed with -9 at random moments, GF_KILLS
-# times (6), with a checkpoint after every step so that many hit a save. Resuming always works, no
-# checkpoint is ever damaged, and the end has the bits of a run that was never interrupted.
+# kill_test.sh RANKS dense|sparse|topk|low_rank|quantized: a run is killed with -9 at random
+# moments, GF_KILLS times (6), with a checkpoint after every step so that many hit a save. Resuming
+# always works, no checkpoint is ever damaged, and the end has the bits of a run that was never
+# interrupted.
 ranks=$1 exchange=$2
 kills=${GF_KILLS:-6}
 . tests/integration/lib.sh
@@ -13,6 +14,8 @@ elif [ "$exchange" = topk ]; then
   settings=(--set comm.mode=TOPK)
 elif [ "$exchange" = low_rank ]; then
   settings=(--set comm.mode=LOW_RANK)
+elif [ "$exchange" = quantized ]; then
+  settings=(--set comm.mode=QUANTIZED --set comm.quantized.bits=4 --set comm.quantized.rotate=true)
 fi
 steps=$((100 + 50 * kills))
 

@@ -96,6 +96,20 @@ at alexnet_512 0 lr 0.64
 grep -q "^75069,30.000[0-9]*,.*,2048,1$" phases.csv ||
   fail "no change of the batch: $(cat phases.csv)"
 
+# The density of TOPK falls over 4 of 8 steps; above 1/4, the limit of 4 ranks, steps send all.
+for mode in TOPK LOW_RANK QUANTIZED; do
+  "$gftrain" --config="$configs/alexnet_512.prototxt" --ranks=4 --print_schedule \
+    --set compute_type=BF16 --set "comm.mode=$mode" --set solver.type=SGD \
+    --set train_data.images=4096 --set solver.max_epochs=1 \
+    --set comm.topk.density=0.0081 --set comm.topk.warmup_fraction=0.5 \
+    >"$mode.csv" 2>"$mode.log" || fail "schedule of $mode: $(cat "$mode.log")"
+done
+[ "$(awk -F, 'NR > 1 { printf "%s ", $5 }' TOPK.csv)" = \
+  "1 1 0.09 0.027 0.0081 0.0081 0.0081 0.0081 " ] || fail "density of TOPK: $(cat TOPK.csv)"
+for mode in LOW_RANK QUANTIZED; do
+  [ "$(awk -F, 'NR > 1 { print $5 }' "$mode.csv" | sort -u)" = 1 ] || fail "density of $mode"
+done
+
 for arguments in "--ranks=4" "--print_schedule --dry_run" "--print_schedule=-1"; do
   # shellcheck disable=SC2086
   "$gftrain" --config="$configs/alexnet_512.prototxt" $arguments >wrong.log 2>&1

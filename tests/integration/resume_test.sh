@@ -1,7 +1,7 @@
 #!/bin/bash
-# resume_test.sh RANKS dense|sparse|topk|low_rank: a run that is killed with -9 and resumed ends
-# with the same bits as one that was never interrupted; so does one that was stopped with
-# --max_steps.
+# resume_test.sh RANKS dense|sparse|topk|low_rank|quantized: a run that is killed with -9 and
+# resumed ends with the same bits as one that was never interrupted; so does one that was stopped
+# with --max_steps.
 ranks=$1 exchange=$2
 . tests/integration/lib.sh
 make_job
@@ -46,6 +46,17 @@ check() {
   train --set checkpoint.dir="$name.killed" --resume "$@" >"$name.again.log" 2>&1 ||
     fail "$name: after the kill"
   same_weights "$name.whole/$last" "$name.killed/$last"
+}
+
+# resume_as NAME PATTERN RANKS OPTIONS...: fp32.whole goes on, and says what it makes of it.
+resume_as() {
+  local name=$1 pattern=$2 on=$3
+  shift 3
+  cp -r fp32.whole "$name"
+  on_ranks "$on" "$gftrain" --config=job.prototxt --set comm.timeout_s=60 --resume \
+    --set solver.max_steps=$((steps + 20)) --set checkpoint.dir="$name" "$@" \
+    >"$name.log" 2>&1 || fail "$name"
+  [ -z "$pattern" ] || grep -q "$pattern" "$name.log" || fail "$name: no \"$pattern\""
 }
 
 if [ "$exchange" = dense ]; then
@@ -98,19 +109,33 @@ if [ "$exchange" = low_rank ]; then
   fi
   check scaled "${low_rank[@]}" --set comm.wire_type=FP16 --set solver.loss_scale.policy=DYNAMIC \
     --set solver.loss_scale.scale=1048576 --set solver.loss_scale.growth_interval=20
-  resume_as() {
-    local name=$1 pattern=$2 on=$3
-    shift 3
-    cp -r fp32.whole "$name"
-    on_ranks "$on" "$gftrain" --config=job.prototxt --set comm.timeout_s=60 --resume \
-      "${low_rank[@]}" --set solver.max_steps=$((steps + 20)) --set checkpoint.dir="$name" "$@" \
-      >"$name.log" 2>&1 || fail "$name"
-    [ -z "$pattern" ] || grep -q "$pattern" "$name.log" || fail "$name: no \"$pattern\""
-  }
-  [ "$ranks" = 2 ] || resume_as world "are summed and divided evenly among 2" 2
-  resume_as rank "has no factors of this rank" "$ranks" --set comm.low_rank.rank=1
-  resume_as topk "has no velocity" "$ranks" --set comm.mode=TOPK
-  resume_as lazy "residuals .* are lost" "$ranks" --set comm.mode=LAZY
+  [ "$ranks" = 2 ] ||
+    resume_as world "are summed and divided evenly among 2" 2 "${low_rank[@]}"
+  resume_as rank "has no factors of this rank" "$ranks" "${low_rank[@]}" --set comm.low_rank.rank=1
+  resume_as topk "has no velocity" "$ranks" "${low_rank[@]}" --set comm.mode=TOPK
+  resume_as lazy "residuals .* are lost" "$ranks" "${low_rank[@]}" --set comm.mode=LAZY
+  echo PASS
+  exit 0
+fi
+
+if [ "$exchange" = quantized ]; then
+  quantized=(--set comm.mode=QUANTIZED)
+  bits4=(--set comm.quantized.bits=4 --set comm.quantized.rotate=true)
+  check fp32 "${quantized[@]}"
+  [ "${GF_TEST_DEVICE:-cpu}" != cpu ] ||
+    check bf16 "${quantized[@]}" "${bits4[@]}" --set compute_type=BF16
+  check scaled "${quantized[@]}" "${bits4[@]}" --set comm.wire_type=FP16 \
+    --set solver.loss_scale.policy=DYNAMIC --set solver.loss_scale.scale=1048576 \
+    --set solver.loss_scale.growth_interval=20
+  for rank in $(seq 0 $((ranks - 1))); do
+    # More than a header.
+    residual=fp32.stopped/$between/residual-0000$rank.safetensors
+    [ "$(tr -d '\0' <"$residual" | wc -c)" -gt 10000 ] || fail "no residuals of rank $rank"
+  done
+  [ "$ranks" = 2 ] ||
+    resume_as world "are summed and divided evenly among 2" 2 "${quantized[@]}"
+  resume_as bits "comm.quantized.bits was 8, is 4" "$ranks" "${quantized[@]}" "${bits4[@]}"
+  resume_as lazy "residuals .* are lost" "$ranks"
   echo PASS
   exit 0
 fi

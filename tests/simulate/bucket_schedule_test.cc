@@ -59,7 +59,9 @@ Sent Simulated(const BucketSchedule& schedule, int64_t wire_bytes) {
   Sent sent;
   for (const Send& send : schedule.sends) {
     const int64_t allreduced = send.bytes >= 0 ? send.bytes : send.elements * wire_bytes;
-    sent.emplace_back(send.name, send.gathered > 0 ? send.gathered : allreduced);
+    // The memory of an encoded sum holds the vectors of both directions.
+    const int64_t others = send.encoded > 0 ? 2 * send.encoded : send.gathered;
+    sent.emplace_back(send.name, others > 0 ? others : allreduced);
   }
   return sent;
 }
@@ -149,6 +151,37 @@ TEST_P(BucketScheduleTest, LowRankStepsSendWhatIsSimulated) {
     EXPECT_EQ(Simulated(ScheduleOf(net_.layout, config, DType::kFP32, 2, warm), 4),
               Simulated(DenseSchedule(net_.layout, config, 4), 4));
     EXPECT_EQ(DensityIn(10, 100, config), 0);
+  }
+}
+
+TEST_P(BucketScheduleTest, QuantizedStepsSendWhatIsSimulated) {
+  for (const int bits : {8, 4}) {
+    CommConfig config;
+    config.set_mode(CommConfig::QUANTIZED);
+    config.set_algorithm("ring");
+    config.set_threshold_first(50'000);
+    config.set_threshold_middle(200'000);
+    config.mutable_quantized()->set_bits(bits);
+    EXPECT_EQ(DensityOf(config), 1);
+    EXPECT_EQ(DensityIn(0, 100, config), 1);
+    EXPECT_EQ(DensityIn(99, 100, config), 1) << "no warm-up";
+    const BucketSchedule schedule =
+        ScheduleOf(net_.layout, config, DType::kFP32, 2, DensityOf(config));
+    EXPECT_EQ(schedule.code_bytes, bits / 8.0 + 4.0 / 256);
+    EXPECT_EQ(RealStep(net_.layout, config, {}), Simulated(schedule, 4)) << bits;
+    int64_t sent = 0, elements = 0;
+    for (const Send& send : schedule.sends) sent += send.elements;
+    for (const PoolEntry& entry : net_.layout.entries()) elements += entry.count;
+    EXPECT_EQ(sent, elements);
+    EXPECT_GT(schedule.sends.size(), 2u);
+    EXPECT_EQ(schedule.sends.back().encoded, 0) << "biases travel as they are";
+    for (size_t i = 0; i + 1 < schedule.sends.size(); ++i) {
+      const Send& send = schedule.sends[i];
+      const double codes = static_cast<double>(send.elements) * schedule.code_bytes;
+      // Blocks and parts are filled up.
+      EXPECT_GE(static_cast<double>(send.encoded), codes) << send.name;
+      EXPECT_LE(static_cast<double>(send.encoded), 1.1 * codes) << send.name;
+    }
   }
 }
 

@@ -32,6 +32,32 @@ TEST(PriceTest, RingMatchesItsFormula) {
   }
 }
 
+// Each rank sends a part to every other one: half of an allreduce's bytes.
+TEST(PriceTest, AllToAllMatchesItsFormula) {
+  for (const int world : {1, 2, 3, 8, 100}) {
+    Pricer pricer(Flat(), world);
+    const double steps = world - 1;
+    EXPECT_NEAR(pricer.Seconds(Pricer::kAllToAll, 100 * kMega), steps * (10e-6 + 0.1 / world), 1e-9)
+        << world;
+    const PlanPrice& price = pricer.Price(Pricer::kAllToAll);
+    EXPECT_NEAR(price.traffic[static_cast<int>(LinkKind::kNic)], steps / world, 1e-12);
+    EXPECT_NEAR(price.largest, world == 1 ? 0 : 1.0 / world, 1e-12);
+  }
+}
+
+// Each of the four devices of a node sends half of its vector to the other node, through one card.
+TEST(PriceTest, AllToAllSharesACard) {
+  const ClusterConfig cluster = ParseCluster(
+      "node { devices: 4 device_link { gb_s: 1000 } nic { gb_s: 1 } }\n"
+      "collective { protocol { hop_us: 0 } segment_bytes: 1000000000 }\n"
+      "device { memory_gb_s: 500 }\n",
+      "four");
+  Pricer pricer(cluster, 8);
+  EXPECT_NEAR(pricer.Price(Pricer::kAllToAll).traffic[static_cast<int>(LinkKind::kNic)], 4 * 0.5,
+              1e-12);
+  EXPECT_NEAR(pricer.Seconds(Pricer::kAllToAll, 100 * kMega), 0.1 * (4 * 4) / 8, 1e-3);
+}
+
 TEST(PriceTest, HalvingDoublingMatchesItsFormula) {
   Pricer pricer(Flat(), 16);
   EXPECT_NEAR(pricer.Seconds("halving_doubling", 100 * kMega), 8 * 10e-6 + 0.1 * 2 * 15 / 16, 1e-9);
@@ -98,6 +124,19 @@ TEST(RoundsTest, HoldEveryMessageOfEveryPlan) {
       const Simulation run = Simulate(plans, OwnValues(world, plans[0].parts));
       ASSERT_EQ(run.error, "");
       EXPECT_LE(rounds, run.time) << name << " " << world;
+    }
+  }
+}
+
+TEST(RoundsTest, AllToAllHasARoundPerOtherRank) {
+  const PlanRounds made = RoundsOf([](int r) { return AllToAll(r, 5); }, 5);
+  ASSERT_EQ(made.rounds.size(), 4u);
+  for (const PlanRound& round : made.rounds) {
+    EXPECT_EQ(round.times, 1);
+    ASSERT_EQ(round.messages.size(), 5u);
+    for (const PlanMessage& message : round.messages) {
+      EXPECT_EQ(message.parts, 1);
+      EXPECT_FALSE(message.reduce);
     }
   }
 }

@@ -192,6 +192,37 @@ TEST(StepTest, FactorsTakeTwoRounds) {
               kTiny);
 }
 
+TEST(StepTest, CodesGoToAllAndTheirSumsComeBack) {
+  Case codes;
+  codes.setup.memory_bytes_per_s = 1e6;  // 1 us per byte
+  codes.setup.traffic.encode = 0.5;      // bytes per element
+  codes.setup.traffic.decode = 0.25;
+  codes.setup.traffic.keep_lost = 0.5;
+  BucketSchedule dense, quantized;
+  dense.sends = {{2, 1024, "all"}};
+  quantized.sends = {{2, 1024, "all", 0, -1, 2048}};
+  quantized.code_bytes = 0.5;
+  Pricer pricer(codes.cluster, 2);
+  const StepResult a = SimulateStep(codes.setup, dense, {1, 1}, &pricer);
+  const StepResult b = SimulateStep(codes.setup, quantized, {1, 1}, &pricer, true);
+  EXPECT_NEAR(b.parts.backward, a.parts.backward + 3 * 1.024e-3, kTiny);
+  // A rank reads two ranks' codes of its half and writes the codes of the sum.
+  const double sum = 2048e-6 + 1024e-6;
+  const double sent =
+      pricer.Seconds(Pricer::kAllToAll, 2048) + pricer.Seconds(Pricer::kAllGather, 2048);
+  EXPECT_NEAR(b.communication, sent + sum, 1e-9);
+  EXPECT_NEAR(b.parts.exposed, sent + sum, 1e-9);
+  EXPECT_EQ(b.sent_bytes, 2048) << "two halves, like an allreduce";
+  EXPECT_NEAR(b.traffic[static_cast<int>(LinkKind::kNic)], 2 * 1024, 1e-9);
+  // Decoding reads the sums and the codes of the rank's half, and keeps what the sum of it lost.
+  EXPECT_NEAR(b.parts.update, a.parts.update + 2 * 2048e-6 + (0.25 + 0.5 / 2) * 1.024e-3, 1e-9);
+  std::vector<int64_t> bytes;
+  for (const Span& span : b.spans) {
+    if (span.lane == "bucket transfer") bytes.push_back(span.bytes);
+  }
+  EXPECT_EQ(bytes, (std::vector<int64_t>{2 * 2048})) << "one transfer with both directions";
+}
+
 TEST(StepTest, AShardedUpdateIsDividedAmongRanks) {
   Case sharded;
   sharded.setup.traffic = {1e6, 0, 0};

@@ -43,6 +43,7 @@ TEST_P(DeviceTransportTest, SparseEqualsThatOfTheProcessorBitForBit) {
     CheckSparseOn(device, comm);
     CheckTopkOn(device, comm);
     CheckLowRankOn(device, comm);
+    CheckQuantizedOn(device, comm);
     EXPECT_TRUE(comm->size() == 1 || !TransportLog()->empty());
   });
 }

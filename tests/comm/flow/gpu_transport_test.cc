@@ -4,6 +4,8 @@
 
 #include <chrono>
 #include <cmath>
+#include <cstring>
+#include <memory>
 #include <set>
 #include <string>
 #include <vector>
@@ -11,6 +13,8 @@
 #include "comm/collective_runner.h"
 #include "comm/flow/gradient_transport.h"
 #include "comm/plan.h"
+#include "comm/quantized/quantized_arithmetic.h"
+#include "comm/quantized/quantized_sum.h"
 #include "core/error.h"
 #include "tests/comm/mpi/mpi_main.h"
 
@@ -154,6 +158,62 @@ TEST_F(GpuTransportTest, EveryPlanSums) {
       }
     }
     transport->Settle();
+  }
+}
+
+// The first half is what the processor would make of all ranks' parts.
+TEST_F(GpuTransportTest, EncodedSumsAreThoseOfTheProcessor) {
+  const int rank = comm->rank(), world = comm->size();
+  for (const int bits : {8, 4}) {
+    for (const int64_t blocks : {1, 9, 300}) {
+      QuantizedBucket bucket;
+      bucket.part_blocks = blocks;
+      const int64_t words = bucket.part_words = QuantizedPartWords(blocks, bits);
+      QuantizedOptions options;
+      options.bits = bits;
+      options.rank = rank;
+      options.world = world;
+      const std::vector<QuantizedBucket> buckets = {bucket};
+      const auto arithmetic = QuantizedArithmeticRegistry::Get().Create(
+          "device", "cuda", device_.get(), QuantizedPools(), buckets, options);
+      // Part `to` of rank `from`: scales, and codes of any bits.
+      const auto write = [&](int from, int to, float* part) {
+        for (int64_t i = 0; i < words; ++i) {
+          const uint32_t code = static_cast<uint32_t>(i + 1000 * from + 77 * to) * 0x9e3779b9u;
+          std::memcpy(part + i, &code, sizeof(code));
+        }
+        for (int64_t i = 0; i < blocks; ++i) part[i] = static_cast<float>(i + from + 1) / 3;
+      };
+      const int64_t count = 2 * world * words;
+      std::vector<float> values(kBefore + count + kAfter, 5.f);
+      for (int to = 0; to < world; ++to) {
+        write(rank, to, &values[kBefore + (to == rank ? world + rank : to) * words]);
+      }
+      const Tensor tensor = New(static_cast<int64_t>(values.size()), DType::kFP32);
+      device_->CopyFromHost(values.data(), tensor.data, tensor.desc.bytes(), stream());
+      transport_->Await(transport_->Start({Collective::kEncodedSum,
+                                           tensor,
+                                           {kBefore, kBefore + count},
+                                           DType::kFP32,
+                                           "a test",
+                                           arithmetic->SumOf(0)}));
+      device_->CopyToHost(tensor.data, values.data(), tensor.desc.bytes(), stream());
+      for (int part = 0; part < world; ++part) {
+        std::vector<float> expected(count);
+        for (int from = 0; from < world; ++from) {
+          write(from, part, &expected[(world + from) * words]);
+        }
+        QuantizedSum(blocks, bits, part, world).OnHost(expected.data());
+        ASSERT_EQ(std::memcmp(&values[kBefore + part * words], &expected[part * words],
+                              words * sizeof(float)),
+                  0)
+            << bits << " bits, " << blocks << " blocks, part " << part;
+      }
+      for (int64_t i = 0; i < kBefore; ++i) ASSERT_EQ(values[i], 5);
+      for (int64_t i = kBefore + count; i < kBefore + count + kAfter; ++i) {
+        ASSERT_EQ(values[i], 5);
+      }
+    }
   }
 }
 

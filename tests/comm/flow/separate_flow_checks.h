@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstring>
 #include <string>
 #include <vector>
@@ -31,17 +32,22 @@ inline float RandomGradient(int step, int rank, int64_t i) {
   return static_cast<float>(2 * ToUniform(words[0]) - 1);
 }
 
-// Fills the pool and runs a step.
-inline void RandomStep(TestFlow* f, int step, int rank) {
+// Fills the pool with change(i, RandomGradient's) and runs a step.
+template <typename Change>
+void RandomStep(TestFlow* f, int step, int rank, const Change& change) {
   f->flow->BeginStep(step);
   const auto& entries = f->layout.entries();
   for (size_t e = 0; e < entries.size(); ++e) {
     for (int64_t i = 0; i < entries[e].count; ++i) {
-      f->Set(entries[e].offset + i, RandomGradient(step, rank, entries[e].offset + i));
+      const int64_t element = entries[e].offset + i;
+      f->Set(element, change(element, RandomGradient(step, rank, element)));
     }
     f->flow->GradientsReady({static_cast<int>(e)});
   }
   f->flow->Finish([](const std::vector<ElementRange>&) {});
+}
+inline void RandomStep(TestFlow* f, int step, int rank) {
+  RandomStep(f, step, rank, [](int64_t, float gradient) { return gradient; });
 }
 
 // Whether every rank has these bits.
@@ -95,6 +101,36 @@ inline void CheckLowRankOn(Device* device, Communicator* comm) {
     }
     const Tensor residual = SeparateDevice::HostView(tested.flow->residual());
     EXPECT_EQ(std::memcmp(residual.data, expected.flow->residual().data, residual.desc.bytes()), 0);
+  }
+}
+
+// QUANTIZED on a device against that of the processor; a step has an infinite gradient.
+inline void CheckQuantizedOn(Device* device, Communicator* comm) {
+  for (DType dtype : {DType::kFP32, DType::kBF16}) {
+    for (const bool rotate : {false, true}) {
+      GradientFlowOptions options = FlowOptions(CommConfig::QUANTIZED);
+      options.config.mutable_quantized()->set_bits(rotate ? 4 : 8);
+      options.config.mutable_quantized()->set_rotate(rotate);
+      TestFlow expected(WeightLayout(), options, dtype, comm);
+      TestFlow tested(WeightLayout(), On(device, options), dtype, comm);
+      for (int step = 0; step < 6; ++step) {
+        for (TestFlow* f : {&expected, &tested}) {
+          RandomStep(f, step, comm->rank(), [&](int64_t i, float g) {
+            return step == 2 && comm->rank() == 0 && i == 300 ? INFINITY : g;
+          });
+        }
+        ASSERT_EQ(std::memcmp(tested.host.data, expected.host.data, tested.host.desc.bytes()), 0)
+            << "step " << step;
+        EXPECT_EQ(std::isnan(tested.Get(300)), step == 2);
+        EXPECT_EQ(tested.flow->stats().wire_bytes, expected.flow->stats().wire_bytes);
+        if (step != 3) continue;
+        expected.flow->Rescale(0.5f);
+        tested.flow->Rescale(0.5f);
+      }
+      const Tensor residual = SeparateDevice::HostView(tested.flow->residual());
+      EXPECT_EQ(std::memcmp(residual.data, expected.flow->residual().data, residual.desc.bytes()),
+                0);
+    }
   }
 }
 

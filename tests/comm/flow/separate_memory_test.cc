@@ -35,6 +35,10 @@ TEST_P(SeparateMemoryTest, LowRankEqualsThatOfTheProcessorBitForBit) {
   RunLocal(GetParam(), 60, [](Communicator* comm) { CheckLowRankOn(Separate(), comm); });
 }
 
+TEST_P(SeparateMemoryTest, QuantizedEqualsThatOfTheProcessorBitForBit) {
+  RunLocal(GetParam(), 60, [](Communicator* comm) { CheckQuantizedOn(Separate(), comm); });
+}
+
 TEST_P(SeparateMemoryTest, ErrorFeedbackEqualsThatOfTheProcessorBitForBit) {
   RunLocal(GetParam(), 60, [](Communicator* comm) { CheckFeedbackOn(Separate(), comm); });
 }

@@ -18,6 +18,23 @@ namespace {
 
 thread_local std::string fail_label;
 
+// Makes the sum of a collective in the memory of the device, as a transport between devices does.
+class SumOnDevice : public EncodedSum {
+ public:
+  explicit SumOnDevice(const TensorCollective& collective) : collective_(collective) {}
+  void OnHost(float* messages) const override {
+    float* const memory = collective_.tensor.as<float>() + collective_.range.begin;
+    const size_t bytes = (collective_.range.end - collective_.range.begin) * sizeof(float);
+    std::memcpy(SeparateDevice::HostAddress(memory), messages, bytes);
+    collective_.sum->OnDevice(memory, nullptr);
+    std::memcpy(messages, SeparateDevice::HostAddress(memory), bytes);
+  }
+  void OnDevice(float*, Stream*) const override { LOG(FATAL) << "a sum in host memory"; }
+
+ private:
+  const TensorCollective collective_;
+};
+
 class SeparateTransport : public GradientTransport {
  public:
   SeparateTransport(Device*, Communicator* comm, const std::string& algorithm)
@@ -54,7 +71,9 @@ class SeparateTransport : public GradientTransport {
     const int64_t count = c.range.end - c.range.begin;
     std::vector<char> sums = flight.values;
     const std::string algorithm = algorithm_.empty() ? "ring" : algorithm_;
-    comm_->Run({c.kind, sums.data(), count, c.tensor.desc.dtype, c.wire, algorithm}, c.label);
+    Collective collective = {c.kind, sums.data(), count, c.tensor.desc.dtype, c.wire, algorithm};
+    if (c.sum != nullptr) collective.sum = std::make_shared<SumOnDevice>(c);
+    comm_->Run(collective, c.label);
     int64_t begin = 0, end = count;
     if (c.kind == Collective::kReduceScatter) {  // the rest stays as it was
       begin = PartBegin(count, comm_->rank(), comm_->size());

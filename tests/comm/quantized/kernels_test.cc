@@ -73,10 +73,17 @@ TEST_P(QuantizedKernelsTest, CodesAreTheNearestMultiplesOfTheScale) {
 TEST_P(QuantizedKernelsTest, HalvesAreRoundedToEven) {
   Floats x(kBlock);
   for (int i = 0; i < 7; ++i) x[i] = static_cast<float>(i) + 0.5f;
-  x[100] = 127;
-  Codes codes(kBlock);
-  EXPECT_EQ(of(8).encode(x.data(), codes.data()), 1);
-  for (int i = 0; i < 7; ++i) EXPECT_EQ(codes[i], i % 2 == 0 ? i : i + 1);
+  for (int i = 0; i < 7; ++i) x[128 + i] = -x[i];
+  for (const int bits : {8, 4}) {
+    x[100] = bits == 8 ? 127 : 7;
+    Codes codes(kBlock * bits / 8);
+    EXPECT_EQ(of(bits).encode(x.data(), codes.data()), 1);
+    for (int i = 0; i < 7; ++i) {
+      const int even = i % 2 == 0 ? i : i + 1;
+      EXPECT_EQ(CodeOf(codes, bits, i), even);
+      EXPECT_EQ(CodeOf(codes, bits, 128 + i), -even);
+    }
+  }
 }
 
 TEST_P(QuantizedKernelsTest, TinyValuesBecomeZeroAndInfiniteOnesNaN) {
@@ -85,6 +92,10 @@ TEST_P(QuantizedKernelsTest, TinyValuesBecomeZeroAndInfiniteOnesNaN) {
     const Floats tiny(kBlock, 0.99f * kLeastKept);
     EXPECT_EQ(of(bits).encode(tiny.data(), codes.data()), 0);
     EXPECT_EQ(codes, Codes(kBlock * bits / 8));
+    Floats least(kBlock);
+    least[130] = -kLeastKept;
+    EXPECT_EQ(of(bits).encode(least.data(), codes.data()), kLeastKept / (bits == 8 ? 127 : 7));
+    EXPECT_EQ(CodeOf(codes, bits, 130), bits == 8 ? -127 : -7);
     for (const float bad : {kInfinity, -kInfinity, std::nanf("")}) {
       Floats x = Gaussian(1);
       x[255] = bad;
@@ -94,6 +105,14 @@ TEST_P(QuantizedKernelsTest, TinyValuesBecomeZeroAndInfiniteOnesNaN) {
       EXPECT_EQ(codes, Codes(kBlock * bits / 8));
       of(bits).decode(scale, codes.data(), x.data());
       for (const float value : x) ASSERT_TRUE(std::isnan(value));
+      Floats sum = Gaussian(2);
+      of(bits).add(scale, codes.data(), sum.data());
+      for (const float value : sum) ASSERT_TRUE(std::isnan(value));
+      // NaN remains, of either type, through the rotation.
+      kernels().unrotate(x.data(), 256);
+      Numbers g(DType::kBF16, kBlock);
+      kernels().bf16.store(x.data(), g.data(), kBlock);
+      for (int i = 0; i < kBlock; ++i) ASSERT_TRUE(std::isnan(x[i]) && std::isnan(g.Get(i)));
     }
   }
 }
@@ -120,14 +139,36 @@ TEST_P(QuantizedKernelsTest, RotatesByTheHadamardMatrix) {
   }
 }
 
-TEST_P(QuantizedKernelsTest, RotationsHaveTheSameBits) {
-  Floats expected = Gaussian(10), actual = expected;
-  Quantized_baseline.rotate(expected.data(), 512);
-  kernels().rotate(actual.data(), 512);
-  EXPECT_EQ(std::memcmp(expected.data(), actual.data(), kBlock * sizeof(float)), 0);
-  Quantized_baseline.unrotate(expected.data(), 512);
-  kernels().unrotate(actual.data(), 512);
-  EXPECT_EQ(std::memcmp(expected.data(), actual.data(), kBlock * sizeof(float)), 0);
+// Note [Rotation], element by element.
+void ChangeSigns(int64_t begin, Floats* x) {
+  for (int i = 0; i < kBlock; ++i) {
+    if ((RotationSigns(begin, i / 32) >> (i % 32) & 1) != 0) (*x)[i] = -(*x)[i];
+  }
+}
+void Butterflies(Floats* x) {
+  for (int step = 1; step < kBlock; step *= 2) {
+    for (int i = 0; i < kBlock; ++i) {
+      if ((i & step) != 0) continue;
+      const float low = (*x)[i], high = (*x)[i + step];
+      (*x)[i] = low + high;
+      (*x)[i + step] = low - high;
+    }
+  }
+  for (float& value : *x) value /= 16;
+}
+
+TEST_P(QuantizedKernelsTest, RotationsHaveTheBitsOfTheirDefinition) {
+  for (const int64_t begin : {int64_t{512}, int64_t{1} << 40}) {
+    Floats expected = Gaussian(10), actual = expected;
+    ChangeSigns(begin, &expected);
+    Butterflies(&expected);
+    kernels().rotate(actual.data(), begin);
+    EXPECT_EQ(std::memcmp(expected.data(), actual.data(), kBlock * sizeof(float)), 0);
+    Butterflies(&expected);
+    ChangeSigns(begin, &expected);
+    kernels().unrotate(actual.data(), begin);
+    EXPECT_EQ(std::memcmp(expected.data(), actual.data(), kBlock * sizeof(float)), 0);
+  }
 }
 
 TEST_P(QuantizedKernelsTest, MergesStoresAndKeeps) {

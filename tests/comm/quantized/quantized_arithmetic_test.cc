@@ -3,15 +3,18 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>
 #include <memory>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "core/host_copy.h"
 #include "core/random.h"
+#include "tests/comm/wire/number_formats.h"
 #include "tests/core/test_devices.h"
 
 namespace gf {
@@ -19,8 +22,19 @@ namespace {
 
 using Floats = std::vector<float>;
 
-// A case: device, bits, rotation, and the number of ranks.
-using Case = std::tuple<std::string, int, bool, int>;
+class Padded : public DeviceLayout {
+ public:
+  explicit Padded(int64_t count) : count_(count) {}
+  bool Equals(const DeviceLayout&) const override { return false; }
+  int64_t StorageCount() const override { return count_; }
+  std::string Name() const override { return "padded"; }
+
+ private:
+  const int64_t count_;
+};
+
+// A case: device, bits, rotation, the number of ranks, and the gradients' type.
+using Case = std::tuple<std::string, int, bool, int, DType>;
 
 // What a rank has.
 struct Rank {
@@ -30,7 +44,8 @@ struct Rank {
 // Ranks on one device after each other, and their messages carried by hand.
 class Ranks {
  public:
-  Ranks(const std::string& device, const PoolLayout& layout, const QuantizedOptions& options)
+  Ranks(const std::string& device, const PoolLayout& layout, const QuantizedOptions& options,
+        DType type)
       : device_(DeviceRegistry::Get().Create("device", device, 2)),
         options_(options),
         count_(layout.count()),
@@ -38,7 +53,7 @@ class Ranks {
     for (const QuantizedBucket& bucket : buckets_) words_ += 2 * options.world * bucket.part_words;
     for (int r = 0; r < options.world; ++r) {
       options_.rank = r;
-      pools_.push_back({New(count_), New(count_), New(words_)});
+      pools_.push_back({New(count_, type), New(count_, DType::kFP32), New(words_, DType::kFP32)});
       arithmetic_.push_back(QuantizedArithmeticRegistry::Get().Create(
           "device", device, device_.get(), pools_.back(), buckets_, options_));
     }
@@ -46,7 +61,7 @@ class Ranks {
 
   const std::vector<QuantizedBucket>& buckets() const { return buckets_; }
 
-  void Step(std::vector<Floats> gradients) {
+  void Step(const std::vector<Floats>& gradients) {
     for (int r = 0; r < options_.world; ++r) Put(pools_[r].gradients, gradients[r]);
     for (size_t b = 0; b < buckets_.size(); ++b) {
       for (auto& rank : arithmetic_) rank->Encode(static_cast<int>(b));
@@ -63,22 +78,39 @@ class Ranks {
   }
 
  private:
-  Tensor New(int64_t count) const {
+  Tensor New(int64_t count, DType type) const {
     Tensor tensor;
-    tensor.desc = {Shape{count}, DType::kFP32, Layout()};
+    tensor.desc = {Shape{count}, type, Layout()};
     tensor.owner = device_->Allocate(tensor.desc.bytes());
     tensor.data = tensor.owner.get();
     return tensor;
   }
   void Put(const Tensor& tensor, const Floats& values) const {
     HostCopy copy(device_.get(), tensor);
-    std::memcpy(copy.tensor().data, values.data(), values.size() * sizeof(float));
+    void* const data = copy.tensor().data;
+    if (tensor.desc.dtype == DType::kFP32) {
+      std::memcpy(data, values.data(), values.size() * sizeof(float));
+    } else {
+      const HalfFormat& format = HalfFormat::Of(tensor.desc.dtype);
+      for (size_t i = 0; i < values.size(); ++i) {
+        static_cast<uint16_t*>(data)[i] = format.Nearest(values[i]);
+      }
+    }
     copy.Put();
   }
   Floats Read(const Tensor& tensor) const {
     const HostCopy copy(device_.get(), tensor);
-    const float* const values = copy.tensor().as<float>();
-    return {values, values + tensor.desc.storage_count()};
+    const int64_t count = tensor.desc.storage_count();
+    Floats values(count);
+    if (tensor.desc.dtype == DType::kFP32) {
+      std::memcpy(values.data(), copy.tensor().data, count * sizeof(float));
+    } else {
+      const HalfFormat& format = HalfFormat::Of(tensor.desc.dtype);
+      for (int64_t i = 0; i < count; ++i) {
+        values[i] = static_cast<float>(format.ValueOf(copy.tensor().as<uint16_t>()[i]));
+      }
+    }
+    return values;
   }
 
   // The collective: parts to their ranks, the sums where the messages lie, and back to all.
@@ -133,7 +165,7 @@ class QuantizedArithmeticTest : public testing::TestWithParam<Case> {
       entry.name = "p" + std::to_string(layout_.entries().size());
       entry.shape = shape;
       // With the padding of a blocked layout.
-      if (shape.rank() == 4) entry.count = 16 * 32 * 18;
+      if (shape.rank() == 4) entry.layout = Layout(std::make_shared<Padded>(16 * 32 * 18));
       layout_.Add(entry);
     }
     options_.bits = std::get<1>(GetParam());
@@ -142,6 +174,7 @@ class QuantizedArithmeticTest : public testing::TestWithParam<Case> {
   }
 
   const std::string& device() const { return std::get<0>(GetParam()); }
+  DType type() const { return std::get<4>(GetParam()); }
 
   // Gradients of all ranks; 0 where the layout has padding or gaps.
   std::vector<Floats> Gradients(uint64_t seed) const {
@@ -150,7 +183,9 @@ class QuantizedArithmeticTest : public testing::TestWithParam<Case> {
       Random random(seed, static_cast<uint64_t>(r));
       Floats g(layout_.count());
       for (const PoolEntry& entry : layout_.entries()) {
-        for (int64_t i = 0; i < entry.shape.count(); ++i) g[entry.offset + i] = random.Gaussian();
+        for (int64_t i = 0; i < entry.shape.count(); ++i) {
+          g[entry.offset + i] = Rounded(type(), random.Gaussian());
+        }
       }
       all.push_back(g);
     }
@@ -162,7 +197,8 @@ class QuantizedArithmeticTest : public testing::TestWithParam<Case> {
 };
 
 TEST_P(QuantizedArithmeticTest, SentAndKeptAreTheGradients) {
-  Ranks ranks(device(), layout_, options_);
+  if (type() != DType::kFP32) return;  // gradients are rounded at the end
+  Ranks ranks(device(), layout_, options_, type());
   std::vector<double> given(layout_.count()), sent(given);
   for (int step = 0; step < 4; ++step) {
     const std::vector<Floats> gradients = Gradients(step);
@@ -207,14 +243,15 @@ TEST_P(QuantizedArithmeticTest, SentAndKeptAreTheGradients) {
   }
 }
 
-// The device makes the processor's bits.
-TEST_P(QuantizedArithmeticTest, EveryDeviceHasTheSameBits) {
-  if (device() == "cpu") GTEST_SKIP() << "it is what others are compared with";
-  Ranks expected("cpu", layout_, options_), actual(device(), layout_, options_);
+// Those that the processor makes of FP32; gradients of other types are rounded at the end.
+TEST_P(QuantizedArithmeticTest, EveryDeviceAndTypeHasTheSameBits) {
+  Ranks expected("cpu", layout_, options_, DType::kFP32);
+  Ranks actual(device(), layout_, options_, type());
   for (int step = 0; step < 3; ++step) {
     std::vector<Floats> gradients = Gradients(step);
     if (step == 1) gradients.back()[5] = std::numeric_limits<float>::infinity();
-    for (Floats& g : gradients) std::fill_n(g.begin() + 512, 256, step == 2 ? 1e-33f : 0.f);
+    const float tiny = step == 2 ? Rounded(type(), 1e-33f) : 0;
+    for (Floats& g : gradients) std::fill_n(g.begin() + 512, 256, tiny);
     expected.Step(gradients);
     actual.Step(gradients);
     if (step == 0) {
@@ -224,16 +261,17 @@ TEST_P(QuantizedArithmeticTest, EveryDeviceHasTheSameBits) {
     for (int r = 0; r < options_.world; ++r) {
       const Rank a = actual.Get(r), e = expected.Get(r);
       EXPECT_EQ(std::memcmp(a.residual.data(), e.residual.data(), a.residual.size() * 4), 0);
+      EXPECT_EQ(std::memcmp(a.messages.data(), e.messages.data(), a.messages.size() * 4), 0);
       for (size_t i = 0; i < a.gradients.size(); ++i) {
-        if (std::isnan(e.gradients[i]) && std::isnan(a.gradients[i])) continue;
-        ASSERT_EQ(std::memcmp(&a.gradients[i], &e.gradients[i], 4), 0) << step << ", " << i;
+        ASSERT_TRUE(SameNumber(a.gradients[i], Rounded(type(), e.gradients[i])))
+            << a.gradients[i] << ", " << e.gradients[i] << ": " << step << ", " << i;
       }
     }
   }
 }
 
 TEST_P(QuantizedArithmeticTest, AllRanksLearnOfAnInfiniteGradientAndKeepNothingOfIt) {
-  Ranks ranks(device(), layout_, options_);
+  Ranks ranks(device(), layout_, options_, type());
   ranks.Step(Gradients(1));
   const Floats before = ranks.Get(options_.world - 1).residual;
   std::vector<Floats> gradients = Gradients(2);
@@ -250,18 +288,28 @@ TEST_P(QuantizedArithmeticTest, AllRanksLearnOfAnInfiniteGradientAndKeepNothingO
 }
 
 std::string NameOf(const testing::TestParamInfo<Case>& info) {
-  const auto& [device, bits, rotate, world] = info.param;
-  return device + "_" + std::to_string(bits) + (rotate ? "_rotated_" : "_") + std::to_string(world);
+  const auto& [device, bits, rotate, world, type] = info.param;
+  return device + "_" + std::to_string(bits) + (rotate ? "_rotated_" : "_") +
+         std::to_string(world) + "_" + Name(type);
 }
 
 std::vector<Case> Cases() {
   std::vector<Case> cases;
   for (const std::string& device : TestDevices()) {
-    for (const int world : {1, 2, 3}) {
-      for (const int bits : {8, 4}) {
-        for (const bool rotate : {false, true}) cases.emplace_back(device, bits, rotate, world);
+    for (const int bits : {8, 4}) {
+      for (const bool rotate : {false, true}) {
+        for (const int world : {1, 3}) {
+          cases.emplace_back(device, bits, rotate, world, DType::kFP32);
+        }
       }
     }
+    cases.emplace_back(device, 8, false, 2, DType::kFP32);
+    cases.emplace_back(device, 4, true, 7, DType::kFP32);
+    cases.emplace_back(device, 8, true, 2, DType::kBF16);
+    cases.emplace_back(device, 4, false, 3, DType::kBF16);
+    if (device == "cpu") continue;
+    cases.emplace_back(device, 8, false, 7, DType::kFP16);
+    cases.emplace_back(device, 4, true, 2, DType::kFP16);
   }
   return cases;
 }

@@ -2,11 +2,24 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <memory>
 #include <string>
 #include <vector>
 
 namespace gf {
 namespace {
+
+class Padded : public DeviceLayout {
+ public:
+  explicit Padded(int64_t count) : count_(count) {}
+  bool Equals(const DeviceLayout&) const override { return false; }
+  int64_t StorageCount() const override { return count_; }
+  std::string Name() const override { return "padded"; }
+
+ private:
+  const int64_t count_;
+};
 
 PoolLayout TestLayout() {
   PoolLayout layout;
@@ -15,7 +28,7 @@ PoolLayout TestLayout() {
     entry.name = "p" + std::to_string(layout.entries().size());
     entry.shape = shape;
     // The third has the padding of a blocked layout.
-    if (shape.rank() == 4) entry.count = 16 * 32 * 25;
+    if (shape.rank() == 4) entry.layout = Layout(std::make_shared<Padded>(16 * 32 * 25));
     layout.Add(entry);
   }
   return layout;

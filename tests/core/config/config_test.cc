@@ -210,6 +210,16 @@ TEST_F(ConfigTest, ModesOfExchangeThatDoNotGoTogetherAreRefused) {
       Error({"comm.mode=LOW_RANK", "comm.sharded_update=true"}),
       "--set comm.sharded_update=true: comm.sharded_update does not go with comm.mode LOW_RANK: "
       "set another mode, e.g. LAZY");
+  EXPECT_EQ(
+      Error({"comm.mode=QUANTIZED", "comm.sharded_update=true"}),
+      "--set comm.sharded_update=true: comm.sharded_update does not go with comm.mode QUANTIZED: "
+      "set another mode, e.g. LAZY");
+  EXPECT_EQ(Error({"comm.mode=QUANTIZED", "comm.threshold_auto=true"}),
+            "--set comm.threshold_auto=true: comm.threshold_auto needs comm.mode LAZY, got "
+            "QUANTIZED: set it to false, or the mode to LAZY");
+  EXPECT_EQ(Error({"comm.mode=QUANTIZED", "solver.type=LAMB", "comm.wire_type=BF16",
+                   "comm.quantized.bits=4", "comm.quantized.rotate=true"}),
+            "no error");
   EXPECT_EQ(Error({"comm.mode=TOPK", "solver.type=SGD", "comm.topk.density=0.001"}), "no error");
   EXPECT_EQ(Error({"comm.error_feedback=true"}),
             "--set comm.error_feedback=true: comm.error_feedback needs comm.wire_type BF16 or "
@@ -217,6 +227,9 @@ TEST_F(ConfigTest, ModesOfExchangeThatDoNotGoTogetherAreRefused) {
   EXPECT_EQ(Error({"comm.error_feedback=true", "comm.wire_type=BF16", "comm.mode=SPARSE"}),
             "--set comm.error_feedback=true: comm.error_feedback does not go with comm.mode "
             "SPARSE: set another mode, e.g. LAZY");
+  EXPECT_EQ(Error({"comm.error_feedback=true", "comm.wire_type=BF16", "comm.mode=QUANTIZED"}),
+            "--set comm.error_feedback=true: comm.error_feedback does not go with comm.mode "
+            "QUANTIZED: set another mode, e.g. LAZY");
   EXPECT_EQ(Error({"comm.error_feedback=true", "comm.wire_type=BF16", "comm.sharded_update=true"}),
             "--set comm.error_feedback=true: comm.error_feedback does not go with sharded_update: "
             "set one of them to false");
@@ -365,6 +378,10 @@ TEST_F(ConfigTest, EveryRangeIsChecked) {
       {"comm.sparse.chunk_size=0"},
       {"comm.sparse.warmup_fraction=-0.1"},
       {"comm.sparse.warmup_fraction=1.1"},
+      {"comm.quantized.bits=5"},
+      {"comm.quantized.bits=0"},
+      {"comm.quantized.bits=-8"},
+      {"comm.quantized.bits=16"},
       {"checkpoint.keep=-1"},
       {"checkpoint.interval_epochs=-1"},
       {"checkpoint.interval_steps=-1"},
@@ -380,6 +397,14 @@ TEST_F(ConfigTest, EveryRangeIsChecked) {
     }
     EXPECT_TRUE(named) << overrides.back() << ": " << error;
   }
+}
+
+TEST_F(ConfigTest, TheBitsOfQuantizedAreAChoice) {
+  EXPECT_EQ(Error({"comm.quantized.bits=5"}),
+            "--set comm.quantized.bits=5: comm.quantized.bits is 5, must be 8 or 4");
+  EXPECT_NE(Error({"comm.quantized.levels=3"}).find("levels"), std::string::npos);
+  EXPECT_NE(ErrorOfFile("comm { quantized { bits: 4\n levels: 3 } }").find("FILE:2:2: "),
+            std::string::npos);
 }
 
 TEST_F(ConfigTest, TheLimitsThemselvesAreAllowed) {

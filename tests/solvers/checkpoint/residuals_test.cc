@@ -7,6 +7,7 @@
 #include <csignal>
 #include <cstring>
 #include <filesystem>
+#include <functional>
 #include <mutex>
 #include <set>
 
@@ -135,15 +136,45 @@ class ResidualsTest : public ::testing::Test {
     EXPECT_EQ(VerifyCheckpoint(Folder()).residual_ranks, world);
   }
 
+  // The error, the same on all ranks; "" if there is none.
   static std::string LoadError(int saved_ranks, int world, int64_t classes = 10) {
-    try {
-      RunLocal(world, 60, [&](Communicator* comm) {
+    std::mutex mutex;
+    std::multiset<std::string> errors;
+    RunLocal(world, 60, [&](Communicator* comm) {
+      std::string error;
+      try {
         Rank(comm, "SPARSE", kChunkSize, classes).Load(saved_ranks);
-      });
-    } catch (const UserError& e) {
-      return e.what();
+      } catch (const UserError& e) {
+        error = e.what();
+      }
+      std::lock_guard<std::mutex> lock(mutex);
+      errors.insert(error);
+    });
+    const std::string error = *errors.begin();
+    EXPECT_EQ(errors.count(error), static_cast<size_t>(world)) << error;
+    return error;
+  }
+
+  // Writes a rank's file anew. `change(name, values)` may change the values of a tensor and returns
+  // its new name, "" to leave it out.
+  static void Rewrite(
+      int rank, const std::function<std::string(const std::string&, std::vector<float>*)>& change) {
+    const std::string path = Folder() + "/" + ResidualFile(rank);
+    std::vector<SafetensorsEntry> entries;
+    std::vector<std::vector<float>> all;
+    {
+      const SafetensorsReader file(path);
+      for (SafetensorsEntry entry : file.entries()) {
+        std::vector<float> values = file.ReadFloats(entry);
+        entry.name = change(entry.name, &values);
+        if (entry.name.empty()) continue;
+        entries.push_back(entry);
+        all.push_back(values);
+      }
     }
-    return "";
+    SafetensorsWriter file(path, entries, {});
+    for (const auto& values : all) file.Write(values.data(), values.size() * sizeof(float));
+    file.Finish();
   }
 };
 
@@ -161,7 +192,8 @@ TEST_F(ResidualsTest, EveryRankGetsItsOwnBack) {
   }
 }
 
-TEST_F(ResidualsTest, AnotherWorldSharesTheSumEvenly) {
+// The solver divides sums over the ranks by the world.
+TEST_F(ResidualsTest, AnotherWorldKeepsTheirPartInTheMeanGradient) {
   for (int before : {1, 2, 3}) {
     Save(before);
     for (int after : {1, 2, 3, 4}) {
@@ -171,8 +203,10 @@ TEST_F(ResidualsTest, AnotherWorldSharesTheSumEvenly) {
       RunLocal(after, 60, [&](Communicator* comm) {
         Rank rank(comm);
         const std::string notes = rank.Load(before);
-        EXPECT_EQ(notes.find("evenly among " + std::to_string(after)) != std::string::npos,
-                  comm->rank() == 0)
+        EXPECT_EQ(
+            notes.find("evenly among " + std::to_string(after) + ", then multiplied by " +
+                       std::to_string(after) + "/" + std::to_string(before)) != std::string::npos,
+            comm->rank() == 0)
             << notes;
         EXPECT_EQ(rank.flow->important_chunks(), kImportant);
         std::lock_guard<std::mutex> lock(mutex);
@@ -187,7 +221,8 @@ TEST_F(ResidualsTest, AnotherWorldSharesTheSumEvenly) {
             EXPECT_EQ(share[i], shares[0][i]);
             sum += share[i];
           }
-          ASSERT_NEAR(sum, expected, 1e-4) << i << ": " << before << " to " << after;
+          ASSERT_NEAR(sum / after, expected / before, 1e-4)
+              << i << ": " << before << " to " << after;
         }
       });
     }
@@ -203,14 +238,14 @@ TEST_F(ResidualsTest, VelocitiesTravelWithThem) {
     ASSERT_EQ(saved.Kept().size(), 2u);
     EXPECT_EQ(loaded.Kept(), saved.Kept());
   });
-  // Another world: shares of the sums.
+  // Another world: means.
   RunLocal(1, 60, [](Communicator* comm) {
     Rank loaded(comm, "TOPK");
     loaded.Load(2);
     const auto kept = loaded.Kept();
     for (size_t p = 0, i = 0; p < kept.size(); ++p) {
       for (const float value : kept[p]) {
-        ASSERT_EQ(value, loaded.Value(0, i) + loaded.Value(1, i));
+        ASSERT_EQ(value, (loaded.Value(0, i) + loaded.Value(1, i)) / 2);
         ++i;
       }
     }
@@ -304,7 +339,7 @@ TEST_F(ResidualsTest, TheyAreTheSameInMemoryThatTheHostDoesNotRead) {
       EXPECT_EQ(processor.Residual(), saved.Residual());
       EXPECT_EQ(same.flow->important_chunks(), kImportant);
     });
-    // Another world: shares of the sum.
+    // Another world: means.
     RunLocal(2, 60, [&](Communicator* comm) {
       Rank same(comm, "SPARSE", kChunkSize, 10, &separate), processor(comm);
       same.Load(world);
@@ -343,6 +378,84 @@ TEST_F(ResidualsTest, ThoseOfAnotherNetAreRefusedOnAllRanks) {
   for (int world : {1, 2}) {
     const std::string error = LoadError(2, world, 11);
     EXPECT_NE(error.find("residual/fc.bias (file 10, net 11)"), std::string::npos) << error;
+  }
+}
+
+// Under right names and shapes.
+TEST_F(ResidualsTest, ValuesThatAreNotFiniteAreRefusedOnAllRanks) {
+  for (const float bad : {NAN, -INFINITY}) {
+    for (int rank : {0, 1}) {
+      Save(2);
+      Rewrite(rank, [&](const std::string& name, std::vector<float>* values) {
+        if (name == "residual/fc.weight") (*values)[5] = bad;
+        return name;
+      });
+      for (int world : {1, 2}) {
+        const std::string error = LoadError(2, world);
+        EXPECT_NE(error.find(ResidualFile(rank) + ": residual/fc.weight[5] is "), std::string::npos)
+            << error;
+        EXPECT_NE(error.find("resume from another checkpoint"), std::string::npos) << error;
+      }
+    }
+  }
+}
+
+TEST_F(ResidualsTest, FilesWithoutResidualsAreRefusedOnAllRanks) {
+  for (int rank : {0, 1}) {
+    Save(2);
+    Rewrite(rank, [](const std::string& name, std::vector<float>*) {
+      return "velocity" + name.substr(name.find('/'));
+    });
+    for (int world : {1, 2, 3}) {
+      const std::string error = LoadError(2, world);
+      EXPECT_NE(
+          error.find(ResidualFile(rank) + ": it holds velocity, expected tensors \"residual/...\""),
+          std::string::npos)
+          << error;
+    }
+    Rewrite(rank, [](const std::string&, std::vector<float>*) { return ""; });
+    EXPECT_NE(LoadError(2, 2).find(ResidualFile(rank) + ": it holds no pool, expected tensors"),
+              std::string::npos)
+        << LoadError(2, 2);
+  }
+}
+
+TEST_F(ResidualsTest, RanksWithOtherPoolsThanRankZeroAreRefused) {
+  const auto drop_velocity = [](const std::string& name, std::vector<float>*) {
+    return name.rfind("velocity/", 0) == 0 ? "" : name;
+  };
+  for (int rank : {0, 1}) {
+    RunLocal(2, 60, [](Communicator* comm) {
+      Rank saved(comm, "TOPK");
+      saved.Fill();
+      saved.Save();
+    });
+    Rewrite(rank, drop_velocity);
+    const std::string both = "residual and velocity";
+    for (int world : {1, 2}) {
+      const std::string error = LoadError(2, world);
+      EXPECT_NE(
+          error.find(ResidualFile(1) + ": it holds " + (rank == 0 ? both : "residual") +
+                     ", expected " + (rank == 0 ? "residual" : both) + " as in " + ResidualFile(0)),
+          std::string::npos)
+          << error;
+    }
+  }
+}
+
+// Where one rank has kept something and another has not, both take momentum from the same place.
+TEST_F(ResidualsTest, AllRanksRestoreIfOneHasKeptSomething) {
+  for (int keeper : {0, 1}) {
+    RunLocal(2, 60, [&](Communicator* comm) {
+      Rank saved(comm, "TOPK"), loaded(comm, "TOPK");
+      if (comm->rank() == keeper) saved.Fill();
+      saved.Save();
+      loaded.Load(2);
+      EXPECT_EQ(loaded.Kept(), saved.Kept());
+      loaded.flow->BeginStep(0);
+      EXPECT_FALSE(loaded.flow->carries_momentum().empty()) << "rank " << comm->rank();
+      loaded.flow->Finish([](const std::vector<ElementRange>&) {});
+    });
   }
 }
 

@@ -1,15 +1,19 @@
 // Trains a few tensors on several ranks (threads) with a way to exchange gradients, and prints the
 // weights of every rank as JSON: what exchange_golden_test.py compares with NumPy.
-//   dump_exchange WORLD STEPS COMM_CONFIG SOLVER_CONFIG      (in text format)
-// The loss of rank r is the sum over i of a[i] / 2 * (w[i] - t[r][i])^2, in FP32.
+//   dump_exchange WORLD STEPS COMM_CONFIG SOLVER_CONFIG [linear]      (in text format)
+// The loss of rank r is the sum over i of a[i] / 2 * (w[i] - t[r][i])^2, in FP32; with `linear` of
+// -a[i] * t[r][i] * w[i]: then gradients have the same bits in both programs, and so has whatever
+// they are rounded to.
 
 #include <google/protobuf/text_format.h>
 
+#include <array>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <mutex>
 #include <nlohmann/json.hpp>
+#include <string>
 #include <vector>
 
 #include "comm/flow/gradient_flow.h"
@@ -20,25 +24,46 @@
 namespace gf {
 namespace {
 
-float Slope(int64_t i) {
-  return static_cast<float>(1 + 0.5 * std::sin(0.13 * static_cast<double>(i)));
-}
+// Rounded to multiples of 2^-22, so that the last bits of sines do not count.
+float OnGrid(double x) { return static_cast<float>(std::nearbyint(x * 4194304) / 4194304); }
 
-// Of element i of a matrix whose singular values halve: neither is it of low rank, nor do rounding
-// errors turn its factors.
-float Target(int rank, int step, int64_t i, int64_t columns) {
-  const auto row = static_cast<double>(i / columns), column = static_cast<double>(i % columns);
-  double sum = 0;
-  for (int c = 1; c <= 8; ++c) {
-    sum += std::ldexp(1., -c) * std::sin(c * (0.9 * row + 0.3 * rank + 1)) *
-           std::cos(c * (0.37 * column + 0.05 * step + 1));
+float Slope(int64_t i) { return OnGrid(1 + 0.5 * std::sin(0.13 * static_cast<double>(i))); }
+
+// A matrix whose singular values halve: neither is it of low rank, nor do rounding errors turn its
+// factors.
+class Target {
+ public:
+  Target(int rank, int step, int64_t rows, int64_t columns) : rows_(rows), columns_(columns) {
+    for (int c = 1; c <= kFactors; ++c) {
+      for (int64_t row = 0; row < rows; ++row) {
+        rows_[row][c - 1] =
+            std::ldexp(1., -c) * std::sin(c * (0.9 * static_cast<double>(row) + 0.3 * rank + 1));
+      }
+      for (int64_t column = 0; column < columns; ++column) {
+        columns_[column][c - 1] =
+            std::cos(c * (0.37 * static_cast<double>(column) + 0.05 * step + 1));
+      }
+    }
   }
-  return static_cast<float>(sum);
-}
+  // Element i.
+  float operator[](int64_t i) const {
+    const auto columns = static_cast<int64_t>(columns_.size());
+    const Factors &row = rows_[i / columns], &column = columns_[i % columns];
+    double sum = 0;
+    for (int c = 0; c < kFactors; ++c) sum += row[c] * column[c];
+    return OnGrid(sum);
+  }
+
+ private:
+  static constexpr int kFactors = 8;
+  using Factors = std::array<double, kFactors>;
+
+  std::vector<Factors> rows_, columns_;
+};
 
 // The final weights of this rank, by name.
 nlohmann::json Train(Communicator* comm, int steps, const CommConfig& comm_config,
-                     const SolverConfig& solver_config) {
+                     const SolverConfig& solver_config, bool linear) {
   PoolLayout layout;
   layout.Add(TestEntry("fc.bias", Shape({10})));
   layout.Add(TestEntry("fc.weight", Shape({70, 1000})));
@@ -61,14 +86,16 @@ nlohmann::json Train(Communicator* comm, int steps, const CommConfig& comm_confi
   UpdateScalars scalars;
   scalars.lr = solver_config.base_lr();
   scalars.gradient_scale = 1.0 / comm->size();
+  std::vector<float> slopes(layout.count());
+  for (int64_t i = 0; i < layout.count(); ++i) slopes[i] = Slope(i);
   for (int step = 0; step < steps; ++step) {
     flow->BeginStep(step);
     for (size_t e = 0; e < layout.entries().size(); ++e) {
       const PoolEntry& entry = store.layout().entries()[e];
-      const int64_t columns = entry.count / entry.shape[0];
+      const Target target(comm->rank(), step, entry.shape[0], entry.count / entry.shape[0]);
       for (int64_t i = 0; i < entry.count; ++i) {
-        const float difference = w[entry.offset + i] - Target(comm->rank(), step, i, columns);
-        store.gradient().as<float>()[entry.offset + i] = Slope(i) * difference;
+        const float weight = linear ? 0 : w[entry.offset + i];
+        store.gradient().as<float>()[entry.offset + i] = slopes[i] * (weight - target[i]);
       }
       flow->GradientsReady({static_cast<int>(e)});
     }
@@ -89,14 +116,15 @@ int Main(int argc, char** argv) {
   using google::protobuf::TextFormat;
   CommConfig comm_config;
   SolverConfig solver_config;
-  if (argc != 5 || !TextFormat::ParseFromString(argv[3], &comm_config) ||
+  const bool linear = argc == 6 && std::string(argv[5]) == "linear";
+  if ((argc != 5 && !linear) || !TextFormat::ParseFromString(argv[3], &comm_config) ||
       !TextFormat::ParseFromString(argv[4], &solver_config)) {
     return 2;
   }
   const int world = std::atoi(argv[1]);
   std::vector<nlohmann::json> weights(world);
   RunLocal(world, 60, [&](Communicator* comm) {
-    weights[comm->rank()] = Train(comm, std::atoi(argv[2]), comm_config, solver_config);
+    weights[comm->rank()] = Train(comm, std::atoi(argv[2]), comm_config, solver_config, linear);
   });
   std::printf("%s\n", nlohmann::json(weights).dump().c_str());
   return 0;

@@ -1,5 +1,6 @@
 """Compares 20 steps of ways to exchange gradients, on several ranks, with NumPy's."""
 
+import functools
 import json
 import subprocess
 import sys
@@ -17,27 +18,37 @@ WORLDS = (1, 2, 3, 4, 7)
 F = np.float32
 
 
-def train(world, comm, solver=""):
+def train(world, comm, solver="", loss=()):
     """The weights of each rank, by name."""
     settings = (f"type: 'SGD' base_lr: {RATE} momentum: {MOMENTUM} weight_decay: {DECAY} "
                 f"momentum_form: RATE_OUTSIDE {solver}")
-    run = subprocess.run([DUMP, str(world), str(STEPS), comm, settings], check=True,
+    run = subprocess.run([DUMP, str(world), str(STEPS), comm, settings, *loss], check=True,
                          capture_output=True, text=True)
     return [{name: np.array(values, F) for name, values in rank.items()}
             for rank in json.loads(run.stdout)]
 
 
+def on_grid(x):
+    return F(np.rint(x * 4194304) / 4194304)
+
+
+@functools.lru_cache(maxsize=None)
+def slope(name):
+    return on_grid(1 + 0.5 * np.sin(0.13 * np.arange(np.prod(SHAPES[name]), dtype=float)))
+
+
+@functools.lru_cache(maxsize=None)
+def target(name, rank, step):
+    rows = SHAPES[name][0]
+    row = np.arange(rows, dtype=float)[:, None]
+    column = np.arange(np.prod(SHAPES[name]) // rows, dtype=float)
+    return on_grid(sum(2.0 ** -c * np.sin(c * (0.9 * row + 0.3 * rank + 1)) *
+                       np.cos(c * (0.37 * column + 0.05 * step + 1)) for c in range(1, 9))).ravel()
+
+
 def gradients(name, weights, world, step):
     """Of the loss of each rank, as the program computes it."""
-    i = np.arange(np.prod(SHAPES[name]), dtype=float)
-    columns = i.size // SHAPES[name][0]
-    row, column = i // columns, i % columns
-    slope = F(1 + 0.5 * np.sin(0.13 * i))
-
-    def target(rank):
-        return F(sum(2.0 ** -c * np.sin(c * (0.9 * row + 0.3 * rank + 1)) *
-                     np.cos(c * (0.37 * column + 0.05 * step + 1)) for c in range(1, 9)))
-    return [slope * (weights - target(rank)) for rank in range(world)]
+    return [slope(name) * (weights - target(name, rank, step)) for rank in range(world)]
 
 
 class Momentum:
@@ -158,6 +169,8 @@ def signs(begin):
 
 def butterflies(x):
     """The Hadamard matrix times the rows of x, in FP32, by sums and differences, over 16."""
+    if not x.size:
+        return x
     for bit in range(8):
         pairs = x.reshape(x.shape[0], -1, 2, 1 << bit)
         x = np.stack([pairs[:, :, 0] + pairs[:, :, 1], pairs[:, :, 0] - pairs[:, :, 1]],
@@ -193,13 +206,12 @@ class Quantizer:
 
 
 def quantized(name, world, bits, rotates):
-    """Error feedback in both directions; the weights after all steps. Parts of the pool belong to
-    ranks, who keep what their sums lose: as residuals are only ever used in sums over the ranks
-    where rounding does not matter, but do matter in the rank's own rounding, owners are needed."""
+    """Error feedback in both directions; the weights after all steps of a linear loss. Each block
+    belongs to a rank, which keeps what the sum's rounding takes."""
     solver = Momentum(name)
     if name.endswith("bias"):
         for step in range(STEPS):
-            solver.step(sum(gradients(name, solver.weights, world, step)) / F(world))
+            solver.step(sum(gradients(name, F(0), world, step)) / F(world))
         return solver.weights
     offset = {"fc.weight": 32, "conv.weight": 32 + 70016}[name]
     coder = Quantizer(solver.weights.size, offset, bits, rotates)
@@ -208,7 +220,7 @@ def quantized(name, world, bits, rotates):
     owner = np.arange(count) // -(-count // world)
     residuals = [np.zeros((count, BLOCK), F) for _ in range(world)]
     for step in range(STEPS):
-        grads = gradients(name, solver.weights, world, step)
+        grads = gradients(name, F(0), world, step)
         total = np.zeros((count, BLOCK), F)
         for rank in range(world):
             x = coder.rotated(coder.blocks(grads[rank]) + residuals[rank])
@@ -224,9 +236,9 @@ def quantized(name, world, bits, rotates):
 
 
 class ExchangeTest(unittest.TestCase):
-    def check(self, reference, comm, solver="", tolerance=1e-5):
+    def check(self, reference, comm, solver="", tolerance=1e-5, loss=()):
         for world in WORLDS:
-            ranks = train(world, comm, solver)
+            ranks = train(world, comm, solver, loss)
             for name in SHAPES:
                 expected = reference(name, world)
                 for rank in ranks:
@@ -276,7 +288,17 @@ class ExchangeTest(unittest.TestCase):
             comm = ("mode: QUANTIZED algorithm: 'ring' threshold_first: 0 threshold_middle: 0 "
                     "threshold_last: 0 "
                     f"quantized {{ bits: {bits} rotate: {str(rotates).lower()} }}")
-            self.check(lambda name, world: quantized(name, world, bits, rotates), comm)
+            self.check(lambda name, world: quantized(name, world, bits, rotates), comm,
+                       loss=("linear",))
+
+    def test_quantized_in_bf16(self):
+        # Biases travel in BF16; codes do not.
+        comm = "mode: QUANTIZED algorithm: 'ring' "
+        fp32, in_bf16 = (train(3, comm + wire, loss=("linear",))[0]
+                         for wire in ("", "wire_type: BF16"))
+        for name in ("fc.weight", "conv.weight"):
+            np.testing.assert_array_equal(fp32[name], in_bf16[name])
+        np.testing.assert_allclose(fp32["fc.bias"], in_bf16["fc.bias"], atol=0.02)
 
 
 if __name__ == "__main__":
