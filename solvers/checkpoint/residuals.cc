@@ -345,9 +345,8 @@ void LoadResiduals(const std::string& folder, int saved_ranks, const SparseConfi
       for (const auto& pool : pools) SendPool(store->device(), pool.second, rank, label, comm);
     }
   } else {
-    say(StrCat("the residuals of ", Counted(saved_ranks, "rank"),
-               " are summed and divided evenly among ", comm->size(), ", then multiplied by ",
-               comm->size(), "/", saved_ranks, ": they keep their weight in the mean gradient"));
+    say(StrCat("every rank begins with the mean of the residuals of ",
+               Counted(saved_ranks, "rank")));
     RunOnRankZero(comm, label,
                   [&] { ReadMeans(folder, saved_ranks, Select(pools, saved), store); });
     for (const auto& pool : pools) BroadcastPool(store->device(), pool.second, label, comm);

@@ -119,10 +119,10 @@ void BuildFlow(const JobConfig& config, bool deterministic, Communicator* comm,
   AgreeOnErrors(comm, "preparing the update", [&] {
     parts->update = std::make_unique<StepUpdate>(
         config.solver(), config.comm(), comm->size(),
-        StepUpdate::Parts{parts->store, parts->solver.get(), parts->flow.get(),
-                          parts->timeline.get(), &parts->state,
-                          [parts](const std::string& text) { parts->report->Note(text); },
-                          before_update});
+        StepUpdate::Parts{
+            parts->store, parts->solver.get(), parts->flow.get(), parts->timeline.get(),
+            &parts->state, [parts](const std::string& text) { parts->report->Note(text); },
+            before_update, [parts](int64_t step) { return parts->batches->IterSize(step); }});
     if (parts->batches->largest_iter_size() > 1) {
       parts->accumulator = std::make_unique<Accumulator>(parts->store);
     }

@@ -30,7 +30,7 @@ class StepUpdate {
     // come; if empty, a range is updated while other sums travel.
     std::function<void()> before_update;
     // Batches per rank in a step; if empty, solver.iter_size in every step.
-    std::function<int(int64_t step)> micro_batches = nullptr;
+    std::function<int(int64_t step)> micro_batches;
   };
 
   // Throws UserError for settings that do not go together.

@@ -92,7 +92,7 @@ if [ "$exchange" = topk ]; then
   on_ranks 2 "$gftrain" --config=job.prototxt --set comm.timeout_s=60 --resume "${topk[@]}" \
     --set solver.max_steps=$((steps + 20)) --set checkpoint.dir=longer >longer.log 2>&1 ||
     fail "another world"
-  [ "$ranks" = 2 ] || grep -q "are summed and divided evenly among 2" longer.log ||
+  [ "$ranks" = 2 ] || grep -q "begins with the mean of the residuals of" longer.log ||
     fail "does not say what becomes of residuals in another world"
   echo PASS
   exit 0
@@ -110,7 +110,7 @@ if [ "$exchange" = low_rank ]; then
   check scaled "${low_rank[@]}" --set comm.wire_type=FP16 --set solver.loss_scale.policy=DYNAMIC \
     --set solver.loss_scale.scale=1048576 --set solver.loss_scale.growth_interval=20
   [ "$ranks" = 2 ] ||
-    resume_as world "are summed and divided evenly among 2" 2 "${low_rank[@]}"
+    resume_as world "begins with the mean of the residuals of" 2 "${low_rank[@]}"
   resume_as rank "has no factors of this rank" "$ranks" "${low_rank[@]}" --set comm.low_rank.rank=1
   resume_as topk "has no velocity" "$ranks" "${low_rank[@]}" --set comm.mode=TOPK
   resume_as lazy "residuals .* are lost" "$ranks" "${low_rank[@]}" --set comm.mode=LAZY
@@ -129,11 +129,11 @@ if [ "$exchange" = quantized ]; then
     --set solver.loss_scale.growth_interval=20
   for rank in $(seq 0 $((ranks - 1))); do
     # More than a header.
-    residual=fp32.stopped/$between/residual-0000$rank.safetensors
+    residual=fp32.whole/$last/residual-0000$rank.safetensors
     [ "$(tr -d '\0' <"$residual" | wc -c)" -gt 10000 ] || fail "no residuals of rank $rank"
   done
   [ "$ranks" = 2 ] ||
-    resume_as world "are summed and divided evenly among 2" 2 "${quantized[@]}"
+    resume_as world "begins with the mean of the residuals of" 2 "${quantized[@]}"
   resume_as bits "comm.quantized.bits was 8, is 4" "$ranks" "${quantized[@]}" "${bits4[@]}"
   resume_as lazy "residuals .* are lost" "$ranks"
   echo PASS
@@ -184,6 +184,6 @@ resume() {
   grep -q "$pattern" "$folder.log" || fail "$folder: no \"$pattern\""
   [ -d "$folder/$(name_of $((stop + 13)))" ] || fail "$folder: does not go on"
 }
-resume 2 "are summed and divided evenly among 2" world "${sparse[@]}"
+resume 2 "begins with the mean of the residuals of" world "${sparse[@]}"
 resume "$ranks" "residuals .* are lost" lazy
 echo PASS

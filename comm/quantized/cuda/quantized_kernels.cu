@@ -1,3 +1,5 @@
+#include <type_traits>
+
 #include "comm/quantized/cuda/quantized_kernels.h"
 #include "comm/quantized/rotation_inline.h"
 #include "core/cuda/launch_inline.h"
