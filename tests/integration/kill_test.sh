@@ -15,7 +15,8 @@ elif [ "$exchange" = topk ]; then
 elif [ "$exchange" = low_rank ]; then
   settings=(--set comm.mode=LOW_RANK)
 elif [ "$exchange" = quantized ]; then
-  settings=(--set comm.mode=QUANTIZED --set comm.quantized.bits=4 --set comm.quantized.rotate=true)
+  settings=(--set comm.mode=QUANTIZED --set comm.quantized.bits=4 --set comm.quantized.rotate=true
+    --set solver.base_lr=0.002)
 fi
 steps=$((100 + 50 * kills))
 

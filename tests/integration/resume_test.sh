@@ -119,7 +119,8 @@ if [ "$exchange" = low_rank ]; then
 fi
 
 if [ "$exchange" = quantized ]; then
-  quantized=(--set comm.mode=QUANTIZED)
+  # The rate is low, so that no ReLU dies and residuals are more than zeros.
+  quantized=(--set comm.mode=QUANTIZED --set solver.base_lr=0.002)
   bits4=(--set comm.quantized.bits=4 --set comm.quantized.rotate=true)
   check fp32 "${quantized[@]}"
   [ "${GF_TEST_DEVICE:-cpu}" != cpu ] ||

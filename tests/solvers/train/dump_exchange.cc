@@ -2,8 +2,8 @@
 // weights of every rank as JSON: what exchange_golden_test.py compares with NumPy.
 //   dump_exchange WORLD STEPS COMM_CONFIG SOLVER_CONFIG [linear]      (in text format)
 // The loss of rank r is the sum over i of a[i] / 2 * (w[i] - t[r][i])^2, in FP32; with `linear` of
-// -a[i] * t[r][i] * w[i]: then gradients have the same bits in both programs, and so has whatever
-// they are rounded to.
+// -a[i] * t[r][i] * w[i], with a and t rounded so that the last bits of sines do not count: then
+// gradients have the same bits in both programs, and so has whatever they are rounded to.
 
 #include <google/protobuf/text_format.h>
 
@@ -24,10 +24,10 @@
 namespace gf {
 namespace {
 
-// Rounded to multiples of 2^-22, so that the last bits of sines do not count.
-float OnGrid(double x) { return static_cast<float>(std::nearbyint(x * 4194304) / 4194304); }
-
-float Slope(int64_t i) { return OnGrid(1 + 0.5 * std::sin(0.13 * static_cast<double>(i))); }
+// A number of the loss; of a linear one, a multiple of 2^-22.
+float Rounded(double x, bool linear) {
+  return static_cast<float>(linear ? std::nearbyint(x * 4194304) / 4194304 : x);
+}
 
 // A matrix whose singular values halve: neither is it of low rank, nor do rounding errors turn its
 // factors.
@@ -46,12 +46,12 @@ class Target {
     }
   }
   // Element i.
-  float operator[](int64_t i) const {
+  double operator[](int64_t i) const {
     const auto columns = static_cast<int64_t>(columns_.size());
     const Factors &row = rows_[i / columns], &column = columns_[i % columns];
     double sum = 0;
     for (int c = 0; c < kFactors; ++c) sum += row[c] * column[c];
-    return OnGrid(sum);
+    return sum;
   }
 
  private:
@@ -87,7 +87,9 @@ nlohmann::json Train(Communicator* comm, int steps, const CommConfig& comm_confi
   scalars.lr = solver_config.base_lr();
   scalars.gradient_scale = 1.0 / comm->size();
   std::vector<float> slopes(layout.count());
-  for (int64_t i = 0; i < layout.count(); ++i) slopes[i] = Slope(i);
+  for (int64_t i = 0; i < layout.count(); ++i) {
+    slopes[i] = Rounded(1 + 0.5 * std::sin(0.13 * static_cast<double>(i)), linear);
+  }
   for (int step = 0; step < steps; ++step) {
     flow->BeginStep(step);
     for (size_t e = 0; e < layout.entries().size(); ++e) {
@@ -95,7 +97,8 @@ nlohmann::json Train(Communicator* comm, int steps, const CommConfig& comm_confi
       const Target target(comm->rank(), step, entry.shape[0], entry.count / entry.shape[0]);
       for (int64_t i = 0; i < entry.count; ++i) {
         const float weight = linear ? 0 : w[entry.offset + i];
-        store.gradient().as<float>()[entry.offset + i] = slopes[i] * (weight - target[i]);
+        const float difference = weight - Rounded(target[i], linear);
+        store.gradient().as<float>()[entry.offset + i] = slopes[i] * difference;
       }
       flow->GradientsReady({static_cast<int>(e)});
     }

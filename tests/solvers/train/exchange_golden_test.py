@@ -28,27 +28,32 @@ def train(world, comm, solver="", loss=()):
             for rank in json.loads(run.stdout)]
 
 
-def on_grid(x):
-    return F(np.rint(x * 4194304) / 4194304)
+def rounded(x, linear):
+    """A number of the loss."""
+    return F(np.rint(x * 4194304) / 4194304 if linear else x)
 
 
 @functools.lru_cache(maxsize=None)
-def slope(name):
-    return on_grid(1 + 0.5 * np.sin(0.13 * np.arange(np.prod(SHAPES[name]), dtype=float)))
+def slope(name, linear):
+    return rounded(1 + 0.5 * np.sin(0.13 * np.arange(np.prod(SHAPES[name]), dtype=float)), linear)
 
 
 @functools.lru_cache(maxsize=None)
-def target(name, rank, step):
+def target(name, rank, step, linear):
     rows = SHAPES[name][0]
     row = np.arange(rows, dtype=float)[:, None]
     column = np.arange(np.prod(SHAPES[name]) // rows, dtype=float)
-    return on_grid(sum(2.0 ** -c * np.sin(c * (0.9 * row + 0.3 * rank + 1)) *
-                       np.cos(c * (0.37 * column + 0.05 * step + 1)) for c in range(1, 9))).ravel()
+    values = sum(2.0 ** -c * np.sin(c * (0.9 * row + 0.3 * rank + 1)) *
+                 np.cos(c * (0.37 * column + 0.05 * step + 1)) for c in range(1, 9))
+    return rounded(values, linear).ravel()
 
 
-def gradients(name, weights, world, step):
-    """Of the loss of each rank, as the program computes it."""
-    return [slope(name) * (weights - target(name, rank, step)) for rank in range(world)]
+def gradients(name, weights, world, step, linear=False):
+    """Of the loss of each rank, as the program computes it; a linear one's have its bits."""
+    if linear:
+        weights = F(0)
+    return [slope(name, linear) * (weights - target(name, rank, step, linear))
+            for rank in range(world)]
 
 
 class Momentum:
@@ -211,7 +216,7 @@ def quantized(name, world, bits, rotates):
     solver = Momentum(name)
     if name.endswith("bias"):
         for step in range(STEPS):
-            solver.step(sum(gradients(name, F(0), world, step)) / F(world))
+            solver.step(sum(gradients(name, None, world, step, linear=True)) / F(world))
         return solver.weights
     offset = {"fc.weight": 32, "conv.weight": 32 + 70016}[name]
     coder = Quantizer(solver.weights.size, offset, bits, rotates)
@@ -220,7 +225,7 @@ def quantized(name, world, bits, rotates):
     owner = np.arange(count) // -(-count // world)
     residuals = [np.zeros((count, BLOCK), F) for _ in range(world)]
     for step in range(STEPS):
-        grads = gradients(name, F(0), world, step)
+        grads = gradients(name, None, world, step, linear=True)
         total = np.zeros((count, BLOCK), F)
         for rank in range(world):
             x = coder.rotated(coder.blocks(grads[rank]) + residuals[rank])

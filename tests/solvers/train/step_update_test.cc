@@ -76,7 +76,8 @@ class Rank {
       solver.mutable_loss_scale()->set_policy(LossScaleConfig::STATIC);
       solver.mutable_loss_scale()->set_scale(loss_scale);
     }
-    StepUpdate::Parts parts = {store_.get(), solver_.get(), flow_.get(), nullptr, &state_, {}, {}};
+    StepUpdate::Parts parts = {
+        store_.get(), solver_.get(), flow_.get(), nullptr, &state_, {}, {}, {}};
     if (knows == Knows::kSchedule) {
       parts.micro_batches = [this](int64_t step) { return BatchesOf(step); };
     }
