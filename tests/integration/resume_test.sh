@@ -33,7 +33,9 @@ check() {
     fail "$name: does not say that it resumes"
   same_weights "$name.whole/$last" "$name.stopped/$last"
 
-  # Killed: the last checkpoint is some steps old.
+  # Killed: the last checkpoint is some steps old. What a kill leaves does not depend on the device:
+  # on an emulated GPU, which is slow, one way to exchange gradients is enough.
+  [ "${GF_TEST_DEVICE:-cpu}" = cpu ] || [ "$exchange" = sparse ] || return 0
   train --set checkpoint.dir="$name.killed" "$@" >"$name.killed.log" 2>&1 &
   local pid=$!
   for _ in $(seq 3000); do
