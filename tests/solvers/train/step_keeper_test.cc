@@ -1,6 +1,7 @@
 #include "solvers/train/step_keeper.h"
 
 #include <fcntl.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -233,23 +234,26 @@ TEST(StepKeeperTest, AStepThatIsInACheckpointIsNotLost) {
 }
 
 TEST(StepKeeperTest, SaysWhatIsLost) {
-  Job job;
-  const auto steps = [&](StepKeeper* keeper) {
-    job.Step(keeper, 6);
-    job.Step(keeper, 7);
-    std::raise(SIGTERM);
-    Settle();
+  const auto run = [](Job* job, const std::string& obstacle, int64_t first_step) {
+    job->Run(
+        [job](StepKeeper* keeper) {
+          job->Step(keeper, 6);
+          job->Step(keeper, 7);
+          std::raise(SIGTERM);
+          Settle();
+        },
+        obstacle, first_step);
+    EXPECT_EQ(job->Saved(), "");
+    return job->Words();
   };
-  job.Run(steps, "checkpoint.dir is not set");
-  EXPECT_TRUE(Contains(
-      job.Words(),
-      "ended in step 8; lost: 7 steps, because checkpoint.dir is not set; there is no checkpoint"))
-      << job.Words(0.01);
-  job.Run(steps, "it is so", 5);
-  EXPECT_TRUE(
-      Contains(job.Words(), "lost: 2 steps, because it is so; the last checkpoint is of step 5"))
-      << job.Words(0.01);
-  EXPECT_EQ(job.Saved(), "");
+  Job first, resumed;
+  EXPECT_THAT(
+      run(&first, "checkpoint.dir is not set", 0),
+      ::testing::HasSubstr("ended in step 8; lost: 7 steps, because checkpoint.dir is not set; "
+                           "there is no checkpoint"));
+  EXPECT_THAT(
+      run(&resumed, "it is so", 5),
+      ::testing::HasSubstr("lost: 2 steps, because it is so; the last checkpoint is of step 5"));
 }
 
 TEST(StepKeeperTest, SaysWhyItCouldNotSave) {
