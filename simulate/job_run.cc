@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
+#include <vector>
 
 #include "comm/flow/gradient_flow.h"
 #include "comm/sparse/selection.h"
@@ -9,6 +11,7 @@
 #include "core/error.h"
 #include "models/job_net.h"
 #include "simulate/cluster.h"
+#include "simulate/round_end.h"
 #include "solvers/batch_schedule.h"
 
 namespace gf {
@@ -108,10 +111,12 @@ StepResult Simulator::Mean(double density, Pricer* pricer) const {
     setup.load_s = net_.batch * std::min(world, job_.cluster.node().devices()) /
                    job_.cluster.run().node_images_per_s();
   }
+  const bool local = comm.mode() == CommConfig::PERIODIC && density < 1;
   StepResult mean;
   for (int i = 0; i < job_.steps; ++i) {
-    const StepResult step = SimulateStep(
-        setup, schedule, JitterOf(job_.cluster.device().jitter(), world, job_.seed, i), pricer);
+    std::vector<double> factors = JitterOf(job_.cluster.device().jitter(), world, job_.seed, i);
+    if (local) factors = OverRound(std::move(factors), comm.periodic().steps());
+    const StepResult step = SimulateStep(setup, schedule, factors, pricer);
     mean.parts.forward += step.parts.forward / job_.steps;
     mean.parts.backward += step.parts.backward / job_.steps;
     mean.parts.exposed += step.parts.exposed / job_.steps;
@@ -121,7 +126,21 @@ StepResult Simulator::Mean(double density, Pricer* pricer) const {
     mean.sent_bytes = step.sent_bytes;
     mean.traffic = step.traffic;
   }
+  if (local) AddRoundEnd(setup, pricer, &mean);
   return mean;
+}
+
+void Simulator::AddRoundEnd(const StepSetup& setup, Pricer* pricer, StepResult* mean) const {
+  const CommConfig& comm = job_.config.comm();
+  const int steps = comm.periodic().steps();
+  const StepResult end = SimulateRoundEnd(setup, comm, wire_, pricer);
+  mean->parts.exposed += end.parts.exposed / steps;
+  mean->parts.update += (end.parts.total() - end.parts.exposed) / steps;
+  mean->communication += end.communication / steps;
+  mean->sent_bytes += end.sent_bytes / steps;
+  for (size_t kind = 0; kind < mean->traffic.size(); ++kind) {
+    mean->traffic[kind] += end.traffic[kind] / steps;
+  }
 }
 
 RunResult Simulator::Run(int ranks) {
@@ -184,10 +203,20 @@ StepResult Simulator::Trace() {
   Pricer pricer(job_.cluster, RanksOf(0));
   const CommConfig& comm = job_.config.comm();
   const int world = pricer.network().world();
-  const BucketSchedule schedule = ScheduleOf(net_.layout, comm, wire_, world, DensityOf(comm));
-  return SimulateStep(SetupFor(pricer.network().nodes()), schedule,
-                      JitterOf(job_.cluster.device().jitter(), world, job_.seed, 0), &pricer,
-                      /*spans=*/true);
+  const double density = DensityOf(comm);
+  const BucketSchedule schedule = ScheduleOf(net_.layout, comm, wire_, world, density);
+  const StepSetup setup = SetupFor(pricer.network().nodes());
+  const std::vector<double> factors = JitterOf(job_.cluster.device().jitter(), world, job_.seed, 0);
+  StepResult step = SimulateStep(setup, schedule, factors, &pricer, /*spans=*/true);
+  if (comm.mode() != CommConfig::PERIODIC) return step;
+  // The last step of a round.
+  const double begin = step.parts.total();
+  for (Span span : SimulateRoundEnd(setup, comm, wire_, &pricer, /*spans=*/true).spans) {
+    span.begin += begin;
+    span.end += begin;
+    step.spans.push_back(span);
+  }
+  return step;
 }
 
 }  // namespace gf

@@ -77,6 +77,8 @@ class Simulator {
   StepSetup SetupFor(int nodes) const;
   // Mean of the job's steps at a density.
   StepResult Mean(double density, Pricer* pricer) const;
+  // Adds to each step of a round its share of the round's end.
+  void AddRoundEnd(const StepSetup& setup, Pricer* pricer, StepResult* mean) const;
   int RanksOf(int ranks) const;
 
   SimulatedJob job_;
