@@ -220,6 +220,14 @@ DIFFERENCES
 expect_error 'ranks disagree on comm.mode: LOW_RANK on rank 0 .*QUANTIZED on rank 1' \
   "${two_ranks[@]}" '--set comm.mode=LOW_RANK' '--set comm.mode=QUANTIZED' "$gftrain" \
   --config=job.prototxt
+# Not wrong, but in vain.
+for when in --dry_run --max_steps=1; do
+  "$mpirun" -np 2 "${train[@]}" "$when" --set checkpoint.dir= --set comm.mode=TOPK \
+    --set comm.topk.density=0.9 >vain.log 2>&1 || fail "TOPK with much density, $when"
+  [ "$(grep -c 'warning: comm.mode TOPK equals LAZY .* on 2 ranks' vain.log)" = 1 ] ||
+    fail "no warning of TOPK with much density, $when"
+done
+
 # The same words on both ranks, but another file behind them.
 for folder in a b; do
   mkdir "$folder"

@@ -129,6 +129,13 @@ TEST(JobRunTest, BorrowedRatesAreNamedWithTheirPlace) {
   EXPECT_EQ(Simulator(JobWithPlaces({"compute_type=BF16"})).Run(1).guess, "");
 }
 
+TEST(JobRunTest, TopkThatSendsAllIsNamed) {
+  Simulator simulator(
+      Job({"comm.mode=TOPK", "comm.topk.density=0.01", "compute_type=BF16", "solver.type=SGD"}));
+  EXPECT_EQ(simulator.Run(64).advice, "");
+  EXPECT_NE(simulator.Run(128).advice.find("comm.mode TOPK equals LAZY"), std::string::npos);
+}
+
 TEST(JobRunTest, RatesOfFp16AlsoServeBf16) {
   SimulatedJob job = Job({"compute_type=BF16"});
   const double step = Simulator(job).Run(1).step.total();
