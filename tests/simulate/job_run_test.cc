@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <ctime>
 #include <string>
 
 #include "core/error.h"
@@ -102,6 +103,14 @@ TEST(JobRunTest, SlowLoadingShowsAsData) {
 TEST(JobRunTest, FourThousandRanksAreSimulatedBeforeTheTestTimesOut) {
   SimulatedJob job = Job({"comm.mode=SPARSE", "comm.algorithm=auto"});
   EXPECT_GT(Simulator(job).Run(4096).images_per_s, 0);
+}
+
+// An all-to-all has 17 million messages; one by one they take some seconds.
+TEST(JobRunTest, FourThousandRanksSendCodesWithinASecond) {
+  SimulatedJob job = Job({"comm.mode=QUANTIZED"});
+  const std::clock_t start = std::clock();
+  EXPECT_GT(Simulator(job).Run(4096).images_per_s, 0);
+  EXPECT_LT(std::clock() - start, CLOCKS_PER_SEC);
 }
 
 TEST(JobRunTest, WithoutRateFlopsTellTheLengthOfAStep) {
