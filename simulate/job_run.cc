@@ -7,6 +7,7 @@
 
 #include "comm/flow/gradient_flow.h"
 #include "comm/sparse/selection.h"
+#include "comm/topk/topk_buckets.h"
 #include "core/config/job_checks.h"
 #include "core/error.h"
 #include "models/job_net.h"
@@ -159,6 +160,9 @@ RunResult Simulator::RunWith(Pricer* pricer) {
   result.batch = net_.batch;
   result.layer_times = LayerTimesOf(job_);
   result.guess = times_.guess;
+  if (comm.mode() == CommConfig::TOPK) {
+    result.advice = WhyTopkSendsAll(comm.topk().density(), result.ranks, wire_);
+  }
   result.node_price_per_hour = job_.node_price_per_hour > 0
                                    ? job_.node_price_per_hour
                                    : job_.cluster.run().node_price_per_hour();

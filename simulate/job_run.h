@@ -38,6 +38,7 @@ struct RunResult {
   int batch = 1;            // images per rank and step
   std::string layer_times;  // source of the layer times, see LayerTimesOf
   std::string guess;        // see ComputeTimes
+  std::string advice;       // for people: a setting that has no effect; empty = none
   StepParts step;
   double communication = 0;  // seconds per step in which a collective ran
   int64_t sent_bytes = 0;

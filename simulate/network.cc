@@ -49,6 +49,12 @@ Network::Network(const ClusterConfig& cluster, int world)
   }
 }
 
+int Network::Period() const {
+  const bool leaves = leaf_ > 0 && nodes_ > leaf_;
+  const int period = devices_ * (leaves ? leaf_ : 1);
+  return world() % period == 0 ? period : world();
+}
+
 LinkKind Network::KindOf(int link) const {
   const int at = link % stride_;
   int kind = 0;

@@ -23,8 +23,13 @@ class Network {
   const Topology& topology() const { return topology_; }
   int world() const { return topology_.world(); }
   int nodes() const { return nodes_; }
-  // Number of links; their ids are 0 to links() - 1.
+  // The least number of ranks after which the network repeats, ranks being counted around a circle;
+  // the world if it does not.
+  int Period() const;
+  // Number of links; their ids are 0 to links() - 1, the nodes' one after the other. And the links
+  // of the nodes of the first `ranks` ranks.
   int links() const { return nodes_ * stride_; }
+  int LinksOf(int ranks) const { return (ranks + devices_ - 1) / devices_ * stride_; }
   LinkKind KindOf(int link) const;
   // Inverse of the bandwidth that background traffic leaves to training.
   double SecondsPerByte(int link) const { return seconds_per_byte_[Index(link)]; }

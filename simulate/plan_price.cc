@@ -14,12 +14,14 @@ constexpr double kMicro = 1e-6;
 // seconds for 4,096 ranks. For more ranks than this, "auto" does not consider double_tree.
 constexpr int kMostRanksOfTrees = 1024;
 
-// Loads of links. Only links with a load are visited.
+// Loads of the links of the first `ranks` ranks, which stand for all others. Only links with a load
+// are visited.
 class Loads {
  public:
-  explicit Loads(const Network& network) : network_(network), parts_(network.links()) {}
+  Loads(const Network& network, int ranks) : network_(network), parts_(network.LinksOf(ranks)) {}
 
   void Add(int link, double parts) {
+    link %= static_cast<int>(parts_.size());
     if (parts_[link] == 0) touched_.push_back(link);
     parts_[link] += parts;
   }
@@ -56,7 +58,7 @@ class Loads {
 // The longest chain of messages: a rank sends after it has received its earlier messages. An early
 // message waits at the receiver, so each slow hop of a ring counts once, not in every step.
 double Chain(const PlanRounds& rounds, const Network& network, double hop_s) {
-  std::vector<double> now(network.world()), next;
+  std::vector<double> now(rounds.period), next;
   std::vector<int> path;
   for (const PlanRound& round : rounds.rounds) {
     std::vector<double> cost;
@@ -70,7 +72,8 @@ double Chain(const PlanRounds& rounds, const Network& network, double hop_s) {
       next = now;
       for (size_t m = 0; m < round.messages.size(); ++m) {
         const PlanMessage& message = round.messages[m];
-        next[message.to] = std::max(next[message.to], now[message.from] + cost[m]);
+        double& to = next[message.to % rounds.period];
+        to = std::max(to, now[message.from] + cost[m]);
       }
       now.swap(next);
     }
@@ -86,7 +89,7 @@ PlanPrice PriceOf(const PlanRounds& rounds, const Network& network,
   for (const ProtocolConfig& protocol : collective.protocol()) {
     price.latency_s.push_back(Chain(rounds, network, protocol.hop_us() * kMicro));
   }
-  Loads round_loads(network), all_loads(network);
+  Loads round_loads(network, rounds.period), all_loads(network, rounds.period);
   std::vector<int> path;
   for (const PlanRound& round : rounds.rounds) {
     for (const PlanMessage& message : round.messages) {
@@ -119,14 +122,14 @@ int Pricer::ProtocolOf(int64_t bytes) const {
 const PlanPrice& Pricer::Price(const std::string& algorithm) {
   const auto found = prices_.find(algorithm);
   if (found != prices_.end()) return found->second;
-  const int world = network_.world();
+  const int world = network_.world(), period = network_.Period();
   PlanRounds rounds;
   if (algorithm == kReduceScatter) {
-    rounds = RoundsOf([&](int rank) { return RingReduceScatter(rank, world); }, world);
+    rounds = RoundsOf([&](int rank) { return RingReduceScatter(rank, world); }, world, period);
   } else if (algorithm == kAllGather) {
-    rounds = RoundsOf([&](int rank) { return RingAllGather(rank, world); }, world);
+    rounds = RoundsOf([&](int rank) { return RingAllGather(rank, world); }, world, period);
   } else if (algorithm == kAllToAll) {
-    rounds = RoundsOf([&](int rank) { return AllToAll(rank, world); }, world);
+    rounds = RoundsOf([&](int rank) { return AllToAll(rank, world); }, world, period);
     rounds.parts = world;  // the plan's other parts are the place of what comes
   } else {
     const auto plan = AlgorithmRegistry::Get().Create("comm.algorithm", algorithm);
@@ -134,7 +137,8 @@ const PlanPrice& Pricer::Price(const std::string& algorithm) {
       ThrowUserError("comm.algorithm: ", algorithm, " does not support ", Counted(world, "rank"),
                      " on ", Counted(network_.nodes(), "node"), "; set auto");
     }
-    rounds = RoundsOf([&](int rank) { return plan->AllReduce(rank, network_.topology()); }, world);
+    rounds = RoundsOf([&](int rank) { return plan->AllReduce(rank, network_.topology()); }, world,
+                      algorithm == "ring" ? period : world);
   }
   return prices_.emplace(algorithm, PriceOf(rounds, network_, collective_)).first->second;
 }

@@ -40,9 +40,10 @@ std::vector<Run> RunsOf(const Plan& plan) {
 
 using WorldRuns = std::vector<std::vector<Run>>;
 
-// Cuts the steps at the borders of all runs. Returns false if a message connects steps with
-// different numbers.
-bool Aligned(const WorldRuns& ranks, std::vector<PlanRound>* rounds) {
+// Cuts the steps at the borders of all runs. `ranks` are the first of the world, one period.
+// Returns false if a message connects steps with different numbers.
+bool Aligned(const WorldRuns& ranks, int world, std::vector<PlanRound>* rounds) {
+  const int period = static_cast<int>(ranks.size());
   std::set<int64_t> borders = {0};
   for (const auto& runs : ranks) {
     for (const Run& run : runs) borders.insert(run.end);
@@ -60,10 +61,12 @@ bool Aligned(const WorldRuns& ranks, std::vector<PlanRound>* rounds) {
       const Run& run = ranks[r][at[r]];
       received += run.receive_from >= 0;
       if (run.send_to < 0) continue;
-      const auto& peers = ranks[run.send_to];
-      if (at[run.send_to] == peers.size()) return false;
-      const Run& peer = peers[at[run.send_to]];
-      if (peer.receive_from != static_cast<int>(r) || peer.received != run.sent) return false;
+      // The receiver's plan is that of a rank in the first period.
+      const int like = run.send_to % period, shift = run.send_to - like;
+      if (at[like] == ranks[like].size()) return false;
+      const Run& peer = ranks[like][at[like]];
+      const int sender = (static_cast<int>(r) + world - shift) % world;
+      if (peer.receive_from != sender || peer.received != run.sent) return false;
       round.messages.push_back({static_cast<int>(r), run.send_to, run.sent, peer.reduce});
     }
     if (received != round.messages.size()) return false;
@@ -134,9 +137,15 @@ class Follower {
 }  // namespace
 
 PlanRounds RoundsOf(const std::function<Plan(int rank)>& plan, int world) {
+  return RoundsOf(plan, world, world);
+}
+
+PlanRounds RoundsOf(const std::function<Plan(int rank)>& plan, int world, int period) {
+  CHECK(period > 0 && world % period == 0) << period << " of " << world;
   PlanRounds result;
+  result.period = period;
   WorldRuns ranks;
-  for (int rank = 0; rank < world; ++rank) {
+  for (int rank = 0; rank < period; ++rank) {
     const Plan own = plan(rank);
     result.parts = own.parts;
     ranks.push_back(RunsOf(own));
@@ -144,7 +153,10 @@ PlanRounds RoundsOf(const std::function<Plan(int rank)>& plan, int world) {
       result.largest = std::max({result.largest, run.sent, run.received});
     }
   }
-  if (!Aligned(ranks, &result.rounds)) result.rounds = Follower(ranks).Run();
+  if (!Aligned(ranks, world, &result.rounds)) {
+    CHECK_EQ(period, world) << "these plans do not repeat";
+    result.rounds = Follower(ranks).Run();
+  }
   return result;
 }
 

@@ -25,14 +25,15 @@ class LowRankCompressor : public Compressor {
         dense_buckets_(CutBuckets(pool.layout, static_cast<int64_t>(SizeOf(pool.wire)),
                                   ThresholdsOf(pool.options.config))),
         plan_(PlanLowRank(pool.layout, EntriesOf(dense_buckets_), config_.rank())),
-        whole_(pool, plan_.whole, "LOW_RANK") {
+        residual_(pool.NewTensor(pool.layout.count(), DType::kFP32)),
+        whole_(pool, plan_.whole, residual_, "LOW_RANK") {
     if (plan_.matrices.empty()) {
       ThrowUserError(
           "comm.mode: LOW_RANK: no weight of this net becomes half as long as factors of ",
           "comm.low_rank.rank ", config_.rank(), ": set a lower rank, or mode LAZY or SPARSE");
     }
     pools_.gradients = pool.gradients;
-    pools_.residual = pool.NewTensor(pool.layout.count(), DType::kFP32);
+    pools_.residual = residual_;
     pools_.left = pool.NewTensor(plan_.left_count, DType::kFP32);
     pools_.right = pool.NewTensor(plan_.right_count, DType::kFP32);
     Device* const device = pool.options.device;
@@ -88,13 +89,16 @@ class LowRankCompressor : public Compressor {
   DType memory_type() const override { return pool_.gradients.desc.dtype; }
 
   std::vector<std::pair<std::string, Tensor>> State() const override {
-    return {{"residual", pools_.residual}};
+    return {{"residual", residual_}};
   }
   Tensor shared_state() const override { return pools_.right; }
   void Rescale(float factor) override {
     if (factor != 1) arithmetic_->Rescale(factor);
   }
-  void Restore(const std::vector<int64_t>&) override { kept_ = true; }
+  void Restore(const std::vector<int64_t>&) override {
+    kept_ = true;
+    whole_.Restore();
+  }
 
  private:
   // In place, in the buckets of LAZY.
@@ -108,6 +112,7 @@ class LowRankCompressor : public Compressor {
           arithmetic_->Merge(static_cast<int>(m));
         }
       }
+      whole_.MergeTo(b.range().end);
       parcels.push_back({pool_.gradients, b.range(), pool_.wire,
                          pool_.layout.NameOf(b.first_entry, b.last_entry)});
     }
@@ -133,6 +138,7 @@ class LowRankCompressor : public Compressor {
   const LowRankConfig config_;
   const std::vector<Bucket> dense_buckets_;
   const LowRankPlan plan_;
+  const Tensor residual_;
   LowRankPools pools_;
   WholeTensors whole_;
   std::unique_ptr<LowRankArithmetic> arithmetic_;

@@ -25,9 +25,10 @@ class QuantizedCompressor : public Compressor {
                                   ThresholdsOf(pool.options.config))),
         buckets_(MakeQuantizedBuckets(pool.layout, EntriesOf(dense_buckets_), config_.bits(),
                                       pool.world)),
-        whole_(pool, SmallTensors(pool.layout), "QUANTIZED") {
+        residual_(pool.NewTensor(pool.layout.count(), DType::kFP32)),
+        whole_(pool, SmallTensors(pool.layout), residual_, "QUANTIZED") {
     pools_.gradients = pool.gradients;
-    pools_.residual = pool.NewTensor(pool.layout.count(), DType::kFP32);
+    pools_.residual = residual_;
     int64_t words = 0;
     for (const QuantizedBucket& bucket : buckets_) words += 2 * pool.world * bucket.part_words;
     pools_.messages = pool.NewTensor(words, DType::kFP32);
@@ -76,17 +77,19 @@ class QuantizedCompressor : public Compressor {
   DType memory_type() const override { return pool_.gradients.desc.dtype; }
 
   std::vector<std::pair<std::string, Tensor>> State() const override {
-    return {{"residual", pools_.residual}};
+    return {{"residual", residual_}};
   }
   void Rescale(float factor) override {
     if (factor != 1) arithmetic_->Rescale(factor);
   }
+  void Restore(const std::vector<int64_t>&) override { whole_.Restore(); }
 
  private:
   const CompressedPool pool_;
   const QuantizedConfig config_;
   const std::vector<Bucket> dense_buckets_;
   const std::vector<QuantizedBucket> buckets_;
+  const Tensor residual_;
   WholeTensors whole_;
   QuantizedPools pools_;
   std::unique_ptr<QuantizedArithmetic> arithmetic_;

@@ -33,7 +33,7 @@ class TopkCompressor : public Compressor {
         limit_(TopkLimit(pool.world, pool.wire)),
         residual_(pool.NewTensor(pool.layout.count(), DType::kFP32)),
         ranges_(EntriesOf(dense_buckets_)),
-        whole_(pool, SmallTensors(pool.layout), "TOPK") {
+        whole_(pool, SmallTensors(pool.layout), residual_, "TOPK") {
     for (const PoolEntry& entry : pool.layout.entries()) {
       sparse_entries_.push_back(IsLargeWeight(entry));
     }
@@ -121,7 +121,10 @@ class TopkCompressor : public Compressor {
   void Rescale(float factor) override {
     if (factor != 1) arithmetic_->Rescale(factor);
   }
-  void Restore(const std::vector<int64_t>&) override { kept_ = true; }
+  void Restore(const std::vector<int64_t>&) override {
+    kept_ = true;
+    whole_.Restore();
+  }
 
  private:
   // In place, in the buckets of LAZY.
@@ -130,6 +133,7 @@ class TopkCompressor : public Compressor {
     for (; sent_ < dense_buckets_.size() && dense_buckets_[sent_].last_entry < ready; ++sent_) {
       const Bucket& b = dense_buckets_[sent_];
       if (kept_) arithmetic_->SendAll(SparseRanges(b));
+      whole_.MergeTo(b.range().end);
       parcels.push_back({pool_.gradients, b.range(), pool_.wire,
                          pool_.layout.NameOf(b.first_entry, b.last_entry)});
     }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <utility>
@@ -13,28 +14,44 @@
 namespace gf {
 
 // What a compressor leaves as it is (biases, the parameters of normalization layers, small
-// weights): many small tensors, which travel as one vector at the end of a step.
+// weights): many small tensors, which travel as one vector at the end of a step. They have no
+// residuals, but for those that another mode has kept and that a checkpoint brings: these are added
+// in the first step.
 class WholeTensors {
  public:
+  // `tensors`: in the pool's order. `residual`: the compressor's, of all tensors.
   WholeTensors(const CompressedPool& pool, std::vector<ElementRange> tensors,
-               const std::string& mode)
+               const Tensor& residual, const std::string& mode)
       : pool_(pool),
         tensors_(std::move(tensors)),
+        merged_(tensors_.size()),
         packed_(pool.NewTensor(ElementsIn(tensors_), pool.gradients.desc.dtype)) {
     Device* const device = pool.options.device;
-    packer_ =
-        RangePackerRegistry::Get().Create("device of comm.mode: " + mode, device->name(), device,
-                                          PackedRanges{pool.gradients, packed_, tensors_});
+    packer_ = RangePackerRegistry::Get().Create(
+        "device of comm.mode: " + mode, device->name(), device,
+        PackedRanges{pool.gradients, packed_, tensors_, residual});
   }
 
   const std::vector<ElementRange>& tensors() const { return tensors_; }
 
+  // Residuals were filled.
+  void Restore() { merged_ = 0; }
+
   void Begin() { sent_ = false; }
+
+  // Adds residuals that were restored to the gradients in front of element `end` of the pool, which
+  // are ready: for a step in which everything travels in place.
+  void MergeTo(int64_t end) {
+    const size_t first = merged_;
+    while (merged_ < tensors_.size() && tensors_[merged_].begin < end) ++merged_;
+    if (merged_ > first) packer_->Merge(first, merged_);
+  }
 
   // Appends the parcel once all entries are ready.
   void Ready(int ready, std::vector<Parcel>* parcels) {
     const bool all = ready == static_cast<int>(pool_.layout.entries().size());
     if (!all || sent_ || tensors_.empty()) return;
+    MergeTo(pool_.layout.count());
     packer_->Pack();
     parcels->push_back(
         {packed_, {0, packed_.desc.storage_count()}, pool_.wire, "biases and the like"});
@@ -49,6 +66,7 @@ class WholeTensors {
  private:
   const CompressedPool pool_;
   const std::vector<ElementRange> tensors_;
+  size_t merged_;  // of the tensors: their residuals are 0
   const Tensor packed_;
   std::unique_ptr<RangePacker> packer_;
   bool sent_ = false;  // in this step

@@ -168,7 +168,6 @@ class CpuLowRankArithmetic : public LowRankArithmetic {
 
   // After a sum that is not finite.
   void DropBad(const LowRankMatrix& m) const {
-    std::fill_n(Right(m), m.rank * m.columns, 1.f);
     float* const h = Residual(m);
     for (int64_t i = 0; i < m.entry->count; ++i) {
       if (!std::isfinite(h[i])) h[i] = 0;

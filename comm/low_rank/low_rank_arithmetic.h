@@ -28,7 +28,8 @@ struct LowRankPools {
 // begins with Prepare: columns of Q get the norm 1, which changes no result, and columns of zeros
 // become random ones, or they would stay 0.
 //
-// Where a sum P is not finite, G becomes NaN on all ranks, and H = M where that is finite, else 0.
+// Where a sum P is not finite, G becomes NaN on all ranks, H = M where that is finite, else 0, and
+// Q stays as it was but for its length.
 //
 // Orthonormalize, Prepare and Expand must give the same bits on all ranks, whatever their
 // processors: sums have a fixed order and no fused multiply-add.

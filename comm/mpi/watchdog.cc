@@ -204,7 +204,8 @@ void MpiWatchdog::CallTheRoll() {
 std::string MpiWatchdog::WaitedIn(double seconds) const {
   char text[32];
   std::snprintf(text, sizeof(text), "%.1f", seconds);
-  const bool says_when = activity_.empty() || operation_.find("step ") != std::string::npos;
+  const bool says_when = activity_.empty() || operation_.find("step ") != std::string::npos ||
+                         operation_.find("round ") != std::string::npos;
   return StrCat(NameOf(rank_), " waited ", text, " s in ", operation_,
                 says_when ? "" : " (" + activity_ + ")");
 }

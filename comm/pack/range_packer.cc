@@ -1,5 +1,8 @@
 #include "comm/pack/range_packer.h"
 
+#include <glog/logging.h>
+
+#include <algorithm>
 #include <cstring>
 
 namespace gf {
@@ -15,6 +18,25 @@ class CpuRangePacker : public RangePacker {
   }
   void Unpack() override {
     ForRanges([](char* pool, char* packed, size_t bytes) { std::memcpy(pool, packed, bytes); });
+  }
+  void Merge(size_t first, size_t last) override {
+    for (size_t r = first; r < last; ++r) {
+      const ElementRange& range = copies_.ranges[r];
+      float* const h = copies_.residual.as<float>();
+      if (copies_.pool.desc.dtype == DType::kFP32) {
+        float* const g = copies_.pool.as<float>();
+        for (int64_t i = range.begin; i < range.end; ++i) {
+          if (h[i] != 0) g[i] += h[i];
+        }
+      } else {
+        CHECK(copies_.pool.desc.dtype == DType::kBF16);
+        uint16_t* const g = copies_.pool.as<uint16_t>();
+        for (int64_t i = range.begin; i < range.end; ++i) {
+          if (h[i] != 0) g[i] = ToBF16(FromBF16(g[i]) + h[i]);
+        }
+      }
+      std::fill(h + range.begin, h + range.end, 0.f);
+    }
   }
 
  private:

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -11,20 +12,24 @@
 namespace gf {
 
 // Copies ranges of a pool to a vector, one after the other, and back, so that many small tensors
-// travel as one. Pool and vector have the same type and lie in the memory of one device; on a GPU
-// a copy is one launch on the compute stream.
+// travel as one. All lies in the memory of one device; on a GPU each call is one launch on the
+// compute stream.
 class RangePacker {
  public:
   virtual ~RangePacker() = default;
 
   virtual void Pack() = 0;
   virtual void Unpack() = 0;
+  // pool = pool + residual, rounded to the pool's type, and residual = 0, in the ranges numbered
+  // [first, last). Where the residual is 0, the pool keeps its bits.
+  virtual void Merge(size_t first, size_t last) = 0;
 };
 
 // What a packer copies; ranges do not overlap.
 struct PackedRanges {
-  Tensor pool, packed;
+  Tensor pool, packed;  // FP32 or BF16; FP16 where the host does not read the memory
   std::vector<ElementRange> ranges;
+  Tensor residual = {};  // FP32 pool with equal offsets; without data: there is no Merge
 };
 
 // By the device's name. The device outlives the object.

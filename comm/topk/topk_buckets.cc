@@ -23,6 +23,18 @@ double TopkLimit(int world, DType wire) {
   return std::min(1.0, 2 * value / (world * (value + 2)));
 }
 
+std::string WhyTopkSendsAll(double density, int world, DType wire) {
+  const double limit = TopkLimit(world, wire);
+  if (density >= 1 || density <= limit) return "";
+  // Two digits, rounded down.
+  const double unit = std::pow(10, std::floor(std::log10(limit / 2)) - 1);
+  return StrCat("comm.mode TOPK equals LAZY at comm.topk.density ", density, " on ", world,
+                " ranks: their messages would be longer than an allreduce of all gradients in ",
+                Name(wire), ", so all gradients are sent; set comm.topk.density to ",
+                std::floor(limit / 2 / unit) * unit,
+                " or less, which sends at most half as many bytes, or take another mode");
+}
+
 std::vector<TopkBucket> MakeTopkBuckets(const PoolLayout& layout,
                                         const std::vector<std::pair<int, int>>& buckets,
                                         double density, DType wire) {

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/dtype.h"
@@ -17,6 +18,10 @@ double TopkDensityAt(int64_t step, int64_t total_steps, double density, double w
 // The largest density at which gathering values and indices from `world` ranks sends fewer bytes
 // than the allreduce of everything. `wire`: the type of values, FP32, BF16 or FP16.
 double TopkLimit(int world, DType wire);
+
+// A sentence for people where `density` asks for less than all gradients, but TopkLimit lets all of
+// them travel; "" otherwise.
+std::string WhyTopkSendsAll(double density, int world, DType wire);
 
 // Elements whose places are counted from a common start, in two bytes each.
 constexpr int64_t kTopkSegment = 65536;

@@ -32,6 +32,8 @@ namespace gf {
 //                           their sum divided by the world, stays the same
 //   another chunk size      the residuals remain; the first step communicates all chunks
 //   another rank of factors the residuals remain; LOW_RANK's factors start anew
+//   a tensor that the mode sends as a whole, and the checkpoint's did not
+//                           its residual is added to its gradient in the first step
 //   no residuals (LAZY)     the job starts with none; SPARSE's first step communicates all chunks
 //   no chunks               SPARSE's first step communicates all chunks
 //   a mode without them     the residuals are lost; so is TOPK's velocity where another mode has

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "comm/flow/gradient_flow.h"
 #include "comm/sparse/chunks.h"
+#include "comm/topk/topk_buckets.h"
 #include "core/error.h"
 #include "core/readable.h"
 #include "models/graph.h"
@@ -91,7 +93,14 @@ std::string FewChunks(const CommConfig& comm, int64_t elements) {
                 " or less, or take mode LAZY for a net as small as this");
 }
 
-void WarnAtStart(const JobConfig& config, int64_t elements) {
+std::string TopkSendsAll(const JobConfig& config, int world) {
+  const CommConfig& comm = config.comm();
+  if (comm.mode() != CommConfig::TOPK) return "";
+  return WhyTopkSendsAll(comm.topk().density(), world,
+                         WireTypeOf(comm, ToDType(config.compute_type())));
+}
+
+void WarnAtStart(const JobConfig& config, int64_t elements, int world) {
   const NetSource net = ReadNet(config.net());  // without the job's changes
   for (const std::string& sentence : UnusedDataSettings(net, config.train_data(), TRAIN)) {
     PrintWarning(sentence);
@@ -101,8 +110,10 @@ void WarnAtStart(const JobConfig& config, int64_t elements) {
       PrintWarning(sentence);
     }
   }
-  const std::string few = FewChunks(config.comm(), elements);
-  if (!few.empty()) PrintWarning(few);
+  for (const std::string& sentence :
+       {FewChunks(config.comm(), elements), TopkSendsAll(config, world)}) {
+    if (!sentence.empty()) PrintWarning(sentence);
+  }
 }
 
 }  // namespace gf

@@ -19,7 +19,10 @@ std::vector<std::string> UnusedDataSettings(const NetSource& net, const DataConf
 // Mode SPARSE with too few chunks among `elements` gradients for a choice; "" if all is well.
 std::string FewChunks(const CommConfig& comm, int64_t elements);
 
+// Mode TOPK with a density at which `world` ranks send everything; "" if all is well.
+std::string TopkSendsAll(const JobConfig& config, int world);
+
 // Prints the sentences for training.
-void WarnAtStart(const JobConfig& config, int64_t elements);
+void WarnAtStart(const JobConfig& config, int64_t elements, int world);
 
 }  // namespace gf

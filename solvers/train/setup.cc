@@ -69,7 +69,7 @@ void BuildNets(const JobConfig& config, const TrainOptions& options, Communicato
                                         int64_t{config.train_data().batch_size()} * comm->size());
     parts->rate = std::make_unique<LearningRate>(config.solver(), *parts->batches);
   });
-  if (comm->rank() == 0) WarnAtStart(config, parts->store->layout().count());
+  if (comm->rank() == 0) WarnAtStart(config, parts->store->layout().count(), comm->size());
   parts->feed = std::make_unique<BatchFeed>(parts->train.loader.get(), parts->train.net.get(),
                                             parts->timeline.get());
   parts->last_step = parts->rate->max_steps();

@@ -3,6 +3,7 @@
 #include <glog/logging.h>
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "comm/agree.h"
@@ -13,7 +14,10 @@ namespace gf {
 
 StepUpdate::StepUpdate(const SolverConfig& solver, const CommConfig& comm, int world,
                        const Parts& parts)
-    : parts_(parts), iter_size_(solver.iter_size()), scaler_(solver.loss_scale()) {
+    : parts_(parts),
+      iter_size_(solver.iter_size()),
+      scaler_(solver.loss_scale()),
+      keeps_residuals_(!parts.flow->State().empty()) {
   const bool sparse = comm.mode() == CommConfig::SPARSE;
   const bool whole = parts.solver->whole_tensors();
   CHECK(!comm.sharded_update() || !scaler_.active());  // CheckJob
@@ -35,6 +39,13 @@ void StepUpdate::Restore() {
   if (state.step > 0) scaler_.Restore(state.loss_scale, state.clean_steps);
   SetBatches();
   parts_.flow->Rescale(static_cast<float>(unit()));
+}
+
+double StepUpdate::unit() const {
+  const double scale = scaler_.scale() / share_;
+  int exponent = 0;
+  std::frexp(scale, &exponent);
+  return (keeps_residuals_ ? std::ldexp(0.5, exponent) : scale) * batches_unit_;
 }
 
 void StepUpdate::SetBatches() {

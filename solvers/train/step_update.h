@@ -40,8 +40,9 @@ class StepUpdate {
   void Restore();
 
   // What the loss of a batch is multiplied by: the loss scale, divided by about the world where
-  // FP16 sums of so many gradients could overflow. A power of two if the loss scale and the number
-  // of batches in the step are powers of two. See Note [Unit of residuals].
+  // FP16 sums of so many gradients could overflow, and rounded down to a power of two where the
+  // flow keeps residuals. A power of two if the loss scale and the number of batches in the step
+  // are powers of two. See Note [Unit of residuals].
   double loss_factor() const { return unit() / micro_batches_; }
 
   // At the end of a step's backward pass over `micro_batches` batches per rank, the number that
@@ -68,9 +69,10 @@ class StepUpdate {
   // of later steps, which may have other numbers of batches and other loss scales. So residuals,
   // velocities and the limit of local clipping are kept in proportion to `unit()`: what a step's
   // sum over its batches is, in terms of their mean without loss scale. It is rounded down to a
-  // power of two by way of loss_factor(): for 3 batches the sum is 2 times the mean. Then rescaling
-  // changes no bits, and whether a checkpoint was written changes no result.
-  double unit() const { return scaler_.scale() / share_ * batches_unit_; }
+  // power of two by way of loss_factor(): for 3 batches the sum is 2 times the mean, and a loss
+  // scale of 1000 counts as 512. Then rescaling changes no bits, and whether a checkpoint was
+  // written changes no result.
+  double unit() const;
   // Sets the numbers for the batches of the step state->step.
   void SetBatches();
 
@@ -86,6 +88,7 @@ class StepUpdate {
   const Parts parts_;
   const int iter_size_;
   LossScaler scaler_;
+  const bool keeps_residuals_;
   double share_ = 1;
   int micro_batches_ = 1;    // per rank in the step state->step
   double batches_unit_ = 1;  // the largest power of two that is not more

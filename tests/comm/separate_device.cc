@@ -131,6 +131,9 @@ const bool packer_registered =
       PackedRanges host = copies;
       host.pool = SeparateDevice::HostView(copies.pool);
       host.packed = SeparateDevice::HostView(copies.packed);
+      if (copies.residual.data != nullptr) {
+        host.residual = SeparateDevice::HostView(copies.residual);
+      }
       return RangePackerRegistry::Get().Create("device", "cpu", device, host);
     });
 

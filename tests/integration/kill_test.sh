@@ -8,18 +8,19 @@ kills=${GF_KILLS:-6}
 . tests/integration/lib.sh
 make_job
 settings=()
+[ "$exchange" = dense ] || settings=("${low_rate[@]}")
 if [ "$exchange" = sparse ]; then
-  settings=(--set comm.mode=SPARSE --set comm.sparse.chunk_size=1000)
+  settings+=(--set comm.mode=SPARSE --set comm.sparse.chunk_size=1000)
 elif [ "$exchange" = topk ]; then
-  settings=(--set comm.mode=TOPK)
+  settings+=(--set comm.mode=TOPK)
 elif [ "$exchange" = low_rank ]; then
-  settings=(--set comm.mode=LOW_RANK)
+  settings+=(--set comm.mode=LOW_RANK)
 elif [ "$exchange" = quantized ]; then
-  settings=(--set comm.mode=QUANTIZED --set comm.quantized.bits=4 --set comm.quantized.rotate=true
-    --set solver.base_lr=0.002)
+  settings+=(--set comm.mode=QUANTIZED --set comm.quantized.bits=4
+    --set comm.quantized.rotate=true)
 elif [ "$exchange" = periodic ]; then
-  settings=(--set comm.mode=PERIODIC --set comm.periodic.steps=3
-    --set comm.periodic.outer_momentum=0.8 --set solver.base_lr=0.002)
+  settings+=(--set comm.mode=PERIODIC --set comm.periodic.steps=3
+    --set comm.periodic.outer_momentum=0.8)
 fi
 steps=$((100 + 50 * kills))
 
@@ -56,5 +57,6 @@ train --set checkpoint.dir=killed >end.log 2>&1 || fail "the last run"
 grep -q 'passed over' end.log && fail "a checkpoint was damaged"
 last=$(printf "step-%08d" "$steps")
 same_weights "whole/$last" "killed/$last"
+[ "$exchange" = dense ] || keeps_residuals "whole/$last" "$ranks"
 ls -d killed/.tmp-* killed/.trash-* >/dev/null 2>&1 && fail "dead runs' files were not removed"
 echo "PASS: $killed kills, $hit_saves of them during a save, $resumed runs had resumed"

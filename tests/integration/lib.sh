@@ -113,6 +113,22 @@ same_weights() {
   done
 }
 
+# Rates at which no ReLU dies in some hundred steps: the gradients of a dead one are zeros, and so
+# are its residuals.
+low_rate=(--set solver.base_lr=0.0005) low_lars_rate=(--set solver.base_lr=0.1)
+
+# keeps_residuals FOLDER RANKS: a checkpoint's residuals are more than zeros, so that comparing them
+# says something.
+keeps_residuals() {
+  local rank file bytes
+  for rank in $(seq 0 $(($2 - 1))); do
+    file=$1/residual-0000$rank.safetensors
+    bytes=$(tr -d '\0' <"$file" | wc -c)
+    # A fifth of the bytes of 87,354 residuals.
+    [ "$bytes" -gt 70000 ] || fail "$file: only $bytes bytes are not zero"
+  done
+}
+
 # expect_error PATTERN COMMAND...: exit code 2, one message, and it matches the pattern.
 expect_error() {
   local pattern=$1 code

@@ -32,6 +32,7 @@ check() {
   grep -q "resuming from $name.stopped/$between" "$name.resumed.log" ||
     fail "$name: does not say that it resumes"
   same_weights "$name.whole/$last" "$name.stopped/$last"
+  [ "$exchange" = dense ] || keeps_residuals "$name.whole/$last" "$ranks"
 
   # Killed: the last checkpoint is some steps old. What a kill leaves does not depend on the device:
   # on an emulated GPU, which is slow, one way to exchange gradients is enough.
@@ -67,9 +68,8 @@ if [ "$exchange" = dense ]; then
   # The batch grows a while before it is stopped, and once more after.
   check phases --set 'solver.batch_phase[0].epoch=3' --set 'solver.batch_phase[0].iter_size=2' \
     --set 'solver.batch_phase[1].epoch=20' --set 'solver.batch_phase[1].iter_size=3'
-  check feedback --set comm.wire_type=BF16 --set comm.error_feedback=true
-  [ "$ranks" = 1 ] || [ -f "feedback.whole/$last/residual-00000.safetensors" ] ||
-    fail "no residuals in a checkpoint with error feedback"
+  check feedback --set comm.wire_type=BF16 --set comm.error_feedback=true "${low_rate[@]}"
+  [ "$ranks" = 1 ] || keeps_residuals "feedback.whole/$last" "$ranks"
   check lamb --set solver.type=LAMB --set solver.base_lr=0.002 --set compute_type=BF16
   echo PASS
   exit 0
@@ -77,7 +77,7 @@ fi
 
 if [ "$exchange" = topk ]; then
   # The density is still falling where training is stopped.
-  topk=(--set comm.mode=TOPK --set comm.topk.warmup_fraction=0.6 --set solver.base_lr=0.002)
+  topk=(--set comm.mode=TOPK --set comm.topk.warmup_fraction=0.6 "${low_rate[@]}")
   check fp32 "${topk[@]}"
   if [ "${GF_TEST_DEVICE:-cpu}" = cpu ]; then
     check bf16 "${topk[@]}" --set compute_type=BF16 --set comm.topk.density=0.001 \
@@ -102,11 +102,11 @@ fi
 
 if [ "$exchange" = low_rank ]; then
   # The first part ends behind the warm-up, which sends everything.
-  low_rank=(--set comm.mode=LOW_RANK --set comm.low_rank.warmup_fraction=0.2)
+  low_rank=(--set comm.mode=LOW_RANK --set comm.low_rank.warmup_fraction=0.2 "${low_rate[@]}")
   check fp32 "${low_rank[@]}"
   if [ "${GF_TEST_DEVICE:-cpu}" = cpu ]; then
     check bf16 "${low_rank[@]}" --set compute_type=BF16 --set comm.low_rank.rank=2
-    check lars "${low_rank[@]}" --set solver.type=LARS --set solver.base_lr=1 \
+    check lars "${low_rank[@]}" --set solver.type=LARS "${low_lars_rate[@]}" \
       --set solver.correct_momentum=true
   fi
   check scaled "${low_rank[@]}" --set comm.wire_type=FP16 --set solver.loss_scale.policy=DYNAMIC \
@@ -121,8 +121,7 @@ if [ "$exchange" = low_rank ]; then
 fi
 
 if [ "$exchange" = quantized ]; then
-  # The rate is low, so that no ReLU dies and residuals are more than zeros.
-  quantized=(--set comm.mode=QUANTIZED --set solver.base_lr=0.002)
+  quantized=(--set comm.mode=QUANTIZED "${low_rate[@]}")
   bits4=(--set comm.quantized.bits=4 --set comm.quantized.rotate=true)
   check fp32 "${quantized[@]}"
   [ "${GF_TEST_DEVICE:-cpu}" != cpu ] ||
@@ -130,11 +129,6 @@ if [ "$exchange" = quantized ]; then
   check scaled "${quantized[@]}" "${bits4[@]}" --set comm.wire_type=FP16 \
     --set solver.loss_scale.policy=DYNAMIC --set solver.loss_scale.scale=1048576 \
     --set solver.loss_scale.growth_interval=20
-  for rank in $(seq 0 $((ranks - 1))); do
-    # More than a header.
-    residual=fp32.whole/$last/residual-0000$rank.safetensors
-    [ "$(tr -d '\0' <"$residual" | wc -c)" -gt 10000 ] || fail "no residuals of rank $rank"
-  done
   [ "$ranks" = 2 ] ||
     resume_as world "begins with the mean of the residuals of" 2 "${quantized[@]}"
   resume_as bits "comm.quantized.bits was 8, is 4" "$ranks" "${quantized[@]}" "${bits4[@]}"
@@ -149,9 +143,8 @@ if [ "$exchange" = periodic ]; then
   round_end() { echo $((warmup + ($1 - warmup + 3) / 4 * 4)); }
   first=$(name_of "$(round_end "$interval")") between=$(name_of "$(round_end "$stop")")
   second=$(name_of "$(round_end $((2 * interval)))")
-  # The rate is low, so that no ReLU dies and residuals are more than zeros.
-  periodic=(--set comm.mode=PERIODIC --set comm.periodic.steps=4
-    --set comm.periodic.warmup_fraction=0.1 --set solver.base_lr=0.002)
+  periodic=("${low_rate[@]}" --set comm.mode=PERIODIC --set comm.periodic.steps=4
+    --set comm.periodic.warmup_fraction=0.1)
   outer=(--set comm.periodic.outer_lr=0.7 --set comm.periodic.outer_momentum=0.8)
   check fp32 "${periodic[@]}"
   grep -q "training ends after step $((10#${between#step-})) instead of $stop" \
@@ -188,12 +181,12 @@ if [ "$exchange" = periodic ]; then
 fi
 
 # The net has 88,000 gradients, mostly in one layer; the density is still falling where training is
-# stopped. The rate is low, so that no ReLU dies and every chunk has gradients.
+# stopped.
 sparse=(--set comm.mode=SPARSE --set comm.sparse.chunk_size=1000
-  --set comm.sparse.warmup_fraction=0.6 --set solver.base_lr=0.002 --set checkpoint.keep=0)
+  --set comm.sparse.warmup_fraction=0.6 "${low_rate[@]}" --set checkpoint.keep=0)
 check fp32 "${sparse[@]}"
 check bf16 "${sparse[@]}" --set compute_type=BF16 --set comm.sparse.density=0.05
-check lars "${sparse[@]}" --set solver.type=LARS --set solver.base_lr=1 \
+check lars "${sparse[@]}" --set solver.type=LARS "${low_lars_rate[@]}" \
   --set solver.correct_momentum=true
 # The scale grows, overflows and changes the residuals' unit all the while.
 check scaled "${sparse[@]}" --set comm.wire_type=FP16 --set solver.loss_scale.policy=DYNAMIC \
@@ -201,12 +194,7 @@ check scaled "${sparse[@]}" --set comm.wire_type=FP16 --set solver.loss_scale.po
 # One rank sends nothing that could overflow.
 [ "$ranks" = 1 ] || grep -q 'gradients are not finite.*skipped, loss scale' scaled.whole.log ||
   fail "scaled: no step was skipped"
-for rank in $(seq 0 $((ranks - 1))); do
-  # More than a header.
-  residual=fp32.stopped/$between/residual-0000$rank.safetensors
-  [ "$(tr -d '\0' <"$residual" | wc -c)" -gt 10000 ] ||
-    fail "no residuals of rank $rank where it was stopped"
-done
+keeps_residuals "fp32.stopped/$between" "$ranks"
 [ "$ranks" != 1 ] && cmp -s "fp32.stopped/$between"/residual-0000{0,1}.safetensors &&
   fail "ranks have the same residuals"
 

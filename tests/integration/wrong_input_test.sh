@@ -201,6 +201,33 @@ expect_error '^gftrain: error: wrong_net.prototxt:.*conv1' \
   "$mpirun" -np 2 "$gftrain" --config=job.prototxt --set net=wrong_net.prototxt
 expect_error 'ranks disagree on solver.base_lr: 0.02 on rank 0 .*0.03 on rank 1' \
   "${two_ranks[@]}" '' '--set solver.base_lr=0.03' "$gftrain" --config=job.prototxt
+# What the ranks send each other is decided by these.
+while read -r mode setting here there; do
+  expect_error "ranks disagree on $setting: $here on rank 0 .*$there on rank 1" \
+    "${two_ranks[@]}" "--set $setting=$here" "--set $setting=$there" "$gftrain" \
+    --config=job.prototxt --set "comm.mode=$mode" --set comm.wire_type=BF16 </dev/null
+done <<'DIFFERENCES'
+LAZY comm.error_feedback false true
+LAZY comm.wire_type FP32 FP16
+SPARSE comm.sparse.density 0.15 0.2
+SPARSE comm.sparse.chunk_size 1000 2000
+TOPK comm.topk.density 0.01 0.02
+LOW_RANK comm.low_rank.rank 4 2
+LOW_RANK comm.low_rank.warmup_fraction 0.1 0.2
+QUANTIZED comm.quantized.bits 8 4
+QUANTIZED comm.quantized.rotate false true
+DIFFERENCES
+expect_error 'ranks disagree on comm.mode: LOW_RANK on rank 0 .*QUANTIZED on rank 1' \
+  "${two_ranks[@]}" '--set comm.mode=LOW_RANK' '--set comm.mode=QUANTIZED' "$gftrain" \
+  --config=job.prototxt
+# Not wrong, but in vain.
+for when in --dry_run --max_steps=1; do
+  "$mpirun" -np 2 "${train[@]}" "$when" --set checkpoint.dir= --set comm.mode=TOPK \
+    --set comm.topk.density=0.9 >vain.log 2>&1 || fail "TOPK with much density, $when"
+  [ "$(grep -c 'warning: comm.mode TOPK equals LAZY .* on 2 ranks' vain.log)" = 1 ] ||
+    fail "no warning of TOPK with much density, $when"
+done
+
 # The same words on both ranks, but another file behind them.
 for folder in a b; do
   mkdir "$folder"

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <ctime>
 #include <string>
 
 #include "core/error.h"
@@ -145,6 +146,14 @@ TEST(JobRunTest, FourThousandRanksAreSimulatedBeforeTheTestTimesOut) {
   EXPECT_GT(Simulator(job).Run(4096).images_per_s, 0);
 }
 
+// An all-to-all has 17 million messages; one by one they take some seconds.
+TEST(JobRunTest, FourThousandRanksSendCodesWithinASecond) {
+  SimulatedJob job = Job({"comm.mode=QUANTIZED"});
+  const std::clock_t start = std::clock();
+  EXPECT_GT(Simulator(job).Run(4096).images_per_s, 0);
+  EXPECT_LT(std::clock() - start, CLOCKS_PER_SEC);
+}
+
 TEST(JobRunTest, WithoutRateFlopsTellTheLengthOfAStep) {
   SimulatedJob job = Job();
   job.cluster.mutable_device()->clear_rate();
@@ -168,6 +177,13 @@ TEST(JobRunTest, BorrowedRatesAreNamedWithTheirPlace) {
     EXPECT_NE(guess.find(word), std::string::npos) << guess;
   }
   EXPECT_EQ(Simulator(JobWithPlaces({"compute_type=BF16"})).Run(1).guess, "");
+}
+
+TEST(JobRunTest, TopkThatSendsAllIsNamed) {
+  Simulator simulator(
+      Job({"comm.mode=TOPK", "comm.topk.density=0.01", "compute_type=BF16", "solver.type=SGD"}));
+  EXPECT_EQ(simulator.Run(64).advice, "");
+  EXPECT_NE(simulator.Run(128).advice.find("comm.mode TOPK equals LAZY"), std::string::npos);
 }
 
 TEST(JobRunTest, RatesOfFp16AlsoServeBf16) {

@@ -3,7 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <functional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "core/error.h"
 #include "simulate/cluster.h"
@@ -139,6 +142,42 @@ TEST(RoundsTest, AllToAllHasARoundPerOtherRank) {
       EXPECT_FALSE(message.reduce);
     }
   }
+}
+
+// What repeats is priced once, to the same bits as all ranks' plans.
+TEST(PricerTest, RepeatingPlansHaveThePriceOfAll) {
+  const ClusterConfig cluster = ParseCluster(
+      "node { devices: 4 switches: 2 nics: 1 device_link { gb_s: 9 latency_us: 0.3 }\n"
+      "       switch_link { gb_s: 7 latency_us: 0.7 } nic { gb_s: 1.1 latency_us: 1.3 } }\n"
+      "fabric { nodes_per_leaf: 3 uplink { gb_s: 0.4 latency_us: 2.1 } }\n"
+      "collective { protocol { up_to_bytes: 100 hop_us: 0.1 } protocol { hop_us: 1.7 }\n"
+      "             reduce_gb_s: 3.3 }\n"
+      "device { memory_gb_s: 5 }",
+      "leaves");
+  int repeating = 0;
+  for (const int world : {1, 2, 3, 4, 8, 12, 13, 20, 24, 36, 60}) {
+    Pricer pricer(cluster, world);
+    const Network& network = pricer.network();
+    repeating += network.Period() < world;
+    const auto ring = AlgorithmRegistry::Get().Create("algorithm", "ring");
+    const std::vector<std::pair<const char*, std::function<Plan(int)>>> collectives = {
+        {Pricer::kAllToAll, [&](int r) { return AllToAll(r, world); }},
+        {Pricer::kAllGather, [&](int r) { return RingAllGather(r, world); }},
+        {Pricer::kReduceScatter, [&](int r) { return RingReduceScatter(r, world); }},
+        {"ring", [&](int r) { return ring->AllReduce(r, network.topology()); }}};
+    for (const auto& [name, plan] : collectives) {
+      PlanRounds rounds = RoundsOf(plan, world);
+      if (name == Pricer::kAllToAll) rounds.parts = world;
+      const PlanPrice all = PriceOf(rounds, network, cluster.collective());
+      const PlanPrice& price = pricer.Price(name);
+      EXPECT_EQ(price.latency_s, all.latency_s) << name << " " << world;
+      EXPECT_EQ(price.in_rounds, all.in_rounds) << name << " " << world;
+      EXPECT_EQ(price.busy, all.busy) << name << " " << world;
+      EXPECT_EQ(price.largest, all.largest) << name << " " << world;
+      EXPECT_EQ(price.traffic, all.traffic) << name << " " << world;
+    }
+  }
+  EXPECT_EQ(repeating, 5);  // 8 and 12 within a leaf; 24, 36 and 60 have whole leaves
 }
 
 TEST(PricerTest, AutoIsNeverSlowerThanAnyAlgorithm) {

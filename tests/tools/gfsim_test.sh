@@ -72,6 +72,14 @@ grep -q 'warning: neither --train_images nor train_data.images says.*ImageNet (1
   'gfsim: warning: --sweep: base_lr changes neither times nor traffic here: leave it out' ] ||
   fail "the warning: $(cat "$out/effect.txt")"
 
+# A density at which TOPK sends everything: one warning, of the first such combination.
+"$gfsim" $config $cluster --steps=2 --set comm.mode=TOPK --set solver.type=SGD \
+  --set compute_type=BF16 --sweep='topk.density=0.01 ranks=64,128,256' >"$out/topk.txt" \
+  2>"$out/topk_warning.txt" || fail "TOPK"
+[ "$(grep -c 'warning: comm.mode TOPK equals LAZY' "$out/topk_warning.txt")" = 1 ] &&
+  grep -q 'at comm.topk.density 0.01 on 128 ranks.*set comm.topk.density to 0.0039 or less' \
+    "$out/topk_warning.txt" || fail "TOPK's warning: $(cat "$out/topk_warning.txt")"
+
 # A combination that cannot be trained keeps its row, without figures, and its reason.
 "$gfsim" $config $cluster --ranks=64 --steps=2 --sweep='sparse.density=0.1,2 nic=25gbit,100gbit' \
   --csv="$out/refused.csv" >"$out/refused.txt" 2>"$out/reasons.txt" || fail "refused combinations"

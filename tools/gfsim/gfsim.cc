@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/config/config.h"
@@ -117,16 +118,22 @@ void CheckFlags() {
 }
 
 void Warn(const RunResult& run) {
-  if (!run.guess.empty()) std::fprintf(stderr, "gfsim: warning: %s\n", run.guess.c_str());
+  for (const std::string& sentence : {run.guess, run.advice}) {
+    if (!sentence.empty()) PrintWarning(sentence);
+  }
 }
 
 void Sweep(const SimulatedJob& job) {
   const std::vector<SweepAxis> axes = ParseSweep(FLAGS_sweep);
   const std::vector<SweepPoint> points = RunSweep(job, axes);
-  // Points with the same guess warn once.
+  // Points with the same guess warn once, and of all advice the first is enough.
   std::set<std::string> guesses;
+  bool advised = false;
   for (const SweepPoint& point : points) {
-    if (guesses.insert(point.run.guess).second) Warn(point.run);
+    RunResult run = point.run;
+    if (!guesses.insert(run.guess).second) run.guess.clear();
+    if (std::exchange(advised, advised || !run.advice.empty())) run.advice.clear();
+    Warn(run);
   }
   const std::string refused = RefusedPoints(axes, points);
   if (!refused.empty()) PrintWarning("--sweep: ", refused);

@@ -32,8 +32,8 @@ void MergeResidualInto(void* gradients, DType type, float* residual, int64_t cou
 
 // left = m * right
 void ProjectMatrix(const float* m, const GpuFactors& f, cudaStream_t stream);
-// right = transposed(m) * left; m -= left * transposed(right). If `left` is NaN, right = 1, and
-// what is not finite in m becomes 0.
+// right = transposed(m) * left; m -= left * transposed(right). If `left` is NaN, only what is not
+// finite in m becomes 0.
 void CorrelateMatrix(float* m, const GpuFactors& f, cudaStream_t stream);
 // m = left * transposed(right), added in order, without fused multiply-add.
 void ExpandMatrix(float* m, const GpuFactors& f, cudaStream_t stream);

@@ -86,10 +86,10 @@ __global__ void __launch_bounds__(kColumns* kGroups) CorrelateKernel(const float
 #pragma unroll
     for (int k = 0; k < kFactors; ++k) sums[k][group][lane] = own[k];
     __syncthreads();
-    if (group < kFactors && first + group < f.rank && j < f.columns) {
+    if (!bad && group < kFactors && first + group < f.rank && j < f.columns) {
       float sum = 0;
       for (int g = 0; g < kGroups; ++g) sum += sums[group][g][lane];
-      f.right[(first + group) * f.columns + j] = bad ? 1 : sum;
+      f.right[(first + group) * f.columns + j] = sum;
     }
     __syncthreads();
   }

@@ -1,5 +1,6 @@
 #include "comm/pack/cuda/copy_kernels.h"
 #include "core/cuda/launch_inline.h"
+#include "core/cuda/numbers_inline.h"
 
 namespace gf {
 namespace {
@@ -17,6 +18,19 @@ __global__ void __launch_bounds__(kThreads)
   }
 }
 
+template <typename T>
+__global__ void __launch_bounds__(kThreads)
+    MergeKernel(const CopyRange* ranges, T* pool, float* residual) {
+  const CopyRange range = ranges[blockIdx.x];
+  for (int64_t i = threadIdx.x; i < range.count; i += blockDim.x) {
+    const float kept = residual[range.pool + i];
+    if (kept == 0) continue;
+    T* const element = pool + range.pool + i;
+    *element = FromFloat<T>(ToFloat(*element) + kept);
+    residual[range.pool + i] = 0;
+  }
+}
+
 }  // namespace
 
 void CopyRanges(const CopyRange* ranges, int count, DType type, void* pool, void* packed, bool pack,
@@ -26,6 +40,15 @@ void CopyRanges(const CopyRange* ranges, int count, DType type, void* pool, void
     using T = decltype(t);
     Launch({count, kThreads, stream}, CopyKernel<T>, ranges, static_cast<T*>(pool),
            static_cast<T*>(packed), pack);
+  });
+}
+
+void MergeRanges(const CopyRange* ranges, int64_t count, DType type, void* pool, float* residual,
+                 cudaStream_t stream) {
+  if (count == 0) return;
+  WithType(type, [&](auto t) {
+    Launch({count, kThreads, stream}, MergeKernel<decltype(t)>, ranges,
+           static_cast<decltype(t)*>(pool), residual);
   });
 }
 

@@ -17,4 +17,8 @@ struct CopyRange {
 void CopyRanges(const CopyRange* ranges, int count, DType type, void* pool, void* packed, bool pack,
                 cudaStream_t stream);
 
+// RangePacker::Merge of `count` ranges.
+void MergeRanges(const CopyRange* ranges, int64_t count, DType type, void* pool, float* residual,
+                 cudaStream_t stream);
+
 }  // namespace gf

@@ -24,6 +24,11 @@ class CudaRangePacker : public RangePacker {
 
   void Pack() override { Copy(true); }
   void Unpack() override { Copy(false); }
+  void Merge(size_t first, size_t last) override {
+    MergeRanges(static_cast<const CopyRange*>(ranges_.get()) + first,
+                static_cast<int64_t>(last - first), copies_.pool.desc.dtype, copies_.pool.data,
+                copies_.residual.as<float>(), RawStream(device_->compute_stream()));
+  }
 
  private:
   void Copy(bool pack) {

@@ -165,15 +165,37 @@ TEST_P(LowRankFlowTest, ADenseStepSendsWhatWasKept) {
   });
 }
 
-// All ranks learn of an infinite gradient, nobody keeps it, and later steps are good again.
+// The right factors of the first weight with columns of norm 1, as the next step takes them.
+std::vector<float> FirstRightFactors(const TestFlow& f) {
+  const int rank = 2;
+  const int64_t columns = f.layout.entries()[0].shape[1];
+  const float* const right = f.flow->shared_state().as<float>();
+  std::vector<float> factors(right, right + rank * columns);
+  for (int k = 0; k < rank; ++k) {
+    double squares = 0;
+    for (int64_t j = 0; j < columns; ++j) {
+      squares += double{factors[k * columns + j]} * double{factors[k * columns + j]};
+    }
+    for (int64_t j = 0; j < columns; ++j) {
+      factors[k * columns + j] /= static_cast<float>(std::sqrt(squares));
+    }
+  }
+  return factors;
+}
+
+// All ranks learn of an infinite gradient, nobody keeps it, the directions of earlier steps stay,
+// and later steps are good again.
 TEST_P(LowRankFlowTest, InfiniteGradientsAreSeenAndForgotten) {
   RunLocal(GetParam(), 60, [](Communicator* comm) {
     TestFlow f(WeightLayout(), Options(2), DType::kFP32, comm);
     RandomStep(&f, 0, comm->rank());
+    const std::vector<float> factors = FirstRightFactors(f);
     f.flow->BeginStep(1);
     if (comm->rank() == 0) f.Set(5, std::numeric_limits<float>::infinity());
     f.flow->Finish([](const std::vector<ElementRange>&) {});
     EXPECT_FALSE(std::isfinite(f.Get(5)));
+    const std::vector<float> after = FirstRightFactors(f);
+    for (size_t i = 0; i < after.size(); ++i) ASSERT_NEAR(after[i], factors[i], 1e-6);
     for (int step = 2; step < 4; ++step) RandomStep(&f, step, comm->rank());
     for (const PoolEntry& entry : f.layout.entries()) {
       for (int64_t i = entry.offset; i < entry.offset + entry.count; ++i) {

@@ -67,5 +67,28 @@ TEST(AdviceTest, FewChunksAreNamedWithABetterSize) {
   EXPECT_EQ(FewChunks(comm, 272000), "");
 }
 
+TEST(AdviceTest, TopkThatSendsAllIsNamedWithALowerDensity) {
+  JobConfig config;
+  config.set_compute_type(BF16);
+  config.mutable_comm()->set_mode(CommConfig::TOPK);
+  config.mutable_comm()->mutable_topk()->set_density(0.01);
+  EXPECT_EQ(TopkSendsAll(config, 100), "");
+  EXPECT_EQ(TopkSendsAll(config, 101),
+            "comm.mode TOPK equals LAZY at comm.topk.density 0.01 on 101 ranks: their messages "
+            "would be longer than an allreduce of all gradients in BF16, so all gradients are "
+            "sent; set comm.topk.density to 0.0049 or less, which sends at most half as many "
+            "bytes, or take another mode");
+  config.mutable_comm()->set_wire_type(CommConfig::FP32);
+  EXPECT_EQ(TopkSendsAll(config, 133), "");
+  EXPECT_NE(TopkSendsAll(config, 134), "");
+  config.mutable_comm()->mutable_topk()->set_density(0.0049);
+  EXPECT_EQ(TopkSendsAll(config, 134), "");
+  config.mutable_comm()->mutable_topk()->set_density(1);  // as the user wants it
+  EXPECT_EQ(TopkSendsAll(config, 134), "");
+  config.mutable_comm()->mutable_topk()->set_density(0.01);
+  config.mutable_comm()->set_mode(CommConfig::LAZY);
+  EXPECT_EQ(TopkSendsAll(config, 134), "");
+}
+
 }  // namespace
 }  // namespace gf

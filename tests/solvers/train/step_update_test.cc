@@ -252,28 +252,56 @@ TEST(StepUpdateTest, ResidualsGoOnInJobsOfAnotherIterSize) {
   }
 }
 
-// No power of two, so that dividing by it would round.
+// No powers of two, so that dividing by them would round.
 TEST(StepUpdateTest, SavingChangesNoBits) {
+  for (const auto& [name, config] : AllModes()) {
+    for (const double loss_scale : {0., 1000., 1.5}) {
+      RunLocal(2, 60, [&, &name = name, &config = config](Communicator* comm) {
+        const auto batch = [&](int64_t s, int b, int64_t i) { return Wave(comm->rank(), s, b, i); };
+        const auto make = [&] {
+          return Rank(comm, config, {7}, 0.9f, Knows::kIterSize, loss_scale);
+        };
+        Rank rank = make(), resumed = make();
+        rank.Start();
+        for (int step = 0; step < 3; ++step) rank.Step(batch);
+        const auto kept = rank.Kept();
+        EXPECT_NE(kept[0], std::vector<float>(rank.count())) << name;
+        rank.Saved();
+        EXPECT_EQ(rank.Kept(), kept) << name << ", loss scale " << loss_scale;
+        resumed.Resume(&rank);
+        EXPECT_EQ(resumed.Kept(), kept) << name << ", loss scale " << loss_scale;
+      });
+    }
+  }
+}
+
+// Another loss scale is another unit.
+TEST(StepUpdateTest, ResidualsGoOnUnderAnotherLossScale) {
   RunLocal(1, 60, [&](Communicator* comm) {
     const auto batch = [](int64_t s, int b, int64_t i) { return Wave(0, s, b, i); };
-    Rank rank(comm, Sparse(), {7}), resumed(comm, Sparse(), {7});
-    rank.Start();
-    for (int step = 0; step < 3; ++step) rank.Step(batch);
-    const auto kept = rank.Kept();
-    rank.Saved();
-    EXPECT_EQ(rank.Kept(), kept);
-    resumed.Resume(&rank);
-    EXPECT_EQ(resumed.Kept(), kept);
+    Rank before(comm, Sparse(), {1}, 0, Knows::kIterSize, 1000);
+    Rank after(comm, Sparse(), {1}, 0, Knows::kIterSize, 3000);
+    before.Start();
+    for (int step = 0; step < 3; ++step) before.Step(batch);
+    after.Resume(&before);
+    EXPECT_EQ(after.Saved(), before.Saved());
+    before.Step(batch);
+    after.Step(batch);
+    EXPECT_EQ(after.Saved(), before.Saved());
   });
 }
 
 TEST(StepUpdateTest, OneBatchHasTheLossScaleAsItsFactor) {
   RunLocal(1, 60, [&](Communicator* comm) {
     for (const auto& [batches, factor] :
-         std::vector<std::pair<int, double>>{{1, 1000}, {2, 1000}, {3, 2000 / 3.}, {8, 1000}}) {
-      Rank rank(comm, Sparse(), {batches}, 0, Knows::kIterSize, 1000);
-      rank.Start();
-      EXPECT_EQ(rank.update().loss_factor(), factor) << batches;
+         std::vector<std::pair<int, double>>{{1, 1}, {2, 1}, {3, 2 / 3.}, {8, 1}}) {
+      Rank lazy(comm, Mode(CommConfig::LAZY), {batches}, 0, Knows::kIterSize, 1000);
+      EXPECT_EQ(lazy.update().loss_factor(), 1000 * factor) << batches;
+      // Residuals need a power of two.
+      Rank sparse(comm, Sparse(), {batches}, 0, Knows::kIterSize, 1000);
+      EXPECT_EQ(sparse.update().loss_factor(), 512 * factor) << batches;
+      Rank exact(comm, Sparse(), {batches}, 0, Knows::kIterSize, 1024);
+      EXPECT_EQ(exact.update().loss_factor(), 1024 * factor) << batches;
     }
   });
 }

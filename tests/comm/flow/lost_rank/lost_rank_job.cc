@@ -1,0 +1,99 @@
+// lost_rank_job MODE RANK before|inside|halfway|after LABEL SIGNAL: some steps of a flow, in the
+// course of which RANK gets the signal at the first collective whose label begins with LABEL. Modes
+// are those of comm.mode, and error_feedback.
+#include <cstdio>
+#include <cstdlib>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "comm/flow/gradient_flow.h"
+#include "comm/mpi/communicator.h"
+#include "comm/threaded.h"
+#include "core/error.h"
+#include "tests/comm/flow/gradient_flow_checks.h"
+#include "tests/comm/flow/lost_rank/mortal_communicator.h"
+
+namespace gf {
+namespace {
+
+constexpr double kTimeout_s = 3;
+constexpr int kSteps = 6;
+
+// Two layers with weights that every mode compresses.
+PoolLayout TwoLayers() {
+  PoolLayout layout;
+  for (const auto& [name, shape] : {std::pair<const char*, Shape>{"fc2.weight", {50, 100}},
+                                    {"fc2.bias", {50}},
+                                    {"fc1.weight", {100, 300}},
+                                    {"fc1.bias", {100}}}) {
+    PoolEntry entry;
+    entry.name = name;
+    entry.shape = shape;
+    layout.Add(entry);
+  }
+  return layout;
+}
+
+GradientFlowOptions OptionsOf(const std::string& mode) {
+  const bool feedback = mode == "error_feedback";
+  CommConfig::Mode number = CommConfig::LAZY;
+  if (!feedback && !CommConfig::Mode_Parse(mode, &number)) ThrowUserError("no mode ", mode);
+  GradientFlowOptions options = FlowOptions(number);
+  options.total_steps = kSteps;
+  options.momentum = 0.9f;
+  options.config.set_error_feedback(feedback);
+  if (feedback) options.config.set_wire_type(CommConfig::BF16);
+  SparseConfig* const sparse = options.config.mutable_sparse();
+  sparse->set_density(0.3);
+  sparse->set_warmup_fraction(0);
+  options.config.mutable_topk()->set_warmup_fraction(0);
+  options.config.mutable_low_rank()->set_warmup_fraction(0);
+  options.config.mutable_periodic()->set_warmup_fraction(0);
+  options.config.mutable_periodic()->set_steps(2);
+  return options;
+}
+
+Death DeathOf(char** argv) {
+  const std::map<std::string, Death::Moment> moments = {{"before", Death::kBefore},
+                                                        {"inside", Death::kInside},
+                                                        {"halfway", Death::kHalfway},
+                                                        {"after", Death::kAfter}};
+  return {moments.at(argv[3]), argv[4], std::atoi(argv[5])};
+}
+
+int Body(int argc, char** argv) {
+  if (argc != 6) ThrowUserError("expected MODE RANK MOMENT LABEL SIGNAL");
+  GradientFlowOptions options = OptionsOf(argv[1]);
+  options.master.desc = {Shape{TwoLayers().count()}, DType::kFP32, Layout()};
+  options.master.owner = options.device->Allocate(options.master.desc.bytes());
+  options.master.data = options.master.owner.get();
+  const auto comm = NewThreadedCommunicator([&] {
+    std::unique_ptr<Communicator> ranks = NewMpiCommunicator(&argc, &argv, kTimeout_s);
+    return ranks->rank() == std::atoi(argv[2])
+               ? NewMortalCommunicator(std::move(ranks), DeathOf(argv))
+               : std::move(ranks);
+  });
+  comm->watchdog()->Guard("");
+  TestFlow f(TwoLayers(), options, DType::kFP32, comm.get());
+  for (int step = 0; step < kSteps; ++step) {
+    f.flow->BeginStep(step);
+    for (int e = 0; e < static_cast<int>(f.layout.entries().size()); ++e) {
+      const PoolEntry& entry = f.layout.entries()[e];
+      for (int64_t i = entry.offset; i < entry.offset + entry.count; ++i) {
+        f.Set(i, static_cast<float>((i * 7 + step * 3 + comm->rank()) % 11) - 5);
+      }
+      f.flow->GradientsReady({e});
+    }
+    f.flow->Finish([](const std::vector<ElementRange>&) {});
+    if (f.flow->local() && f.flow->round_ends()) f.flow->EndRound({});
+  }
+  comm->Finalize();
+  std::puts("all steps are done");
+  return 0;
+}
+
+}  // namespace
+}  // namespace gf
+
+int main(int argc, char** argv) { return gf::RunMain(gf::Body, argc, argv); }
