@@ -1,5 +1,5 @@
-"""torch_step times PyTorch alone and the exchange of DDP, in the forms that versus and gfbench arena
-read, and refuses what it does not know."""
+"""torch_step times PyTorch alone and with the exchange of DDP, in the forms that versus and gfbench
+arena read, and refuses what it does not know."""
 import json
 import os
 import subprocess
