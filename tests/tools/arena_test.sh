@@ -103,6 +103,7 @@ refused() { # PATTERN ARGUMENTS...
 }
 refused '--methods: unknown method "LAZZY" (known: nothing, LAZY FP32' arena $net --methods=LAZZY
 refused '--methods names "a" twice' arena $net --methods='a = mode: LAZY; a = mode: TOPK'
+refused '--methods names "nothing" twice' arena $net --methods='nothing = mode: LAZY'
 refused '--methods: "a".*no field "density"' arena $net --methods='a = density: 1'
 refused '--methods: "a": comm.sparse.density is 3' arena $net \
   --methods='a = sparse { density: 3 }'

@@ -14,8 +14,7 @@ namespace {
 
 constexpr char kNothing[] = "nothing";
 
-// Names and messages; gradients that are not in FP32 travel in their own type where a message does
-// not say more.
+// Each message sets wire_type, so that --compute does not change what travels.
 struct Known {
   const char* name;
   const char* message;
@@ -59,7 +58,7 @@ Method FindMethod(const std::string& name) {
 std::vector<Method> ParseMethods(const std::string& text, ComputeType gradients) {
   std::vector<Method> methods = {{kNothing, std::nullopt}};
   for (const auto& [name, message] : NamedValues(text)) {
-    if (name == kNothing) continue;
+    if (name == kNothing && message.empty()) continue;
     const auto same = [&, &name = name](const Method& method) { return method.name == name; };
     if (std::any_of(methods.begin(), methods.end(), same)) {
       ThrowUserError("--methods names \"", name, "\" twice; give each method a name of its own");
