@@ -69,6 +69,7 @@ const RateConfig* RateOf(const NetModel& net, const AcceleratorConfig& device, C
   return rate;
 }
 
+// For the profile's own batch.
 void FromProfile(const NetModel& net, const ProfileConfig& profile, ComputeTimes* times) {
   std::set<std::string> names;
   for (const LayerModel& layer : net.layers) names.insert(layer.name);
@@ -103,6 +104,17 @@ void FromWork(const NetModel& net, const AcceleratorConfig& device, ComputeType 
 }  // namespace
 
 double ComputeTimes::step() const { return Sum(forward) + Sum(backward) + update + other; }
+
+ComputeTimes PassesOf(const NetModel& net, const ProfileConfig& profile) {
+  ComputeTimes times;
+  times.forward.resize(net.layers.size());
+  times.backward.resize(net.layers.size());
+  FromProfile(net, profile, &times);
+  const double scale = static_cast<double>(net.batch) / profile.batch();
+  for (double& layer : times.forward) layer *= scale;
+  for (double& layer : times.backward) layer *= scale;
+  return times;
+}
 
 UpdateTraffic TrafficOf(const SolverConfig& solver, ComputeType compute) {
   const auto gradient = static_cast<double>(SizeOf(ToDType(compute)));

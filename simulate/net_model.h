@@ -42,6 +42,11 @@ struct ComputeTimes {
   double step() const;
 };
 
+// The passes that a profile gives, stretched from its batch to the net's; update and other are 0. A
+// layer that the profile leaves out takes no time. Throws UserError if the profile does not fit the
+// net.
+ComputeTimes PassesOf(const NetModel& net, const ProfileConfig& profile);
+
 // Memory traffic in bytes per element, of updates, of SPARSE for gradients that it does not send
 // (FP32 weights, momentum and residuals; gradients in the compute type), of error feedback, of
 // TOPK, of LOW_RANK's phases, and of QUANTIZED without its codes (BucketSchedule.code_bytes): of

@@ -197,7 +197,8 @@ class Tree:
                         "tools/test", "bazel") and not part.startswith("//bazel"):
                     errors.append(self.target_error(part))
         first = words[0]
-        wrapper = first in ("mpirun", "srun", "gradientflow/run", "python3", "/usr/bin/python3")
+        wrapper = first in ("mpirun", "srun", "gradientflow/run", "python3", "/usr/bin/python3",
+                            "tools/gfbench/on_links")
         if wrapper:
             inner = [i for i, word in enumerate(words[1:], 1)
                      if word in self.programs or word in self.scripts]

@@ -164,6 +164,8 @@ class LintDocsTest(unittest.TestCase):
         self.expect_error(self.command("gftrain --batch=3"), "gftrain has no flag --batch")
         self.expect_error(self.command("tools/report --in=x"), "report has no flag --in")
         self.expect_error(self.command("mpirun -n 2 gftrain --resum"), "no flag --resum")
+        self.expect_error(self.command("tools/gfbench/on_links 2 1gbit 0 gftrain --resum"),
+                          "gftrain has no flag --resum")
         self.expect_error(self.command("X=1 gftrain --resum"), "no flag --resum")
         self.expect_error(self.command("report 'gftrain --resum'"), "no flag --resum")
         self.expect_error(self.command("job='gftrain --resum'\n$job"), "no flag --resum")

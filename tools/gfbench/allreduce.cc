@@ -29,7 +29,6 @@ DEFINE_string(algorithms, "", "comma-separated `NAMES`; by default all that fit,
 DEFINE_string(dtype, "FP32", "the `TYPE` of numbers in memory: FP32 or BF16");
 DEFINE_string(wire, "",
               "the `TYPE` of numbers on the wire: FP32, BF16 or FP16; by default --dtype");
-DEFINE_int32(rounds, 5, "rounds of all algorithms, of which the median counts");
 DEFINE_double(round_s, 0.2, "seconds that a round of one algorithm and size takes at least, about");
 DEFINE_bool(check, true, "also check the sums");
 DEFINE_double(timeout_s, 120, "deadline in seconds of every wait for other ranks");

@@ -10,6 +10,7 @@
 DEFINE_int32(steps, 10, "steps that are timed");
 DEFINE_int32(warmup, 2, "steps before that");
 DEFINE_int32(threads, 0, "threads; 0 = the benchmark's own choice");
+DEFINE_int32(rounds, 5, "rounds of all that are compared, of which the median counts");
 DEFINE_string(json, "", "also write the figures to this `FILE`");
 
 namespace gf {

@@ -11,6 +11,8 @@ DECLARE_int32(steps);
 DECLARE_int32(warmup);
 DECLARE_int32(threads);
 DECLARE_string(json);
+// Of benchmarks that compare, which list it themselves.
+DECLARE_int32(rounds);
 
 namespace gf {
 
