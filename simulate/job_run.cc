@@ -85,11 +85,11 @@ int Simulator::RanksOf(int ranks) const {
   return ranks;
 }
 
-StepSetup Simulator::SetupFor(int nodes) const {
+SimulatedSetup Simulator::SetupFor(int nodes) const {
   const ClusterConfig& cluster = job_.cluster;
-  StepSetup setup;
-  setup.net = &net_;
-  setup.times = times_;
+  SimulatedSetup setup;
+  setup.layout = &net_.layout;
+  setup.compute = ComputeOf(net_, times_);
   setup.traffic = traffic_;
   setup.memory_bytes_per_s = memory_bytes_per_s_;
   setup.wire_bytes = static_cast<int64_t>(SizeOf(wire_));
@@ -99,18 +99,18 @@ StepSetup Simulator::SetupFor(int nodes) const {
   return setup;
 }
 
-StepResult Simulator::Mean(double density, Pricer* pricer) const {
+SimulatedStep Simulator::Mean(double density, Pricer* pricer) const {
   const CommConfig& comm = job_.config.comm();
   const int world = pricer->network().world();
   const BucketSchedule schedule = ScheduleOf(net_.layout, comm, wire_, world, density);
-  StepSetup setup = SetupFor(pricer->network().nodes());
+  SimulatedSetup setup = SetupFor(pricer->network().nodes());
   if (job_.cluster.run().has_node_images_per_s()) {
     setup.load_s = net_.batch * std::min(world, job_.cluster.node().devices()) /
                    job_.cluster.run().node_images_per_s();
   }
-  StepResult mean;
+  SimulatedStep mean;
   for (int i = 0; i < job_.steps; ++i) {
-    const StepResult step = SimulateStep(
+    const SimulatedStep step = SimulateStep(
         setup, schedule, JitterOf(job_.cluster.device().jitter(), world, job_.seed, i), pricer);
     mean.parts.forward += step.parts.forward / job_.steps;
     mean.parts.backward += step.parts.backward / job_.steps;
@@ -133,7 +133,7 @@ RunResult Simulator::Run(int ranks) {
 RunResult Simulator::RunWith(Pricer* pricer) {
   const JobConfig& config = job_.config;
   const CommConfig& comm = config.comm();
-  const StepResult mean = Mean(DensityOf(comm), pricer);
+  const SimulatedStep mean = Mean(DensityOf(comm), pricer);
   RunResult result;
   result.ranks = pricer->network().world();
   result.nodes = pricer->network().nodes();
@@ -180,7 +180,7 @@ RunResult Simulator::RunWith(Pricer* pricer) {
   return result;
 }
 
-StepResult Simulator::Trace() {
+SimulatedStep Simulator::Trace() {
   Pricer pricer(job_.cluster, RanksOf(0));
   const CommConfig& comm = job_.config.comm();
   const int world = pricer.network().world();

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "core/config/config.h"
-#include "simulate/step.h"
+#include "simulate/simulated_step.h"
 
 namespace gf {
 
@@ -67,16 +67,16 @@ class Simulator {
   // `ranks`: 0 = the job's number. Throws UserError.
   RunResult Run(int ranks = 0);
   // Simulates one step with its spans, on the job's number of ranks.
-  StepResult Trace();
+  SimulatedStep Trace();
 
   const NetModel& net() const { return net_; }
   const SimulatedJob& job() const { return job_; }
 
  private:
   RunResult RunWith(Pricer* pricer);
-  StepSetup SetupFor(int nodes) const;
+  SimulatedSetup SetupFor(int nodes) const;
   // Mean of the job's steps at a density.
-  StepResult Mean(double density, Pricer* pricer) const;
+  SimulatedStep Mean(double density, Pricer* pricer) const;
   int RanksOf(int ranks) const;
 
   SimulatedJob job_;

@@ -108,6 +108,7 @@ FieldRules JobRules() {
       {"LowRankConfig.rank", Between(1, 256)},
       {"LowRankConfig.warmup_fraction", Between(0, 1)},
       {"QuantizedConfig.bits", OneOf({"8", "4"})},
+      {"AutoConfig.exposed", Between(0, 1)},
 
       {"CheckpointConfig.interval_epochs", AtLeast(0)},
       {"CheckpointConfig.interval_steps", AtLeast(0)},

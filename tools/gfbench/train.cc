@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "comm/choice/step_notes.h"
 #include "comm/flow/gradient_flow.h"
 #include "core/config/config.h"
 #include "core/config/job_checks.h"
@@ -17,6 +18,7 @@
 #include "core/error.h"
 #include "core/median.h"
 #include "models/net.h"
+#include "solvers/report/choice.h"
 #include "solvers/solver.h"
 #include "tools/command.h"
 #include "tools/gfbench/common_flags.h"
@@ -62,6 +64,10 @@ class Trainer {
     options.momentum = solver.momentum();
     options.nesterov = solver.nesterov();
     options.device = device_.get();
+    options.chosen = [comm](const ExchangeChoice& choice) {
+      if (comm->rank() != 0) return;
+      for (const std::string& line : LinesOf(choice)) std::printf("%s\n", line.c_str());
+    };
     if (FLAGS_exchange) {
       flow_ = NewGradientFlow(store->layout(), store->gradient(), comm, options);
     }
@@ -119,7 +125,10 @@ class Trainer {
 int Body(const CommConfig& config, Communicator* comm) {
   // As torchrun and DDP do: without a number, one thread per rank.
   Trainer trainer(comm, config, FLAGS_threads > 0 ? FLAGS_threads : 1);
-  for (int i = 0; i < FLAGS_warmup; ++i) trainer.Step();
+  // AUTO measures in its first steps.
+  const bool automatic = config.mode() == CommConfig::AUTO && FLAGS_exchange;
+  const int warmup = automatic ? std::max(FLAGS_warmup, StepNotes::kSteps + 1) : FLAGS_warmup;
+  for (int i = 0; i < warmup; ++i) trainer.Step();
   if (!FLAGS_profile_out.empty()) trainer.net().EnableTimes();
   std::vector<StepTimes> steps;
   for (int i = 0; i < FLAGS_steps; ++i) steps.push_back(trainer.Step());
