@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "comm/choice/ladder.h"
+#include "comm/choice/rung_choice.h"
 #include "comm/flow/gradient_flow.h"
 #include "comm/sparse/selection.h"
 #include "core/config/job_checks.h"
@@ -70,8 +72,6 @@ Simulator::Simulator(const SimulatedJob& job) : job_(job) {
                      job_.cluster_places);
     memory_bytes_per_s_ = job_.cluster.device().memory_gb_s() * 1e9;
   }
-  const DType gradients = ToDType(config.compute_type());
-  wire_ = WireTypeOf(config.comm(), gradients);
 }
 
 Simulator::~Simulator() = default;
@@ -85,25 +85,28 @@ int Simulator::RanksOf(int ranks) const {
   return ranks;
 }
 
-SimulatedSetup Simulator::SetupFor(int nodes) const {
+DType Simulator::WireOf(const CommConfig& comm) const {
+  return WireTypeOf(comm, ToDType(job_.config.compute_type()));
+}
+
+SimulatedSetup Simulator::SetupFor(const CommConfig& comm) const {
   const ClusterConfig& cluster = job_.cluster;
   SimulatedSetup setup;
   setup.layout = &net_.layout;
   setup.compute = ComputeOf(net_, times_);
   setup.traffic = traffic_;
   setup.memory_bytes_per_s = memory_bytes_per_s_;
-  setup.wire_bytes = static_cast<int64_t>(SizeOf(wire_));
-  setup.algorithm = job_.config.comm().algorithm();
+  setup.wire_bytes = static_cast<int64_t>(SizeOf(WireOf(comm)));
+  setup.algorithm = comm.algorithm();
   setup.waits_for_layer = cluster.collective().waits_for_layer();
   setup.compute_lost = cluster.collective().compute_lost();
   return setup;
 }
 
-SimulatedStep Simulator::Mean(double density, Pricer* pricer) const {
-  const CommConfig& comm = job_.config.comm();
+SimulatedStep Simulator::Mean(const CommConfig& comm, double density, Pricer* pricer) const {
   const int world = pricer->network().world();
-  const BucketSchedule schedule = ScheduleOf(net_.layout, comm, wire_, world, density);
-  SimulatedSetup setup = SetupFor(pricer->network().nodes());
+  const BucketSchedule schedule = ScheduleOf(net_.layout, comm, WireOf(comm), world, density);
+  SimulatedSetup setup = SetupFor(comm);
   if (job_.cluster.run().has_node_images_per_s()) {
     setup.load_s = net_.batch * std::min(world, job_.cluster.node().devices()) /
                    job_.cluster.run().node_images_per_s();
@@ -124,6 +127,36 @@ SimulatedStep Simulator::Mean(double density, Pricer* pricer) const {
   return mean;
 }
 
+CommConfig Simulator::Choose(Pricer* pricer, ExchangeChoice* choice) const {
+  const CommConfig& comm = job_.config.comm();
+  const int world = pricer->network().world();
+  if (comm.mode() != CommConfig::AUTO) return comm;
+  const std::vector<Rung> ladder = LadderOf(
+      comm, {net_.layout, ToDType(job_.config.compute_type()), job_.config.solver().type(), world});
+  choice->limit = comm.auto_().exposed();
+  choice->compute = times_.step();
+  for (const Rung& rung : ladder) {
+    PricedRung priced;
+    priced.name = rung.name;
+    priced.verdict = rung.obstacle;
+    if (rung.obstacle.empty()) {
+      const SimulatedStep step = Mean(rung.config, DensityOf(rung.config), pricer);
+      priced.priced = true;
+      priced.bytes = step.sent_bytes;
+      priced.exposed = step.parts.exposed;
+      priced.step = step.parts.total();
+      if (!(choice->measured > 0)) choice->measured = priced.step;
+      // What the step has beside compute and communication; SPARSE also saves updates.
+      if (rung.config.mode() != CommConfig::LAZY) {
+        priced.arithmetic = std::max(1e-9, priced.step - priced.exposed - choice->compute);
+      }
+    }
+    choice->rungs.push_back(std::move(priced));
+  }
+  ChooseRung(choice);
+  return ladder[choice->chosen].config;
+}
+
 RunResult Simulator::Run(int ranks) {
   const int world = RanksOf(ranks);
   Pricer pricer(job_.cluster, world);
@@ -132,9 +165,9 @@ RunResult Simulator::Run(int ranks) {
 
 RunResult Simulator::RunWith(Pricer* pricer) {
   const JobConfig& config = job_.config;
-  const CommConfig& comm = config.comm();
-  const SimulatedStep mean = Mean(DensityOf(comm), pricer);
   RunResult result;
+  const CommConfig comm = Choose(pricer, &result.choice);
+  const SimulatedStep mean = Mean(comm, DensityOf(comm), pricer);
   result.ranks = pricer->network().world();
   result.nodes = pricer->network().nodes();
   result.batch = net_.batch;
@@ -165,8 +198,8 @@ RunResult Simulator::RunWith(Pricer* pricer) {
   for (int i = 0; i < kWarmupPoints && warmup_steps > 0; ++i) {
     const int64_t step = (2 * i + 1) * warmup_steps / (2 * kWarmupPoints);
     const double density = DensityIn(step, result.total_steps, comm);
-    result.warmup +=
-        Mean(density, pricer).parts.total() * static_cast<double>(warmup_steps) / kWarmupPoints;
+    result.warmup += Mean(comm, density, pricer).parts.total() * static_cast<double>(warmup_steps) /
+                     kWarmupPoints;
   }
   result.steady = mean.parts.total() * static_cast<double>(result.total_steps - warmup_steps);
   if (config.has_validation_data()) {
@@ -182,10 +215,12 @@ RunResult Simulator::RunWith(Pricer* pricer) {
 
 SimulatedStep Simulator::Trace() {
   Pricer pricer(job_.cluster, RanksOf(0));
-  const CommConfig& comm = job_.config.comm();
+  ExchangeChoice choice;
+  const CommConfig comm = Choose(&pricer, &choice);
   const int world = pricer.network().world();
-  const BucketSchedule schedule = ScheduleOf(net_.layout, comm, wire_, world, DensityOf(comm));
-  return SimulateStep(SetupFor(pricer.network().nodes()), schedule,
+  const BucketSchedule schedule =
+      ScheduleOf(net_.layout, comm, WireOf(comm), world, DensityOf(comm));
+  return SimulateStep(SetupFor(comm), schedule,
                       JitterOf(job_.cluster.device().jitter(), world, job_.seed, 0), &pricer,
                       /*spans=*/true);
 }

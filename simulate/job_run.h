@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "comm/flow/exchange_choice.h"
 #include "core/config/config.h"
 #include "simulate/simulated_step.h"
 
@@ -39,6 +40,7 @@ struct RunResult {
   std::string layer_times;  // source of the layer times, see LayerTimesOf
   std::string guess;        // see ComputeTimes
   StepParts step;
+  ExchangeChoice choice;     // of comm.mode AUTO; without rungs: of another mode
   double communication = 0;  // seconds per step in which a collective ran
   int64_t sent_bytes = 0;
   std::array<double, kLinkKinds> traffic = {};  // bytes per step, see StepResult
@@ -74,9 +76,13 @@ class Simulator {
 
  private:
   RunResult RunWith(Pricer* pricer);
-  SimulatedSetup SetupFor(int nodes) const;
-  // Mean of the job's steps at a density.
-  SimulatedStep Mean(double density, Pricer* pricer) const;
+  // The type that travels.
+  DType WireOf(const CommConfig& comm) const;
+  SimulatedSetup SetupFor(const CommConfig& comm) const;
+  // Mean of the job's steps with this exchange at a density.
+  SimulatedStep Mean(const CommConfig& comm, double density, Pricer* pricer) const;
+  // The job's comm; of mode AUTO the rung that it takes there, with its reasons in `choice`.
+  CommConfig Choose(Pricer* pricer, ExchangeChoice* choice) const;
   int RanksOf(int ranks) const;
 
   SimulatedJob job_;
@@ -84,7 +90,6 @@ class Simulator {
   ComputeTimes times_;
   UpdateTraffic traffic_;
   double memory_bytes_per_s_ = 0;
-  DType wire_ = DType::kFP32;
 };
 
 }  // namespace gf

@@ -29,10 +29,10 @@ std::string Row(const std::string& name, const std::string& bytes, const std::st
 
 std::vector<std::string> LinesOf(const ExchangeChoice& choice) {
   std::vector<std::string> lines = {
-      StrCat("comm.mode AUTO after step ", choice.step, ": ", choice.rungs[choice.chosen].name,
-             "; compute ", Ms(choice.compute), " ms, a LAZY step took ", Ms(choice.measured),
-             " ms, at most ", 100 * choice.limit, " % of compute may be exposed"),
-      Row("", "sent", "arithmetic, ms", "exposed, ms", "step, ms", "")};
+      StrCat("comm.mode AUTO after step ", choice.step, ": ", choice.rungs[choice.chosen].name),
+      StrCat("  compute ", Ms(choice.compute), " ms, a LAZY step took ", Ms(choice.measured),
+             " ms; at most ", 100 * choice.limit, " % of compute may be exposed"),
+      Row("", "sent", "arithmetic, ms", "exposed, ms", "step, ms", "verdict")};
   for (const PricedRung& rung : choice.rungs) {
     if (rung.priced) {
       lines.push_back(Row(rung.name, HumanBytes(static_cast<double>(rung.bytes)),
