@@ -67,6 +67,7 @@ class Trainer {
     options.chosen = [comm](const ExchangeChoice& choice) {
       if (comm->rank() != 0) return;
       for (const std::string& line : LinesOf(choice)) std::printf("%s\n", line.c_str());
+      std::fflush(stdout);  // what follows may take minutes
     };
     if (FLAGS_exchange) {
       flow_ = NewGradientFlow(store->layout(), store->gradient(), comm, options);
