@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
+#include <vector>
 
 #include "comm/choice/ladder.h"
 #include "comm/choice/rung_choice.h"
@@ -11,6 +13,7 @@
 #include "core/error.h"
 #include "models/job_net.h"
 #include "simulate/cluster.h"
+#include "simulate/round_end.h"
 #include "solvers/batch_schedule.h"
 
 namespace gf {
@@ -111,10 +114,12 @@ SimulatedStep Simulator::Mean(const CommConfig& comm, double density, Pricer* pr
     setup.load_s = net_.batch * std::min(world, job_.cluster.node().devices()) /
                    job_.cluster.run().node_images_per_s();
   }
+  const bool local = comm.mode() == CommConfig::PERIODIC && density < 1;
   SimulatedStep mean;
   for (int i = 0; i < job_.steps; ++i) {
-    const SimulatedStep step = SimulateStep(
-        setup, schedule, JitterOf(job_.cluster.device().jitter(), world, job_.seed, i), pricer);
+    std::vector<double> factors = JitterOf(job_.cluster.device().jitter(), world, job_.seed, i);
+    if (local) factors = OverRound(std::move(factors), comm.periodic().steps());
+    const SimulatedStep step = SimulateStep(setup, schedule, factors, pricer);
     mean.parts.forward += step.parts.forward / job_.steps;
     mean.parts.backward += step.parts.backward / job_.steps;
     mean.parts.exposed += step.parts.exposed / job_.steps;
@@ -124,6 +129,7 @@ SimulatedStep Simulator::Mean(const CommConfig& comm, double density, Pricer* pr
     mean.sent_bytes = step.sent_bytes;
     mean.traffic = step.traffic;
   }
+  if (local) AddRoundEnd(setup, pricer, &mean);
   return mean;
 }
 
@@ -155,6 +161,20 @@ CommConfig Simulator::Choose(Pricer* pricer, ExchangeChoice* choice) const {
   }
   ChooseRung(choice);
   return ladder[choice->chosen].config;
+}
+
+void Simulator::AddRoundEnd(const SimulatedSetup& setup, Pricer* pricer,
+                            SimulatedStep* mean) const {
+  const CommConfig& comm = job_.config.comm();
+  const int steps = comm.periodic().steps();
+  const SimulatedStep end = SimulateRoundEnd(setup, comm, WireOf(comm), pricer);
+  mean->parts.exposed += end.parts.exposed / steps;
+  mean->parts.update += (end.parts.total() - end.parts.exposed) / steps;
+  mean->communication += end.communication / steps;
+  mean->sent_bytes += end.sent_bytes / steps;
+  for (size_t kind = 0; kind < mean->traffic.size(); ++kind) {
+    mean->traffic[kind] += end.traffic[kind] / steps;
+  }
 }
 
 RunResult Simulator::Run(int ranks) {
@@ -218,11 +238,20 @@ SimulatedStep Simulator::Trace() {
   ExchangeChoice choice;
   const CommConfig comm = Choose(&pricer, &choice);
   const int world = pricer.network().world();
-  const BucketSchedule schedule =
-      ScheduleOf(net_.layout, comm, WireOf(comm), world, DensityOf(comm));
-  return SimulateStep(SetupFor(comm), schedule,
-                      JitterOf(job_.cluster.device().jitter(), world, job_.seed, 0), &pricer,
-                      /*spans=*/true);
+  const double density = DensityOf(comm);
+  const BucketSchedule schedule = ScheduleOf(net_.layout, comm, WireOf(comm), world, density);
+  const SimulatedSetup setup = SetupFor(comm);
+  const std::vector<double> factors = JitterOf(job_.cluster.device().jitter(), world, job_.seed, 0);
+  SimulatedStep step = SimulateStep(setup, schedule, factors, &pricer, /*spans=*/true);
+  if (comm.mode() != CommConfig::PERIODIC) return step;
+  // The last step of a round.
+  const double begin = step.parts.total();
+  for (Span span : SimulateRoundEnd(setup, comm, WireOf(comm), &pricer, /*spans=*/true).spans) {
+    span.begin += begin;
+    span.end += begin;
+    step.spans.push_back(span);
+  }
+  return step;
 }
 
 }  // namespace gf

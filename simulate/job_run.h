@@ -83,6 +83,8 @@ class Simulator {
   SimulatedStep Mean(const CommConfig& comm, double density, Pricer* pricer) const;
   // The job's comm; of mode AUTO the rung that it takes there, with its reasons in `choice`.
   CommConfig Choose(Pricer* pricer, ExchangeChoice* choice) const;
+  // Adds to each step of a round its share of the round's end.
+  void AddRoundEnd(const SimulatedSetup& setup, Pricer* pricer, SimulatedStep* mean) const;
   int RanksOf(int ranks) const;
 
   SimulatedJob job_;

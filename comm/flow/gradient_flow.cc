@@ -34,7 +34,7 @@ GradientFlow::GradientFlow(const PoolLayout& layout, const Tensor& gradients, Co
       transport_(options.transport),
       wire_(WireTypeOf(options.config, gradients.desc.dtype)),
       ready_(layout.entries().size()),
-      transfer_times_(options.timeline) {
+      transfer_times_(options.transfer_times) {
   CHECK_GE(gradients.desc.storage_count(), layout.count());
 }
 
@@ -44,7 +44,7 @@ void GradientFlow::BeginStep(int64_t step) {
   stats_ = {};
   ready_.assign(ready_.size(), false);
   ready_prefix_ = 0;
-  comm_->watchdog()->SetActivity(StrCat("step ", step + 1));
+  comm_->watchdog()->SetActivity(StrCat(options_.counted, " ", step + 1));
   OnBegin();
 }
 
@@ -62,10 +62,18 @@ void GradientFlow::Finish(const Reduced& reduced) {
   OnReady();
   OnFinish(reduced);
   in_step_ = false;
-  transfer_times_.Add(transport_->TakeSpans());
-  const TransferTimes::Sums sums = transfer_times_.Take();
-  stats_.exposed_s = sums.exposed_s;
-  stats_.transfer_s = sums.transfer_s;
+  transfer_times_->Add(transport_->TakeSpans());
+  const TransferTimes::Sums sums = transfer_times_->Take();
+  stats_.exposed_s += sums.exposed_s;
+  stats_.transfer_s += sums.transfer_s;
+}
+
+void GradientFlow::Account(const CommStats& stats) {
+  stats_.exposed_s += stats.exposed_s;
+  stats_.transfer_s += stats.transfer_s;
+  stats_.arithmetic_s += stats.arithmetic_s;
+  stats_.wire_bytes += stats.wire_bytes;
+  stats_.allreduces += stats.allreduces;
 }
 
 Tensor GradientFlow::residual() const {
@@ -77,7 +85,7 @@ Tensor GradientFlow::residual() const {
 
 void GradientFlow::Settle() {
   transport_->Settle();
-  transfer_times_.Add(transport_->TakeSpans());
+  transfer_times_->Add(transport_->TakeSpans());
 }
 
 std::string GradientFlow::Describe() const {
@@ -93,26 +101,23 @@ GradientFlow::Flight GradientFlow::Launch(const Tensor& tensor, const ElementRan
   const int64_t bytes = (range.end - range.begin) * static_cast<int64_t>(SizeOf(wire));
   stats_.wire_bytes += kind == Collective::kAllReduce ? bytes : bytes / 2;
   ++stats_.allreduces;
-  const int64_t number = transport_->Start(
-      {kind, tensor, range, wire, StrCat(name, ", step ", step_ + 1), std::move(sum)});
+  const int64_t number =
+      transport_->Start({kind, tensor, range, wire,
+                         StrCat(name, ", ", options_.counted, " ", step_ + 1), std::move(sum)});
   return {range, name, number, bytes};
 }
 
 void GradientFlow::Await(const Flight& flight) {
   transport_->Await(flight.number);
-  transfer_times_.Awaited(flight.name, flight.bytes, in_step_);
+  transfer_times_->Awaited(flight.name, flight.bytes, in_step_);
 }
 
-namespace {
-
-// In GradientFlowRegistry.
 std::string FlowNameOf(const CommConfig& config, int world) {
+  const bool periodic = config.mode() == CommConfig::PERIODIC;
   if (world > 1 && config.sharded_update()) return "sharded";
-  if (world > 1 && config.error_feedback()) return "error_feedback";
+  if (world > 1 && config.error_feedback() && !periodic) return "error_feedback";
   return CommConfig::Mode_Name(config.mode());
 }
-
-}  // namespace
 
 std::unique_ptr<GradientFlow> NewGradientFlow(const PoolLayout& layout, const Tensor& gradients,
                                               Communicator* comm,
@@ -123,6 +128,9 @@ std::unique_ptr<GradientFlow> NewGradientFlow(const PoolLayout& layout, const Te
   if (complete.transport == nullptr) {
     complete.transport =
         NewGradientTransport(options.config, options.deterministic, options.device, comm);
+  }
+  if (complete.transfer_times == nullptr) {
+    complete.transfer_times = std::make_shared<TransferTimes>(options.timeline);
   }
   std::unique_ptr<GradientFlow> flow;
   AgreeOnErrors(comm, "preparing the exchange of gradients", [&] {

@@ -37,9 +37,13 @@ struct CommStats {
 // The type that travels for gradients of a type.
 DType WireTypeOf(const CommConfig& config, DType gradients);
 
+// The name in GradientFlowRegistry of what a job of `world` ranks needs.
+std::string FlowNameOf(const CommConfig& config, int world);
+
 // Sums the gradients of a step over the ranks; the trainer's interface to communication. The solver
-// divides the sums by the world. Per step: BeginStep, GradientsReady for each layer as backward
-// finishes it, Finish. All ranks have the same layout.
+// divides the sums by summed_ranks(). Per step: BeginStep, GradientsReady for each layer as
+// backward finishes it, Finish; after the update of a local() step with round_ends(), EndRound. All
+// ranks have the same layout.
 class GradientFlow {
  public:
   using Reduced = std::function<void(const std::vector<ElementRange>&)>;
@@ -61,6 +65,20 @@ class GradientFlow {
   // this step. Throws CommError.
   void Finish(const Reduced& reduced);
 
+  // Whether the "sums" of this step are the gradients of this rank alone (in the rounds of
+  // PERIODIC), so that the weights of the ranks drift apart.
+  virtual bool local() const { return false; }
+  int summed_ranks() const { return local() ? 1 : comm_->size(); }
+
+  // Whether all ranks have the same weights after this step.
+  virtual bool round_ends() const { return true; }
+  // Gives the weights of all ranks the same values, after the update of a local step; collective.
+  // Calls before_change, unless it is empty, once everything has come and before it changes a
+  // weight. Throws CommError, and AgreedError if training has diverged.
+  virtual void EndRound(const std::function<void()>& before_change) {}
+  // The smallest number of steps, not less than `steps`, after which a round ends.
+  virtual int64_t CompleteSteps(int64_t steps) const { return steps; }
+
   // Lets the transport time the messages that this mode sends; collective, before the first step.
   virtual void Measure() {}
 
@@ -77,7 +95,8 @@ class GradientFlow {
   virtual const CommStats& stats() const { return stats_; }
 
   // What a rank must keep to continue: FP32 pools of its own with the layout's offsets, by name
-  // ("residual": gradients it has not sent), and the chunks that are important in the next step.
+  // ("residual": gradients it has not sent; in PERIODIC "outer_residual": of differences, and
+  // "local_momentum": a solver's pool), and the chunks that are important in the next step.
   virtual std::vector<std::pair<std::string, Tensor>> State() const { return {}; }
   virtual std::vector<int64_t> important_chunks() const { return {}; }
   // What all ranks must keep alike: an FP32 vector on the gradients' device, of a length that
@@ -107,9 +126,9 @@ class GradientFlow {
   virtual void Restore(const std::vector<int64_t>& important_chunks) {}
 
  protected:
-  // Must not communicate; options.transport is set. `gradients`: a pool of layout.count() elements
-  // on options.device, FP32 or BF16; FP16 where the host does not read its memory. layout and comm
-  // outlive the object.
+  // Must not communicate; options.transport and transfer_times are set. `gradients`: a pool of
+  // layout.count() elements on options.device, FP32 or BF16; FP16 where the host does not read its
+  // memory. layout and comm outlive the object.
   GradientFlow(const PoolLayout& layout, const Tensor& gradients, Communicator* comm,
                const GradientFlowOptions& options);
 
@@ -144,6 +163,9 @@ class GradientFlow {
         std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   }
 
+  // Adds what another flow has done for this one in this step.
+  void Account(const CommStats& stats);
+
   int ready_entries() const { return ready_prefix_; }
   const PoolLayout& layout() const { return layout_; }
   const Tensor& gradients() const { return gradients_; }
@@ -165,7 +187,7 @@ class GradientFlow {
   bool in_step_ = false;
   std::vector<bool> ready_;
   int ready_prefix_ = 0;
-  TransferTimes transfer_times_;  // what no step's stats_ hold yet
+  const std::shared_ptr<TransferTimes> transfer_times_;  // what no step's stats_ hold yet
   CommStats stats_;
 };
 

@@ -4,9 +4,12 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "comm/flow/exchange_choice.h"
 #include "comm/flow/gradient_transport.h"
+#include "comm/flow/transfer_times.h"
 #include "core/config/job.pb.h"
 #include "core/device.h"
 #include "core/telemetry/timeline.h"
@@ -30,15 +33,21 @@ struct GradientFlowOptions {
   // The device that holds gradients and residuals; null: host memory. Compressors need
   // a device.
   Device* device = nullptr;
-  // For comm.sharded_update: the FP32 master weights.
+  // For comm.sharded_update and PERIODIC: the FP32 master weights.
   Tensor master;
-  // For comm.sharded_update: called when all master weights are new, also the ranges that other
-  // ranks have updated.
+  // For the same: called when all master weights are new, also those that the solver did not
+  // update.
   std::function<void()> weights_changed;
+  // For PERIODIC: the solver's pools, by name (Solver::State).
+  std::vector<std::pair<std::string, Tensor>> solver_state;
   // May be null.
   Timeline* timeline = nullptr;
   // NewGradientTransport's, for this config, device and communicator. Null: the flow creates one.
   std::shared_ptr<GradientTransport> transport;
+  // Flows that share a transport share the times of its collectives. Null: the flow creates them.
+  std::shared_ptr<TransferTimes> transfer_times;
+  // What BeginStep counts, for messages to people.
+  std::string counted = "step";
 };
 
 }  // namespace gf

@@ -7,6 +7,7 @@
 #include "comm/flow/buckets.h"
 #include "comm/low_rank/matrices.h"
 #include "comm/pack/large_weights.h"
+#include "comm/periodic/round_schedule.h"
 #include "comm/quantized/quantized_buckets.h"
 #include "comm/sparse/chunks.h"
 #include "comm/sparse/selection.h"
@@ -30,6 +31,28 @@ void AppendWhole(const PoolLayout& layout, const std::vector<ElementRange>& tens
   whole.name = "biases and the like";
   whole.elements = ElementsIn(tensors);
   if (whole.elements > 0) schedule->sends.push_back(whole);
+}
+
+// A step without exchange, which updates everything at its end.
+BucketSchedule LocalSchedule(const PoolLayout& layout) {
+  Send update;
+  update.last_entry = static_cast<int>(layout.entries().size()) - 1;
+  update.elements = layout.count();
+  update.name = "all parameters";
+  update.bytes = 0;
+  BucketSchedule schedule;
+  schedule.sends.push_back(update);
+  schedule.overlap = false;
+  schedule.density = 0;
+  return schedule;
+}
+
+// A step of PERIODIC's warm-up.
+BucketSchedule WarmupSchedule(const PoolLayout& layout, const CommConfig& config,
+                              int64_t wire_bytes) {
+  BucketSchedule schedule = DenseSchedule(layout, config, wire_bytes);
+  schedule.feedback = false;
+  return schedule;
 }
 
 }  // namespace
@@ -130,6 +153,7 @@ double DensityOf(const CommConfig& config) {
     case CommConfig::TOPK:
       return config.topk().density();
     case CommConfig::LOW_RANK:
+    case CommConfig::PERIODIC:
       return 0;
     default:
       return 1;
@@ -138,12 +162,16 @@ double DensityOf(const CommConfig& config) {
 
 double DensityWarmup(const CommConfig& config) {
   if (config.mode() == CommConfig::SPARSE) return config.sparse().warmup_fraction();
+  if (config.mode() == CommConfig::PERIODIC) return config.periodic().warmup_fraction();
   const bool low_rank = config.mode() == CommConfig::LOW_RANK;
   return low_rank ? config.low_rank().warmup_fraction() : config.topk().warmup_fraction();
 }
 
 double DensityIn(int64_t step, int64_t total_steps, const CommConfig& config) {
   if (config.mode() == CommConfig::QUANTIZED) return 1;
+  if (config.mode() == CommConfig::PERIODIC) {
+    return RoundSchedule(config.periodic(), total_steps).local(step) ? 0 : 1;
+  }
   if (config.mode() == CommConfig::LOW_RANK) {
     return IsLowRankWarmup(step, total_steps, DensityWarmup(config)) ? 1 : 0;
   }
@@ -164,6 +192,8 @@ BucketSchedule ScheduleOf(const PoolLayout& layout, const CommConfig& config, DT
       return DenseSchedule(layout, config, wire_bytes);
     case CommConfig::QUANTIZED:
       return QuantizedSchedule(layout, config, wire_bytes, world);
+    case CommConfig::PERIODIC:
+      return density < 1 ? LocalSchedule(layout) : WarmupSchedule(layout, config, wire_bytes);
     default:
       return DenseSchedule(layout, config, wire_bytes);
   }

@@ -44,13 +44,14 @@ BucketSchedule DenseSchedule(const PoolLayout& layout, const CommConfig& config,
                              int64_t wire_bytes);
 
 // The density of the config's mode at the end of training, and in a step; 1 if every gradient
-// travels, 0 if factors do.
+// travels, 0 if factors do, or in rounds of PERIODIC nothing.
 double DensityOf(const CommConfig& config);
 double DensityIn(int64_t step, int64_t total_steps, const CommConfig& config);
 // Fraction of all steps in which the density falls.
 double DensityWarmup(const CommConfig& config);
 
-// The schedule of a step of the config's mode at a density.
+// The schedule of a step of the config's mode at a density; of a local step of PERIODIC (density 0)
+// nothing is sent.
 BucketSchedule ScheduleOf(const PoolLayout& layout, const CommConfig& config, DType wire, int world,
                           double density);
 

@@ -79,7 +79,7 @@ void CheckEpsilon(const SolverConfig& config, const std::string& type,
                  config.epsilon(), ", must be greater than 0 for LAMB");
 }
 
-// For a field that needs gradients to travel as they are.
+// For a field that needs gradients to travel as they are, in every step.
 void RefuseCompressor(const CommConfig& comm, const char* field, const MistakeReport& report) {
   const bool dense = comm.mode() < CommConfig::SPARSE;
   report.Require(dense, field, " does not go with comm.mode ", CommConfig::Mode_Name(comm.mode()),
@@ -92,7 +92,14 @@ void CheckFeedback(const CommConfig& comm, const MistakeReport& report) {
   report.Require(rounded, "error_feedback", " needs comm.wire_type BF16 or FP16, got ",
                  CommConfig::WireType_Name(comm.wire_type()),
                  ": set one of them, or error_feedback to false");
-  RefuseCompressor(comm, "error_feedback", report);
+  if (comm.mode() == CommConfig::PERIODIC) {
+    const CommConfig::Mode exchange = comm.periodic().exchange();
+    report.Require(exchange == CommConfig::LAZY, "error_feedback",
+                   " needs comm.periodic.exchange LAZY, got ", CommConfig::Mode_Name(exchange),
+                   ", which keeps what it does not send by itself: set error_feedback to false");
+  } else {
+    RefuseCompressor(comm, "error_feedback", report);
+  }
   const char* const advice = "set one of them to false";
   report.RefuseBoth(comm.sharded_update(), "error_feedback", "sharded_update", advice);
   report.RefuseBoth(comm.threshold_auto(), "error_feedback", "threshold_auto", advice);
@@ -113,6 +120,19 @@ void CheckAutomatic(const CommConfig& comm, const MistakeReport& report) {
   free(comm.quantized().has_rotate(), "quantized.rotate");
 }
 
+void CheckPeriodic(const CommConfig& comm, const MistakeReport& report) {
+  if (comm.mode() != CommConfig::PERIODIC) return;
+  const CommConfig::Mode exchange = comm.periodic().exchange();
+  const bool known = exchange == CommConfig::LAZY ||
+                     (exchange >= CommConfig::SPARSE && exchange <= CommConfig::QUANTIZED);
+  report.Inner("periodic")
+      .Require(known, "exchange", " is ", CommConfig::Mode_Name(exchange),
+               ", expected LAZY, SPARSE, TOPK, LOW_RANK or QUANTIZED");
+  report.Require(comm.wire_type() != CommConfig::FP16, "wire_type",
+                 " FP16 does not go with comm.mode PERIODIC, whose differences of weights may be "
+                 "too small for it: set BF16 or FP32");
+}
+
 void CheckExchange(const CommConfig& comm, const MistakeReport& report) {
   const std::string mode = CommConfig::Mode_Name(comm.mode());
   const bool automatic = comm.threshold_auto(), sharded = comm.sharded_update();
@@ -129,6 +149,7 @@ void CheckExchange(const CommConfig& comm, const MistakeReport& report) {
                  comm.algorithm(), "\"");
   CheckFeedback(comm, report);
   CheckAutomatic(comm, report);
+  CheckPeriodic(comm, report);
 }
 
 }  // namespace
@@ -174,7 +195,16 @@ void CheckJob(const JobConfig& config, const Places& places) {
   comm.Require(config.comm().mode() != CommConfig::AUTO || config.device() == "cpu", "mode",
                " AUTO cannot measure on the device \"", config.device(),
                "\": set a mode, e.g. LAZY with wire_type BF16, or QUANTIZED");
-  comm.Require(!config.comm().error_feedback() || config.compute_type() == FP32, "error_feedback",
+  const bool periodic = config.comm().mode() == CommConfig::PERIODIC;
+  comm.Require(!periodic || solver.loss_scale().policy() == LossScaleConfig::NONE, "mode",
+               " PERIODIC does not go with loss scaling, whose skipped steps would differ between "
+               "the ranks: set solver.loss_scale.policy to NONE and compute_type to BF16 or FP32");
+  comm.Require(
+      !periodic || config.batch_norm_group() == 1, "mode",
+      " PERIODIC does not go with batch_norm_group, whose ranks need the same weights: set "
+      "batch_norm_group to 1, or the mode to LAZY");
+  comm.Require(!config.comm().error_feedback() || periodic || config.compute_type() == FP32,
+               "error_feedback",
                " needs gradients in FP32: set compute_type to FP32, or error_feedback to false");
 }
 

@@ -16,6 +16,7 @@ constexpr double kMostImages = 1e12;
 constexpr double kMostSteps = 1e15;
 constexpr double kMostChunk = 1e12;
 constexpr double kLeastTopkDensity = 1e-4;
+constexpr double kMostRoundSteps = 1e5;
 constexpr double kMostIterSize = 1 << 20;
 // Three years; clocks count nanoseconds.
 constexpr double kLongestTimeout = 1e8;
@@ -109,6 +110,10 @@ FieldRules JobRules() {
       {"LowRankConfig.warmup_fraction", Between(0, 1)},
       {"QuantizedConfig.bits", OneOf({"8", "4"})},
       {"AutoConfig.exposed", Between(0, 1)},
+      {"PeriodicConfig.steps", Between(1, kMostRoundSteps)},
+      {"PeriodicConfig.warmup_fraction", Between(0, 1)},
+      {"PeriodicConfig.outer_lr", MoreThan(0)},
+      {"PeriodicConfig.outer_momentum", AtLeast(0).LessThan(1)},
 
       {"CheckpointConfig.interval_epochs", AtLeast(0)},
       {"CheckpointConfig.interval_steps", AtLeast(0)},

@@ -27,6 +27,10 @@ namespace {
 
 constexpr char kChunks[] = "important_chunks", kChunkSize[] = "chunk_size", kPool[] = "pool",
                kShared[] = "shared", kResidual[] = "residual", kVelocity[] = "velocity";
+// In front of the names of a solver's pools, and of what belongs to rounds of PERIODIC.
+constexpr char kLocal[] = "local_", kOuter[] = "outer_";
+// More than any mode and solver have.
+constexpr size_t kMostPools = 8;
 
 using Pools = std::vector<std::pair<std::string, Tensor>>;  // GradientFlow::State
 
@@ -40,15 +44,23 @@ std::vector<PoolTensor> TensorsOf(const ParameterStore& store, const Pools& pool
   return tensors;
 }
 
+bool IsLocal(const std::string& pool) { return StartsWith(pool, kLocal); }
+
 // The pools of a file: "residual" of "residual/conv1.weight".
 std::set<std::string> PoolsIn(const SafetensorsReader& file) {
   std::set<std::string> names;
   for (const SafetensorsEntry& entry : file.entries()) {
-    for (const char* name : {kResidual, kVelocity}) {
-      if (entry.name.rfind(StrCat(name, "/"), 0) == 0) names.insert(name);
-    }
+    const std::string name = entry.name.substr(0, entry.name.find('/'));
+    const bool known =
+        name == kResidual || name == kVelocity || IsLocal(name) || StartsWith(name, kOuter);
+    if (known && names.size() < kMostPools) names.insert(name);
   }
   return names;
+}
+
+// Whether some of the pools say what was left to send, or what a solver keeps.
+bool HasOwn(const std::set<std::string>& pools) {
+  return pools.count(kResidual) > 0 || std::any_of(pools.begin(), pools.end(), IsLocal);
 }
 
 // "residual and velocity"
@@ -59,7 +71,7 @@ std::string Join(const std::set<std::string>& names) {
 }
 
 // Checks the names and shapes in all ranks' files and returns their pools: the same ones in every
-// file, and a residual among them.
+// file, and a residual or a solver's pool among them.
 std::set<std::string> CheckFiles(const std::string& folder, int ranks,
                                  const ParameterStore& store) {
   std::set<std::string> pools;
@@ -67,7 +79,7 @@ std::set<std::string> CheckFiles(const std::string& folder, int ranks,
     const SafetensorsReader file(folder + "/" + ResidualFile(rank));
     const std::set<std::string> names = PoolsIn(file);
     if (rank == 0) pools = names;
-    if (names.count(kResidual) == 0) {
+    if (!HasOwn(names)) {
       ThrowUserError(file.path(), ": it holds ", Join(names), ", expected tensors \"", kResidual,
                      "/...\" of every parameter: the file is damaged; resume from another "
                      "checkpoint");
@@ -116,10 +128,14 @@ void ReadPools(const std::string& path, const Pools& pools, ParameterStore* stor
 void NoteDifferences(std::set<std::string> saved, const Pools& pools,
                      const std::function<void(const std::string&)>& note) {
   for (const auto& [name, pool] : pools) {
-    if (saved.erase(name) == 0) note(StrCat("the checkpoint has no ", name, ": it starts at 0"));
+    if (saved.erase(name) > 0) continue;
+    note(StrCat("the checkpoint has no ", name, ": ",
+                IsLocal(name) ? "every rank starts with the optimizer's" : "it starts at 0"));
   }
   for (const std::string& name : saved) {
-    note(StrCat("the checkpoint's ", name, " of unsent gradients is lost in this mode"));
+    note(StrCat("the checkpoint's ", name, IsLocal(name) ? " of each rank" : "",
+                name == kResidual || name == kVelocity ? " of unsent gradients" : "",
+                " is lost in this mode"));
   }
 }
 
@@ -315,16 +331,20 @@ void LoadResiduals(const std::string& folder, int saved_ranks, const SparseConfi
   };
   if (!HasResidual(*flow)) {
     if (saved_ranks > 0) {
-      say("the checkpoint's residuals (gradients that were not sent) are lost in this mode");
+      say("the checkpoint's residuals (gradients that were not sent; of PERIODIC also the momentum "
+          "of each rank) are lost in this mode");
     }
     return;
   }
+  const Pools pools = flow->State();
   if (saved_ranks == 0) {
     const bool chunks = !flow->important_chunks().empty();
+    const bool local = std::any_of(pools.begin(), pools.end(),
+                                   [](const auto& pool) { return IsLocal(pool.first); });
     return say(StrCat("the checkpoint has no residuals: this job starts with none",
+                      local ? ", and every rank with the optimizer's momentum" : "",
                       chunks ? ", and its first step communicates all chunks" : ""));
   }
-  const Pools pools = flow->State();
   const std::string label = "residuals of the start";
   const int64_t pool = store->layout().count();
   std::set<std::string> saved;

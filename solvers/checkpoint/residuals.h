@@ -15,13 +15,16 @@ namespace gf {
 // Note [Residuals in checkpoints]
 // Compressors keep on every rank the gradients that they have not sent (GradientFlow::State). They
 // depend on the rank's images, so every rank's are saved: residual-<rank>.safetensors holds
-// "residual/conv1.weight", ... in plain order, FP32, of TOPK also "velocity/conv1.weight". They
-// are in the unit of a rank's mean gradient over the batches of a step (StepUpdate::Unscaled).
+// "residual/conv1.weight", ... in plain order, FP32, of TOPK also "velocity/conv1.weight". They are
+// in the unit of a rank's mean gradient over the batches of a step (StepUpdate::Unscaled). PERIODIC
+// saves differences of weights that were not sent ("outer_residual/..."), the velocity of the outer
+// step ("outer_momentum/...") and the solver's pools, which differ between the ranks
+// ("local_momentum/...").
 // chunks.safetensors holds the numbers of the chunks that are important in the next step
 // ("important_chunks", I64), and in its metadata the chunk size and the elements of a pool, without
-// which these numbers mean nothing; of LOW_RANK also the right factors of the
-// last step ("shared", F32). Only rank 0 touches the disk; the others' residuals travel one
-// rank and one tensor at a time.
+// which these numbers mean nothing; of LOW_RANK also the right factors of the last step ("shared",
+// F32). Only rank 0 touches the disk; the others' residuals travel one rank and one tensor at a
+// time.
 //
 // Resuming continues with the same bits if world, mode and settings are the same. Otherwise:
 //   another world           every rank gets the mean of the saved ranks' residuals. The solver
@@ -33,6 +36,7 @@ namespace gf {
 //   no chunks               SPARSE's first step communicates all chunks
 //   a mode without them     the residuals are lost; so is TOPK's velocity where another mode has
 //                           residuals, and TOPK begins with a velocity of 0 after such a mode
+//   to or from PERIODIC     every rank goes on with the solver's pools of rank 0
 
 bool HasResidual(const GradientFlow& flow);
 

@@ -36,10 +36,10 @@ void CheckSame(Communicator* comm, const Items& items) {
 
 // Whether a setting changes what is learned.
 bool Matters(const std::string& setting) {
-  for (const char* message : {"solver.", "train_data.", "comm.sparse.", "comm.topk.",
-                              "comm.low_rank.", "comm.quantized."}) {
-    if (setting.rfind(message, 0) == 0) return true;
-  }
+  const std::string comm = "comm.";
+  if (StartsWith(setting, "solver.") || StartsWith(setting, "train_data.")) return true;
+  // The messages of its modes.
+  if (StartsWith(setting, comm) && setting.find('.', comm.size()) != std::string::npos) return true;
   for (const char* field :
        {"comm.mode", "comm.wire_type", "comm.error_feedback", "seed", "compute_type"}) {
     if (setting == field) return true;

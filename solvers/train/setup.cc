@@ -119,6 +119,7 @@ void BuildFlow(const JobConfig& config, bool deterministic, Communicator* comm,
   flow.transport = parts->transport;
   flow.master = parts->store->master();
   flow.weights_changed = [parts] { parts->store->SyncCompute(); };
+  flow.solver_state = parts->solver->State();
   parts->flow = NewGradientFlow(parts->store->layout(), parts->store->gradient(), comm, flow);
   const bool automatic = config.comm().mode() == CommConfig::AUTO;
   if (!config.comm().threshold_auto() && !automatic) {
@@ -140,6 +141,16 @@ void BuildFlow(const JobConfig& config, bool deterministic, Communicator* comm,
     }
   });
   parts->statistics = std::make_unique<StatisticsMean>(parts->store, comm, deterministic);
+}
+
+// Moves the end of training to the end of a round, where the ranks have the same weights.
+void EndWithRound(TrainingParts* parts) {
+  const int64_t last_step = parts->flow->CompleteSteps(parts->last_step);
+  if (last_step != parts->last_step) {
+    parts->report->Note(StrCat("training ends after step ", last_step, " instead of ",
+                               parts->last_step, ": at the end of a round of comm.periodic.steps"));
+  }
+  parts->last_step = last_step;
 }
 
 // Weights and all other state, from a checkpoint if the options name one.
@@ -194,6 +205,7 @@ void SetUp(const JobConfig& config, const TrainOptions& options, Communicator* c
   Open(config, options, comm, parts);
   BuildNets(config, options, comm, parts);
   BuildFlow(config, options.deterministic, comm, parts);
+  EndWithRound(parts);
   Announce({config, options.threads, options.deterministic, options.verbose, parts->last_step,
             *comm, *parts->device, *parts->train.net, *parts->train.loader,
             parts->validation.loader.get(), *parts->flow, *parts->batches, *parts->rate},

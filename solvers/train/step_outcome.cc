@@ -9,8 +9,6 @@
 #include "solvers/train/signals.h"
 
 namespace gf {
-namespace {
-
 double MeanLoss(const std::vector<PendingLoss>& losses) {
   double loss = 0;
   losses.back().Value();  // waits; the other losses came before
@@ -18,25 +16,37 @@ double MeanLoss(const std::vector<PendingLoss>& losses) {
   return loss;
 }
 
-}  // namespace
-
-StepOutcome AgreeOnOutcome(const StepInFlight& step, int64_t number, const ParameterStore& store,
-                           Communicator* comm) {
-  const double loss = MeanLoss(step.losses);
-  const bool finite = std::isfinite(loss);
-  double values[4] = {finite ? loss : 0, finite ? 0.0 : 1.0, StopRequested() ? 1.0 : 0.0,
-                      CheckpointRequested() ? 1.0 : 0.0};
-  comm->AllReduce(values, 4, ReduceOp::kSum, StrCat("loss of step ", number));
-  if (const auto diverged = static_cast<int64_t>(values[1])) {
-    const std::string layer = LayerWithBadGradient(store);
-    throw AgreedError(StrCat(
-        layer.empty() ? "" : "gradients are not finite, first in layer \"" + layer + "\", and ",
-        "the loss is not finite (", loss, ") on ", diverged, " of ", comm->size(),
-        " ranks in step ", number, ", learning rate ", step.lr,
-        ": training has diverged. Lower solver.base_lr or lengthen the warm-up, and check mean and "
-        "std of the data; --resume continues from the last checkpoint"));
+RoundOutcome AgreeOnOutcome(const std::vector<FinishedStep>& steps, int64_t number,
+                            const ParameterStore& store, Communicator* comm) {
+  const size_t count = steps.size();
+  // Losses, the number of ranks on which they are not finite, signals.
+  std::vector<double> values(2 * count + 2);
+  for (size_t i = 0; i < count; ++i) {
+    const bool finite = std::isfinite(steps[i].loss);
+    values[i] = finite ? steps[i].loss : 0;
+    values[count + i] = finite ? 0 : 1;
   }
-  return {values[0] / comm->size(), values[2] > 0, values[3] > 0};
+  values[2 * count] = StopRequested() ? 1 : 0;
+  values[2 * count + 1] = CheckpointRequested() ? 1 : 0;
+  comm->AllReduce(values.data(), static_cast<int64_t>(values.size()), ReduceOp::kSum,
+                  StrCat("loss of step ", number));
+  RoundOutcome outcome;
+  for (size_t i = 0; i < count; ++i) {
+    if (const auto diverged = static_cast<int64_t>(values[count + i])) {
+      const std::string layer = LayerWithBadGradient(store);
+      throw AgreedError(StrCat(
+          layer.empty() ? "" : "gradients are not finite, first in layer \"" + layer + "\", and ",
+          "the loss is not finite (", steps[i].loss, ") on ", diverged, " of ", comm->size(),
+          " ranks in step ", number - static_cast<int64_t>(count - 1 - i), ", learning rate ",
+          steps[i].lr,
+          ": training has diverged. Lower solver.base_lr or lengthen the warm-up, and check mean "
+          "and std of the data; --resume continues from the last checkpoint"));
+    }
+    outcome.losses.push_back(values[i] / comm->size());
+  }
+  outcome.stop = values[2 * count] > 0;
+  outcome.checkpoint = values[2 * count + 1] > 0;
+  return outcome;
 }
 
 }  // namespace gf

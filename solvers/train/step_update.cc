@@ -13,7 +13,7 @@ namespace gf {
 
 StepUpdate::StepUpdate(const SolverConfig& solver, const CommConfig& comm, int world,
                        const Parts& parts)
-    : parts_(parts), world_(world), iter_size_(solver.iter_size()), scaler_(solver.loss_scale()) {
+    : parts_(parts), iter_size_(solver.iter_size()), scaler_(solver.loss_scale()) {
   const bool sparse = comm.mode() == CommConfig::SPARSE;
   const bool whole = parts.solver->whole_tensors();
   CHECK(!comm.sharded_update() || !scaler_.active());  // CheckJob
@@ -50,7 +50,7 @@ void StepUpdate::Finish(double lr, int micro_batches) {
   UpdateScalars scalars;
   scalars.lr = lr;
   scalars.last_lr = state->last_lr;
-  scalars.gradient_scale = 1 / (loss_factor() * world_ * micro_batches);
+  scalars.gradient_scale = 1 / (loss_factor() * parts_.flow->summed_ranks() * micro_batches);
   scalars.update = state->updates + 1;
   scalars.only_if_finite = scaler_.active();
   Solver* const solver = parts_.solver;

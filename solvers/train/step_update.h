@@ -84,7 +84,7 @@ class StepUpdate {
   }
 
   const Parts parts_;
-  const int world_, iter_size_;
+  const int iter_size_;
   LossScaler scaler_;
   double share_ = 1;
   int micro_batches_ = 1;    // per rank in the step state->step

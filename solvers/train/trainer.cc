@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cmath>
 #include <exception>
+#include <functional>
 #include <optional>
 #include <string>
 #include <utility>
@@ -56,9 +57,15 @@ class Trainer {
   PendingLoss Forward(const Batch& batch, int64_t number);
   // Gives the gradients to the accumulator, after the last batch of a step to the flow.
   void Backward(bool last_batch);
+  // After the last local step of a round.
+  void EndRound();
 
-  // Waits for what the host must know of the step in flight, if there is one.
+  // Waits for what the host must know of the step in flight, if there is one. At the end of a round
+  // the ranks tell each other.
   void Conclude();
+  void ConcludeRound();
+  // What is due at the end of a round.
+  void BetweenRounds();
   // Whether an event that is due every `interval` steps, or epochs, is due after this step.
   bool DueBySteps(double interval) const;
   bool DueByEpochs(double interval) const;
@@ -78,6 +85,8 @@ class Trainer {
   double lr_ = 0;  // of the step that was concluded last
   int64_t validated_step_ = -1, saved_step_ = -1;
   std::optional<StepInFlight> in_flight_;
+  std::vector<FinishedStep> round_;  // so far
+  bool save_due_ = false, validation_due_ = false;
   bool stop_ = false, checkpoint_ = false;  // a signal asks for it
 };
 
@@ -108,12 +117,15 @@ void Trainer::Step() {
     if (!last || state_.step + 1 < parts_.last_step) parts_.feed->Prefetch();
   }
   parts_.update->Finish(step.lr, batches);
-  parts_.store->BumpVersion();
-  parts_.statistics->StepDone();
   ++state_.step;
   state_.position = step.position;
   state_.epoch =
       static_cast<double>(state_.position) / static_cast<double>(parts_.train.loader->size());
+  if (parts_.flow->round_ends()) {
+    if (parts_.flow->local()) EndRound();
+    parts_.statistics->StepDone();
+  }
+  parts_.store->BumpVersion();
   in_flight_ = std::move(step);
   // A device that shares the host's memory has finished the step already.
   if (parts_.device->shares_host_memory()) Conclude();
@@ -135,19 +147,48 @@ void Trainer::Backward(bool last_batch) {
   });
 }
 
+void Trainer::EndRound() {
+  parts_.update->Conclude();
+  std::function<void()> before_change;
+  if (parts_.keeper) {
+    // Until everything has come, a loss of ranks costs no step.
+    parts_.keeper->StepDone(state_);
+    before_change = [this] { parts_.keeper->BeginUpdate(); };
+  }
+  parts_.flow->EndRound(before_change);
+}
+
 void Trainer::Conclude() {
   if (!in_flight_) return;
   const StepInFlight step = *std::exchange(in_flight_, std::nullopt);
   parts_.update->Conclude();
   if (parts_.keeper) parts_.keeper->StepDone(state_);
-  const StepOutcome outcome = AgreeOnOutcome(step, state_.step, *parts_.store, comm_);
+  round_.push_back({step.lr, step.images, step.data_wait_s, parts_.flow->stats().exposed_s,
+                    MeanLoss(step.losses)});
+  if (parts_.flow->round_ends()) ConcludeRound();
+}
+
+void Trainer::ConcludeRound() {
+  const RoundOutcome outcome = AgreeOnOutcome(round_, state_.step, *parts_.store, comm_);
   stop_ = stop_ || outcome.stop;
   checkpoint_ = checkpoint_ || outcome.checkpoint;
-  lr_ = step.lr;
-  meter_.Step(step.images, outcome.loss, step.data_wait_s, parts_.flow->stats().exposed_s);
+  for (size_t i = 0; i < round_.size(); ++i) {
+    meter_.Step(round_[i].images, outcome.losses[i], round_[i].data_wait_s, round_[i].exposed_s);
+  }
+  lr_ = round_.back().lr;
+  round_.clear();
   if (meter_.steps() >= config_.telemetry().display_interval() || state_.step == parts_.last_step) {
     Show();
   }
+}
+
+void Trainer::BetweenRounds() {
+  const bool save = save_due_ || checkpoint_ || stop_;
+  if (save || validation_due_ || state_.step == parts_.last_step) Conclude();
+  if (stop_) return;
+  if (std::exchange(save_due_, false) || checkpoint_) Save();
+  if (std::exchange(checkpoint_, false)) ClearCheckpointRequest();
+  if (std::exchange(validation_due_, false)) Validate();
 }
 
 bool Trainer::DueBySteps(double interval) const {
@@ -213,19 +254,15 @@ void Trainer::Show() {
 
 void Trainer::Run() {
   const CheckpointConfig& checkpoint = config_.checkpoint();
-  const auto checkpoint_steps = static_cast<double>(checkpoint.interval_steps());
   meter_.Resume();
   while (state_.step < parts_.last_step && !stop_) {
     Step();
     if (state_.step < parts_.last_step) parts_.device->Settle();
-    const bool save = DueByEpochs(checkpoint.interval_epochs()) || DueBySteps(checkpoint_steps) ||
-                      checkpoint_ || stop_;
-    const bool validate = DueByEpochs(config_.validation_interval_epochs());
-    if (save || validate || state_.step == parts_.last_step) Conclude();
+    save_due_ = save_due_ || DueByEpochs(checkpoint.interval_epochs()) ||
+                DueBySteps(static_cast<double>(checkpoint.interval_steps()));
+    validation_due_ = validation_due_ || DueByEpochs(config_.validation_interval_epochs());
+    if (parts_.flow->round_ends()) BetweenRounds();
     if (stop_) break;
-    if (save || checkpoint_) Save();
-    if (std::exchange(checkpoint_, false)) ClearCheckpointRequest();
-    if (validate) Validate();
     if (parts_.timeline_writer->AfterStep(state_.step)) NoteTimeline();
   }
   Show();

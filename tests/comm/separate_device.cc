@@ -12,6 +12,7 @@
 #include "comm/feedback/feedback_arithmetic.h"
 #include "comm/low_rank/low_rank_arithmetic.h"
 #include "comm/pack/range_packer.h"
+#include "comm/periodic/outer_arithmetic.h"
 #include "comm/quantized/quantized_arithmetic.h"
 #include "comm/sparse/chunk_arithmetic.h"
 #include "comm/topk/topk_arithmetic.h"
@@ -114,6 +115,15 @@ const bool feedback_registered = FeedbackArithmeticRegistry::Get().Add(
           "device", "cpu", device,
           {SeparateDevice::HostView(pools.gradients), SeparateDevice::HostView(pools.residual),
            pools.wire});
+    });
+
+const bool outer_registered = OuterArithmeticRegistry::Get().Add(
+    "separate", [](Device* device, const OuterPools& pools, const OuterFactors& factors) {
+      OuterPools host = pools;
+      for (Tensor* pool : {&host.weights, &host.anchor, &host.differences, &host.velocity}) {
+        if (pool->data != nullptr) *pool = SeparateDevice::HostView(*pool);
+      }
+      return OuterArithmeticRegistry::Get().Create("device", "cpu", device, host, factors);
     });
 
 const bool packer_registered =

@@ -10,7 +10,8 @@ namespace gf {
 // The device "separate": a processor whose memory the host cannot read, like a GPU's. Addresses
 // that it hands out are of pages without access, so that whoever forgets to copy crashes; the bytes
 // themselves lie elsewhere (HostAddress). Work is done when the call returns. It has the arithmetic
-// of SPARSE, TOPK, LOW_RANK and QUANTIZED for FP32 and BF16, and error feedback's.
+// of SPARSE, TOPK, LOW_RANK and QUANTIZED for FP32 and BF16, and that of PERIODIC and error
+// feedback.
 class SeparateDevice : public Device {
  public:
   // `address`: see Device.

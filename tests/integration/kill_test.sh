@@ -1,8 +1,8 @@
 #!/bin/bash
-# kill_test.sh RANKS dense|sparse|topk|low_rank|quantized: a run is killed with -9 at random
-# moments, GF_KILLS times (6), with a checkpoint after every step so that many hit a save. Resuming
-# always works, no checkpoint is ever damaged, and the end has the bits of a run that was never
-# interrupted.
+# kill_test.sh RANKS dense|sparse|topk|low_rank|quantized|periodic: a run is killed with -9 at
+# random moments, GF_KILLS times (6), with a checkpoint after every step (of PERIODIC every round),
+# so that many hit a save. Resuming always works, no checkpoint is ever damaged, and the end has the
+# bits of a run that was never interrupted.
 ranks=$1 exchange=$2
 kills=${GF_KILLS:-6}
 . tests/integration/lib.sh
@@ -17,6 +17,9 @@ elif [ "$exchange" = low_rank ]; then
 elif [ "$exchange" = quantized ]; then
   settings=(--set comm.mode=QUANTIZED --set comm.quantized.bits=4 --set comm.quantized.rotate=true
     --set solver.base_lr=0.002)
+elif [ "$exchange" = periodic ]; then
+  settings=(--set comm.mode=PERIODIC --set comm.periodic.steps=3
+    --set comm.periodic.outer_momentum=0.8 --set solver.base_lr=0.002)
 fi
 steps=$((100 + 50 * kills))
 

@@ -1,7 +1,7 @@
 #!/bin/bash
-# resume_test.sh RANKS dense|sparse|topk|low_rank|quantized: a run that is killed with -9 and
-# resumed ends with the same bits as one that was never interrupted; so does one that was stopped
-# with --max_steps.
+# resume_test.sh RANKS dense|sparse|topk|low_rank|quantized|periodic: a run that is killed with -9
+# and resumed ends with the same bits as one that was never interrupted; so does one that was
+# stopped with --max_steps.
 ranks=$1 exchange=$2
 . tests/integration/lib.sh
 make_job
@@ -139,6 +139,50 @@ if [ "$exchange" = quantized ]; then
     resume_as world "begins with the mean of the residuals of" 2 "${quantized[@]}"
   resume_as bits "comm.quantized.bits was 8, is 4" "$ranks" "${quantized[@]}" "${bits4[@]}"
   resume_as lazy "residuals .* are lost" "$ranks"
+  echo PASS
+  exit 0
+fi
+
+if [ "$exchange" = periodic ]; then
+  # Checkpoints are due in the middle of rounds and wait for their ends; the last round is shorter.
+  warmup=$((steps / 10))
+  round_end() { echo $((warmup + ($1 - warmup + 3) / 4 * 4)); }
+  first=$(name_of "$(round_end "$interval")") between=$(name_of "$(round_end "$stop")")
+  second=$(name_of "$(round_end $((2 * interval)))")
+  # The rate is low, so that no ReLU dies and residuals are more than zeros.
+  periodic=(--set comm.mode=PERIODIC --set comm.periodic.steps=4
+    --set comm.periodic.warmup_fraction=0.1 --set solver.base_lr=0.002)
+  outer=(--set comm.periodic.outer_lr=0.7 --set comm.periodic.outer_momentum=0.8)
+  check fp32 "${periodic[@]}"
+  grep -q "training ends after step $((10#${between#step-})) instead of $stop" \
+    fp32.stopped.log || fail "does not say that a round goes to its end"
+  check sparse "${periodic[@]}" "${outer[@]}" --set comm.periodic.exchange=SPARSE \
+    --set comm.sparse.chunk_size=1000 --set comm.wire_type=BF16
+  if [ "${GF_TEST_DEVICE:-cpu}" = cpu ]; then
+    check bf16 "${periodic[@]}" "${outer[@]}" --set comm.periodic.exchange=TOPK \
+      --set compute_type=BF16 --set solver.iter_size=2
+    check lamb "${periodic[@]}" --set comm.periodic.exchange=LOW_RANK --set solver.type=LAMB
+    check feedback "${periodic[@]}" --set comm.wire_type=BF16 --set comm.error_feedback=true
+  fi
+  for rank in $(seq 0 $((ranks - 1))); do
+    for pool in local_momentum outer_momentum outer_residual; do
+      grep -q "\"$pool/" "sparse.whole/$last/residual-0000$rank.safetensors" ||
+        fail "no $pool of rank $rank"
+    done
+  done
+  [ "$ranks" != 1 ] && cmp -s "fp32.stopped/$between"/residual-0000{0,1}.safetensors &&
+    fail "ranks have the same momentum"
+  [ "$ranks" = 2 ] ||
+    resume_as world "begins with the mean of the residuals of" 2 "${periodic[@]}"
+  resume_as longer "comm.periodic.steps was 4, is 8" "$ranks" "${periodic[@]}" \
+    --set comm.periodic.steps=8
+  resume_as lazy "the momentum of each rank) are lost" "$ranks"
+  cp -r lazy lazy.periodic
+  on_ranks "$ranks" "$gftrain" --config=job.prototxt --set comm.timeout_s=60 --resume \
+    "${periodic[@]}" --set solver.max_steps=$((steps + 40)) --set checkpoint.dir=lazy.periodic \
+    >lazy.periodic.log 2>&1 || fail "from LAZY"
+  grep -q "and every rank with the optimizer's momentum" lazy.periodic.log ||
+    fail "does not say where the momentum comes from"
   echo PASS
   exit 0
 fi

@@ -90,6 +90,47 @@ TEST(JobRunTest, AllToAllOfManyDevicesPerCardSendsMoreThanARing) {
   EXPECT_NEAR(card("comm.mode=QUANTIZED"), 8 * 56 / 64.0 + 63 / 64.0, 1e-2);
 }
 
+// A round's end sends what a step of the other mode sends, and its steps share the bytes.
+TEST(JobRunTest, StepsOfARoundShareTheExchange) {
+  const auto run = [](const std::vector<std::string>& overrides, int steps) {
+    SimulatedJob job = Job(overrides);
+    job.config.mutable_comm()->mutable_periodic()->set_steps(steps);
+    return Simulator(job).Run(64);
+  };
+  const RunResult lazy = run({"comm.mode=LAZY"}, 1);
+  double before = lazy.step.total();
+  for (const int steps : {1, 4, 16}) {
+    const RunResult rounds = run({"comm.mode=PERIODIC"}, steps);
+    EXPECT_EQ(rounds.sent_bytes, lazy.sent_bytes / steps);
+    EXPECT_GT(rounds.warmup, 0);
+    EXPECT_TRUE(steps == 1 || rounds.step.total() < before);
+    before = rounds.step.total();
+  }
+  const RunResult sparse = run({"comm.mode=SPARSE"}, 1);
+  const RunResult both = run({"comm.mode=PERIODIC", "comm.periodic.exchange=SPARSE"}, 4);
+  EXPECT_EQ(both.sent_bytes, sparse.sent_bytes / 4);
+  const RunResult outer = run({"comm.mode=PERIODIC", "comm.periodic.outer_momentum=0.9"}, 4);
+  EXPECT_GT(outer.step.update, run({"comm.mode=PERIODIC"}, 4).step.update);
+}
+
+// Ranks that are slow in one step are not slow in the next.
+TEST(JobRunTest, RanksWaitForEachOtherOncePerRound) {
+  const auto compute = [](int steps) {
+    SimulatedJob job = Job({"comm.mode=PERIODIC"});
+    job.cluster.mutable_device()->set_jitter(0.1);
+    job.config.mutable_comm()->mutable_periodic()->set_steps(steps);
+    const StepParts step = Simulator(job).Run(64).step;
+    return step.forward + step.backward;
+  };
+  SimulatedJob even = Job({"comm.mode=PERIODIC"});
+  even.cluster.mutable_device()->set_jitter(0);
+  const StepParts step = Simulator(even).Run(64).step;
+  const double alone = step.forward + step.backward;
+  const double lost = compute(1) - alone;
+  EXPECT_GT(lost, 0);
+  EXPECT_NEAR(compute(16) - alone, lost / 4, 1e-9);
+}
+
 TEST(JobRunTest, SlowLoadingShowsAsData) {
   SimulatedJob job = Job();
   job.cluster.mutable_run()->set_node_images_per_s(1024);  // a second per step of 8 x 128

@@ -247,6 +247,35 @@ TEST_F(ConfigTest, ModesOfExchangeThatDoNotGoTogetherAreRefused) {
             "--set comm.error_feedback=true: comm.error_feedback needs gradients in FP32: set "
             "compute_type to FP32, or error_feedback to false");
   EXPECT_EQ(Error({"comm.error_feedback=true", "comm.wire_type=FP16"}), "no error");
+  EXPECT_EQ(Error({"comm.mode=PERIODIC", "comm.periodic.exchange=PER_TENSOR"}),
+            "--set comm.periodic.exchange=PER_TENSOR: comm.periodic.exchange is PER_TENSOR, "
+            "expected LAZY, SPARSE, TOPK, LOW_RANK or QUANTIZED");
+  EXPECT_NE(Error({"comm.periodic.exchange=PERIODIC", "comm.mode=PERIODIC"})
+                .find("comm.periodic.exchange is PERIODIC, expected LAZY"),
+            std::string::npos);
+  EXPECT_EQ(Error({"comm.mode=PERIODIC", "comm.wire_type=FP16"}),
+            "--set comm.wire_type=FP16: comm.wire_type FP16 does not go with comm.mode PERIODIC, "
+            "whose differences of weights may be too small for it: set BF16 or FP32");
+  EXPECT_EQ(Error({"comm.mode=PERIODIC", "solver.loss_scale.policy=DYNAMIC"}),
+            "--set comm.mode=PERIODIC: comm.mode PERIODIC does not go with loss scaling, whose "
+            "skipped steps would differ between the ranks: set solver.loss_scale.policy to NONE "
+            "and compute_type to BF16 or FP32");
+  EXPECT_EQ(Error({"comm.mode=PERIODIC", "batch_norm_group=0"}),
+            "--set comm.mode=PERIODIC: comm.mode PERIODIC does not go with batch_norm_group, whose "
+            "ranks need the same weights: set batch_norm_group to 1, or the mode to LAZY");
+  EXPECT_EQ(Error({"comm.mode=PERIODIC", "comm.sharded_update=true"}),
+            "--set comm.sharded_update=true: comm.sharded_update does not go with comm.mode "
+            "PERIODIC: set another mode, e.g. LAZY");
+  EXPECT_EQ(Error({"comm.mode=PERIODIC", "comm.error_feedback=true", "comm.wire_type=BF16",
+                   "comm.periodic.exchange=TOPK"}),
+            "--set comm.error_feedback=true: comm.error_feedback needs comm.periodic.exchange "
+            "LAZY, got TOPK, which keeps what it does not send by itself: set error_feedback to "
+            "false");
+  EXPECT_EQ(Error({"comm.mode=PERIODIC", "comm.error_feedback=true", "comm.wire_type=BF16",
+                   "compute_type=BF16"}),
+            "no error");
+  EXPECT_EQ(Error({"comm.mode=PERIODIC", "comm.periodic.exchange=TOPK", "solver.type=LAMB"}),
+            "no error");
   EXPECT_EQ(Error({"comm.algorithm=torus", "comm.sharded_update=true"}),
             "--set comm.sharded_update=true: comm.sharded_update needs comm.algorithm \"auto\" or "
             "\"ring\", got \"torus\"");
@@ -389,6 +418,11 @@ TEST_F(ConfigTest, EveryRangeIsChecked) {
       {"comm.quantized.bits=0"},
       {"comm.quantized.bits=-8"},
       {"comm.quantized.bits=16"},
+      {"comm.periodic.steps=0"},
+      {"comm.periodic.steps=100001"},
+      {"comm.periodic.warmup_fraction=1.1"},
+      {"comm.periodic.outer_lr=0"},
+      {"comm.periodic.outer_momentum=1"},
       {"checkpoint.keep=-1"},
       {"checkpoint.interval_epochs=-1"},
       {"checkpoint.interval_steps=-1"},

@@ -82,10 +82,11 @@ nlohmann::json Train(Communicator* comm, int steps, const CommConfig& comm_confi
   options.momentum = solver_config.momentum();
   options.nesterov = solver_config.nesterov();
   options.device = TestDevice();
+  options.master = store.master();
+  options.solver_state = solver->State();
   const auto flow = NewGradientFlow(store.layout(), store.gradient(), comm, options);
   UpdateScalars scalars;
   scalars.lr = solver_config.base_lr();
-  scalars.gradient_scale = 1.0 / comm->size();
   std::vector<float> slopes(layout.count());
   for (int64_t i = 0; i < layout.count(); ++i) {
     slopes[i] = Rounded(1 + 0.5 * std::sin(0.13 * static_cast<double>(i)), linear);
@@ -103,9 +104,11 @@ nlohmann::json Train(Communicator* comm, int steps, const CommConfig& comm_confi
       flow->GradientsReady({static_cast<int>(e)});
     }
     scalars.update = step + 1;
+    scalars.gradient_scale = 1.0 / flow->summed_ranks();
     solver->SetCarried(flow->carries_momentum());
     solver->BeginStep(scalars);
     flow->Finish([&](const std::vector<ElementRange>& ranges) { solver->Update(ranges); });
+    if (flow->local() && flow->round_ends()) flow->EndRound({});
     scalars.last_lr = scalars.lr;
   }
   nlohmann::json result;

@@ -240,6 +240,66 @@ def quantized(name, world, bits, rotates):
     return solver.weights
 
 
+class OuterStep:
+    """DiLoCo's outer step, PyTorch's SGD with Nesterov momentum, of one tensor."""
+
+    def __init__(self, rate, momentum, count):
+        self.rate, self.momentum = F(rate), F(momentum)
+        self.velocity = np.zeros(count, F)
+
+    def step(self, weights, mean):
+        self.velocity = self.momentum * self.velocity + mean
+        return weights - self.rate * (self.momentum * self.velocity + mean)
+
+
+class SentWhole:
+    """A way for differences to travel: each rank's as it is."""
+
+    def mean(self, differences):
+        return sum(differences) / F(len(differences))
+
+
+class SentLargest:
+    """A way for differences to travel: each rank's largest, with error feedback."""
+
+    def __init__(self, world, count, density):
+        self.residuals = [np.zeros(count, F) for _ in range(world)]
+        self.chosen = max(1, round(density * count))
+
+    def mean(self, differences):
+        total = np.zeros_like(differences[0])
+        for rank, difference in enumerate(differences):
+            v = self.residuals[rank] + difference
+            order = np.argsort(-np.abs(v), kind="stable")[:self.chosen]
+            sent = np.zeros_like(v)
+            sent[order] = v[order]
+            self.residuals[rank] = v - sent
+            total = total + sent
+        return total / F(len(differences))
+
+
+def periodic(name, world, round_steps, warmup=0, rate=1, momentum=0, way=None):
+    """Local SGD with outer momentum; the weights after all steps."""
+    solvers = [Momentum(name) for _ in range(world)]
+    anchor = solvers[0].weights
+    outer = OuterStep(rate, momentum, anchor.size)
+    way = way or SentWhole()
+    for step in range(STEPS):
+        grads = [gradients(name, solver.weights, world, step)[rank]
+                 for rank, solver in enumerate(solvers)]
+        if step < warmup:
+            grads = [sum(grads) / F(world)] * world
+        for solver, gradient in zip(solvers, grads):
+            solver.step(gradient)
+        if step < warmup:
+            anchor = solvers[0].weights
+        elif (step - warmup + 1) % round_steps == 0 or step + 1 == STEPS:
+            anchor = outer.step(anchor, way.mean([anchor - s.weights for s in solvers]))
+            for solver in solvers:
+                solver.weights = anchor
+    return solvers[0].weights
+
+
 class ExchangeTest(unittest.TestCase):
     def check(self, reference, comm, solver="", tolerance=1e-5, loss=()):
         for world in WORLDS:
@@ -304,6 +364,33 @@ class ExchangeTest(unittest.TestCase):
         for name in ("fc.weight", "conv.weight"):
             np.testing.assert_array_equal(fp32[name], in_bf16[name])
         np.testing.assert_allclose(fp32["fc.bias"], in_bf16["fc.bias"], atol=0.02)
+
+    def test_periodic(self):
+        comm = ("mode: PERIODIC algorithm: 'ring' periodic { steps: %d warmup_fraction: %g "
+                "outer_lr: %g outer_momentum: %g }")
+        for steps, warmup, rate, momentum in ((4, 0, 1, 0), (1, 0, 1, 0), (7, 3, 0.7, 0.9),
+                                              (3, 0, 0.7, 0.9), (100, 5, 1, 0)):
+            self.check(lambda name, world: periodic(name, world, steps, warmup, rate, momentum),
+                       comm % (steps, warmup / STEPS, rate, momentum))
+
+    def test_rounds_of_one_step_are_lazy(self):
+        periodic_comm = "mode: PERIODIC algorithm: 'ring' periodic { steps: 1 warmup_fraction: 0 }"
+        for world in WORLDS:
+            lazy = train(world, "mode: LAZY algorithm: 'ring'")
+            rounds = train(world, periodic_comm)
+            for name in SHAPES:
+                np.testing.assert_allclose(rounds[0][name], lazy[0][name], rtol=0, atol=2e-6)
+
+    def test_periodic_with_largest_differences(self):
+        comm = ("mode: PERIODIC algorithm: 'ring' periodic { steps: 4 warmup_fraction: 0 "
+                "outer_lr: 0.7 outer_momentum: 0.5 exchange: TOPK } "
+                "topk { density: 0.1 warmup_fraction: 0 }")
+
+        def reference(name, world):
+            count = int(np.prod(SHAPES[name]))
+            way = SentWhole() if name.endswith("bias") else SentLargest(world, count, 0.1)
+            return periodic(name, world, 4, rate=0.7, momentum=0.5, way=way)
+        self.check(reference, comm)
 
 
 if __name__ == "__main__":
