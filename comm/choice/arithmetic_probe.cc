@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "comm/flow/gradient_flow.h"
+#include "comm/flow/transfer_times.h"
 #include "comm/plan.h"
 #include "core/error.h"
 
@@ -115,6 +116,7 @@ std::optional<CompressorSeconds> Probe(const PoolLayout& layout, const Tensor& g
   copy.data = copy.owner.get();
   const auto transport = std::make_shared<EchoTransport>(comm->rank(), comm->size());
   options.transport = transport;
+  options.transfer_times = std::make_shared<TransferTimes>(nullptr);
   const CommConfig::Mode mode = options.config.mode();
   const std::unique_ptr<GradientFlow> flow = GradientFlowRegistry::Get().Create(
       "comm.mode", CommConfig::Mode_Name(mode), layout, copy, comm, options);
