@@ -5,6 +5,8 @@
 #include <utility>
 #include <vector>
 
+#include "comm/choice/ladder.h"
+#include "comm/choice/rung_choice.h"
 #include "comm/flow/gradient_flow.h"
 #include "comm/sparse/selection.h"
 #include "comm/topk/topk_buckets.h"
@@ -74,8 +76,6 @@ Simulator::Simulator(const SimulatedJob& job) : job_(job) {
                      job_.cluster_places);
     memory_bytes_per_s_ = job_.cluster.device().memory_gb_s() * 1e9;
   }
-  const DType gradients = ToDType(config.compute_type());
-  wire_ = WireTypeOf(config.comm(), gradients);
 }
 
 Simulator::~Simulator() = default;
@@ -89,35 +89,38 @@ int Simulator::RanksOf(int ranks) const {
   return ranks;
 }
 
-StepSetup Simulator::SetupFor(int nodes) const {
+DType Simulator::WireOf(const CommConfig& comm) const {
+  return WireTypeOf(comm, ToDType(job_.config.compute_type()));
+}
+
+SimulatedSetup Simulator::SetupFor(const CommConfig& comm) const {
   const ClusterConfig& cluster = job_.cluster;
-  StepSetup setup;
-  setup.net = &net_;
-  setup.times = times_;
+  SimulatedSetup setup;
+  setup.layout = &net_.layout;
+  setup.compute = ComputeOf(net_, times_);
   setup.traffic = traffic_;
   setup.memory_bytes_per_s = memory_bytes_per_s_;
-  setup.wire_bytes = static_cast<int64_t>(SizeOf(wire_));
-  setup.algorithm = job_.config.comm().algorithm();
+  setup.wire_bytes = static_cast<int64_t>(SizeOf(WireOf(comm)));
+  setup.algorithm = comm.algorithm();
   setup.waits_for_layer = cluster.collective().waits_for_layer();
   setup.compute_lost = cluster.collective().compute_lost();
   return setup;
 }
 
-StepResult Simulator::Mean(double density, Pricer* pricer) const {
-  const CommConfig& comm = job_.config.comm();
+SimulatedStep Simulator::Mean(const CommConfig& comm, double density, Pricer* pricer) const {
   const int world = pricer->network().world();
-  const BucketSchedule schedule = ScheduleOf(net_.layout, comm, wire_, world, density);
-  StepSetup setup = SetupFor(pricer->network().nodes());
+  const BucketSchedule schedule = ScheduleOf(net_.layout, comm, WireOf(comm), world, density);
+  SimulatedSetup setup = SetupFor(comm);
   if (job_.cluster.run().has_node_images_per_s()) {
     setup.load_s = net_.batch * std::min(world, job_.cluster.node().devices()) /
                    job_.cluster.run().node_images_per_s();
   }
   const bool local = comm.mode() == CommConfig::PERIODIC && density < 1;
-  StepResult mean;
+  SimulatedStep mean;
   for (int i = 0; i < job_.steps; ++i) {
     std::vector<double> factors = JitterOf(job_.cluster.device().jitter(), world, job_.seed, i);
     if (local) factors = OverRound(std::move(factors), comm.periodic().steps());
-    const StepResult step = SimulateStep(setup, schedule, factors, pricer);
+    const SimulatedStep step = SimulateStep(setup, schedule, factors, pricer);
     mean.parts.forward += step.parts.forward / job_.steps;
     mean.parts.backward += step.parts.backward / job_.steps;
     mean.parts.exposed += step.parts.exposed / job_.steps;
@@ -131,10 +134,41 @@ StepResult Simulator::Mean(double density, Pricer* pricer) const {
   return mean;
 }
 
-void Simulator::AddRoundEnd(const StepSetup& setup, Pricer* pricer, StepResult* mean) const {
+CommConfig Simulator::Choose(Pricer* pricer, ExchangeChoice* choice) const {
+  const CommConfig& comm = job_.config.comm();
+  const int world = pricer->network().world();
+  if (comm.mode() != CommConfig::AUTO) return comm;
+  const std::vector<Rung> ladder = LadderOf(
+      comm, {net_.layout, ToDType(job_.config.compute_type()), job_.config.solver().type(), world});
+  choice->limit = comm.auto_().exposed();
+  choice->compute = times_.step();
+  for (const Rung& rung : ladder) {
+    PricedRung priced;
+    priced.name = rung.name;
+    priced.verdict = rung.obstacle;
+    if (rung.obstacle.empty()) {
+      const SimulatedStep step = Mean(rung.config, DensityOf(rung.config), pricer);
+      priced.priced = true;
+      priced.bytes = step.sent_bytes;
+      priced.exposed = step.parts.exposed;
+      priced.step = step.parts.total();
+      if (!(choice->measured > 0)) choice->measured = priced.step;
+      // What the step has beside compute and communication; SPARSE also saves updates.
+      if (rung.config.mode() != CommConfig::LAZY) {
+        priced.arithmetic = std::max(1e-9, priced.step - priced.exposed - choice->compute);
+      }
+    }
+    choice->rungs.push_back(std::move(priced));
+  }
+  ChooseRung(choice);
+  return ladder[choice->chosen].config;
+}
+
+void Simulator::AddRoundEnd(const SimulatedSetup& setup, Pricer* pricer,
+                            SimulatedStep* mean) const {
   const CommConfig& comm = job_.config.comm();
   const int steps = comm.periodic().steps();
-  const StepResult end = SimulateRoundEnd(setup, comm, wire_, pricer);
+  const SimulatedStep end = SimulateRoundEnd(setup, comm, WireOf(comm), pricer);
   mean->parts.exposed += end.parts.exposed / steps;
   mean->parts.update += (end.parts.total() - end.parts.exposed) / steps;
   mean->communication += end.communication / steps;
@@ -152,9 +186,9 @@ RunResult Simulator::Run(int ranks) {
 
 RunResult Simulator::RunWith(Pricer* pricer) {
   const JobConfig& config = job_.config;
-  const CommConfig& comm = config.comm();
-  const StepResult mean = Mean(DensityOf(comm), pricer);
   RunResult result;
+  const CommConfig comm = Choose(pricer, &result.choice);
+  const SimulatedStep mean = Mean(comm, DensityOf(comm), pricer);
   result.ranks = pricer->network().world();
   result.nodes = pricer->network().nodes();
   result.batch = net_.batch;
@@ -188,8 +222,8 @@ RunResult Simulator::RunWith(Pricer* pricer) {
   for (int i = 0; i < kWarmupPoints && warmup_steps > 0; ++i) {
     const int64_t step = (2 * i + 1) * warmup_steps / (2 * kWarmupPoints);
     const double density = DensityIn(step, result.total_steps, comm);
-    result.warmup +=
-        Mean(density, pricer).parts.total() * static_cast<double>(warmup_steps) / kWarmupPoints;
+    result.warmup += Mean(comm, density, pricer).parts.total() * static_cast<double>(warmup_steps) /
+                     kWarmupPoints;
   }
   result.steady = mean.parts.total() * static_cast<double>(result.total_steps - warmup_steps);
   if (config.has_validation_data()) {
@@ -203,19 +237,20 @@ RunResult Simulator::RunWith(Pricer* pricer) {
   return result;
 }
 
-StepResult Simulator::Trace() {
+SimulatedStep Simulator::Trace() {
   Pricer pricer(job_.cluster, RanksOf(0));
-  const CommConfig& comm = job_.config.comm();
+  ExchangeChoice choice;
+  const CommConfig comm = Choose(&pricer, &choice);
   const int world = pricer.network().world();
   const double density = DensityOf(comm);
-  const BucketSchedule schedule = ScheduleOf(net_.layout, comm, wire_, world, density);
-  const StepSetup setup = SetupFor(pricer.network().nodes());
+  const BucketSchedule schedule = ScheduleOf(net_.layout, comm, WireOf(comm), world, density);
+  const SimulatedSetup setup = SetupFor(comm);
   const std::vector<double> factors = JitterOf(job_.cluster.device().jitter(), world, job_.seed, 0);
-  StepResult step = SimulateStep(setup, schedule, factors, &pricer, /*spans=*/true);
+  SimulatedStep step = SimulateStep(setup, schedule, factors, &pricer, /*spans=*/true);
   if (comm.mode() != CommConfig::PERIODIC) return step;
   // The last step of a round.
   const double begin = step.parts.total();
-  for (Span span : SimulateRoundEnd(setup, comm, wire_, &pricer, /*spans=*/true).spans) {
+  for (Span span : SimulateRoundEnd(setup, comm, WireOf(comm), &pricer, /*spans=*/true).spans) {
     span.begin += begin;
     span.end += begin;
     step.spans.push_back(span);

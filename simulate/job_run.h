@@ -5,8 +5,9 @@
 #include <string>
 #include <vector>
 
+#include "comm/flow/exchange_choice.h"
 #include "core/config/config.h"
-#include "simulate/step.h"
+#include "simulate/simulated_step.h"
 
 namespace gf {
 
@@ -40,6 +41,7 @@ struct RunResult {
   std::string guess;        // see ComputeTimes
   std::string advice;       // for people: a setting that has no effect; empty = none
   StepParts step;
+  ExchangeChoice choice;     // of comm.mode AUTO; without rungs: of another mode
   double communication = 0;  // seconds per step in which a collective ran
   int64_t sent_bytes = 0;
   std::array<double, kLinkKinds> traffic = {};  // bytes per step, see StepResult
@@ -68,18 +70,22 @@ class Simulator {
   // `ranks`: 0 = the job's number. Throws UserError.
   RunResult Run(int ranks = 0);
   // Simulates one step with its spans, on the job's number of ranks.
-  StepResult Trace();
+  SimulatedStep Trace();
 
   const NetModel& net() const { return net_; }
   const SimulatedJob& job() const { return job_; }
 
  private:
   RunResult RunWith(Pricer* pricer);
-  StepSetup SetupFor(int nodes) const;
-  // Mean of the job's steps at a density.
-  StepResult Mean(double density, Pricer* pricer) const;
+  // The type that travels.
+  DType WireOf(const CommConfig& comm) const;
+  SimulatedSetup SetupFor(const CommConfig& comm) const;
+  // Mean of the job's steps with this exchange at a density.
+  SimulatedStep Mean(const CommConfig& comm, double density, Pricer* pricer) const;
+  // The job's comm; of mode AUTO the rung that it takes there, with its reasons in `choice`.
+  CommConfig Choose(Pricer* pricer, ExchangeChoice* choice) const;
   // Adds to each step of a round its share of the round's end.
-  void AddRoundEnd(const StepSetup& setup, Pricer* pricer, StepResult* mean) const;
+  void AddRoundEnd(const SimulatedSetup& setup, Pricer* pricer, SimulatedStep* mean) const;
   int RanksOf(int ranks) const;
 
   SimulatedJob job_;
@@ -87,7 +93,6 @@ class Simulator {
   ComputeTimes times_;
   UpdateTraffic traffic_;
   double memory_bytes_per_s_ = 0;
-  DType wire_ = DType::kFP32;
 };
 
 }  // namespace gf

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "comm/price/step.h"
 #include "core/config/config.h"
 #include "core/config/places.h"
 #include "core/estimate/gpu.h"
@@ -47,15 +48,7 @@ struct ComputeTimes {
 // net.
 ComputeTimes PassesOf(const NetModel& net, const ProfileConfig& profile);
 
-// Memory traffic in bytes per element, of updates, of SPARSE for gradients that it does not send
-// (FP32 weights, momentum and residuals; gradients in the compute type), of error feedback, of
-// TOPK, of LOW_RANK's phases, and of QUANTIZED without its codes (BucketSchedule.code_bytes): of
-// encoding, of decoding, and of keeping what a sum has lost, which a rank does for its part only.
-struct UpdateTraffic {
-  double update = 0, keep = 0, pack = 0, round = 0, accumulate = 0;
-  double project = 0, correlate = 0, expand = 0;
-  double encode = 0, decode = 0, keep_lost = 0;
-};
+// Of a solver and a compute type.
 UpdateTraffic TrafficOf(const SolverConfig& solver, ComputeType compute);
 
 // Computes the times of a step. The device's rate for the nearest batch size gives the length of

@@ -16,26 +16,23 @@ constexpr double kStepBytes = 16, kMomentumBytes = 8;
 
 }  // namespace
 
-StepResult SimulateRoundEnd(const StepSetup& setup, const CommConfig& config, DType wire,
-                            Pricer* pricer, bool spans) {
-  const NetModel& net = *setup.net;
+SimulatedStep SimulateRoundEnd(const SimulatedSetup& setup, const CommConfig& config, DType wire,
+                               Pricer* pricer, bool spans) {
+  const PoolLayout& layout = *setup.layout;
   const DType on_wire = wire == DType::kFP32 ? DType::kFP32 : DType::kBF16;
   const CommConfig exchange = ExchangeOfDifferences(config, wire);
   const int world = pricer->network().world();
-  StepSetup end = setup;
+  SimulatedSetup end = setup;
   end.wire_bytes = static_cast<int64_t>(SizeOf(on_wire));
   end.load_s = 0;
-  end.times = {};
-  end.times.forward.resize(net.layers.size());
-  for (const auto& layer : net.layers) {
+  end.compute.data = end.compute.forward = 0;
+  for (StepCompute::Piece& piece : end.compute.backward) {
     int64_t count = 0;
-    for (int entry : layer.entries) count += net.layout.entries()[entry].count;
-    end.times.backward.push_back(static_cast<double>(count) * kSubtractBytes /
-                                 setup.memory_bytes_per_s);
+    for (int entry : piece.entries) count += layout.entries()[entry].count;
+    piece.seconds = static_cast<double>(count) * kSubtractBytes / setup.memory_bytes_per_s;
   }
   end.traffic.update = kStepBytes + (config.periodic().outer_momentum() > 0 ? kMomentumBytes : 0);
-  const BucketSchedule schedule =
-      ScheduleOf(net.layout, exchange, on_wire, world, DensityOf(exchange));
+  const BucketSchedule schedule = ScheduleOf(layout, exchange, on_wire, world, DensityOf(exchange));
   return SimulateStep(end, schedule, std::vector<double>(world, 1.0), pricer, spans);
 }
 

@@ -4,7 +4,7 @@
 
 #include "core/dtype.h"
 #include "simulate/plan_price.h"
-#include "simulate/step.h"
+#include "simulate/simulated_step.h"
 
 namespace gf {
 
@@ -16,8 +16,8 @@ namespace gf {
 
 // The end of a round after its last update, from time 0. `setup`: of a step of the job; `wire`: the
 // wire type of gradients.
-StepResult SimulateRoundEnd(const StepSetup& setup, const CommConfig& config, DType wire,
-                            Pricer* pricer, bool spans = false);
+SimulatedStep SimulateRoundEnd(const SimulatedSetup& setup, const CommConfig& config, DType wire,
+                               Pricer* pricer, bool spans = false);
 
 // A step's factors in a round of `steps` steps: the means of so many steps vary less.
 std::vector<double> OverRound(std::vector<double> factors, int steps);

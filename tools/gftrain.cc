@@ -117,6 +117,11 @@ JobConfig ReadConfig(const std::vector<std::string>& overrides) {
   CheckCombination();
   if (FLAGS_config.empty()) return {};
   JobConfig config = ReadJobConfig(FLAGS_config, overrides);
+  if (FLAGS_deterministic && config.comm().mode() == CommConfig::AUTO) {
+    ThrowUserError(
+        "--deterministic: comm.mode AUTO chooses by measured times, which differ from run to run: "
+        "set a mode, for example the one that a run with AUTO has taken");
+  }
   TelemetryConfig* const telemetry = config.mutable_telemetry();
   if (!FLAGS_run_dir.empty()) telemetry->set_run_dir(FLAGS_run_dir);
   if (FLAGS_tensorboard) telemetry->set_tensorboard(true);

@@ -6,13 +6,15 @@
 #include <string>
 #include <vector>
 
+#include "comm/collective.h"
 #include "comm/communicator.h"
 #include "comm/flow/duration_curve.h"
 #include "core/dtype.h"
 
 namespace gf {
 
-// Times allreduces by several algorithms on this job's ranks and network, within a few seconds.
+// Times allreduces by several algorithms on this job's ranks and network, or another kind of
+// collective, within a few seconds.
 //
 // Note [Timing algorithms]
 // Sizes rise by a factor of four from 1 KiB to the largest message, at most 8 MiB; at 60 KiB the
@@ -31,13 +33,15 @@ class AlgorithmTiming {
   // By an algorithm's name.
   using Curves = std::map<std::string, DurationCurve>;
 
-  // `dtype` lies in memory and `wire` travels. `now`: a clock in seconds. The communicator
-  // outlives the object.
-  AlgorithmTiming(DType dtype, DType wire, Communicator* comm, std::function<double()> now)
-      : dtype_(dtype), wire_(wire), comm_(comm), now_(std::move(now)) {}
+  // `dtype` lies in memory and `wire` travels; both are FP32 of a kEncodedSum, which adds nothing
+  // up. `now`: a clock in seconds. The communicator outlives the object.
+  AlgorithmTiming(DType dtype, DType wire, Communicator* comm, std::function<double()> now,
+                  Collective::Kind kind = Collective::kAllReduce)
+      : dtype_(dtype), wire_(wire), comm_(comm), now_(std::move(now)), kind_(kind) {}
 
-  // Measures sizes of up to `largest` bytes, and of 8 MiB. Collective; the result is the same on
-  // all ranks.
+  // Measures sizes of up to `largest` bytes, and of 8 MiB; of a kEncodedSum they are those of half
+  // of its memory. Kinds other than kAllReduce take any one name. Collective; the result is the
+  // same on all ranks.
   Curves Measure(const std::vector<std::string>& algorithms, int64_t largest);
 
  private:
@@ -55,6 +59,7 @@ class AlgorithmTiming {
   const DType dtype_, wire_;
   Communicator* const comm_;
   const std::function<double()> now_;
+  const Collective::Kind kind_;
   Curves curves_;
   double shortest_s_ = 0;  // the shortest run at the smallest size
 };

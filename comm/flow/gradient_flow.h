@@ -92,7 +92,7 @@ class GradientFlow {
   // judged: a device's collective may have failed without the host's noticing. Throws CommError.
   void Settle();
 
-  const CommStats& stats() const { return stats_; }
+  virtual const CommStats& stats() const { return stats_; }
 
   // What a rank must keep to continue: FP32 pools of its own with the layout's offsets, by name
   // ("residual": gradients it has not sent; in PERIODIC "outer_residual": of differences, and
@@ -117,6 +117,10 @@ class GradientFlow {
   virtual bool overflowed() const { return false; }
   // Multiplies what is left to send: from now on gradients are so many times as large.
   virtual void Rescale(float factor) {}
+
+  // AUTO: makes a new flow exchange as ExchangeChoice says by the name of a rung, instead of
+  // measuring; collective. False, and nothing changes, if the rung does not go with this job.
+  virtual bool Adopt(const std::string& rung) { return false; }
 
   // After the pools of State(), and shared_state(), were filled.
   virtual void Restore(const std::vector<int64_t>& important_chunks) {}

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "comm/flow/exchange_choice.h"
 #include "comm/flow/gradient_transport.h"
 #include "comm/flow/transfer_times.h"
 #include "core/config/job.pb.h"
@@ -25,6 +26,10 @@ struct GradientFlowOptions {
   // The solver's momentum, for SPARSE's and TOPK's correction, and its form.
   float momentum = 0;
   bool nesterov = false;
+  // solver.type, for AUTO: not every mode goes with every solver.
+  std::string solver = "SGD";
+  // Called on all ranks when AUTO has chosen; may be empty.
+  std::function<void(const ExchangeChoice&)> chosen;
   // The device that holds gradients and residuals; null: host memory. Compressors need
   // a device.
   Device* device = nullptr;

@@ -105,6 +105,21 @@ void CheckFeedback(const CommConfig& comm, const MistakeReport& report) {
   report.RefuseBoth(comm.threshold_auto(), "error_feedback", "threshold_auto", advice);
 }
 
+// What mode AUTO chooses must be left to it.
+void CheckAutomatic(const CommConfig& comm, const MistakeReport& report) {
+  if (comm.mode() != CommConfig::AUTO) return;
+  const auto free = [&](bool set, const char* field) {
+    report.Require(!set, field,
+                   " does not go with comm.mode AUTO, which chooses it: remove it, or set a mode");
+  };
+  free(comm.has_wire_type(), "wire_type");
+  free(comm.sparse().has_density(), "sparse.density");
+  free(comm.topk().has_density(), "topk.density");
+  free(comm.low_rank().has_rank(), "low_rank.rank");
+  free(comm.quantized().has_bits(), "quantized.bits");
+  free(comm.quantized().has_rotate(), "quantized.rotate");
+}
+
 void CheckPeriodic(const CommConfig& comm, const MistakeReport& report) {
   if (comm.mode() != CommConfig::PERIODIC) return;
   const CommConfig::Mode exchange = comm.periodic().exchange();
@@ -133,6 +148,7 @@ void CheckExchange(const CommConfig& comm, const MistakeReport& report) {
                  "sharded_update", " needs comm.algorithm \"auto\" or \"ring\", got \"",
                  comm.algorithm(), "\"");
   CheckFeedback(comm, report);
+  CheckAutomatic(comm, report);
   CheckPeriodic(comm, report);
 }
 
@@ -176,6 +192,9 @@ void CheckJob(const JobConfig& config, const Places& places) {
   comm.Require(config.comm().mode() != CommConfig::TOPK || solver.type() == "SGD", "mode",
                " TOPK needs solver.type SGD, got ", solver.type(),
                ": set solver.type to SGD, or the mode to LOW_RANK, SPARSE or LAZY");
+  comm.Require(config.comm().mode() != CommConfig::AUTO || config.device() == "cpu", "mode",
+               " AUTO cannot measure on the device \"", config.device(),
+               "\": set a mode, e.g. LAZY with wire_type BF16, or QUANTIZED");
   const bool periodic = config.comm().mode() == CommConfig::PERIODIC;
   comm.Require(!periodic || solver.loss_scale().policy() == LossScaleConfig::NONE, "mode",
                " PERIODIC does not go with loss scaling, whose skipped steps would differ between "

@@ -41,6 +41,10 @@ void CheckpointFolder::Prepare(uint64_t checkpoint_bytes) {
   } catch (const UserError& e) {
     ThrowUserError("checkpoint.dir: ", e.what());
   }
+  CheckRoom(checkpoint_bytes);
+}
+
+void CheckpointFolder::CheckRoom(uint64_t checkpoint_bytes) const {
   const uint64_t free = FreeBytes(path_);
   if (free < checkpoint_bytes) {
     ThrowUserError("checkpoint.dir: ", path_, " has ", HumanBytes(free),

@@ -23,6 +23,8 @@ class CheckpointFolder {
   // for a run that is just ending), tries whether it can be written, compares the free space with
   // `checkpoint_bytes`, and removes what dead runs left. Throws UserError.
   void Prepare(uint64_t checkpoint_bytes);
+  // Compares the free space alone; after Prepare. Throws UserError.
+  void CheckRoom(uint64_t checkpoint_bytes) const;
   // How many seconds Prepare waits for another run to end.
   void SetPatience(double seconds) { patience_s_ = seconds; }
 

@@ -10,6 +10,7 @@
 #include "core/folder.h"
 #include "core/readable.h"
 #include "solvers/checkpoint/checkpoint_folder.h"
+#include "solvers/checkpoint/kept_choice.h"
 #include "solvers/checkpoint/pool_transfer.h"
 #include "solvers/checkpoint/residuals.h"
 #include "solvers/checkpoint/weights_file.h"
@@ -116,12 +117,15 @@ TrainingState LoadStart(const JobConfig& config, const StartOptions& options, Pa
   comm->Broadcast(&text, 0, "state of the start");
   if (text.empty()) return {};
   comm->Broadcast(&checkpoint, 0, "name of the checkpoint");
-  const TrainingState state = ParseTrainingState(text, "state of the start");
+  TrainingState state = ParseTrainingState(text, "state of the start");
   BroadcastWeights(store, comm);
   for (const auto& pool : solver.State()) {
     BroadcastPool(store->device(), pool.second, "optimizer of the start", comm);
   }
   if (!checkpoint.empty()) {
+    state.exchange = KeepChoice(state, config, comm->size(), flow, [&](const std::string& text) {
+      if (comm->rank() == 0) note(text);
+    });
     LoadResiduals(checkpoint, state.residual_ranks, config.comm().sparse(), store, flow, comm,
                   note);
   }

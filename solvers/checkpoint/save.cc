@@ -19,6 +19,14 @@ std::unique_ptr<CheckpointFolder> OpenCheckpointFolder(const CheckpointConfig& c
   return folder;
 }
 
+void CheckRoomFor(const GradientFlow& flow, const ParameterStore& store, const Solver& solver,
+                  const CheckpointFolder* folder, Communicator* comm) {
+  if (folder == nullptr) return;
+  RunOnRankZero(comm, "room for checkpoints", [&] {
+    folder->CheckRoom(CheckpointBytes(store, solver) + ResidualBytes(flow, store, comm->size()));
+  });
+}
+
 std::string SaveCheckpoint(CheckpointFolder* folder, const TrainingState& state,
                            const ParameterStore& store, const Solver& solver,
                            const GradientFlow& flow, const SparseConfig& config,

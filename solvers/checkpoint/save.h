@@ -21,6 +21,11 @@ std::unique_ptr<CheckpointFolder> OpenCheckpointFolder(const CheckpointConfig& c
                                                        const GradientFlow& flow,
                                                        Communicator* comm);
 
+// Whether checkpoints of a flow that has changed since then still have room; called by all ranks.
+// `folder` may be null. Throws UserError on all ranks like CheckpointFolder::CheckRoom.
+void CheckRoomFor(const GradientFlow& flow, const ParameterStore& store, const Solver& solver,
+                  const CheckpointFolder* folder, Communicator* comm);
+
 // Writes a checkpoint from all ranks' state; called by all of them between two steps. Returns its
 // folder on rank 0, "" elsewhere. Throws UserError on all ranks like CheckpointFolder::Write.
 // `folder` is used on rank 0 only.

@@ -24,6 +24,8 @@ struct TrainingState {
   std::string net;     // the net's name
   std::string config;  // the resolved config as text
   std::vector<std::string> class_names;  // of the training data, by label; may be empty
+  // The rung that comm.mode AUTO has taken (comm/choice/ladder.h); empty: no choice was made.
+  std::string exchange;
   // Ranks whose residuals are in the checkpoint (solvers/checkpoint/residuals.h): all of them, or
   // 0 = there are none.
   int residual_ranks = 0;

@@ -9,6 +9,7 @@
 #include "core/error.h"
 #include "core/readable.h"
 #include "core/telemetry/table.h"
+#include "solvers/report/choice.h"
 
 namespace gf {
 namespace {
@@ -113,6 +114,12 @@ void Report::Checkpoint(int64_t step, const std::string& path, double seconds) {
   if (!speaks_) return;
   console_->Line(StrCat("checkpoint  step ", step, "  ", path, Format("  %.2f s", seconds)));
   Write("checkpoint", {{"step", step}, {"path", path}, {"seconds", seconds}});
+}
+
+void Report::Choice(const ExchangeChoice& choice) {
+  if (!speaks_) return;
+  for (const std::string& line : LinesOf(choice)) console_->Line(line);
+  Write("auto", RecordOf(choice));
 }
 
 void Report::End(int64_t step, double epoch, const std::string& reason) {

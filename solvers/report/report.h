@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "comm/flow/exchange_choice.h"
 #include "core/telemetry/console.h"
 #include "core/telemetry/event_file.h"
 #include "core/telemetry/json_lines.h"
@@ -41,6 +42,8 @@ class Report {
   void Train(const TrainRecord& record);
   void Validation(int64_t step, double epoch, const Tally& tally, double seconds);
   void Checkpoint(int64_t step, const std::string& path, double seconds);
+  // What comm.mode AUTO has chosen, and the table by which.
+  void Choice(const ExchangeChoice& choice);
   void End(int64_t step, double epoch, const std::string& reason);
   // A remark for people.
   void Note(const std::string& text);

@@ -94,6 +94,11 @@ std::vector<int> LastEntries(const GradientFlow& flow) {
   return entries;
 }
 
+// AUTO's choice may keep residuals, which checkpoints hold.
+void CheckRoom(const TrainingParts& parts, Communicator* comm) {
+  CheckRoomFor(*parts.flow, *parts.store, *parts.solver, parts.checkpoints.get(), comm);
+}
+
 // What sums gradients over batches and ranks, and hands the sums to the solver.
 void BuildFlow(const JobConfig& config, bool deterministic, Communicator* comm,
                TrainingParts* parts) {
@@ -103,6 +108,12 @@ void BuildFlow(const JobConfig& config, bool deterministic, Communicator* comm,
   flow.total_steps = parts->rate->max_steps();
   flow.momentum = config.solver().momentum();
   flow.nesterov = config.solver().nesterov();
+  flow.solver = config.solver().type();
+  flow.chosen = [comm, parts](const ExchangeChoice& choice) {
+    parts->state.exchange = choice.rungs[choice.chosen].name;
+    parts->report->Choice(choice);
+    CheckRoom(*parts, comm);
+  };
   flow.device = parts->device.get();
   flow.timeline = parts->timeline.get();
   flow.transport = parts->transport;
@@ -110,7 +121,8 @@ void BuildFlow(const JobConfig& config, bool deterministic, Communicator* comm,
   flow.weights_changed = [parts] { parts->store->SyncCompute(); };
   flow.solver_state = parts->solver->State();
   parts->flow = NewGradientFlow(parts->store->layout(), parts->store->gradient(), comm, flow);
-  if (!config.comm().threshold_auto()) {
+  const bool automatic = config.comm().mode() == CommConfig::AUTO;
+  if (!config.comm().threshold_auto() && !automatic) {
     parts->train.net->SetBucketEnds(LastEntries(*parts->flow));
   }
   std::function<void()> before_update;
@@ -150,6 +162,7 @@ void Load(const JobConfig& config, const TrainOptions& options, Communicator* co
   TrainingState* const state = &parts->state;
   *state =
       LoadStart(config, options.start, parts->store, *parts->solver, parts->flow.get(), comm, note);
+  if (!state->exchange.empty()) CheckRoom(*parts, comm);
   const bool from_checkpoint = !state->config.empty();
   const std::vector<std::string> names = parts->train.loader->class_names();
   if (from_checkpoint) {

@@ -1,5 +1,5 @@
 // What is simulated is what the product sends.
-#include "simulate/bucket_schedule.h"
+#include "comm/price/bucket_schedule.h"
 
 #include <gtest/gtest.h>
 

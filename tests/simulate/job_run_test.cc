@@ -154,6 +154,28 @@ TEST(JobRunTest, FourThousandRanksSendCodesWithinASecond) {
   EXPECT_LT(std::clock() - start, CLOCKS_PER_SEC);
 }
 
+TEST(JobRunTest, AutoTakesARungOfTheLadder) {
+  const auto run = [](double gb_s) {
+    SimulatedJob job = Job({"comm.mode=AUTO", "compute_type=FP32"});
+    job.cluster = ParseCluster(
+        "node { devices: 1 device_link { gb_s: 1000 } nic { gb_s: 1 } }\n"
+        "collective { protocol { hop_us: 1 } } device { memory_gb_s: 500 tflops: 10 }",
+        "test");
+    job.cluster.mutable_node()->mutable_nic()->set_gb_s(gb_s);
+    return Simulator(job).Run(8);
+  };
+  const RunResult fast = run(500), slow = run(0.1);
+  ASSERT_EQ(fast.choice.rungs.size(), slow.choice.rungs.size());
+  EXPECT_EQ(fast.choice.rungs[fast.choice.chosen].name, "LAZY FP32");
+  EXPECT_GT(slow.choice.chosen, 3);
+  // The figures are those of the rung.
+  const PricedRung& rung = slow.choice.rungs[slow.choice.chosen];
+  EXPECT_EQ(slow.step.total(), rung.step);
+  EXPECT_EQ(slow.sent_bytes, rung.bytes);
+  EXPECT_LT(slow.step.total(), slow.choice.rungs[0].step);
+  EXPECT_TRUE(Simulator(Job()).Run(8).choice.rungs.empty());
+}
+
 TEST(JobRunTest, WithoutRateFlopsTellTheLengthOfAStep) {
   SimulatedJob job = Job();
   job.cluster.mutable_device()->clear_rate();

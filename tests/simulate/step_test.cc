@@ -1,5 +1,3 @@
-#include "simulate/step.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -8,6 +6,7 @@
 
 #include "core/error.h"
 #include "simulate/cluster.h"
+#include "simulate/simulated_step.h"
 
 namespace gf {
 namespace {
@@ -25,9 +24,11 @@ struct Case {
       entry.shape = Shape{1024};
       net.layout.Add(entry);
     }
-    setup.net = &net;
-    setup.times.forward = {0.004, 0.003, 0.003};
-    setup.times.backward = {0.010, 0.010, 0.010};
+    ComputeTimes times;
+    times.forward = {0.004, 0.003, 0.003};
+    times.backward = {0.010, 0.010, 0.010};
+    setup.layout = &net.layout;
+    setup.compute = ComputeOf(net, times);
     setup.memory_bytes_per_s = 1e12;
     setup.algorithm = "ring";
     cluster = ParseCluster(
@@ -36,7 +37,8 @@ struct Case {
         "two");
   }
 
-  StepResult Run(CommConfig::Mode mode, std::vector<double> factors = {1, 1}, bool overlap = true) {
+  SimulatedStep Run(CommConfig::Mode mode, std::vector<double> factors = {1, 1},
+                    bool overlap = true) {
     CommConfig comm;
     comm.set_mode(mode);
     comm.set_overlap(overlap);
@@ -48,7 +50,7 @@ struct Case {
   }
 
   NetModel net;
-  StepSetup setup;
+  SimulatedSetup setup;
   ClusterConfig cluster;
 };
 
@@ -68,7 +70,7 @@ TEST(StepTest, WithoutOverlapEverythingIsExposed) {
 }
 
 TEST(StepTest, LazySendsTheProductsBuckets) {
-  const StepResult step = Case().Run(CommConfig::LAZY);
+  const SimulatedStep step = Case().Run(CommConfig::LAZY);
   std::vector<std::string> names;
   for (const Span& span : step.spans) {
     if (span.lane == "bucket transfer") names.push_back(span.name);
@@ -87,7 +89,7 @@ TEST(StepTest, CollectivesWaitForTheLayerUnderWay) {
   Case waits;
   waits.setup.waits_for_layer = true;
   waits.cluster.mutable_node()->mutable_nic()->set_gb_s(0.001024 / 3);  // 12 ms each
-  const StepResult step = waits.Run(CommConfig::PER_TENSOR);
+  const SimulatedStep step = waits.Run(CommConfig::PER_TENSOR);
   std::vector<double> begins;
   for (const Span& span : step.spans) {
     if (span.lane == "bucket transfer") begins.push_back(span.begin);
@@ -111,7 +113,7 @@ TEST(StepTest, ComputeSlowsCollectivesDown) {
   EXPECT_NEAR(slow.Run(CommConfig::PER_TENSOR).communication, 0.008 + 0.008 + 0.004, kTiny);
   slow.cluster.mutable_node()->mutable_nic()->set_gb_s(0.001024 / 3);  // 12 ms each
   // The first has 20 ms beside backward, in which 10 of its 12 pass.
-  const StepResult step = slow.Run(CommConfig::PER_TENSOR);
+  const SimulatedStep step = slow.Run(CommConfig::PER_TENSOR);
   EXPECT_NEAR(step.communication, 0.022 + 0.012 + 0.012, kTiny);
   EXPECT_NEAR(step.parts.exposed, 0.026, kTiny);
 }
@@ -129,7 +131,7 @@ TEST(StepTest, UpdatesComeAfterTheirBucketAndSparseStepsUpdateLess) {
   comm.set_threshold_first(0);
   comm.set_threshold_middle(0);
   Pricer pricer(update.cluster, 2);
-  const StepResult sparse =
+  const SimulatedStep sparse =
       SimulateStep(update.setup, SparseSchedule(update.net.layout, comm, 4, 0.25), {1, 1}, &pricer);
   EXPECT_NEAR(sparse.parts.update, 0.25 * dense.update, 1e-9);
   EXPECT_EQ(sparse.sent_bytes, 3 * 4096 / 4 + 96 * 4);  // and a norm per chunk
@@ -162,8 +164,8 @@ TEST(StepTest, TopkGathersAndAccumulates) {
   gathered.sends = {{2, 1024, "all", 2048}};
   gathered.topk = true;
   Pricer pricer(topk.cluster, 2);
-  const StepResult a = SimulateStep(topk.setup, dense, {1, 1}, &pricer);
-  const StepResult b = SimulateStep(topk.setup, gathered, {1, 1}, &pricer);
+  const SimulatedStep a = SimulateStep(topk.setup, dense, {1, 1}, &pricer);
+  const SimulatedStep b = SimulateStep(topk.setup, gathered, {1, 1}, &pricer);
   EXPECT_NEAR(b.parts.backward, a.parts.backward + 3 * 1.024e-3, kTiny);
   EXPECT_EQ(a.sent_bytes, 4096);
   EXPECT_EQ(b.sent_bytes, 1024);
@@ -181,8 +183,8 @@ TEST(StepTest, FactorsTakeTwoRounds) {
   low_rank.low_rank = true;
   low_rank.last = {0, 1024, "right", 0, 256};
   Pricer pricer(factors.cluster, 2);
-  const StepResult a = SimulateStep(factors.setup, dense, {1, 1}, &pricer);
-  const StepResult b = SimulateStep(factors.setup, low_rank, {1, 1}, &pricer);
+  const SimulatedStep a = SimulateStep(factors.setup, dense, {1, 1}, &pricer);
+  const SimulatedStep b = SimulateStep(factors.setup, low_rank, {1, 1}, &pricer);
   EXPECT_NEAR(b.parts.backward, a.parts.backward + 3 * 1.024e-3, kTiny);
   EXPECT_NEAR(b.parts.update, 5 * 1.024e-3, kTiny);
   EXPECT_EQ(b.sent_bytes, 512 + 256);
@@ -203,8 +205,8 @@ TEST(StepTest, CodesGoToAllAndTheirSumsComeBack) {
   quantized.sends = {{2, 1024, "all", 0, -1, 2048}};
   quantized.code_bytes = 0.5;
   Pricer pricer(codes.cluster, 2);
-  const StepResult a = SimulateStep(codes.setup, dense, {1, 1}, &pricer);
-  const StepResult b = SimulateStep(codes.setup, quantized, {1, 1}, &pricer, true);
+  const SimulatedStep a = SimulateStep(codes.setup, dense, {1, 1}, &pricer);
+  const SimulatedStep b = SimulateStep(codes.setup, quantized, {1, 1}, &pricer, true);
   EXPECT_NEAR(b.parts.backward, a.parts.backward + 3 * 1.024e-3, kTiny);
   // A rank reads two ranks' codes of its half and writes the codes of the sum.
   const double sum = 2048e-6 + 1024e-6;
@@ -230,7 +232,7 @@ TEST(StepTest, AShardedUpdateIsDividedAmongRanks) {
   comm.set_mode(CommConfig::PER_TENSOR);
   comm.set_sharded_update(true);
   Pricer pricer(sharded.cluster, 2);
-  const StepResult step =
+  const SimulatedStep step =
       SimulateStep(sharded.setup, DenseSchedule(sharded.net.layout, comm, 4), {1, 1}, &pricer);
   EXPECT_NEAR(step.parts.update, 3 * 1.024e-3 / 2, 1e-9);
   EXPECT_EQ(step.sent_bytes, 3 * 4096);  // two halves of an allreduce

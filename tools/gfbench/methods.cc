@@ -40,6 +40,10 @@ Method NewMethod(const std::string& name, const std::string& message) {
   method.name = name;
   ParseTextProto(message, place, &method.config.emplace());
   CheckComm(*method.config, StrCat(place, ": comm"));
+  if (method.config->mode() == CommConfig::AUTO) {
+    ThrowUserError(place, ": AUTO measures first and then takes a method for good; gfbench train "
+                          "--comm='mode: AUTO' shows which one, and its steps");
+  }
   return method;
 }
 

@@ -2,6 +2,7 @@
 
 #include <gflags/gflags.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -9,6 +10,7 @@
 #include <vector>
 
 #include "comm/agree.h"
+#include "comm/choice/step_notes.h"
 #include "core/config/config.h"
 #include "core/config/job_checks.h"
 #include "core/device.h"
@@ -37,7 +39,10 @@ int Body(const CommConfig& config, Communicator* comm) {
                 [&] { workload = NewWorkload(device.get(), comm->rank()); });
   TrainingSteps training(workload.get(), device.get(), comm);
   if (FLAGS_exchange) training.Exchange(config);
-  for (int i = 0; i < FLAGS_warmup; ++i) training.Step();
+  // AUTO measures in its first steps.
+  const bool automatic = config.mode() == CommConfig::AUTO && FLAGS_exchange;
+  const int warmup = automatic ? std::max(FLAGS_warmup, StepNotes::kSteps + 1) : FLAGS_warmup;
+  for (int i = 0; i < warmup; ++i) training.Step();
   if (!FLAGS_profile_out.empty()) workload->net()->EnableTimes();
   std::vector<StepTimes> steps;
   for (int i = 0; i < FLAGS_steps; ++i) steps.push_back(training.Step());

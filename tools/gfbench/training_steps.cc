@@ -2,8 +2,11 @@
 
 #include <array>
 #include <chrono>
+#include <cstdio>
 #include <utility>
 #include <vector>
+
+#include "solvers/report/choice.h"
 
 namespace gf {
 namespace {
@@ -46,6 +49,11 @@ void TrainingSteps::Exchange(const CommConfig& config,
   options.master = store->master();
   options.weights_changed = [store] { store->SyncCompute(); };
   options.solver_state = solver_->State();
+  options.chosen = [comm = comm_](const ExchangeChoice& choice) {
+    if (comm->rank() != 0) return;
+    for (const std::string& line : LinesOf(choice)) std::printf("%s\n", line.c_str());
+    std::fflush(stdout);  // what follows may take minutes
+  };
   first_step_ = step_;
   flow_ = NewGradientFlow(store->layout(), store->gradient(), comm_, options);
 }

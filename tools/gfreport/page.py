@@ -31,6 +31,8 @@ td { overflow-wrap: break-word; } td.number { text-align: right; }
 #values { background: var(--box); border: 1px solid var(--line); border-radius: 4px; }
 #values i { display: inline-block; width: 10px; height: 10px; margin-right: 6px; }
 """
+AUTO_FIGURES = (("bytes", "%d"), ("arithmetic_ms", "%.1f"), ("exposed_ms", "%.1f"),
+                ("step_ms", "%.1f"))
 PARTS = ["compute and update", "exposed communication", "data wait"]
 
 
@@ -140,6 +142,27 @@ def timeline(name, recorded):
     return bars.lanes(title, chosen)
 
 
+def choices(runs):
+    """The tables by which comm.mode AUTO has chosen."""
+    parts = []
+    for run in runs:
+        for record in run.auto:
+            rungs = record.get("rungs")
+            rows = []
+            for rung in rungs if isinstance(rungs, list) else []:
+                if not isinstance(rung, dict):
+                    continue
+                figures = [form % rung[name] if is_number(rung.get(name)) else ""
+                           for name, form in AUTO_FIGURES]
+                rows.append([str(rung.get("rung", ""))[:80]] + figures +
+                            [str(rung.get("verdict", ""))[:200]])
+            parts.append("<h2>%s</h2>" % html.escape(
+                "%s: comm.mode AUTO has taken %s" % (run.name, str(record.get("chosen", ""))[:80])))
+            parts.append(table(["rung", "bytes sent", "arithmetic, ms", "exposed, ms", "step, ms",
+                                "verdict"], rows, numbers=(1, 2, 3, 4)))
+    return "".join(parts)
+
+
 def settings(runs):
     """A column per run; runs of equal settings need not be read twice."""
     names = []
@@ -187,7 +210,7 @@ def render(runs, tables=(), timelines=(), state=""):
             '<div class="figures">%s</div>%s%s</body></html>\n' %
             (html.escape(title), STYLE, html.escape(state), html.escape(title),
              summary(runs) if runs else "",
-             "".join(plot.figure(picture) for picture in figures), settings(runs),
+             "".join(plot.figure(picture) for picture in figures), choices(runs) + settings(runs),
              script("hover.js") + (script("refresh.js") if state else "")))
 
 

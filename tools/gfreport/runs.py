@@ -19,6 +19,7 @@ class Run:
         self.name = name
         self.settings = {}
         self.train, self.validation, self.checkpoint, self.end = [], [], [], []
+        self.auto = []  # choices of comm.mode AUTO
         self.timeline = None
 
     @property
@@ -93,7 +94,7 @@ def read_lines(path):
         kind = record.get("kind")
         if kind == "start" and isinstance(record.get("settings"), dict):
             run.settings = record["settings"]
-        elif kind in ("train", "validation", "checkpoint", "end"):
+        elif kind in ("train", "validation", "checkpoint", "end", "auto"):
             getattr(run, kind).append(record)
     if not (run.settings or run.train or run.validation):
         raise UserError("%s: holds no record of a run: expected what telemetry.jsonl names" % path)

@@ -6,6 +6,7 @@
 #include "core/error.h"
 #include "core/readable.h"
 #include "core/telemetry/table.h"
+#include "solvers/report/choice.h"
 
 namespace gf {
 namespace {
@@ -34,6 +35,13 @@ std::string Duration(double seconds) {
                       : HumanSeconds(seconds) + Format(" (%.1f s)", seconds);
 }
 
+// "LAZY", "AUTO takes SPARSE 0.15"
+std::string ExchangeOf(const CommConfig& comm, const RunResult& run) {
+  const std::string mode = CommConfig::Mode_Name(comm.mode());
+  if (run.choice.rungs.empty()) return mode;
+  return StrCat(mode, " takes ", run.choice.rungs[run.choice.chosen].name);
+}
+
 }  // namespace
 
 void PrintRun(const SimulatedJob& job, const NetModel& net, const RunResult& run, FILE* out) {
@@ -46,7 +54,7 @@ void PrintRun(const SimulatedJob& job, const NetModel& net, const RunResult& run
       {"network", StrCat(net.name, ", ", WithCommas(net.layout.parameter_count()),
                          " parameters in ", Counted(net.layout.entries().size(), "tensor"))},
       {"times of layers", run.layer_times},
-      {"exchange", StrCat(CommConfig::Mode_Name(comm.mode()), ", ", comm.algorithm(), ", ",
+      {"exchange", StrCat(ExchangeOf(comm, run), ", ", comm.algorithm(), ", ",
                           HumanBytes(static_cast<double>(run.sent_bytes)), " per step")},
       {"images per step", WithCommas(int64_t{run.batch} * run.ranks)},
       {"images per epoch", WithCommas(run.train_images)},
@@ -81,6 +89,9 @@ void PrintRun(const SimulatedJob& job, const NetModel& net, const RunResult& run
                              run.node_price_per_hour, " per hour"));
   }
   PrintTable(rows, out);
+  if (run.choice.rungs.empty()) return;
+  std::fprintf(out, "\n");
+  for (const std::string& line : LinesOf(run.choice)) std::fprintf(out, "%s\n", line.c_str());
 }
 
 void PrintSuggestions(const std::vector<Suggestion>& all, size_t count, FILE* out) {

@@ -221,6 +221,13 @@ TEST_F(ConfigTest, ModesOfExchangeThatDoNotGoTogetherAreRefused) {
                    "comm.quantized.bits=4", "comm.quantized.rotate=true"}),
             "no error");
   EXPECT_EQ(Error({"comm.mode=TOPK", "solver.type=SGD", "comm.topk.density=0.001"}), "no error");
+  EXPECT_EQ(Error({"comm.mode=AUTO", "comm.auto.exposed=0.1", "solver.type=LARS"}), "no error");
+  EXPECT_EQ(Error({"comm.mode=AUTO", "comm.sparse.density=0.1"}),
+            "--set comm.sparse.density=0.1: comm.sparse.density does not go with comm.mode AUTO, "
+            "which chooses it: remove it, or set a mode");
+  EXPECT_EQ(Error({"comm.mode=AUTO", "device=cuda"}),
+            "--set comm.mode=AUTO: comm.mode AUTO cannot measure on the device \"cuda\": set a "
+            "mode, e.g. LAZY with wire_type BF16, or QUANTIZED");
   EXPECT_EQ(Error({"comm.error_feedback=true"}),
             "--set comm.error_feedback=true: comm.error_feedback needs comm.wire_type BF16 or "
             "FP16, got GRADIENT: set one of them, or error_feedback to false");

@@ -38,6 +38,7 @@ TrainingState Good() {
   state.solver = "SGD";
   state.net = "small";
   state.config = "name: \"small\"";
+  state.exchange = "SPARSE 0.15";
   state.residual_ranks = 2;
   return state;
 }
@@ -131,6 +132,7 @@ std::set<std::string> Possible(const std::string& key) {
             "9223372036854775808",
             "18446744073709551615"};
   }
+  if (key == "exchange") return {};
   if (key == "world" || key == "residual_ranks") return {"2"};
   if (key == "threads") {
     return {"1",  "2",  "3",  "5",   "7",   "8",   "39",   "40",

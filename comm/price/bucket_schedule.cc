@@ -1,4 +1,4 @@
-#include "simulate/bucket_schedule.h"
+#include "comm/price/bucket_schedule.h"
 
 #include <optional>
 #include <utility>

@@ -1,23 +1,55 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
-#include "simulate/bucket_schedule.h"
-#include "simulate/net_model.h"
-#include "simulate/plan_price.h"
+#include "comm/price/bucket_schedule.h"
+#include "comm/price/collective_costs.h"
+#include "core/pool_layout.h"
 
 namespace gf {
 
+// Seconds of the compute of a step on one device, without communication.
+struct StepCompute {
+  // A part of backward, and the pool entries whose gradients are ready at its end.
+  struct Piece {
+    double seconds = 0;
+    std::vector<int> entries;
+  };
+
+  double data = 0, forward = 0;  // preparation of images; the rest before backward
+  std::vector<Piece> backward;   // in its order; every entry once
+};
+
+// Memory traffic in bytes per element, of updates, of SPARSE for gradients that it does not send
+// (FP32 weights, momentum and residuals; gradients in the compute type), of error feedback, of
+// TOPK, of LOW_RANK's phases, and of QUANTIZED without its codes (BucketSchedule.code_bytes): of
+// encoding, of decoding, and of keeping what a sum has lost, which a rank does for its part only.
+struct UpdateTraffic {
+  double update = 0, keep = 0, pack = 0, round = 0, accumulate = 0;
+  double project = 0, correlate = 0, expand = 0;
+  double encode = 0, decode = 0, keep_lost = 0;
+};
+
+// Measured seconds of a compressor's arithmetic in a step, in place of UpdateTraffic's bytes.
+struct CompressorSeconds {
+  double before = 0;  // as gradients become ready
+  double sum = 0;     // in the middle of encoded sums
+  double after = 0;   // as the collectives arrive, of all but the last one of a schedule with one
+  double last = 0;    // after the last one, which depends on all others
+};
+
 // The constants of all steps.
 struct StepSetup {
-  const NetModel* net = nullptr;
-  ComputeTimes times;
+  const PoolLayout* layout = nullptr;
+  StepCompute compute;
   UpdateTraffic traffic;
   double memory_bytes_per_s = 0;
+  // If set, replaces the traffic of compressors; that of updates still counts.
+  std::optional<CompressorSeconds> measured;
   int64_t wire_bytes = 4;  // bytes per element on the wire
-  std::string algorithm = "auto";
   bool waits_for_layer = false;
   double compute_lost = 0;
   double load_s = 0;  // seconds in which a node loads the images of a step
@@ -40,12 +72,11 @@ struct StepResult {
   StepParts parts;
   double communication = 0;                         // seconds in which a collective ran
   int64_t sent_bytes = 0;                           // length of all vectors on the wire, by halves
-  std::array<double, kLinkKinds> traffic = {};      // bytes through the busiest link of each kind
   std::vector<Span> spans;                          // of the slowest rank, if asked for
   std::vector<double> forward_ends, backward_ends;  // by rank, likewise
 };
 
-// Note [A simulated step]
+// Note [A priced step]
 // The compute time of a rank is factors[rank] times the nominal time. Collectives run one after the
 // other, as in the product. A collective begins when the previous one has ended and its gradients
 // are ready on all ranks. If the cluster sets waits_for_layer, it also waits until every rank has
@@ -55,12 +86,9 @@ struct StepResult {
 // each collective in order and updates its parameters. A sharded update then sends the new weights,
 // and the step ends when all have arrived.
 //
-// `factors`: one per rank.
-StepResult SimulateStep(const StepSetup& setup, const BucketSchedule& schedule,
-                        const std::vector<double>& factors, Pricer* pricer, bool spans = false);
-
-// Compute factors of the ranks in a step: normally distributed with mean 1 and standard deviation
-// `jitter`, at least 0.5. A pure function of its arguments.
-std::vector<double> JitterOf(double jitter, int world, uint64_t seed, int64_t step);
+// `factors`: one per rank. `costs`: of the collectives among them.
+StepResult PriceStep(const StepSetup& setup, const BucketSchedule& schedule,
+                     const std::vector<double>& factors, CollectiveCosts* costs,
+                     bool spans = false);
 
 }  // namespace gf

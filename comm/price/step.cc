@@ -1,8 +1,7 @@
-#include "simulate/step.h"
+#include "comm/price/step.h"
 
 #include <algorithm>
 
-#include "core/random.h"
 #include "core/telemetry/timeline.h"
 
 namespace gf {
@@ -16,16 +15,14 @@ class Compute {
       : setup_(setup),
         factors_(factors),
         slowest_(*std::max_element(factors.begin(), factors.end())) {
-    forward_ = setup.times.other;
-    for (double layer : setup.times.forward) forward_ += layer;
-    ready_.resize(setup.net->layout.entries().size());
+    forward_ = setup.compute.data + setup.compute.forward;
+    ready_.resize(setup.layout->entries().size());
     double now = forward_;
-    const auto& layers = setup.net->layers;
-    for (size_t k = layers.size(); k-- > 0;) {
-      now += setup.times.backward[k];
-      for (int entry : layers[k].entries) now += CompressSeconds(entry, schedule);
-      for (int entry : layers[k].entries) ready_[entry] = now;
-      if (!layers[k].entries.empty() || k == 0) ends_.push_back(now);
+    for (const StepCompute::Piece& piece : setup.compute.backward) {
+      now += piece.seconds;
+      for (int entry : piece.entries) now += CompressSeconds(entry, schedule);
+      for (int entry : piece.entries) ready_[entry] = now;
+      if (!piece.entries.empty() || &piece == &setup.compute.backward.back()) ends_.push_back(now);
     }
   }
 
@@ -74,7 +71,10 @@ class Compute {
     if (schedule.low_rank) bytes += traffic.project;
     if (schedule.code_bytes > 0) bytes += traffic.encode + schedule.code_bytes;
     if (schedule.feedback && factors_.size() > 1) bytes += traffic.round;
-    const double count = static_cast<double>(setup_.net->layout.entries()[entry].count);
+    const double count = static_cast<double>(setup_.layout->entries()[entry].count);
+    if (setup_.measured) {
+      return setup_.measured->before * count / static_cast<double>(setup_.layout->count());
+    }
     return count * bytes / setup_.memory_bytes_per_s;
   }
 
@@ -90,10 +90,10 @@ class Compute {
 class Step {
  public:
   Step(const StepSetup& setup, const BucketSchedule& schedule, const std::vector<double>& factors,
-       Pricer* pricer, bool spans)
+       CollectiveCosts* costs, bool spans)
       : setup_(setup),
         schedule_(schedule),
-        pricer_(pricer),
+        costs_(costs),
         keep_spans_(spans),
         compute_(setup, schedule, factors) {}
 
@@ -120,15 +120,19 @@ class Step {
   // Runs a collective of a schedule and returns its end.
   double Run(const Send& send, double begin) {
     if (send.encoded > 0) return EncodedSum(send, begin);
-    if (send.gathered > 0) return Collective(send.name, begin, send.gathered, Pricer::kAllGather);
+    if (send.gathered > 0)
+      return Collective(send.name, begin, send.gathered, CollectiveCosts::kAllGather);
     const int64_t bytes = send.bytes >= 0 ? send.bytes : send.elements * setup_.wire_bytes;
-    return Collective(send.name, begin, bytes, schedule_.sharded ? Pricer::kReduceScatter : "");
+    return Collective(
+        send.name, begin, bytes,
+        schedule_.sharded ? CollectiveCosts::kReduceScatter : CollectiveCosts::kAllReduce);
   }
 
-  // Runs a collective and returns its end. `half`: a half of an allreduce, instead of a whole one.
-  double Collective(const std::string& name, double begin, int64_t bytes, const std::string& half) {
+  // Runs a collective and returns its end.
+  double Collective(const std::string& name, double begin, int64_t bytes,
+                    CollectiveCosts::Kind kind) {
     if (bytes == 0) return begin;
-    Transfer(begin, bytes, half);
+    Transfer(begin, bytes, kind);
     if (keep_spans_) result_.spans.push_back({lane::kBucketTransfer, name, begin, free_, bytes});
     return free_;
   }
@@ -136,13 +140,11 @@ class Step {
   // Both directions of an encoded sum, with the sum of this rank's part between them. Returns its
   // end.
   double EncodedSum(const Send& send, double begin) {
-    Transfer(begin, send.encoded, Pricer::kAllToAll);
-    // Reads all ranks' codes of the part and writes the codes of the sum.
-    const double codes = static_cast<double>(send.encoded) * (1 + PartOfRank());
-    const double sum = codes / setup_.memory_bytes_per_s;
+    Transfer(begin, send.encoded, CollectiveCosts::kAllToAll);
+    const double sum = SumSeconds(send);
     const double summed = free_ + sum;
     result_.communication += sum;
-    Transfer(summed, send.encoded, Pricer::kAllGather);
+    Transfer(summed, send.encoded, CollectiveCosts::kAllGather);
     if (keep_spans_) {
       // The memory of a bucket holds both directions.
       result_.spans.push_back({lane::kBucketTransfer, send.name, begin, free_, 2 * send.encoded});
@@ -151,31 +153,44 @@ class Step {
   }
 
   // The part of an encoded vector that a rank sums up.
-  double PartOfRank() const { return 1.0 / pricer_->network().world(); }
+  double PartOfRank() const { return 1.0 / costs_->world(); }
 
-  // Memory traffic in bytes of decoding the sums. A rank also decodes all codes of its part, and
-  // keeps what their sum has lost.
-  double DecodeBytes(const Send& send) const {
-    if (send.encoded == 0) return 0;
-    const UpdateTraffic& traffic = setup_.traffic;
-    return static_cast<double>(send.elements) *
-               (traffic.decode + traffic.keep_lost * PartOfRank()) +
-           2.0 * static_cast<double>(send.encoded);
+  // A rank reads all ranks' codes of its part and writes the codes of the sum.
+  double SumSeconds(const Send& send) const {
+    if (setup_.measured) return setup_.measured->sum * ShareOf(send);
+    return static_cast<double>(send.encoded) * (1 + PartOfRank()) / setup_.memory_bytes_per_s;
   }
 
-  // `half`: as of Collective. Ends at free_.
-  void Transfer(double begin, int64_t bytes, const std::string& half) {
-    const std::string algorithm = half.empty() ? pricer_->Choose(setup_.algorithm, bytes) : half;
-    const PlanPrice& price = pricer_->Price(algorithm);
+  // The compressor's arithmetic when a collective has come: decoding sums. A rank also decodes all
+  // codes of its part, and keeps what their sum has lost.
+  double ArrivalSeconds(const Send& send) const {
+    if (setup_.measured) return setup_.measured->after * ShareOf(send);
+    if (send.encoded == 0) return 0;
+    const UpdateTraffic& traffic = setup_.traffic;
+    const double bytes =
+        static_cast<double>(send.elements) * (traffic.decode + traffic.keep_lost * PartOfRank()) +
+        2.0 * static_cast<double>(send.encoded);
+    return bytes / setup_.memory_bytes_per_s;
+  }
+
+  // What a collective stands for, as a fraction of the schedule; factors stand for no elements.
+  double ShareOf(const Send& send) const {
+    const auto weight = [](const Send& s) {
+      return static_cast<double>(std::max({s.elements, s.bytes, int64_t{1}}));
+    };
+    double all = 0;
+    for (const Send& each : schedule_.sends) all += weight(each);
+    return weight(send) / all;
+  }
+
+  // Ends at free_.
+  void Transfer(double begin, int64_t bytes, CollectiveCosts::Kind kind) {
     const double seconds =
-        compute_.Stretched(begin, pricer_->Seconds(price, bytes), pricer_->RateLost(bytes));
+        compute_.Stretched(begin, costs_->Seconds(kind, bytes), costs_->RateLost(bytes));
     free_ = begin + seconds;
     compute_.Lose(begin, free_);
     result_.communication += seconds;
-    result_.sent_bytes += half.empty() ? bytes : bytes / 2;
-    for (int kind = 0; kind < kLinkKinds; ++kind) {
-      result_.traffic[kind] += price.traffic[kind] * static_cast<double>(bytes);
-    }
+    result_.sent_bytes += kind == CollectiveCosts::kAllReduce ? bytes : bytes / 2;
   }
 
   void Wait(const std::string& name, double until) {
@@ -186,7 +201,7 @@ class Step {
   }
 
   void Finish(const std::vector<double>& reduced) {
-    const double slow = compute_.slowest(), data = setup_.times.other * slow;
+    const double slow = compute_.slowest(), data = setup_.compute.data * slow;
     const double forward = compute_.forward() * slow;
     now_ = compute_.BackwardEnd(slow);
     result_.parts.data = data;
@@ -200,49 +215,51 @@ class Step {
     if (schedule_.norms > 0 && !reduced.empty()) {
       const double begin = std::max(free_, now_);
       norms = Collective("norms of chunks", begin,
-                         schedule_.norms * static_cast<int64_t>(sizeof(float)), "");
+                         schedule_.norms * static_cast<int64_t>(sizeof(float)),
+                         CollectiveCosts::kAllReduce);
     }
     const double per_element = setup_.traffic.update / setup_.memory_bytes_per_s;
-    const double share = schedule_.sharded ? 1.0 / pricer_->network().world() : 1.0;
+    const double share = schedule_.sharded ? 1.0 / costs_->world() : 1.0;
     double gathered = 0;
     for (size_t i = 0; i < reduced.size(); ++i) {
       const Send& send = schedule_.sends[i];
       Wait(send.name, reduced[i]);
-      const double update = static_cast<double>(send.elements) * per_element * share +
-                            DecodeBytes(send) / setup_.memory_bytes_per_s;
-      if (keep_spans_) result_.spans.push_back({lane::kUpdate, send.name, now_, now_ + update});
-      result_.parts.update += update;
-      now_ += update;
+      const double update =
+          static_cast<double>(send.elements) * per_element * share + ArrivalSeconds(send);
+      Work(send.name, update);
       if (!schedule_.sharded) continue;
-      gathered =
-          Collective("new " + send.name, std::max(now_, free_),
-                     send.elements * static_cast<int64_t>(sizeof(float)), Pricer::kAllGather);
+      gathered = Collective("new " + send.name, std::max(now_, free_),
+                            send.elements * static_cast<int64_t>(sizeof(float)),
+                            CollectiveCosts::kAllGather);
     }
     Wait("norms of chunks", norms);
+    if (norms > 0 && setup_.measured) Work("norms of chunks", setup_.measured->last);
     Wait("new weights", gathered);
     if (schedule_.last.elements > 0) FinishLast();
     if (setup_.load_s > now_) result_.parts.data += setup_.load_s - now_;
   }
 
+  void Work(const std::string& name, double seconds) {
+    if (keep_spans_) result_.spans.push_back({lane::kUpdate, name, now_, now_ + seconds});
+    result_.parts.update += seconds;
+    now_ += seconds;
+  }
+
   // The collective that depends on all others, with the arithmetic before and after it.
   void FinishLast() {
-    const auto elements = static_cast<double>(schedule_.last.elements);
-    const auto work = [&](double bytes) {
-      const double seconds = elements * bytes / setup_.memory_bytes_per_s;
-      if (keep_spans_) {
-        result_.spans.push_back({lane::kUpdate, schedule_.last.name, now_, now_ + seconds});
-      }
-      result_.parts.update += seconds;
-      now_ += seconds;
-    };
-    work(setup_.traffic.correlate);
-    Wait(schedule_.last.name, Run(schedule_.last, std::max(free_, now_)));
-    work(setup_.traffic.expand + setup_.traffic.update);
+    const std::string& name = schedule_.last.name;
+    const UpdateTraffic& traffic = setup_.traffic;
+    const double per_byte =
+        static_cast<double>(schedule_.last.elements) / setup_.memory_bytes_per_s;
+    if (!setup_.measured) Work(name, traffic.correlate * per_byte);
+    Wait(name, Run(schedule_.last, std::max(free_, now_)));
+    const double expand = setup_.measured ? setup_.measured->last : traffic.expand * per_byte;
+    Work(name, expand + traffic.update * per_byte);
   }
 
   const StepSetup& setup_;
   const BucketSchedule& schedule_;
-  Pricer* const pricer_;
+  CollectiveCosts* const costs_;
   const bool keep_spans_;
   Compute compute_;
   double free_ = 0;  // time at which the communication thread is free
@@ -252,17 +269,9 @@ class Step {
 
 }  // namespace
 
-StepResult SimulateStep(const StepSetup& setup, const BucketSchedule& schedule,
-                        const std::vector<double>& factors, Pricer* pricer, bool spans) {
-  return Step(setup, schedule, factors, pricer, spans).Run(factors);
-}
-
-std::vector<double> JitterOf(double jitter, int world, uint64_t seed, int64_t step) {
-  std::vector<double> factors(world, 1.0);
-  if (jitter == 0) return factors;
-  Random random(seed, StreamId(RandomUse::kDraw, static_cast<uint64_t>(step)));
-  for (double& factor : factors) factor = std::max(0.5, 1 + jitter * random.Gaussian());
-  return factors;
+StepResult PriceStep(const StepSetup& setup, const BucketSchedule& schedule,
+                     const std::vector<double>& factors, CollectiveCosts* costs, bool spans) {
+  return Step(setup, schedule, factors, costs, spans).Run(factors);
 }
 
 }  // namespace gf

@@ -1,0 +1,23 @@
+#pragma once
+
+#include <optional>
+
+#include "comm/communicator.h"
+#include "comm/flow/gradient_flow_options.h"
+#include "comm/price/step.h"
+#include "core/config/job.pb.h"
+#include "core/pool_layout.h"
+#include "core/tensor.h"
+
+namespace gf {
+
+// Times a compressor's arithmetic on this rank: runs a few steps of its flow on a copy of
+// `gradients` (host memory, values of a real step) with nothing sent, as if every other rank had
+// the same gradients as this one. `options` as for NewGradientFlow, with `config` in place of its
+// config. The memory (the copy, and what the mode keeps) is free again at the end. Does not
+// communicate. Nothing if there is not enough memory.
+std::optional<CompressorSeconds> ProbeArithmetic(const CommConfig& config, const PoolLayout& layout,
+                                                 const Tensor& gradients, Communicator* comm,
+                                                 const GradientFlowOptions& options);
+
+}  // namespace gf

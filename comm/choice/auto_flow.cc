@@ -1,0 +1,193 @@
+#include <algorithm>
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "comm/choice/arithmetic_probe.h"
+#include "comm/choice/ladder.h"
+#include "comm/choice/measured_costs.h"
+#include "comm/choice/rung_choice.h"
+#include "comm/choice/rung_price.h"
+#include "comm/choice/step_notes.h"
+#include "comm/flow/gradient_flow.h"
+#include "core/error.h"
+
+namespace gf {
+namespace {
+
+// Note [AUTO]
+// A flow of another mode does the work: LAZY at first, while the steps are noted (Note [Noted
+// steps]); then the flow of the rung that Note [Which rung] takes. Prices come from the same
+// schedules and the same model of a step as the simulator's (comm/price/), with measured times:
+// of compute, of collectives on these links, and of each compressor's arithmetic on this rank. All
+// times are agreed, and rank 0's decision counts, so that all ranks take the same rung. The choice
+// is made before backward of a step, when the gradients of the step before are worth nothing more.
+class AutoFlow : public GradientFlow {
+ public:
+  AutoFlow(const PoolLayout& layout, const Tensor& gradients, Communicator* comm,
+           const GradientFlowOptions& options)
+      : GradientFlow(layout, gradients, comm, options) {
+    if (options.deterministic) {
+      ThrowUserError(
+          "comm.mode: AUTO chooses by measured times: set a mode for a deterministic run");
+    }
+    if (options.device == nullptr || !options.device->shares_host_memory()) {
+      ThrowUserError(
+          "comm.mode: AUTO cannot measure on this device: set a mode, e.g. LAZY with wire_type "
+          "BF16, or QUANTIZED");
+    }
+    ladder_ =
+        LadderOf(options.config, {layout, gradients.desc.dtype, options.solver, comm->size()});
+    GradientFlowOptions lazy = this->options();
+    lazy.config = First().config;
+    inner_ = GradientFlowRegistry::Get().Create("comm.mode", "LAZY", layout, gradients, comm, lazy);
+    if (comm->size() > 1 && !layout.entries().empty()) {
+      notes_.emplace(static_cast<int>(layout.entries().size()));
+    }
+  }
+
+  void Measure() override { inner_->Measure(); }
+  std::vector<Bucket> Buckets() const override { return inner_->Buckets(); }
+  const CommStats& stats() const override { return inner_->stats(); }
+  std::vector<std::pair<std::string, Tensor>> State() const override { return inner_->State(); }
+  Tensor shared_state() const override { return inner_->shared_state(); }
+  std::vector<bool> carries_momentum() const override { return inner_->carries_momentum(); }
+  std::vector<int64_t> important_chunks() const override { return inner_->important_chunks(); }
+  bool overflowed() const override { return inner_->overflowed(); }
+  void Restore(const std::vector<int64_t>& chunks) override { inner_->Restore(chunks); }
+  void Rescale(float factor) override {
+    unit_ *= factor;
+    inner_->Rescale(factor);
+  }
+
+  bool Adopt(const std::string& name) override {
+    const auto rung = std::find_if(ladder_.begin(), ladder_.end(),
+                                   [&](const Rung& each) { return each.name == name; });
+    if (comm()->size() == 1 || rung == ladder_.end() || !rung->obstacle.empty()) return false;
+    Take(*rung);
+    return true;
+  }
+
+ protected:
+  void OnBegin() override {
+    if (notes_ && notes_->complete()) Choose();
+    if (notes_) notes_->Begin();
+    handed_over_ = 0;
+    inner_->BeginStep(step());
+  }
+
+  void OnReady() override {
+    if (notes_) notes_->Ready(ready_entries());
+    if (!notes_ || !notes_->withholds()) HandOver();
+  }
+
+  void OnFinish(const Reduced& reduced) override {
+    if (!notes_) return inner_->Finish(reduced);
+    notes_->BackwardEnded();
+    HandOver();
+    inner_->Finish([&](const std::vector<ElementRange>& ranges) {
+      const auto start = std::chrono::steady_clock::now();
+      reduced(ranges);
+      notes_->Updated(
+          std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+    });
+    notes_->End(inner_->stats().transfer_s);
+  }
+
+ private:
+  // LAZY in the gradients' type.
+  const Rung& First() const {
+    return *std::find_if(ladder_.begin(), ladder_.end(),
+                         [](const Rung& rung) { return rung.obstacle.empty(); });
+  }
+
+  // Tells the inner flow of what has become ready since the last time.
+  void HandOver() {
+    std::vector<int> entries;
+    for (; handed_over_ < ready_entries(); ++handed_over_) entries.push_back(handed_over_);
+    inner_->GradientsReady(entries);
+  }
+
+  DType WireOf(const Rung& rung) const { return WireTypeOf(rung.config, gradients().desc.dtype); }
+
+  BucketSchedule ScheduleFor(const Rung& rung) const {
+    return ScheduleOf(layout(), rung.config, WireOf(rung), comm()->size(), DensityOf(rung.config));
+  }
+
+  // The arithmetic of the slowest rank; nothing if a rank lacks the memory. Collective.
+  std::optional<CompressorSeconds> AgreeOnArithmetic(const Rung& rung) {
+    const auto mine = ProbeArithmetic(rung.config, layout(), gradients(), comm(), options());
+    const CompressorSeconds own = mine.value_or(CompressorSeconds());
+    double most[] = {own.before, own.sum, own.after, own.last, mine ? 0.0 : 1.0};
+    comm()->AllReduce(most, 5, ReduceOp::kMax, "arithmetic of " + rung.name);
+    if (most[4] > 0) return std::nullopt;
+    return CompressorSeconds{most[0], most[1], most[2], most[3]};
+  }
+
+  // Prices the ladder; the same on all ranks. Collective.
+  ExchangeChoice Priced(const StepFacts& facts) {
+    const BucketSchedule lazy = ScheduleFor(First());
+    const auto element = static_cast<int64_t>(SizeOf(WireOf(First())));
+    MeasuredCosts costs(options().config.algorithm(), gradients().desc.dtype,
+                        LongestOf(inner_->Buckets()) * element, transport(), comm());
+    costs.Scale(LinkFactor(facts, lazy, element, &costs));
+    StepSetup setup = SetupOf(facts, layout());
+    ExchangeChoice choice;
+    choice.step = step();
+    choice.limit = options().config.auto_().exposed();
+    choice.compute = facts.outside + facts.end + facts.update;
+    choice.measured = facts.step;
+    for (const Rung& rung : ladder_) {
+      PricedRung priced;
+      priced.name = rung.name;
+      priced.verdict = rung.obstacle;
+      if (rung.obstacle.empty()) {
+        setup.measured = AgreeOnArithmetic(rung);
+        priced.verdict = "not enough memory";
+      }
+      if (rung.obstacle.empty() && setup.measured) {
+        costs.SetWire(WireOf(rung));
+        setup.wire_bytes = static_cast<int64_t>(SizeOf(WireOf(rung)));
+        PriceRung(setup, ScheduleFor(rung), &costs, &priced);
+      }
+      choice.rungs.push_back(std::move(priced));
+    }
+    return choice;
+  }
+
+  void Choose() {
+    comm()->watchdog()->SetActivity("the choice of comm.mode AUTO");
+    ExchangeChoice choice = Priced(notes_->Agree(comm()));
+    ChooseRung(&choice);
+    std::string chosen = StrCat(choice.chosen);
+    comm()->Broadcast(&chosen, 0, "the choice of comm.mode AUTO");
+    choice.chosen = std::stoi(chosen);
+    Take(ladder_[choice.chosen]);
+    if (options().chosen) options().chosen(choice);
+  }
+
+  // Goes on as a job of the rung's config would begin; collective.
+  void Take(const Rung& rung) {
+    notes_.reset();
+    inner_.reset();
+    GradientFlowOptions own = options();
+    own.config = rung.config;
+    own.chosen = nullptr;
+    inner_ = NewGradientFlow(layout(), gradients(), comm(), own);
+    inner_->Rescale(unit_);
+  }
+
+  std::vector<Rung> ladder_;
+  std::unique_ptr<GradientFlow> inner_;
+  std::optional<StepNotes> notes_;  // until the choice; none in a world of one rank
+  int handed_over_ = 0;             // entries of this step
+  float unit_ = 1;                  // product of all Rescale factors
+};
+
+GF_REGISTER(GradientFlowRegistry, "AUTO", AutoFlow);
+
+}  // namespace
+}  // namespace gf

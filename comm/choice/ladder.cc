@@ -1,0 +1,141 @@
+#include "comm/choice/ladder.h"
+
+#include <algorithm>
+#include <functional>
+#include <utility>
+
+#include "comm/flow/buckets.h"
+#include "comm/low_rank/matrices.h"
+#include "comm/pack/large_weights.h"
+#include "comm/sparse/chunks.h"
+#include "comm/topk/topk_buckets.h"
+#include "core/error.h"
+#include "core/readable.h"
+
+namespace gf {
+namespace {
+
+// Below, there is little to choose from.
+constexpr int64_t kFewestChunks = 100;
+
+// A rung without the job: what it sets, and what may be in its way.
+struct RungKind {
+  std::string name;
+  std::function<void(CommConfig*)> set;
+  std::function<std::string(const CommConfig&, const LadderJob&)> obstacle;
+};
+
+std::string NeedsLargeWeights(const LadderJob& job) {
+  const auto& entries = job.layout.entries();
+  const bool any = std::any_of(entries.begin(), entries.end(), IsLargeWeight);
+  return any ? "" : "the net has no weight of 4,096 elements";
+}
+
+RungKind Lazy(const std::string& name, CommConfig::WireType wire) {
+  return {name,
+          [wire](CommConfig* config) {
+            config->set_mode(CommConfig::LAZY);
+            config->set_wire_type(wire);
+          },
+          [wire](const CommConfig&, const LadderJob& job) -> std::string {
+            const bool useless = wire == CommConfig::FP32 && job.gradients != DType::kFP32;
+            return useless ? StrCat("gradients are ", Name(job.gradients)) : "";
+          }};
+}
+
+RungKind Quantized(int bits, bool rotate) {
+  return {StrCat("QUANTIZED ", bits, rotate ? " rotated" : ""),
+          [=](CommConfig* config) {
+            config->set_mode(CommConfig::QUANTIZED);
+            config->mutable_quantized()->set_bits(bits);
+            config->mutable_quantized()->set_rotate(rotate);
+          },
+          [](const CommConfig&, const LadderJob& job) { return NeedsLargeWeights(job); }};
+}
+
+RungKind Sparse(double density) {
+  return {StrCat("SPARSE ", density),
+          [density](CommConfig* config) {
+            config->set_mode(CommConfig::SPARSE);
+            config->mutable_sparse()->set_density(density);
+          },
+          [](const CommConfig& config, const LadderJob& job) -> std::string {
+            if (job.solver != "SGD") return job.solver + " needs norms of whole tensors";
+            const int64_t size = config.sparse().chunk_size();
+            const int64_t chunks = ChunkGrid(job.layout.count(), size).chunks();
+            if (chunks >= kFewestChunks) return "";
+            return StrCat("too few chunks: ", chunks, " of comm.sparse.chunk_size ",
+                          WithCommas(size));
+          }};
+}
+
+RungKind LowRank(int rank) {
+  return {StrCat("LOW_RANK ", rank),
+          [rank](CommConfig* config) {
+            config->set_mode(CommConfig::LOW_RANK);
+            config->mutable_low_rank()->set_rank(rank);
+          },
+          [rank](const CommConfig&, const LadderJob& job) -> std::string {
+            const auto& entries = job.layout.entries();
+            const bool any = std::any_of(entries.begin(), entries.end(),
+                                         [&](const PoolEntry& e) { return HasLowRank(e, rank); });
+            return any ? "" : "no weight becomes half as long as factors";
+          }};
+}
+
+RungKind Topk(double density) {
+  return {StrCat("TOPK ", density),
+          [density](CommConfig* config) {
+            config->set_mode(CommConfig::TOPK);
+            config->mutable_topk()->set_density(density);
+          },
+          [density](const CommConfig&, const LadderJob& job) -> std::string {
+            if (job.solver != "SGD") return "needs solver.type SGD, got " + job.solver;
+            if (density > TopkLimit(job.world, DType::kBF16)) {
+              return StrCat("messages of ", job.world, " ranks are longer than all gradients");
+            }
+            return NeedsLargeWeights(job);
+          }};
+}
+
+std::vector<RungKind> Kinds() {
+  return {Lazy("LAZY FP32", CommConfig::FP32),
+          Lazy("LAZY BF16", CommConfig::BF16),
+          Quantized(8, false),
+          Quantized(4, true),
+          Sparse(0.3),
+          Sparse(0.15),
+          Sparse(0.05),
+          Sparse(0.02),
+          LowRank(8),
+          LowRank(4),
+          LowRank(2),
+          LowRank(1),
+          Topk(0.01),
+          Topk(0.001)};
+}
+
+}  // namespace
+
+std::vector<Rung> LadderOf(const CommConfig& automatic, const LadderJob& job) {
+  std::vector<Rung> ladder;
+  for (const RungKind& kind : Kinds()) {
+    Rung rung;
+    rung.name = kind.name;
+    rung.config = automatic;
+    rung.config.clear_auto_();
+    rung.config.set_wire_type(CommConfig::BF16);
+    kind.set(&rung.config);
+    rung.obstacle = kind.obstacle(rung.config, job);
+    ladder.push_back(std::move(rung));
+  }
+  return ladder;
+}
+
+std::vector<std::string> RungNames() {
+  std::vector<std::string> names;
+  for (const RungKind& kind : Kinds()) names.push_back(kind.name);
+  return names;
+}
+
+}  // namespace gf

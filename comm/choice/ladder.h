@@ -1,0 +1,40 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/config/job.pb.h"
+#include "core/dtype.h"
+#include "core/pool_layout.h"
+
+namespace gf {
+
+// A way to exchange gradients.
+struct Rung {
+  std::string name;      // "SPARSE 0.15"; all names of a ladder differ
+  CommConfig config;     // complete, of a mode other than AUTO
+  std::string obstacle;  // why this job cannot take it; empty: it can
+};
+
+// What decides which rungs a job can take.
+struct LadderJob {
+  const PoolLayout& layout;
+  DType gradients = DType::kFP32;
+  std::string solver = "SGD";
+  int world = 1;
+};
+
+// Note [The ladder]
+// From mild to strong: first what sends every gradient in every step, in fewer and fewer bits; then
+// what sends whole chunks of gradients in turn, as dense sums; then factors, which lose directions
+// until later steps; last single gradients, of which most wait for hundreds of steps. Within a mode
+// bytes decide. From BF16 on, what a mode sends as a whole travels in BF16, too.
+//
+// `automatic`: of mode AUTO; its fields that AUTO does not choose hold for every rung. All rungs
+// are there, also those with an obstacle. The first one without is LAZY in the gradients' type.
+std::vector<Rung> LadderOf(const CommConfig& automatic, const LadderJob& job);
+
+// The names of all rungs, whatever the job.
+std::vector<std::string> RungNames();
+
+}  // namespace gf

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "comm/communicator.h"
+#include "comm/flow/algorithm_timing.h"
+#include "comm/flow/gradient_transport.h"
+#include "comm/price/collective_costs.h"
+#include "core/dtype.h"
+
+namespace gf {
+
+// What collectives of the host's communicator cost on this job's ranks and links, from short
+// measurements of each kind (AlgorithmTiming). All ranks have the same figures.
+class MeasuredCosts : public CollectiveCosts {
+ public:
+  // `algorithm`: comm.algorithm. `transport` has measured if that is "auto". `largest`: bytes of
+  // the longest message. `dtype`: of the gradients in memory. All outlive the object; collective.
+  MeasuredCosts(const std::string& algorithm, DType dtype, int64_t largest,
+                const GradientTransport* transport, Communicator* comm);
+
+  // The type that allreduces send from now on: `dtype` of the constructor, or BF16.
+  void SetWire(DType wire) { wire_ = wire; }
+  // Multiplies all times: what the steps of the job have shown in addition.
+  void Scale(double factor) { factor_ *= factor; }
+
+  int world() const override { return comm_->size(); }
+  double Seconds(Kind kind, int64_t bytes) override;
+
+ private:
+  const GradientTransport* const transport_;
+  Communicator* const comm_;
+  const bool automatic_;
+  const DType dtype_;
+  std::map<DType, AlgorithmTiming::Curves> allreduce_;  // by the type that travels
+  AlgorithmTiming::Curves gathered_, encoded_;
+  DType wire_;
+  double factor_ = 1;
+};
+
+}  // namespace gf

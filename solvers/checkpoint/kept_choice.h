@@ -1,0 +1,19 @@
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "comm/flow/gradient_flow.h"
+#include "core/config/job.pb.h"
+#include "solvers/checkpoint/training_state.h"
+
+namespace gf {
+
+// Lets a new flow of comm.mode AUTO go on with what the job of a checkpoint had chosen, where that
+// still holds: in the same world, with the same comm { } (but for its deadline and the flight
+// recorder). Returns the rung that was adopted, "" if AUTO measures anew; nothing happens in other
+// modes. `note` says which, and why. Called by all ranks. Throws UserError, CommError.
+std::string KeepChoice(const TrainingState& checkpoint, const JobConfig& config, int world,
+                       GradientFlow* flow, const std::function<void(const std::string&)>& note);
+
+}  // namespace gf

@@ -1,0 +1,68 @@
+#include "solvers/report/choice.h"
+
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+#include "core/error.h"
+#include "core/readable.h"
+
+namespace gf {
+namespace {
+
+constexpr double kMilli = 1e3;
+
+std::string Ms(double seconds) {
+  char text[32];
+  std::snprintf(text, sizeof(text), "%.1f", kMilli * seconds);
+  return text;
+}
+
+std::string Row(const std::string& name, const std::string& bytes, const std::string& arithmetic,
+                const std::string& exposed, const std::string& step, const std::string& verdict) {
+  char text[128];
+  std::snprintf(text, sizeof(text), "  %-19s %10s %14s %11s %10s  ", name.c_str(), bytes.c_str(),
+                arithmetic.c_str(), exposed.c_str(), step.c_str());
+  return text + verdict;
+}
+
+}  // namespace
+
+std::vector<std::string> LinesOf(const ExchangeChoice& choice) {
+  std::vector<std::string> lines = {
+      StrCat("comm.mode AUTO after step ", choice.step, ": ", choice.rungs[choice.chosen].name),
+      StrCat("  compute ", Ms(choice.compute), " ms, a LAZY step took ", Ms(choice.measured),
+             " ms; at most ", 100 * choice.limit, " % of compute may be exposed"),
+      Row("", "sent", "arithmetic, ms", "exposed, ms", "step, ms", "verdict")};
+  for (const PricedRung& rung : choice.rungs) {
+    if (rung.priced) {
+      lines.push_back(Row(rung.name, HumanBytes(static_cast<double>(rung.bytes)),
+                          Ms(rung.arithmetic), Ms(rung.exposed), Ms(rung.step), rung.verdict));
+    } else {
+      lines.push_back(Row(rung.name, "-", "-", "-", "-", "left out: " + rung.verdict));
+    }
+  }
+  return lines;
+}
+
+nlohmann::ordered_json RecordOf(const ExchangeChoice& choice) {
+  nlohmann::ordered_json rungs = nlohmann::ordered_json::array();
+  for (const PricedRung& rung : choice.rungs) {
+    nlohmann::ordered_json row = {{"rung", rung.name}};
+    if (rung.priced) {
+      row.update({{"bytes", rung.bytes},
+                  {"arithmetic_ms", kMilli * rung.arithmetic},
+                  {"exposed_ms", kMilli * rung.exposed},
+                  {"step_ms", kMilli * rung.step}});
+    }
+    row["verdict"] = rung.verdict;
+    rungs.push_back(std::move(row));
+  }
+  return {{"step", choice.step},
+          {"chosen", choice.rungs[choice.chosen].name},
+          {"exposed_limit", choice.limit},
+          {"compute_ms", kMilli * choice.compute},
+          {"lazy_step_ms", kMilli * choice.measured},
+          {"rungs", std::move(rungs)}};
+}
+
+}  // namespace gf

@@ -1,0 +1,164 @@
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "comm/agree.h"
+#include "comm/choice/ladder.h"
+#include "comm/choice/step_notes.h"
+#include "comm/local/communicator.h"
+#include "tests/comm/flow/gradient_flow_checks.h"
+
+namespace gf {
+namespace {
+
+// Ranks of threads with links of some bytes per second.
+class SlowCommunicator : public Communicator {
+ public:
+  SlowCommunicator(Communicator* ranks, double bytes_per_s)
+      : ranks_(ranks), bytes_per_s_(bytes_per_s) {
+    SetRanks(ranks->rank(), ranks->hosts());
+  }
+
+  void Run(const Collective& c, const std::string& label) override {
+    const auto bytes = static_cast<double>(c.count * SizeOf(c.wire));
+    std::this_thread::sleep_for(std::chrono::duration<double>(bytes / bytes_per_s_));
+    ranks_->Run(c, label);
+  }
+  void AllReduce(double* values, int64_t count, ReduceOp op, const std::string& label) override {
+    ranks_->AllReduce(values, count, op, label);
+  }
+  void AllReduce(int64_t* values, int64_t count, ReduceOp op, const std::string& label) override {
+    ranks_->AllReduce(values, count, op, label);
+  }
+  std::vector<std::string> AllGather(const std::string& mine, const std::string& label) override {
+    return ranks_->AllGather(mine, label);
+  }
+  void Broadcast(std::string* bytes, int root, const std::string& label) override {
+    ranks_->Broadcast(bytes, root, label);
+  }
+  void Barrier(const std::string& label) override { ranks_->Barrier(label); }
+  void Finalize() override {}
+  [[noreturn]] void Abort(int exit_code) override { std::_Exit(exit_code); }
+
+ private:
+  Communicator* const ranks_;
+  const double bytes_per_s_;
+};
+
+PoolLayout Weights() {
+  PoolLayout layout;
+  for (int i = 0; i < 4; ++i) {
+    PoolEntry entry;
+    entry.name = "fc" + std::to_string(i) + ".weight";
+    entry.shape = Shape{256, 256};
+    layout.Add(entry);
+  }
+  return layout;
+}
+
+GradientFlowOptions Automatic() {
+  GradientFlowOptions options = FlowOptions(CommConfig::AUTO);
+  options.total_steps = 100;
+  options.momentum = 0.9f;
+  return options;
+}
+
+// Gradients that differ from rank to rank and from step to step; the sums afterwards.
+std::vector<float> Step(TestFlow* f, int step, int rank) {
+  f->flow->BeginStep(step);
+  for (int e = 0; e < static_cast<int>(f->layout.entries().size()); ++e) {
+    const PoolEntry& entry = f->layout.entries()[e];
+    for (int64_t i = entry.offset; i < entry.offset + entry.count; ++i) {
+      f->Set(i, static_cast<float>((i * 7919 + step * 31 + rank * 17) % 1009 - 504) / 64);
+    }
+    f->flow->GradientsReady({e});
+  }
+  f->flow->Finish([](const std::vector<ElementRange>&) {});
+  std::vector<float> sums;
+  for (int64_t i = 0; i < f->layout.count(); ++i) sums.push_back(f->Get(i));
+  return sums;
+}
+
+TEST(AutoFlowTest, FirstStepsAreLazyThenAllRanksFollowTheSameRung) {
+  std::vector<std::string> chosen(3);
+  RunLocal(3, 60, [&](Communicator* ranks) {
+    SlowCommunicator slow(ranks, 20e6);
+    GradientFlowOptions options = Automatic();
+    ExchangeChoice choice;
+    options.chosen = [&](const ExchangeChoice& made) { choice = made; };
+    TestFlow automatic(Weights(), options, DType::kFP32, &slow);
+    TestFlow lazy(Weights(), FlowOptions(CommConfig::LAZY), DType::kFP32, ranks);
+    for (int step = 0; step < StepNotes::kSteps; ++step) {
+      ASSERT_EQ(Step(&automatic, step, ranks->rank()), Step(&lazy, step, ranks->rank())) << step;
+      ASSERT_TRUE(choice.rungs.empty()) << "too early";
+      EXPECT_TRUE(automatic.flow->State().empty());
+    }
+    // A compressor keeps what it does not send in the unit of the gradients.
+    automatic.flow->Rescale(2);
+    Step(&automatic, StepNotes::kSteps, ranks->rank());
+    ASSERT_EQ(choice.rungs.size(), RungNames().size());
+    EXPECT_EQ(choice.step, StepNotes::kSteps);
+    chosen[ranks->rank()] = choice.rungs[choice.chosen].name;
+    EXPECT_NE(choice.rungs[choice.chosen].name, "LAZY FP32") << "slow links, no compute";
+    EXPECT_LT(choice.rungs[choice.chosen].step, choice.rungs[0].step);
+    EXPECT_FALSE(choice.rungs[choice.chosen].verdict.empty());
+  });
+  for (const std::string& name : chosen) EXPECT_EQ(name, chosen[0]);
+}
+
+TEST(AutoFlowTest, GoesOnLikeAJobOfTheRungItAdopts) {
+  for (const Rung& rung : LadderOf(Automatic().config, {Weights()})) {
+    SCOPED_TRACE(rung.name);
+    RunLocal(2, 60, [&](Communicator* comm) {
+      TestFlow automatic(Weights(), Automatic(), DType::kFP32, comm);
+      ASSERT_TRUE(automatic.flow->Adopt(rung.name));
+      GradientFlowOptions options = Automatic();
+      options.config = rung.config;
+      TestFlow by_hand(Weights(), options, DType::kFP32, comm);
+      ASSERT_EQ(automatic.flow->State().size(), by_hand.flow->State().size());
+      for (int step = 50; step < 56; ++step) {
+        ASSERT_EQ(Step(&automatic, step, comm->rank()), Step(&by_hand, step, comm->rank())) << step;
+        EXPECT_EQ(automatic.flow->stats().wire_bytes, by_hand.flow->stats().wire_bytes);
+        EXPECT_EQ(automatic.flow->carries_momentum(), by_hand.flow->carries_momentum());
+        EXPECT_EQ(automatic.flow->important_chunks(), by_hand.flow->important_chunks());
+      }
+    });
+  }
+}
+
+TEST(AutoFlowTest, AdoptsOnlyRungsThatGoWithTheJob) {
+  RunLocal(2, 60, [](Communicator* comm) {
+    GradientFlowOptions options = Automatic();
+    options.solver = "LARS";
+    TestFlow f(Weights(), options, DType::kFP32, comm);
+    EXPECT_FALSE(f.flow->Adopt("TOPK 0.01"));
+    EXPECT_FALSE(f.flow->Adopt("TOPK 0.02"));
+    EXPECT_FALSE(f.flow->Adopt(""));
+    EXPECT_TRUE(f.flow->Adopt("QUANTIZED 8"));
+  });
+}
+
+TEST(AutoFlowTest, OneRankHasNothingToChoose) {
+  RunLocal(1, 60, [](Communicator* comm) {
+    GradientFlowOptions options = Automatic();
+    options.chosen = [](const ExchangeChoice&) { ADD_FAILURE(); };
+    TestFlow f(Weights(), options, DType::kFP32, comm);
+    for (int step = 0; step < 2 * StepNotes::kSteps; ++step) Step(&f, step, 0);
+    EXPECT_EQ(f.flow->Describe(), "none: one rank");
+  });
+}
+
+TEST(AutoFlowTest, DeterministicJobsMustSetAMode) {
+  RunLocal(2, 60, [](Communicator* comm) {
+    GradientFlowOptions options = Automatic();
+    options.deterministic = true;
+    EXPECT_THROW(TestFlow(Weights(), options, DType::kFP32, comm), AgreedError);
+  });
+}
+
+}  // namespace
+}  // namespace gf

@@ -1,0 +1,76 @@
+#include "comm/choice/rung_choice.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace gf {
+namespace {
+
+struct Figures {
+  const char* name;
+  double arithmetic, exposed;
+};
+
+// A step of 1 s of compute, of which at most 5 % may be exposed.
+ExchangeChoice Chosen(const std::vector<Figures>& rungs) {
+  ExchangeChoice choice;
+  choice.limit = 0.05;
+  choice.compute = 1;
+  for (const Figures& figures : rungs) {
+    PricedRung rung;
+    rung.name = figures.name;
+    rung.priced = figures.exposed >= 0;
+    rung.arithmetic = figures.arithmetic;
+    rung.exposed = figures.exposed;
+    rung.step = 1 + figures.arithmetic + figures.exposed;
+    choice.rungs.push_back(rung);
+  }
+  ChooseRung(&choice);
+  return choice;
+}
+
+std::string Name(const ExchangeChoice& choice) { return choice.rungs[choice.chosen].name; }
+
+TEST(RungChoiceTest, FastLinksNeedNoCompressor) {
+  const ExchangeChoice choice = Chosen({{"a", 0, 0.04}, {"b", 0, 0.01}, {"c", 0.001, 0}});
+  EXPECT_EQ(Name(choice), "a");
+  EXPECT_EQ(choice.rungs[0].verdict, "taken");
+  EXPECT_EQ(choice.rungs[1].verdict, "stronger than needed");
+}
+
+TEST(RungChoiceTest, TheMildestThatHidesTheExchangeIsTaken) {
+  const ExchangeChoice choice =
+      Chosen({{"a", 0, 3}, {"b", 0, 0.06}, {"c", 0.02, 0.05}, {"d", 0.01, 0.05}});
+  EXPECT_EQ(Name(choice), "c");
+  EXPECT_EQ(choice.rungs[0].verdict, "exposes 300.0 % of compute");
+  EXPECT_EQ(choice.rungs[1].verdict, "exposes 6.0 % of compute");
+}
+
+TEST(RungChoiceTest, WhereNothingHidesItTheFastestIsTaken) {
+  const ExchangeChoice choice = Chosen({{"a", 0, 9}, {"b", 0.1, 0.3}, {"c", 0.5, 0.2}});
+  EXPECT_EQ(Name(choice), "b");
+  EXPECT_EQ(choice.rungs[1].verdict, "taken: the fastest; it exposes 30.0 % of compute");
+}
+
+TEST(RungChoiceTest, ArithmeticThatTakesLongerThanItSavesIsNotTaken) {
+  // Slower than LAZY, though nothing is exposed.
+  EXPECT_EQ(Name(Chosen({{"a", 0, 0.1}, {"b", 0.2, 0}, {"c", 0.11, 0}})), "a");
+  // Faster than LAZY, but another rung is much faster.
+  const ExchangeChoice choice = Chosen({{"a", 0, 0.5}, {"b", 0.4, 0}, {"c", 0.1, 0}});
+  EXPECT_EQ(Name(choice), "c");
+  EXPECT_EQ(choice.rungs[1].verdict, "27.3 % slower than c");
+}
+
+TEST(RungChoiceTest, RungsThatAreLeftOutKeepTheirReason) {
+  ExchangeChoice choice = Chosen({{"a", 0, -1}, {"b", 0, 0.3}, {"c", 0, -1}, {"d", 0.01, 0.02}});
+  EXPECT_EQ(Name(choice), "d");
+  choice.rungs[2].verdict = "needs SGD";
+  ChooseRung(&choice);
+  EXPECT_EQ(choice.rungs[2].verdict, "needs SGD");
+}
+
+}  // namespace
+}  // namespace gf
