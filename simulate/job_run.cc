@@ -195,7 +195,7 @@ RunResult Simulator::RunWith(Pricer* pricer) {
   result.layer_times = LayerTimesOf(job_);
   result.guess = times_.guess;
   if (comm.mode() == CommConfig::TOPK) {
-    result.advice = WhyTopkSendsAll(comm.topk().density(), result.ranks, wire_);
+    result.advice = WhyTopkSendsAll(comm.topk().density(), result.ranks, WireOf(comm));
   }
   result.node_price_per_hour = job_.node_price_per_hour > 0
                                    ? job_.node_price_per_hour

@@ -41,8 +41,9 @@ Method NewMethod(const std::string& name, const std::string& message) {
   ParseTextProto(message, place, &method.config.emplace());
   CheckComm(*method.config, StrCat(place, ": comm"));
   if (method.config->mode() == CommConfig::AUTO) {
-    ThrowUserError(place, ": AUTO measures first and then takes a method for good; gfbench train "
-                          "--comm='mode: AUTO' shows which one, and its steps");
+    ThrowUserError(place,
+                   ": AUTO measures first and then takes a method for good; gfbench train "
+                   "--comm='mode: AUTO' shows which one, and its steps");
   }
   return method;
 }
