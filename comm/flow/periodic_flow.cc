@@ -9,6 +9,7 @@
 #include "comm/periodic/outer_arithmetic.h"
 #include "comm/periodic/round_schedule.h"
 #include "core/error.h"
+#include "core/host_copy.h"
 
 namespace gf {
 namespace {
@@ -76,11 +77,15 @@ class PeriodicFlow : public GradientFlow {
   }
   Tensor shared_state() const override { return exchange_->shared_state(); }
   std::vector<int64_t> important_chunks() const override { return exchange_->important_chunks(); }
-  void Restore(const std::vector<int64_t>& chunks) override { exchange_->Restore(chunks); }
+  void Restore(const std::vector<int64_t>& chunks) override {
+    restored_ = true;
+    exchange_->Restore(chunks);
+  }
 
  protected:
   void OnBegin() override {
     announced_ = 0;
+    if (std::exchange(restored_, false) && !local()) AverageSolverState();
     if (!local()) return gradients_->BeginStep(step());
     if (std::exchange(anchored_, true)) return;
     Work([&] { arithmetic_->Anchor(); });
@@ -106,6 +111,19 @@ class PeriodicFlow : public GradientFlow {
     pool.owner = options().device->Allocate(pool.desc.bytes());
     pool.data = pool.owner.get();
     return pool;
+  }
+
+  // A job may go on from a round to steps of a longer warm-up, in which the ranks' updates must be
+  // the same.
+  void AverageSolverState() {
+    const float world = static_cast<float>(comm()->size());
+    for (const auto& [name, pool] : options().solver_state) {
+      HostCopy copy(options().device, pool);
+      float* const values = copy.tensor().as<float>();
+      comm()->AllReduceSum(values, layout().count(), DType::kFP32, "mean of the solver's " + name);
+      for (int64_t i = 0; i < layout().count(); ++i) values[i] /= world;
+      copy.Put();
+    }
   }
 
   std::unique_ptr<GradientFlow> NewGradientsFlow() const {
@@ -167,6 +185,7 @@ class PeriodicFlow : public GradientFlow {
   std::unique_ptr<GradientFlow> exchange_;   // of differences
   std::unique_ptr<OuterArithmetic> arithmetic_;
   bool anchored_ = false;                // the anchor is the weights at the start of this round
+  bool restored_ = false;                // State() was filled, and no step has begun since
   int announced_ = 0;                    // entries that gradients_ knows to be ready
   std::vector<ElementRange> exchanged_;  // in this round
 };

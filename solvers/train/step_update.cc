@@ -17,7 +17,7 @@ StepUpdate::StepUpdate(const SolverConfig& solver, const CommConfig& comm, int w
     : parts_(parts),
       iter_size_(solver.iter_size()),
       scaler_(solver.loss_scale()),
-      keeps_residuals_(!parts.flow->State().empty()) {
+      keeps_residuals_(!parts.flow->State().empty() || comm.mode() == CommConfig::AUTO) {
   const bool sparse = comm.mode() == CommConfig::SPARSE;
   const bool whole = parts.solver->whole_tensors();
   CHECK(!comm.sharded_update() || !scaler_.active());  // CheckJob

@@ -255,14 +255,16 @@ void Trainer::Show() {
 void Trainer::Run() {
   const CheckpointConfig& checkpoint = config_.checkpoint();
   meter_.Resume();
-  while (state_.step < parts_.last_step && !stop_) {
+  // A round goes to its end before a signal stops training.
+  const auto stops = [&] { return stop_ && parts_.flow->round_ends(); };
+  while (state_.step < parts_.last_step && !stops()) {
     Step();
     if (state_.step < parts_.last_step) parts_.device->Settle();
     save_due_ = save_due_ || DueByEpochs(checkpoint.interval_epochs()) ||
                 DueBySteps(static_cast<double>(checkpoint.interval_steps()));
     validation_due_ = validation_due_ || DueByEpochs(config_.validation_interval_epochs());
     if (parts_.flow->round_ends()) BetweenRounds();
-    if (stop_) break;
+    if (stops()) break;
     if (parts_.timeline_writer->AfterStep(state_.step)) NoteTimeline();
   }
   Show();

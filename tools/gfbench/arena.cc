@@ -31,7 +31,7 @@ DEFINE_string(methods, "",
               "default all known ones");
 DEFINE_string(peers, "",
               "`PEERS` separated by \";\": NAME = a command that times the same steps in another "
-              "framework, such as tools/gfbench/torch_ddp");
+              "framework, such as tools/gfbench/torch_step");
 
 namespace gf {
 namespace {

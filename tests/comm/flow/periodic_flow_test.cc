@@ -217,6 +217,25 @@ TEST_P(PeriodicFlowTest, GoesOnWithTheSameBits) {
   });
 }
 
+// A longer training has a longer warm-up, to which a checkpoint of a round may belong.
+TEST_P(PeriodicFlowTest, RanksThatGoBackToTheWarmUpUpdateAlike) {
+  RunLocal(GetParam(), 60, [](Communicator* comm) {
+    for (const double warmup : {0.5, 0.0}) {
+      GradientFlowOptions options = Options(CommConfig::LAZY);
+      options.config.mutable_periodic()->set_warmup_fraction(warmup);
+      const Tensor momentum = Worker::NewPool(options.device);
+      const float own = static_cast<float>(comm->rank());
+      momentum.as<float>()[7] = own;
+      options.solver_state = {{"momentum", momentum}};
+      Worker worker(options, DType::kFP32, comm);
+      worker.f.flow->Restore({});
+      worker.Step(0);
+      const float mean = static_cast<float>(comm->size() - 1) / 2;
+      EXPECT_EQ(momentum.as<float>()[7], worker.f.flow->local() ? own : mean);
+    }
+  });
+}
+
 TEST_P(PeriodicFlowTest, FeedbackKeepsWhatTheWireTypeTakes) {
   if (GetParam() == 1) GTEST_SKIP() << "nothing travels";
   RunLocal(GetParam(), 60, [](Communicator* comm) {
