@@ -85,7 +85,7 @@ class PeriodicFlow : public GradientFlow {
  protected:
   void OnBegin() override {
     announced_ = 0;
-    if (std::exchange(restored_, false) && !local()) AverageSolverState();
+    if (std::exchange(restored_, false) && !local()) ShareSolverState();
     if (!local()) return gradients_->BeginStep(step());
     if (std::exchange(anchored_, true)) return;
     Work([&] { arithmetic_->Anchor(); });
@@ -114,14 +114,13 @@ class PeriodicFlow : public GradientFlow {
   }
 
   // A job may go on from a round to steps of a longer warm-up, in which the ranks' updates must be
-  // the same.
-  void AverageSolverState() {
-    const float world = static_cast<float>(comm()->size());
+  // the same: all take the pools of rank 0.
+  void ShareSolverState() {
     for (const auto& [name, pool] : options().solver_state) {
       HostCopy copy(options().device, pool);
-      float* const values = copy.tensor().as<float>();
-      comm()->AllReduceSum(values, layout().count(), DType::kFP32, "mean of the solver's " + name);
-      for (int64_t i = 0; i < layout().count(); ++i) values[i] /= world;
+      for (int rank = 1; rank < comm()->size(); ++rank) {
+        comm()->Transfer(0, rank, copy.tensor().as<float>(), layout().count(), "solver's " + name);
+      }
       copy.Put();
     }
   }

@@ -38,7 +38,8 @@ namespace gf {
 //   no chunks               SPARSE's first step communicates all chunks
 //   a mode without them     the residuals are lost; so is TOPK's velocity where another mode has
 //                           residuals, and TOPK begins with a velocity of 0 after such a mode
-//   to or from PERIODIC     every rank goes on with the solver's pools of rank 0
+//   to or from PERIODIC, or from a round to a longer warm-up
+//                           every rank goes on with the solver's pools of rank 0
 
 bool HasResidual(const GradientFlow& flow);
 

@@ -66,9 +66,9 @@ one_case() {
   local name=$1 victim=$2 signal=$3 awaited=$6 code rank start=$SECONDS command=("$job")
   local what="SIG$signal of rank $victim $4 $5"
   # Open MPI's folders: those of jobs that begin and end at the same time get into each other's way.
-  export TMPDIR
-  TMPDIR=$(mktemp -d /tmp/lost_rank.XXXXXX)
-  trap 'rm -rf "$TMPDIR"' EXIT
+  export TEST_TMPDIR # of bazel/mpirun.sh
+  TEST_TMPDIR=$(mktemp -d /tmp/lost_rank.XXXXXX)
+  trap 'rm -rf "$TEST_TMPDIR"' EXIT
   [ "$signal" = KILL ] && command=(sh "$PWD/unseen.sh" "$victim" "$job")
   (cd "$root" && exec timeout 60 "$mpi" 3 "${command[@]}" "$mode" "$victim" "$4" "$5" \
     "$(kill -l "$signal")") >"$name.log" 2>&1
