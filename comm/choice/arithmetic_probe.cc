@@ -88,7 +88,7 @@ class EchoTransport : public GradientTransport {
 constexpr int kMostRuns = 5;
 constexpr double kEnough_s = 3;
 
-// One step; the flow's gradients are those of a real one.
+// Times one step of the flow on the gradients of a real step.
 CompressorSeconds Run(const PoolLayout& layout, int64_t step, bool depends, GradientFlow* flow,
                       EchoTransport* transport) {
   CompressorSeconds seconds;

@@ -14,8 +14,8 @@ namespace gf {
 // Times a compressor's arithmetic on this rank: runs a few steps of its flow on a copy of
 // `gradients` (host memory, values of a real step) with nothing sent, as if every other rank had
 // the same gradients as this one. `options` as for NewGradientFlow, with `config` in place of its
-// config. The memory (the copy, and what the mode keeps) is free again at the end. Does not
-// communicate. Nothing if there is not enough memory.
+// config. Frees the copy and the state of the mode before it returns, and does not communicate.
+// Returns nothing if memory is short.
 std::optional<CompressorSeconds> ProbeArithmetic(const CommConfig& config, const PoolLayout& layout,
                                                  const Tensor& gradients, Communicator* comm,
                                                  const GradientFlowOptions& options);

@@ -104,7 +104,7 @@ class AutoFlow : public GradientFlow {
                          [](const Rung& rung) { return rung.obstacle.empty(); });
   }
 
-  // Tells the inner flow of what has become ready since the last time.
+  // Announces newly ready entries to the inner flow.
   void HandOver() {
     std::vector<int> entries;
     for (; handed_over_ < ready_entries(); ++handed_over_) entries.push_back(handed_over_);
@@ -169,7 +169,7 @@ class AutoFlow : public GradientFlow {
     if (options().chosen) options().chosen(choice);
   }
 
-  // Goes on as a job of the rung's config would begin; collective.
+  // Replaces the inner flow by a new flow with the config of the rung; collective.
   void Take(const Rung& rung) {
     notes_.reset();
     inner_.reset();

@@ -18,7 +18,7 @@ namespace {
 // Below, there is little to choose from.
 constexpr int64_t kFewestChunks = 100;
 
-// A rung without the job: what it sets, and what may be in its way.
+// A rung for any job: the settings it makes, and the conditions that may exclude it.
 struct RungKind {
   std::string name;
   std::function<void(CommConfig*)> set;

@@ -27,8 +27,8 @@ struct LadderJob {
 // Note [The ladder]
 // From mild to strong: first what sends every gradient in every step, in fewer and fewer bits; then
 // what sends whole chunks of gradients in turn, as dense sums; then factors, which lose directions
-// until later steps; last single gradients, of which most wait for hundreds of steps. Within a mode
-// bytes decide. From BF16 on, what a mode sends as a whole travels in BF16, too.
+// until later steps; last single gradients, of which most wait for hundreds of steps. Within a
+// mode, bytes decide. From LAZY BF16 on, tensors that a mode sends as a whole travel in BF16.
 //
 // `automatic`: of mode AUTO; its fields that AUTO does not choose hold for every rung. All rungs
 // are there, also those with an obstacle. The first one without is LAZY in the gradients' type.

@@ -22,7 +22,7 @@ class MeasuredCosts : public CollectiveCosts {
 
   // The type that allreduces send from now on: `dtype` of the constructor, or BF16.
   void SetWire(DType wire) { wire_ = wire; }
-  // Multiplies all times: what the steps of the job have shown in addition.
+  // Multiplies all times from now on, so that they match the steps of the job.
   void Scale(double factor) { factor_ *= factor; }
 
   int world() const override { return comm_->size(); }

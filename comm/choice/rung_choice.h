@@ -12,8 +12,8 @@ namespace gf {
 //   leaves at most `limit * compute` seconds exposed,
 //   makes the step no longer than LAZY does,
 //   and, unless it sends all gradients as they are, makes the step at most kSlower longer than the
-//   fastest rung does: a compressor whose arithmetic takes longer than what it saves hides nothing.
-// SPARSE updates only what it sends, which makes its steps shorter than compute alone.
+//   fastest rung does: a compressor whose arithmetic takes longer than it saves is no gain.
+// SPARSE updates fewer weights, so its step can be shorter than the compute of other modes.
 // The mildest of these is taken; if there is none, the fastest rung of all.
 void ChooseRung(ExchangeChoice* choice);
 

@@ -8,7 +8,7 @@
 
 namespace gf {
 
-// What the first steps of a job show, in seconds. Agreed: the same on all ranks.
+// The times of the first steps of a job, in seconds; the same on all ranks.
 struct StepFacts {
   // From the beginning of the exchange (GradientFlow::BeginStep) in steps without overlap: when
   // each entry of the pool is ready, and the end of backward. Of the slowest rank.

@@ -36,7 +36,7 @@ constexpr double kLongest_s = 10;
 // The mean over all algorithms of their times, as a multiple of the best one's.
 constexpr double kTypical = 1.5;
 
-// Adds nothing: what is timed is the way of the codes.
+// Adds nothing: the measurement times only the transfer of the codes.
 class NoSum : public EncodedSum {
  public:
   void OnHost(float*) const override {}
