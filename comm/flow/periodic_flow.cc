@@ -113,8 +113,8 @@ class PeriodicFlow : public GradientFlow {
     return pool;
   }
 
-  // A job may go on from a round to steps of a longer warm-up, in which the ranks' updates must be
-  // the same: all take the pools of rank 0.
+  // A resumed job may have a longer warm-up than before and return to it from a round. Updates of
+  // the warm-up must be the same on all ranks, so all ranks take the pools of rank 0.
   void ShareSolverState() {
     for (const auto& [name, pool] : options().solver_state) {
       HostCopy copy(options().device, pool);

@@ -39,7 +39,7 @@ namespace gf {
 //   a mode without them     the residuals are lost; so is TOPK's velocity where another mode has
 //                           residuals, and TOPK begins with a velocity of 0 after such a mode
 //   to or from PERIODIC, or from a round to a longer warm-up
-//                           every rank goes on with the solver's pools of rank 0
+//                           all ranks take the solver's pools of rank 0
 
 bool HasResidual(const GradientFlow& flow);
 
