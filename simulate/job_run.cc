@@ -7,6 +7,7 @@
 
 #include "comm/choice/ladder.h"
 #include "comm/choice/rung_choice.h"
+#include "comm/choice/rung_price.h"
 #include "comm/flow/gradient_flow.h"
 #include "comm/sparse/selection.h"
 #include "comm/topk/topk_buckets.h"
@@ -141,17 +142,25 @@ CommConfig Simulator::Choose(Pricer* pricer, ExchangeChoice* choice) const {
   const std::vector<Rung> ladder = LadderOf(
       comm, {net_.layout, ToDType(job_.config.compute_type()), job_.config.solver().type(), world});
   choice->limit = comm.auto_().exposed();
+  choice->slower = comm.auto_().slower();
   choice->compute = times_.step();
   for (const Rung& rung : ladder) {
     PricedRung priced;
     priced.name = rung.name;
     priced.verdict = rung.obstacle;
     if (rung.obstacle.empty()) {
-      const SimulatedStep step = Mean(rung.config, DensityOf(rung.config), pricer);
-      priced.priced = true;
-      priced.bytes = step.sent_bytes;
-      priced.exposed = step.parts.exposed;
-      priced.step = step.parts.total();
+      for (const int divisor : ThresholdDivisors(comm)) {
+        const CommConfig config = WithThresholdsDivided(rung.config, divisor);
+        const double density = DensityOf(config);
+        const SimulatedStep step = Mean(config, density, pricer);
+        if (!IsWorthIt(step.parts.total(), priced)) continue;
+        priced.priced = true;
+        priced.divisor = divisor;
+        priced.buckets = ScheduleOf(net_.layout, config, WireOf(config), world, density).buckets();
+        priced.bytes = step.sent_bytes;
+        priced.exposed = step.parts.exposed;
+        priced.step = step.parts.total();
+      }
       if (!(choice->measured > 0)) choice->measured = priced.step;
       // What the step has beside compute and communication; SPARSE also saves updates.
       if (rung.config.mode() != CommConfig::LAZY) {
@@ -161,7 +170,8 @@ CommConfig Simulator::Choose(Pricer* pricer, ExchangeChoice* choice) const {
     choice->rungs.push_back(std::move(priced));
   }
   ChooseRung(choice);
-  return ladder[choice->chosen].config;
+  return WithThresholdsDivided(ladder[choice->chosen].config,
+                               choice->rungs[choice->chosen].divisor);
 }
 
 void Simulator::AddRoundEnd(const SimulatedSetup& setup, Pricer* pricer,

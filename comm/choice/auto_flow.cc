@@ -2,6 +2,7 @@
 #include <chrono>
 #include <memory>
 #include <optional>
+#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -64,11 +65,15 @@ class AutoFlow : public GradientFlow {
   }
 
   bool Adopt(const std::string& name) override {
-    const auto rung = std::find_if(ladder_.begin(), ladder_.end(),
-                                   [&](const Rung& each) { return each.name == name; });
-    if (comm()->size() == 1 || rung == ladder_.end() || !rung->obstacle.empty()) return false;
-    Take(*rung);
-    return true;
+    if (comm()->size() == 1) return false;
+    for (const Rung& rung : ladder_) {
+      for (const int divisor : ThresholdDivisors(options().config)) {
+        if (FullName(rung.name, divisor) != name || !rung.obstacle.empty()) continue;
+        Take(rung, divisor);
+        return true;
+      }
+    }
+    return false;
   }
 
  protected:
@@ -111,10 +116,24 @@ class AutoFlow : public GradientFlow {
     inner_->GradientsReady(entries);
   }
 
-  DType WireOf(const Rung& rung) const { return WireTypeOf(rung.config, gradients().desc.dtype); }
+  DType WireOf(const CommConfig& config) const {
+    return WireTypeOf(config, gradients().desc.dtype);
+  }
 
-  BucketSchedule ScheduleFor(const Rung& rung) const {
-    return ScheduleOf(layout(), rung.config, WireOf(rung), comm()->size(), DensityOf(rung.config));
+  BucketSchedule ScheduleFor(const CommConfig& config) const {
+    return ScheduleOf(layout(), config, WireOf(config), comm()->size(), DensityOf(config));
+  }
+
+  // Prices a rung with the divisor of its thresholds that makes the shortest step.
+  void Price(const CommConfig& config, StepSetup* setup, MeasuredCosts* costs, PricedRung* rung) {
+    costs->SetWire(WireOf(config));
+    setup->wire_bytes = static_cast<int64_t>(SizeOf(WireOf(config)));
+    for (const int divisor : ThresholdDivisors(options().config)) {
+      PricedRung divided = *rung;
+      divided.divisor = divisor;
+      PriceRung(*setup, ScheduleFor(WithThresholdsDivided(config, divisor)), costs, &divided);
+      if (IsWorthIt(divided.step, *rung)) *rung = divided;
+    }
   }
 
   // The arithmetic of the slowest rank; nothing if a rank lacks the memory. Collective.
@@ -129,8 +148,8 @@ class AutoFlow : public GradientFlow {
 
   // Prices the ladder; the same on all ranks. Collective.
   ExchangeChoice Priced(const StepFacts& facts) {
-    const BucketSchedule lazy = ScheduleFor(First());
-    const auto element = static_cast<int64_t>(SizeOf(WireOf(First())));
+    const BucketSchedule lazy = ScheduleFor(First().config);
+    const auto element = static_cast<int64_t>(SizeOf(WireOf(First().config)));
     MeasuredCosts costs(options().config.algorithm(), gradients().desc.dtype,
                         LongestOf(inner_->Buckets()) * element, transport(), comm());
     costs.Scale(LinkFactor(facts, lazy, element, &costs));
@@ -138,6 +157,7 @@ class AutoFlow : public GradientFlow {
     ExchangeChoice choice;
     choice.step = step();
     choice.limit = options().config.auto_().exposed();
+    choice.slower = options().config.auto_().slower();
     choice.compute = facts.outside + facts.end + facts.update;
     choice.measured = facts.step;
     for (const Rung& rung : ladder_) {
@@ -148,11 +168,7 @@ class AutoFlow : public GradientFlow {
         setup.measured = AgreeOnArithmetic(rung);
         priced.verdict = "not enough memory";
       }
-      if (rung.obstacle.empty() && setup.measured) {
-        costs.SetWire(WireOf(rung));
-        setup.wire_bytes = static_cast<int64_t>(SizeOf(WireOf(rung)));
-        PriceRung(setup, ScheduleFor(rung), &costs, &priced);
-      }
+      if (rung.obstacle.empty() && setup.measured) Price(rung.config, &setup, &costs, &priced);
       choice.rungs.push_back(std::move(priced));
     }
     return choice;
@@ -161,20 +177,32 @@ class AutoFlow : public GradientFlow {
   void Choose() {
     comm()->watchdog()->SetActivity("the choice of comm.mode AUTO");
     ExchangeChoice choice = Priced(notes_->Agree(comm()));
-    ChooseRung(&choice);
-    std::string chosen = StrCat(choice.chosen);
-    comm()->Broadcast(&chosen, 0, "the choice of comm.mode AUTO");
-    choice.chosen = std::stoi(chosen);
-    Take(ladder_[choice.chosen]);
+    for (;;) {
+      ChooseRung(&choice);
+      std::string chosen = StrCat(choice.chosen, " ", choice.rungs[choice.chosen].divisor);
+      comm()->Broadcast(&chosen, 0, "the choice of comm.mode AUTO");
+      std::istringstream words(chosen);
+      words >> choice.chosen;
+      PricedRung* const rung = &choice.rungs[choice.chosen];
+      words >> rung->divisor;
+      Take(ladder_[choice.chosen], rung->divisor);
+      // A flow that keeps nothing needs no more room than the job has had so far.
+      if (!options().objection || inner_->State().empty()) break;
+      const std::string objection = options().objection(*inner_);
+      if (objection.empty()) break;
+      rung->priced = false;
+      rung->verdict = objection;
+    }
     if (options().chosen) options().chosen(choice);
   }
 
   // Replaces the inner flow by a new flow with the config of the rung; collective.
-  void Take(const Rung& rung) {
+  void Take(const Rung& rung, int divisor) {
     notes_.reset();
     inner_.reset();
     GradientFlowOptions own = options();
-    own.config = rung.config;
+    own.config = WithThresholdsDivided(rung.config, divisor);
+    own.objection = nullptr;
     own.chosen = nullptr;
     inner_ = NewGradientFlow(layout(), gradients(), comm(), own);
     inner_->Rescale(unit_);

@@ -132,6 +132,22 @@ std::vector<Rung> LadderOf(const CommConfig& automatic, const LadderJob& job) {
   return ladder;
 }
 
+std::vector<int> ThresholdDivisors(const CommConfig& automatic) {
+  const bool set = automatic.has_threshold_first() || automatic.has_threshold_middle() ||
+                   automatic.has_threshold_last();
+  if (set) return {1};
+  return {1, 4, 16, 64};
+}
+
+CommConfig WithThresholdsDivided(const CommConfig& config, int divisor) {
+  CommConfig divided = config;
+  if (divisor == 1) return divided;
+  divided.set_threshold_first(config.threshold_first() / divisor);
+  divided.set_threshold_middle(config.threshold_middle() / divisor);
+  divided.set_threshold_last(config.threshold_last() / divisor);
+  return divided;
+}
+
 std::vector<std::string> RungNames() {
   std::vector<std::string> names;
   for (const RungKind& kind : Kinds()) names.push_back(kind.name);

@@ -8,8 +8,6 @@
 namespace gf {
 namespace {
 
-constexpr double kSlower = 0.05;
-
 std::string Percent(double fraction) {
   char text[32];
   std::snprintf(text, sizeof(text), "%.1f %%", 100 * fraction);
@@ -26,27 +24,28 @@ void ChooseRung(ExchangeChoice* choice) {
     if (fastest == nullptr || rung.step < fastest->step) fastest = &rung;
   }
   CHECK(lazy != nullptr) << "no rung was priced";
-  const PricedRung* taken = nullptr;
+  PricedRung *taken = nullptr, *good = nullptr;
   for (PricedRung& rung : choice->rungs) {
     if (!rung.priced) continue;
     if (taken != nullptr) {
       rung.verdict = "stronger than needed";
-    } else if (rung.exposed > choice->limit * choice->compute) {
-      rung.verdict = "exposes " + Percent(rung.exposed / choice->compute) + " of compute";
     } else if (rung.step > lazy->step) {
       rung.verdict = "slower than " + lazy->name;
-    } else if (rung.arithmetic > 0 && rung.step > (1 + kSlower) * fastest->step) {
+    } else if (rung.step > (1 + choice->slower) * fastest->step) {
       rung.verdict = Percent(rung.step / fastest->step - 1) + " slower than " + fastest->name;
+    } else if (rung.exposed > choice->limit * choice->compute) {
+      rung.verdict = "exposes " + Percent(rung.exposed / choice->compute) + " of compute";
+      if (good == nullptr) good = &rung;
     } else {
       taken = &rung;
       rung.verdict = "taken";
     }
   }
-  if (taken == nullptr) taken = fastest;
-  choice->chosen = static_cast<int>(taken - choice->rungs.data());
-  if (taken == fastest && taken->verdict != "taken") {
-    choice->rungs[choice->chosen].verdict = "taken: the fastest; it " + taken->verdict;
+  if (taken == nullptr) {
+    taken = good;
+    taken->verdict = "taken: no rung hides its exchange; it " + taken->verdict;
   }
+  choice->chosen = static_cast<int>(taken - choice->rungs.data());
 }
 
 }  // namespace gf

@@ -8,13 +8,13 @@ namespace gf {
 // function of figures that all ranks have alike.
 //
 // Note [Which rung]
-// A rung is mild enough to be taken if it
-//   leaves at most `limit * compute` seconds exposed,
-//   makes the step no longer than LAZY does,
-//   and, unless it sends all gradients as they are, makes the step at most kSlower longer than the
-//   fastest rung does: a compressor whose arithmetic takes longer than it saves is no gain.
-// SPARSE updates fewer weights, so its step can be shorter than the compute of other modes.
-// The mildest of these is taken; if there is none, the fastest rung of all.
+// A rung is good enough if its step is at most `slower` longer than the fastest rung's, and no
+// longer than the step of LAZY. The mildest of these that leaves at most `limit * compute` seconds
+// exposed is taken; if there is none, the mildest of these.
+//
+// The fastest rung need not be the one that sends the fewest bytes: its arithmetic may take longer
+// than it saves. SPARSE updates fewer weights, so its step can be shorter than the compute of other
+// modes.
 void ChooseRung(ExchangeChoice* choice);
 
 }  // namespace gf

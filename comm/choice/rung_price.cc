@@ -9,6 +9,7 @@ namespace {
 // A measurement beyond these says more about a disturbance than about the links.
 constexpr double kLeastFactor = 0.5, kMostFactor = 2;
 constexpr double kMostComputeLost = 0.5;
+constexpr double kWorthIt = 0.01;
 
 }  // namespace
 
@@ -27,6 +28,7 @@ StepSetup SetupOf(const StepFacts& facts, const PoolLayout& layout) {
   setup.compute.backward.push_back({std::max(0.0, facts.end - before), {}});
   // Seconds are given as bytes.
   setup.memory_bytes_per_s = 1e9;
+  setup.update_waits = facts.update_waits;
   setup.traffic.update =
       setup.memory_bytes_per_s * facts.update / static_cast<double>(layout.count());
   // All but the first bucket's part of backward runs beside collectives.
@@ -51,10 +53,15 @@ void PriceRung(const StepSetup& setup, const BucketSchedule& schedule, Collectiv
   const StepResult step = PriceStep(setup, schedule, ranks, costs);
   const CompressorSeconds work = setup.measured.value_or(CompressorSeconds());
   rung->priced = true;
+  rung->buckets = schedule.buckets();
   rung->bytes = step.sent_bytes;
   rung->arithmetic = work.before + work.sum + work.after + work.last;
   rung->exposed = step.parts.exposed;
   rung->step = step.parts.total();
+}
+
+bool IsWorthIt(double step, const PricedRung& rung) {
+  return !rung.priced || step < (1 - kWorthIt) * rung.step;
 }
 
 }  // namespace gf

@@ -5,6 +5,12 @@
 #include <algorithm>
 
 namespace gf {
+namespace {
+
+// A rank that spends a smaller part of the slowest rank's update while sums arrive updates later.
+constexpr double kWaits = 0.1;
+
+}  // namespace
 
 double StepNotes::SinceBegin() const {
   return std::chrono::duration<double>(Clock::now() - begin_).count();
@@ -47,14 +53,17 @@ StepFacts StepNotes::Agree(Communicator* comm) const {
     transfer = std::min(transfer, noted_[i].transfer);
     update = std::min(update, noted_[i].update);
   }
-  // A rank that comes late makes the others' collectives longer; one whose updates wait for all
-  // sums makes its own steps longer.
-  double least[] = {transfer, update};
+  double slowest_update = update;
+  comm->AllReduce(&slowest_update, 1, ReduceOp::kMax, "times of updates");
+  // An update that waits for all sums comes after the end of the exchange.
+  const bool waits = update < kWaits * slowest_update;
+  const double outside = waits ? std::max(0.0, outside_ - slowest_update) : outside_;
+  // A rank that comes late makes the others' collectives longer.
+  double least[] = {transfer, waits ? 0.0 : 1.0};
   comm->AllReduce(least, 2, ReduceOp::kMin, "times of steps");
   std::vector<double> most = alone->ready;
   CHECK_EQ(static_cast<int>(most.size()), entries_);
-  most.insert(most.end(), {alone->end, beside.end, outside_ + update - least[1],
-                           outside_ + beside.end + beside.finish});
+  most.insert(most.end(), {alone->end, beside.end, outside, outside_ + beside.end + beside.finish});
   comm->AllReduce(most.data(), static_cast<int64_t>(most.size()), ReduceOp::kMax, "times of steps");
   StepFacts facts;
   facts.ready.assign(most.begin(), most.begin() + entries_);
@@ -63,7 +72,8 @@ StepFacts StepNotes::Agree(Communicator* comm) const {
   facts.outside = most[entries_ + 2];
   facts.step = most[entries_ + 3];
   facts.transfer = least[0];
-  facts.update = least[1];
+  facts.update = slowest_update;
+  facts.update_waits = least[1] == 0;
   return facts;
 }
 

@@ -16,9 +16,11 @@ struct StepFacts {
   double end = 0;
   // The end of backward where collectives run beside it.
   double end_beside = 0;
-  // The update of all parameters as their sums arrive.
+  // The update of all parameters as their sums arrive; 0 if the updates of all ranks wait.
   double update = 0;
-  // All else in a step: data, forward, and updates that wait for all sums.
+  // Whether the updates of some ranks wait for all sums.
+  bool update_waits = false;
+  // All else in a step: data, forward, and the updates if those of all ranks wait.
   double outside = 0;
   // In which allreduces ran in a step without overlap.
   double transfer = 0;

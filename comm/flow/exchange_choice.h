@@ -10,6 +10,8 @@ namespace gf {
 struct PricedRung {
   std::string name;       // "SPARSE 0.15"
   bool priced = false;    // whether the figures below are there; otherwise `verdict` says why not
+  int divisor = 1;        // of the thresholds of buckets, see comm/choice/ladder.h
+  int64_t buckets = 0;    // collectives of a step
   int64_t bytes = 0;      // handed to collectives, see CommStats::wire_bytes
   double arithmetic = 0;  // seconds of the compressor
   double exposed = 0;     // seconds that the step waits for collectives
@@ -17,14 +19,21 @@ struct PricedRung {
   std::string verdict;    // for people
 };
 
+// The name of a rung with divided thresholds, under which checkpoints keep it: "SPARSE 0.02 / 16".
+inline std::string FullName(const std::string& rung, int divisor) {
+  return divisor == 1 ? rung : rung + " / " + std::to_string(divisor);
+}
+
 // What comm.mode AUTO has decided, and by what.
 struct ExchangeChoice {
   int64_t step = 0;               // steps done before it holds
-  double limit = 0;               // comm.auto.exposed
+  double limit = 0, slower = 0;   // comm.auto.exposed, comm.auto.slower
   double compute = 0;             // seconds of a step in which nothing is exchanged
   double measured = 0;            // seconds of a LAZY step
   std::vector<PricedRung> rungs;  // from mild to strong
   int chosen = 0;                 // of the rungs
+
+  std::string taken() const { return FullName(rungs[chosen].name, rungs[chosen].divisor); }
 };
 
 }  // namespace gf

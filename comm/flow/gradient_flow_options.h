@@ -17,6 +17,8 @@
 
 namespace gf {
 
+class GradientFlow;
+
 struct GradientFlowOptions {
   CommConfig config;
   // No choice depends on measured times.
@@ -28,6 +30,9 @@ struct GradientFlowOptions {
   bool nesterov = false;
   // solver.type, for AUTO: not every mode goes with every solver.
   std::string solver = "SGD";
+  // Asks the job whether it bears what a flow that AUTO has built keeps (GradientFlow::State): why
+  // not, "" if it does. Called by all ranks, with the same answer; may be empty.
+  std::function<std::string(const GradientFlow&)> objection;
   // Called on all ranks when AUTO has chosen; may be empty.
   std::function<void(const ExchangeChoice&)> chosen;
   // The device that holds gradients and residuals; null: host memory. Compressors need

@@ -55,6 +55,17 @@ BucketSchedule WarmupSchedule(const PoolLayout& layout, const CommConfig& config
   return schedule;
 }
 
+// First and last entry of the buckets of a dense schedule.
+std::vector<std::pair<int, int>> EntriesOf(const BucketSchedule& dense) {
+  std::vector<std::pair<int, int>> entries;
+  int first = 0;
+  for (const Send& send : dense.sends) {
+    entries.emplace_back(first, send.last_entry);
+    first = send.last_entry + 1;
+  }
+  return entries;
+}
+
 }  // namespace
 
 BucketSchedule DenseSchedule(const PoolLayout& layout, const CommConfig& config,
@@ -68,17 +79,6 @@ BucketSchedule DenseSchedule(const PoolLayout& layout, const CommConfig& config,
         {bucket.last_entry, bucket.count, layout.NameOf(bucket.first_entry, bucket.last_entry)});
   }
   return schedule;
-}
-
-// First and last entry of the buckets of a dense schedule.
-std::vector<std::pair<int, int>> EntriesOf(const BucketSchedule& dense) {
-  std::vector<std::pair<int, int>> entries;
-  int first = 0;
-  for (const Send& send : dense.sends) {
-    entries.emplace_back(first, send.last_entry);
-    first = send.last_entry + 1;
-  }
-  return entries;
 }
 
 BucketSchedule LowRankSchedule(const PoolLayout& layout, const CommConfig& config,

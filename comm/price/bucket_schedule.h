@@ -37,6 +37,11 @@ struct BucketSchedule {
   Send last;              // begins when all others have come; no elements: there is none
   bool feedback = false;  // gradients are rounded with error feedback before they are sent
   int64_t norms = 0;      // elements (FP32) of the allreduce that chooses the next chunks
+
+  // Collectives of gradients in a step.
+  int64_t buckets() const {
+    return static_cast<int64_t>(sends.size()) + (last.elements > 0 ? 1 : 0);
+  }
 };
 
 // The schedule of a dense step: the product's buckets. wire_bytes: of an element on the wire.

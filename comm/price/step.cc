@@ -221,6 +221,9 @@ class Step {
     const double per_element = setup_.traffic.update / setup_.memory_bytes_per_s;
     const double share = schedule_.sharded ? 1.0 / costs_->world() : 1.0;
     double gathered = 0;
+    if (setup_.update_waits && !reduced.empty()) {
+      Wait("all sums", *std::max_element(reduced.begin(), reduced.end()));
+    }
     for (size_t i = 0; i < reduced.size(); ++i) {
       const Send& send = schedule_.sends[i];
       Wait(send.name, reduced[i]);

@@ -51,6 +51,7 @@ struct StepSetup {
   std::optional<CompressorSeconds> measured;
   int64_t wire_bytes = 4;  // bytes per element on the wire
   bool waits_for_layer = false;
+  bool update_waits = false;  // no parameter is updated before all sums have come
   double compute_lost = 0;
   double load_s = 0;  // seconds in which a node loads the images of a step
 };

@@ -28,7 +28,7 @@ std::string WhyTopkSendsAll(double density, int world, DType wire) {
   if (density >= 1 || density <= limit) return "";
   // Two digits, rounded down.
   const double unit = std::pow(10, std::floor(std::log10(limit / 2)) - 1);
-  return StrCat("comm.mode TOPK equals LAZY at comm.topk.density ", density, " on ", world,
+  return StrCat("TOPK equals LAZY at comm.topk.density ", density, " on ", world,
                 " ranks: their messages would be longer than an allreduce of all gradients in ",
                 Name(wire), ", so all gradients are sent; set comm.topk.density to ",
                 std::floor(limit / 2 / unit) * unit,

@@ -89,9 +89,10 @@ void RefuseCompressor(const CommConfig& comm, const char* field, const MistakeRe
 void CheckFeedback(const CommConfig& comm, const MistakeReport& report) {
   if (!comm.error_feedback()) return;
   const bool rounded = comm.wire_type() == CommConfig::BF16 || comm.wire_type() == CommConfig::FP16;
-  report.Require(rounded, "error_feedback", " needs comm.wire_type BF16 or FP16, got ",
-                 CommConfig::WireType_Name(comm.wire_type()),
-                 ": set one of them, or error_feedback to false");
+  const bool periodic = comm.mode() == CommConfig::PERIODIC;  // which refuses FP16
+  report.Require(rounded, "error_feedback", " needs comm.wire_type BF16",
+                 periodic ? "" : " or FP16", ", got ", CommConfig::WireType_Name(comm.wire_type()),
+                 ": set ", periodic ? "it" : "one of them", ", or error_feedback to false");
   if (comm.mode() == CommConfig::PERIODIC) {
     const CommConfig::Mode exchange = comm.periodic().exchange();
     report.Require(exchange == CommConfig::LAZY, "error_feedback",

@@ -110,6 +110,7 @@ FieldRules JobRules() {
       {"LowRankConfig.warmup_fraction", Between(0, 1)},
       {"QuantizedConfig.bits", OneOf({"8", "4"})},
       {"AutoConfig.exposed", Between(0, 1)},
+      {"AutoConfig.slower", Between(0, 1000)},
       {"PeriodicConfig.steps", Between(1, kMostRoundSteps)},
       {"PeriodicConfig.warmup_fraction", Between(0, 1)},
       {"PeriodicConfig.outer_lr", MoreThan(0)},

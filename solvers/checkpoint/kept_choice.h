@@ -10,10 +10,12 @@
 namespace gf {
 
 // Lets a new flow of comm.mode AUTO go on with what the job of a checkpoint had chosen, where that
-// still holds: in the same world, with the same comm { } (but for its deadline and the flight
-// recorder). Returns the rung that was adopted, "" if AUTO measures anew; nothing happens in other
-// modes. `note` says which, and why. Called by all ranks. Throws UserError, CommError.
+// still holds: in the same world, with as many `threads` per rank, the same comm { } (but for its
+// deadline and the flight recorder), net, batch and device. Returns the rung that was adopted, ""
+// if AUTO measures anew; nothing happens in other modes. `note` says which, and why. Called by all
+// ranks. Throws UserError, CommError.
 std::string KeepChoice(const TrainingState& checkpoint, const JobConfig& config, int world,
-                       GradientFlow* flow, const std::function<void(const std::string&)>& note);
+                       int threads, GradientFlow* flow,
+                       const std::function<void(const std::string&)>& note);
 
 }  // namespace gf

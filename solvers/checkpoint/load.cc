@@ -92,9 +92,9 @@ void BroadcastWeights(ParameterStore* store, Communicator* comm) {
 
 }  // namespace
 
-TrainingState LoadStart(const JobConfig& config, const StartOptions& options, ParameterStore* store,
-                        const Solver& solver, GradientFlow* flow, Communicator* comm,
-                        const Note& note) {
+TrainingState LoadStart(const JobConfig& config, const StartOptions& options, int threads,
+                        ParameterStore* store, const Solver& solver, GradientFlow* flow,
+                        Communicator* comm, const Note& note) {
   const std::string& folder = config.checkpoint().dir();
   // On rank 0: the checkpoint that was read ("": none), and the state that goes with what was read
   // ("": nothing was).
@@ -123,9 +123,10 @@ TrainingState LoadStart(const JobConfig& config, const StartOptions& options, Pa
     BroadcastPool(store->device(), pool.second, "optimizer of the start", comm);
   }
   if (!checkpoint.empty()) {
-    state.exchange = KeepChoice(state, config, comm->size(), flow, [&](const std::string& text) {
+    const auto say = [&](const std::string& text) {
       if (comm->rank() == 0) note(text);
-    });
+    };
+    state.exchange = KeepChoice(state, config, comm->size(), threads, flow, say);
     LoadResiduals(checkpoint, state.residual_ranks, config.comm().sparse(), store, flow, comm,
                   note);
   }

@@ -24,10 +24,11 @@ struct StartOptions {
 
 // Fills the pools of all ranks, and `flow` (which is new), from what rank 0 reads, and returns
 // where training stands: after a checkpoint with everything that state.json says, otherwise as a
-// new TrainingState. `note` gets remarks for people (on rank 0). Throws UserError on all ranks.
-TrainingState LoadStart(const JobConfig& config, const StartOptions& options, ParameterStore* store,
-                        const Solver& solver, GradientFlow* flow, Communicator* comm,
-                        const std::function<void(const std::string&)>& note);
+// new TrainingState. `threads`: of a rank. `note` gets remarks for people (on rank 0). Throws
+// UserError on all ranks.
+TrainingState LoadStart(const JobConfig& config, const StartOptions& options, int threads,
+                        ParameterStore* store, const Solver& solver, GradientFlow* flow,
+                        Communicator* comm, const std::function<void(const std::string&)>& note);
 
 // The checkpoint's folder or the weights file that an evaluation reads, on all ranks: `path`
 // itself, or the newest valid checkpoint in `path`, a folder of several; "" = in checkpoint.dir.

@@ -1,13 +1,10 @@
 #include "solvers/checkpoint/residuals.h"
 
-#include <glog/logging.h>
-
 #include <algorithm>
-#include <cmath>
 #include <cstring>
 #include <exception>
+#include <map>
 #include <memory>
-#include <numeric>
 #include <set>
 #include <string>
 #include <utility>
@@ -18,145 +15,13 @@
 #include "core/error.h"
 #include "core/host_copy.h"
 #include "core/readable.h"
-#include "solvers/checkpoint/pool_file.h"
 #include "solvers/checkpoint/pool_transfer.h"
+#include "solvers/checkpoint/residual_file.h"
 #include "solvers/checkpoint/safetensors.h"
+#include "solvers/checkpoint/shared_state_file.h"
 
 namespace gf {
 namespace {
-
-constexpr char kChunks[] = "important_chunks", kChunkSize[] = "chunk_size", kPool[] = "pool",
-               kShared[] = "shared", kResidual[] = "residual", kVelocity[] = "velocity";
-// In front of the names of a solver's pools, and of what belongs to rounds of PERIODIC.
-constexpr char kLocal[] = "local_", kOuter[] = "outer_";
-// More than any mode and solver have.
-constexpr size_t kMostPools = 8;
-
-using Pools = std::vector<std::pair<std::string, Tensor>>;  // GradientFlow::State
-
-std::vector<PoolTensor> TensorsOf(const ParameterStore& store, const Pools& pools) {
-  std::vector<PoolTensor> tensors;
-  for (const auto& [name, pool] : pools) {
-    for (const PoolEntry& entry : store.layout().entries()) {
-      tensors.push_back({StrCat(name, "/", entry.name), &entry, pool});
-    }
-  }
-  return tensors;
-}
-
-bool IsLocal(const std::string& pool) { return StartsWith(pool, kLocal); }
-
-// The pools of a file: "residual" of "residual/conv1.weight".
-std::set<std::string> PoolsIn(const SafetensorsReader& file) {
-  std::set<std::string> names;
-  for (const SafetensorsEntry& entry : file.entries()) {
-    const std::string name = entry.name.substr(0, entry.name.find('/'));
-    const bool known =
-        name == kResidual || name == kVelocity || IsLocal(name) || StartsWith(name, kOuter);
-    if (known && names.size() < kMostPools) names.insert(name);
-  }
-  return names;
-}
-
-// Whether some of the pools say what was left to send, or what a solver keeps.
-bool HasOwn(const std::set<std::string>& pools) {
-  return pools.count(kResidual) > 0 || std::any_of(pools.begin(), pools.end(), IsLocal);
-}
-
-// "residual and velocity"
-std::string Join(const std::set<std::string>& names) {
-  std::string text;
-  for (const std::string& name : names) text += (text.empty() ? "" : " and ") + name;
-  return text.empty() ? "no pool" : text;
-}
-
-// Checks the names and shapes in all ranks' files and returns their pools: the same ones in every
-// file, and a residual or a solver's pool among them.
-std::set<std::string> CheckFiles(const std::string& folder, int ranks,
-                                 const ParameterStore& store) {
-  std::set<std::string> pools;
-  for (int rank = 0; rank < ranks; ++rank) {
-    const SafetensorsReader file(folder + "/" + ResidualFile(rank));
-    const std::set<std::string> names = PoolsIn(file);
-    if (rank == 0) pools = names;
-    if (!HasOwn(names)) {
-      ThrowUserError(file.path(), ": it holds ", Join(names), ", expected tensors \"", kResidual,
-                     "/...\" of every parameter: the file is damaged; resume from another "
-                     "checkpoint");
-    }
-    if (names != pools) {
-      ThrowUserError(file.path(), ": it holds ", Join(names), ", expected ", Join(pools), " as in ",
-                     ResidualFile(0),
-                     ": these files are not of one checkpoint; resume from another checkpoint");
-    }
-    Pools in_file;
-    for (const std::string& name : names) in_file.emplace_back(name, Tensor());
-    CheckPoolFile(file, TensorsOf(store, in_file));
-  }
-  return pools;
-}
-
-// Those of `pools` that are named.
-Pools Select(const Pools& pools, const std::set<std::string>& names) {
-  Pools selected;
-  for (const auto& pool : pools) {
-    if (names.count(pool.first) > 0) selected.push_back(pool);
-  }
-  return selected;
-}
-
-std::vector<float> ReadTensor(const SafetensorsReader& file, const std::string& name) {
-  std::vector<float> values = file.ReadFloats(*file.Find(name));
-  for (size_t i = 0; i < values.size(); ++i) {
-    if (std::isfinite(values[i])) continue;
-    ThrowUserError(file.path(), ": ", name, "[", i, "] is ", values[i],
-                   ", expected a finite number: the file is damaged; resume from another "
-                   "checkpoint");
-  }
-  return values;
-}
-
-// Reads pools from a rank's file, which was checked.
-void ReadPools(const std::string& path, const Pools& pools, ParameterStore* store) {
-  const SafetensorsReader file(path);
-  for (const PoolTensor& tensor : TensorsOf(*store, pools)) {
-    store->Import(ReadTensor(file, tensor.name), *tensor.entry, tensor.pool);
-  }
-}
-
-// Says which pools the checkpoint and the flow do not share.
-void NoteDifferences(std::set<std::string> saved, const Pools& pools,
-                     const std::function<void(const std::string&)>& note) {
-  for (const auto& [name, pool] : pools) {
-    if (saved.erase(name) > 0) continue;
-    note(StrCat("the checkpoint has no ", name, ": ",
-                IsLocal(name) ? "every rank starts with the optimizer's" : "it starts at 0"));
-  }
-  for (const std::string& name : saved) {
-    note(StrCat("the checkpoint's ", name, IsLocal(name) ? " of each rank" : "",
-                name == kResidual || name == kVelocity ? " of unsent gradients" : "",
-                " is lost in this mode"));
-  }
-}
-
-// What all ranks have alike.
-FileDigest WriteShared(const std::string& path, const GradientFlow& flow,
-                       const SparseConfig& config, const ParameterStore& store) {
-  const std::vector<int64_t> chunks = flow.important_chunks();
-  std::vector<SafetensorsEntry> entries = {
-      {kChunks, "I64", Shape({static_cast<int64_t>(chunks.size())})}};
-  const Tensor shared = flow.shared_state();
-  if (shared.data != nullptr) entries.push_back({kShared, "F32", shared.desc.shape});
-  SafetensorsWriter file(
-      path, std::move(entries),
-      {{kChunkSize, StrCat(config.chunk_size())}, {kPool, StrCat(store.layout().count())}});
-  file.Write(chunks.data(), chunks.size() * sizeof(int64_t));
-  if (shared.data != nullptr) {
-    const HostCopy copy(store.device(), shared);
-    file.Write(copy.tensor().data, shared.desc.bytes());
-  }
-  return file.Finish();
-}
 
 // The staged files of a checkpoint, written on rank 0 and by nobody else. An error is kept until
 // all ranks can learn of it, and nothing is written after it.
@@ -204,79 +69,6 @@ class ResidualWriter {
   std::exception_ptr error_;
 };
 
-// The means of what `ranks` ranks have saved, into the pools.
-void ReadMeans(const std::string& folder, int ranks, const Pools& pools, ParameterStore* store) {
-  std::vector<std::unique_ptr<SafetensorsReader>> files;
-  for (int rank = 0; rank < ranks; ++rank) {
-    files.push_back(std::make_unique<SafetensorsReader>(folder + "/" + ResidualFile(rank)));
-  }
-  for (const PoolTensor& tensor : TensorsOf(*store, pools)) {
-    std::vector<double> sum(tensor.entry->shape.count());
-    for (const auto& file : files) {
-      const std::vector<float> values = ReadTensor(*file, tensor.name);
-      for (size_t i = 0; i < sum.size(); ++i) sum[i] += values[i];
-    }
-    std::vector<float> mean(sum.size());
-    for (size_t i = 0; i < sum.size(); ++i) mean[i] = static_cast<float>(sum[i] / ranks);
-    store->Import(mean, *tensor.entry, tensor.pool);
-  }
-}
-
-int64_t ReadNumber(const SafetensorsReader& file, const char* key) {
-  constexpr size_t kMostDigits = 18;
-  const auto it = file.metadata().find(key);
-  if (it == file.metadata().end() || it->second.empty() || it->second.size() > kMostDigits ||
-      it->second.find_first_not_of("0123456789") != std::string::npos) {
-    ThrowUserError(file.path(), ": \"", key, "\" is missing in its metadata, or is no number");
-  }
-  return std::stoll(it->second);
-}
-
-// The important chunks of the next step; all of them if the file's are cut differently.
-std::vector<int64_t> ReadChunks(const std::string& path, const SparseConfig& config, int64_t pool,
-                                const std::function<void(const std::string&)>& note) {
-  const SafetensorsReader file(path);
-  const SafetensorsEntry* const entry = file.Find(kChunks);
-  if (entry == nullptr || entry->dtype != "I64" || entry->shape.rank() != 1) {
-    ThrowUserError(path, ": lacks a vector \"", kChunks, "\" of I64");
-  }
-  const ChunkGrid grid(pool, config.chunk_size());
-  const int64_t size = ReadNumber(file, kChunkSize), count = ReadNumber(file, kPool);
-  if (size != grid.chunk_size() || count != pool) {
-    note(StrCat("the checkpoint's chunks do not fit (", size, " of ", count, " gradients, now ",
-                grid.chunk_size(), " of ", pool,
-                "): the first step communicates all; nothing is lost"));
-    return ChunkSet::All(grid).ids();
-  }
-  const std::vector<char> bytes = file.ReadBytes(*entry);
-  std::vector<int64_t> chunks(entry->count());
-  if (!chunks.empty()) std::memcpy(chunks.data(), bytes.data(), bytes.size());
-  int64_t next = 0;
-  for (int64_t chunk : chunks) {
-    if (chunk < next || chunk >= grid.chunks()) {
-      ThrowUserError(path, ": chunk ", chunk, " is out of place, expected ascending numbers from ",
-                     next, " to ", grid.chunks() - 1, ": resume from another checkpoint");
-    }
-    next = chunk + 1;
-  }
-  return chunks;
-}
-
-// Reads a flow's shared state; what the file lacks, or has of another length, starts at 0.
-void ReadShared(const std::string& path, Device* device, const Tensor& shared,
-                const std::function<void(const std::string&)>& note) {
-  if (shared.data == nullptr) return;
-  const SafetensorsReader file(path);
-  const SafetensorsEntry* const entry = file.Find(kShared);
-  if (entry == nullptr || entry->dtype != "F32" || entry->shape != shared.desc.shape) {
-    return note("the checkpoint has no factors of this rank: they start anew; nothing is lost");
-  }
-  const std::vector<float> values = file.ReadFloats(*entry);
-  HostCopy copy(device, shared);
-  std::copy(values.begin(), values.end(), copy.tensor().as<float>());
-  copy.Put();
-}
-
 bool IsZero(Device* device, const Tensor& pool) {
   const HostCopy copy(device, pool);
   const float* const values = copy.tensor().as<float>();
@@ -316,7 +108,8 @@ ExtraFiles StageResiduals(CheckpointFolder* folder, int64_t step, const Paramete
   }
   RunOnRankZero(comm, StrCat("the chunks of step ", step), [&] {
     writer.Do([&](const std::string& path) {
-      files.emplace_back(kChunksFile, WriteShared(path + "/" + kChunksFile, flow, config, store));
+      files.emplace_back(kChunksFile,
+                         WriteSharedState(path + "/" + kChunksFile, flow, config, store));
     });
     writer.Rethrow();
   });
@@ -336,7 +129,7 @@ void LoadResiduals(const std::string& folder, int saved_ranks, const SparseConfi
     }
     return;
   }
-  const Pools pools = flow->State();
+  const NamedPools pools = flow->State();
   if (saved_ranks == 0) {
     const bool chunks = !flow->important_chunks().empty();
     const bool local = std::any_of(pools.begin(), pools.end(),
@@ -350,10 +143,10 @@ void LoadResiduals(const std::string& folder, int saved_ranks, const SparseConfi
   std::set<std::string> saved;
   std::vector<int64_t> chunks;
   RunOnRankZero(comm, label, [&] {
-    saved = CheckFiles(folder, saved_ranks, *store);
+    saved = CheckResidualFiles(folder, saved_ranks, *store);
     NoteDifferences(saved, pools, note);
     chunks = ReadChunks(folder + "/" + kChunksFile, config, pool, note);
-    ReadShared(folder + "/" + kChunksFile, store->device(), flow->shared_state(), note);
+    ReadSharedState(folder + "/" + kChunksFile, store->device(), flow->shared_state(), note);
   });
   if (saved_ranks == comm->size()) {
     // Rank 0's pool is the buffer for the others; its own comes last.

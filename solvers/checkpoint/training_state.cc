@@ -5,7 +5,6 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
-#include "comm/choice/ladder.h"
 #include "core/config/job_checks.h"
 #include "core/error.h"
 #include "core/printable.h"
@@ -62,16 +61,6 @@ class Members {
     const json& value = Member(key);
     if (!value.is_string()) Refuse(key, value, "a text");
     return value.get<std::string>();
-  }
-
-  std::string OneOf(const char* key, const std::vector<std::string>& texts) const {
-    const std::string text = Text(key);
-    if (std::count(texts.begin(), texts.end(), text) == 0) {
-      std::string all;
-      for (const std::string& each : texts) all += (all.empty() ? "\"" : ", \"") + each + "\"";
-      Refuse(key, text, "one of " + all);
-    }
-    return text;
   }
 
   std::vector<std::string> Texts(const char* key) const {
@@ -175,7 +164,7 @@ TrainingState StateFromJson(const json& object, const std::string& where) {
   state.net = members.Text("net");
   state.config = members.Text("config");
   if (members.Has("class_names")) state.class_names = members.Texts("class_names");
-  if (members.Has("exchange")) state.exchange = members.OneOf("exchange", RungNames());
+  if (members.Has("exchange")) state.exchange = members.Text("exchange");
   if (members.Has("residual_ranks")) {
     state.residual_ranks =
         static_cast<int>(members.Whole("residual_ranks", state.world, state.world, " (world)"));

@@ -17,11 +17,12 @@ std::string Ms(double seconds) {
   return text;
 }
 
-std::string Row(const std::string& name, const std::string& bytes, const std::string& arithmetic,
-                const std::string& exposed, const std::string& step, const std::string& verdict) {
+std::string Row(const std::string& name, const std::string& buckets, const std::string& bytes,
+                const std::string& arithmetic, const std::string& exposed, const std::string& step,
+                const std::string& verdict) {
   char text[128];
-  std::snprintf(text, sizeof(text), "  %-19s %10s %14s %11s %10s  ", name.c_str(), bytes.c_str(),
-                arithmetic.c_str(), exposed.c_str(), step.c_str());
+  std::snprintf(text, sizeof(text), "  %-19s %7s %10s %14s %11s %10s  ", name.c_str(),
+                buckets.c_str(), bytes.c_str(), arithmetic.c_str(), exposed.c_str(), step.c_str());
   return text + verdict;
 }
 
@@ -29,16 +30,18 @@ std::string Row(const std::string& name, const std::string& bytes, const std::st
 
 std::vector<std::string> LinesOf(const ExchangeChoice& choice) {
   std::vector<std::string> lines = {
-      StrCat("comm.mode AUTO after step ", choice.step, ": ", choice.rungs[choice.chosen].name),
+      StrCat("comm.mode AUTO after step ", choice.step, ": ", choice.taken()),
       StrCat("  compute ", Ms(choice.compute), " ms, a LAZY step took ", Ms(choice.measured),
-             " ms; at most ", 100 * choice.limit, " % of compute may be exposed"),
-      Row("", "sent", "arithmetic, ms", "exposed, ms", "step, ms", "verdict")};
+             " ms; at most ", 100 * choice.limit, " % of compute may be exposed, ",
+             100 * choice.slower, " % of the fastest step added"),
+      Row("", "buckets", "sent", "arithmetic, ms", "exposed, ms", "step, ms", "verdict")};
   for (const PricedRung& rung : choice.rungs) {
     if (rung.priced) {
-      lines.push_back(Row(rung.name, HumanBytes(static_cast<double>(rung.bytes)),
-                          Ms(rung.arithmetic), Ms(rung.exposed), Ms(rung.step), rung.verdict));
+      lines.push_back(Row(rung.name, StrCat(rung.buckets),
+                          HumanBytes(static_cast<double>(rung.bytes)), Ms(rung.arithmetic),
+                          Ms(rung.exposed), Ms(rung.step), rung.verdict));
     } else {
-      lines.push_back(Row(rung.name, "-", "-", "-", "-", "left out: " + rung.verdict));
+      lines.push_back(Row(rung.name, "-", "-", "-", "-", "-", "left out: " + rung.verdict));
     }
   }
   return lines;
@@ -49,7 +52,8 @@ nlohmann::ordered_json RecordOf(const ExchangeChoice& choice) {
   for (const PricedRung& rung : choice.rungs) {
     nlohmann::ordered_json row = {{"rung", rung.name}};
     if (rung.priced) {
-      row.update({{"bytes", rung.bytes},
+      row.update({{"buckets", rung.buckets},
+                  {"bytes", rung.bytes},
                   {"arithmetic_ms", kMilli * rung.arithmetic},
                   {"exposed_ms", kMilli * rung.exposed},
                   {"step_ms", kMilli * rung.step}});
@@ -58,8 +62,9 @@ nlohmann::ordered_json RecordOf(const ExchangeChoice& choice) {
     rungs.push_back(std::move(row));
   }
   return {{"step", choice.step},
-          {"chosen", choice.rungs[choice.chosen].name},
+          {"chosen", choice.taken()},
           {"exposed_limit", choice.limit},
+          {"slower_limit", choice.slower},
           {"compute_ms", kMilli * choice.compute},
           {"lazy_step_ms", kMilli * choice.measured},
           {"rungs", std::move(rungs)}};

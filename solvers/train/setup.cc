@@ -94,9 +94,9 @@ std::vector<int> LastEntries(const GradientFlow& flow) {
   return entries;
 }
 
-// AUTO's choice may keep residuals, which checkpoints hold.
-void CheckRoom(const TrainingParts& parts, Communicator* comm) {
-  CheckRoomFor(*parts.flow, *parts.store, *parts.solver, parts.checkpoints.get(), comm);
+// Throws AgreedError if checkpoints have no room for what the flow keeps.
+void CheckRoom(const TrainingParts& parts, const GradientFlow& flow, Communicator* comm) {
+  CheckRoomFor(flow, *parts.store, *parts.solver, parts.checkpoints.get(), comm);
 }
 
 // What sums gradients over batches and ranks, and hands the sums to the solver.
@@ -109,10 +109,17 @@ void BuildFlow(const JobConfig& config, bool deterministic, Communicator* comm,
   flow.momentum = config.solver().momentum();
   flow.nesterov = config.solver().nesterov();
   flow.solver = config.solver().type();
-  flow.chosen = [comm, parts](const ExchangeChoice& choice) {
-    parts->state.exchange = choice.rungs[choice.chosen].name;
+  flow.objection = [comm, parts](const GradientFlow& taken) -> std::string {
+    try {
+      CheckRoom(*parts, taken, comm);
+    } catch (const AgreedError& error) {
+      return error.what();
+    }
+    return "";
+  };
+  flow.chosen = [parts](const ExchangeChoice& choice) {
+    parts->state.exchange = choice.taken();
     parts->report->Choice(choice);
-    CheckRoom(*parts, comm);
   };
   flow.device = parts->device.get();
   flow.timeline = parts->timeline.get();
@@ -153,16 +160,16 @@ void EndWithRound(TrainingParts* parts) {
   parts->last_step = last_step;
 }
 
-// Weights and all other state, from a checkpoint if the options name one.
+// Weights and all other state, from a checkpoint if the options name one. `note` gets remarks for
+// people.
 void Load(const JobConfig& config, const TrainOptions& options, Communicator* comm,
-          TrainingParts* parts) {
-  const auto note = [parts](const std::string& text) { parts->report->Note(text); };
+          TrainingParts* parts, const std::function<void(const std::string&)>& note) {
   parts->checkpoints =
       OpenCheckpointFolder(config.checkpoint(), *parts->store, *parts->solver, *parts->flow, comm);
   TrainingState* const state = &parts->state;
-  *state =
-      LoadStart(config, options.start, parts->store, *parts->solver, parts->flow.get(), comm, note);
-  if (!state->exchange.empty()) CheckRoom(*parts, comm);
+  *state = LoadStart(config, options.start, options.threads, parts->store, *parts->solver,
+                     parts->flow.get(), comm, note);
+  if (!state->exchange.empty()) CheckRoom(*parts, *parts->flow, comm);
   const bool from_checkpoint = !state->config.empty();
   const std::vector<std::string> names = parts->train.loader->class_names();
   if (from_checkpoint) {
@@ -206,11 +213,14 @@ void SetUp(const JobConfig& config, const TrainOptions& options, Communicator* c
   BuildNets(config, options, comm, parts);
   BuildFlow(config, options.deterministic, comm, parts);
   EndWithRound(parts);
+  // A checkpoint may decide how AUTO exchanges gradients, which the announcement says.
+  std::vector<std::string> notes;
+  Load(config, options, comm, parts, [&](const std::string& text) { notes.push_back(text); });
   Announce({config, options.threads, options.deterministic, options.verbose, parts->last_step,
             *comm, *parts->device, *parts->train.net, *parts->train.loader,
             parts->validation.loader.get(), *parts->flow, *parts->batches, *parts->rate},
            parts->report.get());
-  Load(config, options, comm, parts);
+  for (const std::string& text : notes) parts->report->Note(text);
   CheckSameNet(parts->source, *parts->store, *parts->train.loader, comm);
   KeepSteps(config, comm, parts);
 }

@@ -17,7 +17,7 @@ double MeanLoss(const std::vector<PendingLoss>& losses) {
 }
 
 RoundOutcome AgreeOnOutcome(const std::vector<FinishedStep>& steps, int64_t number,
-                            const ParameterStore& store, Communicator* comm) {
+                            const ParameterStore* store, Communicator* comm) {
   const size_t count = steps.size();
   // Losses, the number of ranks on which they are not finite, signals.
   std::vector<double> values(2 * count + 2);
@@ -33,7 +33,7 @@ RoundOutcome AgreeOnOutcome(const std::vector<FinishedStep>& steps, int64_t numb
   RoundOutcome outcome;
   for (size_t i = 0; i < count; ++i) {
     if (const auto diverged = static_cast<int64_t>(values[count + i])) {
-      const std::string layer = LayerWithBadGradient(store);
+      const std::string layer = store == nullptr ? "" : LayerWithBadGradient(*store);
       throw AgreedError(StrCat(
           layer.empty() ? "" : "gradients are not finite, first in layer \"" + layer + "\", and ",
           "the loss is not finite (", steps[i].loss, ") on ", diverged, " of ", comm->size(),

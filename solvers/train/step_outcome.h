@@ -39,8 +39,9 @@ struct RoundOutcome {
 
 // Tells the other ranks of the losses of a round's steps, the last of which is step `number`, and
 // of signals; called by all ranks at the end of a round. Throws AgreedError if a loss of any rank
-// is not finite.
+// is not finite. `store`: to find the layer where gradients went wrong; null if its pool of
+// gradients holds something else by now.
 RoundOutcome AgreeOnOutcome(const std::vector<FinishedStep>& steps, int64_t number,
-                            const ParameterStore& store, Communicator* comm);
+                            const ParameterStore* store, Communicator* comm);
 
 }  // namespace gf

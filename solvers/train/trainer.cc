@@ -1,7 +1,6 @@
 #include "solvers/train/trainer.h"
 
 #include <chrono>
-#include <cmath>
 #include <exception>
 #include <functional>
 #include <optional>
@@ -15,6 +14,7 @@
 #include "solvers/checkpoint/save.h"
 #include "solvers/evaluate/evaluator.h"
 #include "solvers/report/meter.h"
+#include "solvers/train/due_events.h"
 #include "solvers/train/signals.h"
 #include "solvers/train/step_outcome.h"
 
@@ -25,13 +25,6 @@ using Clock = std::chrono::steady_clock;
 
 double SecondsSince(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
-}
-
-// Whether a multiple of `interval` lies in (before, now]; forgives rounding.
-bool Passes(double before, double now, double interval) {
-  constexpr double kForgive = 1 + 1e-12;
-  if (!(interval > 0)) return false;
-  return std::floor(now * kForgive / interval) > std::floor(before * kForgive / interval);
 }
 
 // Note [Steps in flight]
@@ -66,9 +59,6 @@ class Trainer {
   void ConcludeRound();
   // What is due at the end of a round.
   void BetweenRounds();
-  // Whether an event that is due every `interval` steps, or epochs, is due after this step.
-  bool DueBySteps(double interval) const;
-  bool DueByEpochs(double interval) const;
   // If a signal interrupts it, training stops.
   void Validate();
   void Save();
@@ -86,7 +76,7 @@ class Trainer {
   int64_t validated_step_ = -1, saved_step_ = -1;
   std::optional<StepInFlight> in_flight_;
   std::vector<FinishedStep> round_;  // so far
-  bool save_due_ = false, validation_due_ = false;
+  std::optional<DueEvents> due_;
   bool stop_ = false, checkpoint_ = false;  // a signal asks for it
 };
 
@@ -94,6 +84,7 @@ Trainer::Trainer(const JobConfig& config, const TrainOptions& options, Communica
     : config_(config), timeline_file_(options.timeline_file), comm_(comm) {
   SetUp(config, options, comm, &parts_);
   saved_step_ = state_.step;
+  due_.emplace(config_, parts_.train.loader->size());
 }
 
 void Trainer::Step() {
@@ -169,7 +160,9 @@ void Trainer::Conclude() {
 }
 
 void Trainer::ConcludeRound() {
-  const RoundOutcome outcome = AgreeOnOutcome(round_, state_.step, *parts_.store, comm_);
+  // The end of a round overwrites gradients with differences of weights.
+  const ParameterStore* const gradients = parts_.flow->local() ? nullptr : parts_.store;
+  const RoundOutcome outcome = AgreeOnOutcome(round_, state_.step, gradients, comm_);
   stop_ = stop_ || outcome.stop;
   checkpoint_ = checkpoint_ || outcome.checkpoint;
   for (size_t i = 0; i < round_.size(); ++i) {
@@ -183,23 +176,12 @@ void Trainer::ConcludeRound() {
 }
 
 void Trainer::BetweenRounds() {
-  const bool save = save_due_ || checkpoint_ || stop_;
-  if (save || validation_due_ || state_.step == parts_.last_step) Conclude();
+  const bool save = due_->save() || checkpoint_ || stop_;
+  if (save || due_->validation() || state_.step == parts_.last_step) Conclude();
   if (stop_) return;
-  if (std::exchange(save_due_, false) || checkpoint_) Save();
+  if (due_->TakeSave() || checkpoint_) Save();
   if (std::exchange(checkpoint_, false)) ClearCheckpointRequest();
-  if (std::exchange(validation_due_, false)) Validate();
-}
-
-bool Trainer::DueBySteps(double interval) const {
-  return Passes(static_cast<double>(state_.step - 1), static_cast<double>(state_.step), interval);
-}
-
-bool Trainer::DueByEpochs(double interval) const {
-  const auto images = static_cast<double>(parts_.batches->ImagesOf(state_.step - 1));
-  const auto position = static_cast<double>(state_.position);
-  return Passes(position - images, position,
-                interval * static_cast<double>(parts_.train.loader->size()));
+  if (due_->TakeValidation()) Validate();
 }
 
 void Trainer::Validate() {
@@ -253,16 +235,13 @@ void Trainer::Show() {
 }
 
 void Trainer::Run() {
-  const CheckpointConfig& checkpoint = config_.checkpoint();
   meter_.Resume();
   // A round goes to its end before a signal stops training.
   const auto stops = [&] { return stop_ && parts_.flow->round_ends(); };
   while (state_.step < parts_.last_step && !stops()) {
     Step();
     if (state_.step < parts_.last_step) parts_.device->Settle();
-    save_due_ = save_due_ || DueByEpochs(checkpoint.interval_epochs()) ||
-                DueBySteps(static_cast<double>(checkpoint.interval_steps()));
-    validation_due_ = validation_due_ || DueByEpochs(config_.validation_interval_epochs());
+    due_->StepDone(state_.step, parts_.batches->ImagesOf(state_.step - 1), state_.position);
     if (parts_.flow->round_ends()) BetweenRounds();
     if (stops()) break;
     if (parts_.timeline_writer->AfterStep(state_.step)) NoteTimeline();

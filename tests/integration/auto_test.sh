@@ -19,7 +19,7 @@ step() { printf 'step-%08d' "$1"; }
 train whole 2 --run_dir=runs/whole --set checkpoint.dir=whole --set checkpoint.interval_steps=2
 chosen=$(chosen_in whole.log)
 [ -n "$chosen" ] || fail "does not say what it has chosen"
-grep -qE '^  LAZY FP32 +[0-9.]+ kB +0\.0 ' whole.log || fail "no table"
+grep -qE '^  LAZY FP32 +[0-9]+ +[0-9.]+ kB +0\.0 ' whole.log || fail "no table"
 grep -qE '^  SPARSE 0.02 ' whole.log || fail "no whole table"
 [ "$(grep -c '"kind":"auto"' runs/whole/log.jsonl)" = 1 ] || fail "not in the log"
 grep '"kind":"auto"' runs/whole/log.jsonl | grep -q "\"chosen\":\"$chosen\"" ||
@@ -48,6 +48,8 @@ anew() { # NAME STEP RANKS PATTERN ARGUMENTS...
 anew early 2 2 'the checkpoint is from before a choice'
 anew world 20 3 "its choice $chosen was for 2 ranks"
 anew settings 20 2 "its choice $chosen was for other settings" --set comm.auto.exposed=0.5
+anew batch 20 2 "its choice $chosen was for another net, batch or device" \
+  --set train_data.batch_size=4
 
 # Nothing travels in a world of one rank.
 train alone 1 --set checkpoint.dir=

@@ -33,7 +33,8 @@ int FreePort() {
 
 void SetVariable(const char* name, const std::string& value) { setenv(name, value.c_str(), 1); }
 
-// What the command prints. Throws UserError if it fails.
+// What the command prints. Throws UserError if it fails, and warns before, because the commands of
+// other ranks may wait for this one until the ranks' deadline.
 std::string Output(const Peer& peer) {
   constexpr size_t kShown = 1000;
   std::FILE* const pipe = popen(StrCat("( ", peer.command, "\n) 2>&1").c_str(), "r");
@@ -44,8 +45,11 @@ std::string Output(const Peer& peer) {
   const int status = pclose(pipe);
   if (status != 0) {
     const int code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-    ThrowUserError("--peers: \"", peer.name, "\" ended with exit code ", code, ": ", peer.command,
-                   "\n", output.substr(output.size() - std::min(output.size(), kShown)));
+    const std::string what =
+        StrCat("--peers: \"", peer.name, "\" ended with exit code ", code, ": ", peer.command);
+    PrintWarning(StrCat(what, "; it printed\n",
+                        output.substr(output.size() - std::min(output.size(), kShown))));
+    ThrowUserError(what);
   }
   return output;
 }

@@ -31,8 +31,8 @@ td { overflow-wrap: break-word; } td.number { text-align: right; }
 #values { background: var(--box); border: 1px solid var(--line); border-radius: 4px; }
 #values i { display: inline-block; width: 10px; height: 10px; margin-right: 6px; }
 """
-AUTO_FIGURES = (("bytes", "%d"), ("arithmetic_ms", "%.1f"), ("exposed_ms", "%.1f"),
-                ("step_ms", "%.1f"))
+AUTO_FIGURES = (("buckets", "%d"), ("bytes", "%d"), ("arithmetic_ms", "%.1f"),
+                ("exposed_ms", "%.1f"), ("step_ms", "%.1f"))
 PARTS = ["compute and update", "exposed communication", "data wait"]
 
 
@@ -158,8 +158,8 @@ def choices(runs):
                             [str(rung.get("verdict", ""))[:200]])
             parts.append("<h2>%s</h2>" % html.escape(
                 "%s: comm.mode AUTO has taken %s" % (run.name, str(record.get("chosen", ""))[:80])))
-            parts.append(table(["rung", "bytes sent", "arithmetic, ms", "exposed, ms", "step, ms",
-                                "verdict"], rows, numbers=(1, 2, 3, 4)))
+            parts.append(table(["rung", "buckets", "bytes sent", "arithmetic, ms", "exposed, ms",
+                                "step, ms", "verdict"], rows, numbers=(1, 2, 3, 4, 5)))
     return "".join(parts)
 
 

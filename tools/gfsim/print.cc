@@ -39,7 +39,7 @@ std::string Duration(double seconds) {
 std::string ExchangeOf(const CommConfig& comm, const RunResult& run) {
   const std::string mode = CommConfig::Mode_Name(comm.mode());
   if (run.choice.rungs.empty()) return mode;
-  return StrCat(mode, " takes ", run.choice.rungs[run.choice.chosen].name);
+  return StrCat(mode, " takes ", run.choice.taken());
 }
 
 }  // namespace

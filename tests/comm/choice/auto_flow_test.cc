@@ -130,6 +130,46 @@ TEST(AutoFlowTest, GoesOnLikeAJobOfTheRungItAdopts) {
   }
 }
 
+TEST(AutoFlowTest, AdoptsSmallerBuckets) {
+  RunLocal(2, 60, [&](Communicator* comm) {
+    TestFlow whole(Weights(), Automatic(), DType::kFP32, comm);
+    ASSERT_TRUE(whole.flow->Adopt("LAZY BF16"));
+    TestFlow divided(Weights(), Automatic(), DType::kFP32, comm);
+    ASSERT_TRUE(divided.flow->Adopt("LAZY BF16 / 64"));
+    EXPECT_GT(divided.flow->Buckets().size(), whole.flow->Buckets().size());
+    EXPECT_EQ(Step(&divided, 0, comm->rank()), Step(&whole, 0, comm->rank()));
+    // The job's own thresholds are not divided.
+    GradientFlowOptions options = Automatic();
+    options.config.set_threshold_middle(1 << 22);
+    TestFlow own(Weights(), options, DType::kFP32, comm);
+    EXPECT_FALSE(own.flow->Adopt("LAZY BF16 / 64"));
+    EXPECT_TRUE(own.flow->Adopt("LAZY BF16"));
+  });
+}
+
+TEST(AutoFlowTest, RungsForWhichTheJobHasNoRoomAreLeftOut) {
+  RunLocal(2, 60, [&](Communicator* ranks) {
+    SlowCommunicator slow(ranks, 20e6);
+    GradientFlowOptions options = Automatic();
+    int asked = 0;
+    options.objection = [&](const GradientFlow& flow) -> std::string {
+      EXPECT_FALSE(flow.State().empty());
+      return ++asked == 1 ? "the disk is full" : "";
+    };
+    ExchangeChoice choice;
+    options.chosen = [&](const ExchangeChoice& made) { choice = made; };
+    TestFlow f(Weights(), options, DType::kFP32, &slow);
+    for (int step = 0; step <= StepNotes::kSteps; ++step) Step(&f, step, ranks->rank());
+    ASSERT_FALSE(choice.rungs.empty());
+    ASSERT_GE(asked, 1);
+    int refused = 0;
+    for (const PricedRung& rung : choice.rungs) refused += rung.verdict == "the disk is full";
+    EXPECT_EQ(refused, 1);
+    EXPECT_TRUE(choice.rungs[choice.chosen].priced);
+    EXPECT_NE(choice.rungs[choice.chosen].verdict, "the disk is full");
+  });
+}
+
 TEST(AutoFlowTest, AdoptsOnlyRungsThatGoWithTheJob) {
   RunLocal(2, 60, [](Communicator* comm) {
     GradientFlowOptions options = Automatic();
@@ -138,6 +178,7 @@ TEST(AutoFlowTest, AdoptsOnlyRungsThatGoWithTheJob) {
     EXPECT_FALSE(f.flow->Adopt("TOPK 0.01"));
     EXPECT_FALSE(f.flow->Adopt("TOPK 0.02"));
     EXPECT_FALSE(f.flow->Adopt(""));
+    EXPECT_FALSE(f.flow->Adopt("QUANTIZED 8 / 5"));
     EXPECT_TRUE(f.flow->Adopt("QUANTIZED 8"));
   });
 }

@@ -101,8 +101,26 @@ TEST(LadderTest, WhatAutoChoosesCannotBeSet) {
   EXPECT_NE(error([](CommConfig* c) { c->set_sharded_update(true); }), "");
   EXPECT_NE(error([](CommConfig* c) { c->set_threshold_auto(true); }), "");
   EXPECT_NE(error([](CommConfig* c) { c->set_error_feedback(true); }), "");
+  EXPECT_EQ(error([](CommConfig* c) { c->mutable_auto_()->set_slower(-1); }),
+            "comm.auto.slower is -1, must be at least 0");
   EXPECT_EQ(error([](CommConfig* c) { c->mutable_auto_()->set_exposed(1.5); }),
             "comm.auto.exposed is 1.5, must be at most 1");
+}
+
+TEST(LadderTest, OnlyDefaultThresholdsAreDivided) {
+  CommConfig config;
+  const std::vector<int> divisors = ThresholdDivisors(config);
+  ASSERT_GT(divisors.size(), 1u);
+  EXPECT_EQ(divisors[0], 1);
+  const CommConfig divided = WithThresholdsDivided(config, 16);
+  EXPECT_EQ(divided.threshold_first(), config.threshold_first() / 16);
+  EXPECT_EQ(divided.threshold_middle(), config.threshold_middle() / 16);
+  EXPECT_EQ(divided.threshold_last(), config.threshold_last() / 16);
+  EXPECT_FALSE(WithThresholdsDivided(config, 1).has_threshold_first());
+  EXPECT_EQ(FullName("SPARSE 0.02", 16), "SPARSE 0.02 / 16");
+  EXPECT_EQ(FullName("SPARSE 0.02", 1), "SPARSE 0.02");
+  config.set_threshold_last(5);
+  EXPECT_EQ(ThresholdDivisors(config), std::vector<int>{1});
 }
 
 }  // namespace

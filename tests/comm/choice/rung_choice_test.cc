@@ -14,10 +14,12 @@ struct Figures {
   double arithmetic, exposed;
 };
 
-// A step of 1 s of compute, of which at most 5 % may be exposed.
-ExchangeChoice Chosen(const std::vector<Figures>& rungs) {
+// A step of 1 s of compute, of which at most 5 % may be exposed. Negative arithmetic stands for
+// updates that a rung saves.
+ExchangeChoice Chosen(const std::vector<Figures>& rungs, double slower = 0.05) {
   ExchangeChoice choice;
   choice.limit = 0.05;
+  choice.slower = slower;
   choice.compute = 1;
   for (const Figures& figures : rungs) {
     PricedRung rung;
@@ -43,16 +45,33 @@ TEST(RungChoiceTest, FastLinksNeedNoCompressor) {
 
 TEST(RungChoiceTest, TheMildestThatHidesTheExchangeIsTaken) {
   const ExchangeChoice choice =
-      Chosen({{"a", 0, 3}, {"b", 0, 0.06}, {"c", 0.02, 0.05}, {"d", 0.01, 0.05}});
+      Chosen({{"a", 0, 3}, {"b", 0, 0.06}, {"c", 0.02, 0.05}, {"d", 0.01, 0.04}});
   EXPECT_EQ(Name(choice), "c");
-  EXPECT_EQ(choice.rungs[0].verdict, "exposes 300.0 % of compute");
+  EXPECT_EQ(choice.rungs[0].verdict, "281.0 % slower than d");
   EXPECT_EQ(choice.rungs[1].verdict, "exposes 6.0 % of compute");
 }
 
-TEST(RungChoiceTest, WhereNothingHidesItTheFastestIsTaken) {
-  const ExchangeChoice choice = Chosen({{"a", 0, 9}, {"b", 0.1, 0.3}, {"c", 0.5, 0.2}});
+TEST(RungChoiceTest, WhereNothingHidesItTheMildestOfTheFastIsTaken) {
+  const ExchangeChoice choice =
+      Chosen({{"a", 0, 9}, {"b", 0.15, 0.28}, {"c", 0.1, 0.3}, {"d", 0.5, 0.2}});
   EXPECT_EQ(Name(choice), "b");
-  EXPECT_EQ(choice.rungs[1].verdict, "taken: the fastest; it exposes 30.0 % of compute");
+  EXPECT_EQ(choice.rungs[1].verdict,
+            "taken: no rung hides its exchange; it exposes 28.0 % of compute");
+}
+
+TEST(RungChoiceTest, WhoeverHidesMayStillBeMuchSlowerThanTheFastest) {
+  const std::vector<Figures> rungs = {{"a", 0, 0.02}, {"b", -0.1, 0}, {"c", -0.12, 0}};
+  const ExchangeChoice choice = Chosen(rungs);
+  EXPECT_EQ(Name(choice), "b");
+  EXPECT_EQ(choice.rungs[0].verdict, "15.9 % slower than c");
+  EXPECT_EQ(Name(Chosen(rungs, 0.2)), "a");
+  EXPECT_EQ(Name(Chosen(rungs, 0)), "c");
+}
+
+TEST(RungChoiceTest, NoRungMakesStepsLongerThanLazy) {
+  const ExchangeChoice choice = Chosen({{"a", 0, 0.06}, {"b", 0.07, 0}, {"c", 0.03, 0.02}}, 9);
+  EXPECT_EQ(Name(choice), "c");
+  EXPECT_EQ(choice.rungs[1].verdict, "slower than a");
 }
 
 TEST(RungChoiceTest, ArithmeticThatTakesLongerThanItSavesIsNotTaken) {

@@ -47,6 +47,7 @@ struct Job {
   ExchangeChoice Choose(Links links, double work = 0.002) const {
     ExchangeChoice choice;
     choice.limit = 0.05;
+    choice.slower = 0.05;
     choice.compute = facts.outside + facts.end + facts.update;
     StepSetup setup = SetupOf(facts, layout);
     CommConfig automatic;
@@ -91,12 +92,35 @@ TEST(RungPriceTest, SlowerLinksTakeStrongerRungs) {
   EXPECT_GT(before, 4u);
 }
 
-TEST(RungPriceTest, WhereNoRungHidesTheExchangeTheFastestIsTaken) {
+TEST(RungPriceTest, WhereNoRungHidesTheExchangeNoneIsMuchFaster) {
   const Job job;
   const ExchangeChoice choice = job.Choose({10e-3, 1e6});
   const PricedRung& chosen = choice.rungs[choice.chosen];
   EXPECT_GT(chosen.exposed, choice.limit * choice.compute);
-  for (const PricedRung& rung : choice.rungs) EXPECT_LE(chosen.step, rung.step) << rung.name;
+  for (const PricedRung& rung : choice.rungs) {
+    EXPECT_LE(chosen.step, 1.05 * rung.step) << rung.name;
+  }
+}
+
+TEST(RungPriceTest, UpdatesThatWaitForAllSumsHideNothing) {
+  Job job;
+  job.facts.update = 0.05;
+  const Links links(1e-5, 200e6);
+  const double overlapped = job.Choose(links).rungs[0].step;
+  job.facts.update_waits = true;
+  const ExchangeChoice waits = job.Choose(links);
+  // But for the last bucket's, all updates ran while later buckets travelled.
+  EXPECT_NEAR(waits.rungs[0].step, overlapped + 15.0 / 16 * job.facts.update, 1e-3);
+}
+
+TEST(RungPriceTest, SmallerBucketsMustBeWorthIt) {
+  PricedRung rung;
+  rung.step = 0;
+  EXPECT_TRUE(IsWorthIt(1, rung)) << "not priced";
+  rung.priced = true;
+  rung.step = 1;
+  EXPECT_FALSE(IsWorthIt(0.995, rung));
+  EXPECT_TRUE(IsWorthIt(0.98, rung));
 }
 
 TEST(RungPriceTest, SlowArithmeticLeavesLazy) {

@@ -53,9 +53,36 @@ TEST(StepNotesTest, FactsAreTheSameOnAllRanksAndThoseOfTheSlowest) {
   EXPECT_GE(f.end, 0.06);
   EXPECT_LT(f.end, 1);
   EXPECT_GE(f.end_beside, 0.08);
-  EXPECT_EQ(f.update, 0.5);
-  EXPECT_GE(f.outside, 0.01 + 0.25) << "the slower rank's longer update is not hidden";
+  EXPECT_EQ(f.update, 0.75) << "of the slower rank";
+  EXPECT_FALSE(f.update_waits);
+  EXPECT_GE(f.outside, 0.01);
+  EXPECT_LT(f.outside, 0.25);
   EXPECT_EQ(f.transfer, 4) << "of the rank and step that waited least";
+}
+
+// Rank 0 updates after all sums have come: behind the end of the exchange.
+TEST(StepNotesTest, AnUpdateThatWaitsIsNoOtherCompute) {
+  constexpr double kUpdate = 0.1;
+  StepFacts facts;
+  RunLocal(2, 60, [&](Communicator* comm) {
+    StepNotes notes(1);
+    const bool waits = comm->rank() == 0;
+    for (int step = 0; step <= StepNotes::kSteps; ++step) {
+      Sleep(0.02 + (waits && step > 0 ? kUpdate : 0));
+      notes.Begin();
+      if (step == StepNotes::kSteps) break;
+      notes.Ready(1);
+      notes.BackwardEnded();
+      if (!waits) notes.Updated(kUpdate);
+      notes.End(1);
+    }
+    if (waits) facts = notes.Agree(comm);
+    if (!waits) notes.Agree(comm);
+  });
+  EXPECT_TRUE(facts.update_waits);
+  EXPECT_EQ(facts.update, kUpdate);
+  EXPECT_GE(facts.outside, 0.019);
+  EXPECT_LT(facts.outside, 0.02 + kUpdate);
 }
 
 }  // namespace

@@ -271,6 +271,9 @@ TEST_F(ConfigTest, ModesOfExchangeThatDoNotGoTogetherAreRefused) {
             "--set comm.error_feedback=true: comm.error_feedback needs comm.periodic.exchange "
             "LAZY, got TOPK, which keeps what it does not send by itself: set error_feedback to "
             "false");
+  EXPECT_EQ(Error({"comm.mode=PERIODIC", "comm.error_feedback=true"}),
+            "--set comm.error_feedback=true: comm.error_feedback needs comm.wire_type BF16, got "
+            "GRADIENT: set it, or error_feedback to false");
   EXPECT_EQ(Error({"comm.mode=PERIODIC", "comm.error_feedback=true", "comm.wire_type=BF16",
                    "compute_type=BF16"}),
             "no error");

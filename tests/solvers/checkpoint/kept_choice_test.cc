@@ -20,6 +20,7 @@ JobConfig Automatic() {
 TrainingState Checkpoint() {
   TrainingState state;
   state.world = 2;
+  state.threads = 1;
   state.exchange = "QUANTIZED 8";
   state.config = Automatic().DebugString();
   return state;
@@ -44,8 +45,8 @@ Kept Keep(const TrainingState& state, const JobConfig& config, const std::string
     options.device = TestDevice();
     TestFlow f(layout, options, DType::kFP32, comm);
     std::string note;
-    const std::string rung =
-        KeepChoice(state, config, 2, f.flow.get(), [&](const std::string& text) { note += text; });
+    const std::string rung = KeepChoice(state, config, 2, 1, f.flow.get(),
+                                        [&](const std::string& text) { note += text; });
     EXPECT_EQ(f.flow->State().empty(), rung.empty());
     if (comm->rank() == 0) kept = {rung, note};
   });
@@ -72,6 +73,21 @@ TEST(KeptChoiceTest, OtherJobsMeasureAnewAndSaySo) {
   config.mutable_comm()->mutable_auto_()->set_exposed(0.2);
   EXPECT_EQ(Keep(Checkpoint(), config).note,
             anew + "its choice QUANTIZED 8 was for other settings of comm");
+
+  state = Checkpoint();
+  state.threads = 4;
+  EXPECT_EQ(Keep(state, Automatic()).note,
+            anew + "its choice QUANTIZED 8 was for 4 threads per rank");
+
+  config = Automatic();
+  config.mutable_train_data()->set_batch_size(77);
+  EXPECT_EQ(Keep(Checkpoint(), config).note,
+            anew + "its choice QUANTIZED 8 was for another net, batch or device");
+
+  state = Checkpoint();
+  state.exchange = "MERCURY 7\n";
+  EXPECT_EQ(Keep(state, Automatic()).note,
+            anew + "its choice MERCURY 7? does not go with this job");
 
   state = Checkpoint();
   state.exchange.clear();

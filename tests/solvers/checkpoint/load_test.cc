@@ -51,7 +51,7 @@ struct Rank {
   }
 
   TrainingState Load(const StartOptions& options, const JobConfig& config = Config()) {
-    return LoadStart(config, options, store.get(), *solver, flow.get(), comm,
+    return LoadStart(config, options, 1, store.get(), *solver, flow.get(), comm,
                      [&](const std::string& text) { notes += text + "\n"; });
   }
 

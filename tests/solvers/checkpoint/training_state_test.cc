@@ -132,7 +132,6 @@ std::set<std::string> Possible(const std::string& key) {
             "9223372036854775808",
             "18446744073709551615"};
   }
-  if (key == "exchange") return {};
   if (key == "world" || key == "residual_ranks") return {"2"};
   if (key == "threads") {
     return {"1",  "2",  "3",  "5",   "7",   "8",   "39",   "40",

@@ -51,23 +51,27 @@ TEST(ReportTest, ChoicesAreTables) {
   ExchangeChoice choice;
   choice.step = 4;
   choice.limit = 0.05;
+  choice.slower = 0.1;
   choice.compute = 2;
   choice.measured = 3.5;
-  choice.rungs = {{"LAZY FP32", true, 4000000, 0, 1.5, 3.5, "exposes 75.0 % of compute"},
-                  {"TOPK 0.01", false, 0, 0, 0, 0, "needs solver.type SGD, got LARS"},
-                  {"LOW_RANK 4", true, 1000, 0.25, 0, 2.25, "taken"}};
+  choice.rungs = {{"LAZY FP32", true, 1, 3, 4000000, 0, 1.5, 3.5, "exposes 75.0 % of compute"},
+                  {"TOPK 0.01", false, 1, 0, 0, 0, 0, 0, "needs solver.type SGD, got LARS"},
+                  {"LOW_RANK 4", true, 4, 17, 1000, 0.25, 0, 2.25, "taken"}};
   choice.chosen = 2;
   const std::vector<std::string> lines = LinesOf(choice);
   ASSERT_EQ(lines.size(), 6u);
-  EXPECT_EQ(lines[0], "comm.mode AUTO after step 4: LOW_RANK 4");
+  EXPECT_EQ(lines[0], "comm.mode AUTO after step 4: LOW_RANK 4 / 4");
   EXPECT_EQ(
       lines[1],
-      "  compute 2000.0 ms, a LAZY step took 3500.0 ms; at most 5 % of compute may be exposed");
+      "  compute 2000.0 ms, a LAZY step took 3500.0 ms; at most 5 % of compute may be exposed, "
+      "10 % of the fastest step added");
   EXPECT_NE(lines[4].find("left out: needs solver.type SGD, got LARS"), std::string::npos);
+  EXPECT_NE(lines[5].find(" 17 "), std::string::npos);
   EXPECT_NE(lines[5].find("250.0"), std::string::npos);
   const nlohmann::ordered_json record = RecordOf(choice);
-  EXPECT_EQ(record["chosen"], "LOW_RANK 4");
+  EXPECT_EQ(record["chosen"], "LOW_RANK 4 / 4");
   EXPECT_EQ(record["rungs"][0]["exposed_ms"], 1500);
+  EXPECT_EQ(record["rungs"][0]["buckets"], 3);
   EXPECT_FALSE(record["rungs"][1].contains("step_ms"));
   EXPECT_EQ(record["rungs"][2]["verdict"], "taken");
 }

@@ -56,7 +56,7 @@ TEST(AdviceTest, FewChunksAreNamedWithABetterSize) {
   EXPECT_EQ(FewChunks(comm, 272000),
             "comm.mode SPARSE chooses among only 9 chunks: 272,000 gradients in chunks of "
             "comm.sparse.chunk_size (32,000); set comm.sparse.chunk_size to 1360 or less, or take "
-            "mode LAZY for a net as small as this");
+            "LAZY for a net as small as this");
   EXPECT_EQ(FewChunks(comm, 3200000), "");
   comm.mutable_sparse()->set_chunk_size(1360);
   EXPECT_EQ(FewChunks(comm, 272000), "");
@@ -65,6 +65,12 @@ TEST(AdviceTest, FewChunksAreNamedWithABetterSize) {
   EXPECT_EQ(FewChunks(comm, 272000), "");
   comm.set_mode(CommConfig::LAZY);
   EXPECT_EQ(FewChunks(comm, 272000), "");
+  comm.mutable_sparse()->set_density(0.1);
+  comm.set_mode(CommConfig::PERIODIC);
+  EXPECT_EQ(FewChunks(comm, 272000), "");
+  comm.mutable_periodic()->set_exchange(CommConfig::SPARSE);
+  EXPECT_EQ(FewChunks(comm, 272000).rfind("comm.periodic.exchange SPARSE chooses among only 9", 0),
+            0u);
 }
 
 TEST(AdviceTest, TopkThatSendsAllIsNamedWithALowerDensity) {
@@ -74,7 +80,7 @@ TEST(AdviceTest, TopkThatSendsAllIsNamedWithALowerDensity) {
   config.mutable_comm()->mutable_topk()->set_density(0.01);
   EXPECT_EQ(TopkSendsAll(config, 100), "");
   EXPECT_EQ(TopkSendsAll(config, 101),
-            "comm.mode TOPK equals LAZY at comm.topk.density 0.01 on 101 ranks: their messages "
+            "TOPK equals LAZY at comm.topk.density 0.01 on 101 ranks: their messages "
             "would be longer than an allreduce of all gradients in BF16, so all gradients are "
             "sent; set comm.topk.density to 0.0049 or less, which sends at most half as many "
             "bytes, or take another mode");
@@ -86,6 +92,9 @@ TEST(AdviceTest, TopkThatSendsAllIsNamedWithALowerDensity) {
   config.mutable_comm()->mutable_topk()->set_density(1);  // as the user wants it
   EXPECT_EQ(TopkSendsAll(config, 134), "");
   config.mutable_comm()->mutable_topk()->set_density(0.01);
+  config.mutable_comm()->mutable_periodic()->set_exchange(CommConfig::TOPK);
+  config.mutable_comm()->set_mode(CommConfig::PERIODIC);
+  EXPECT_NE(TopkSendsAll(config, 134), "");
   config.mutable_comm()->set_mode(CommConfig::LAZY);
   EXPECT_EQ(TopkSendsAll(config, 134), "");
 }

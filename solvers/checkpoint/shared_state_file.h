@@ -1,0 +1,32 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "comm/flow/gradient_flow.h"
+#include "core/config/job.pb.h"
+#include "core/file_digest.h"
+#include "models/parameter_store.h"
+
+namespace gf {
+
+// The file of a checkpoint with what a flow keeps alike on all ranks: the chunks that are important
+// in the next step, and LOW_RANK's right factors (Note [Residuals in checkpoints]). Only rank 0
+// touches it. All throw UserError.
+FileDigest WriteSharedState(const std::string& path, const GradientFlow& flow,
+                            const SparseConfig& config, const ParameterStore& store);
+
+// The important chunks among `elements` gradients; all of them if the file's are cut differently,
+// which `note` says.
+std::vector<int64_t> ReadChunks(const std::string& path, const SparseConfig& config,
+                                int64_t elements,
+                                const std::function<void(const std::string&)>& note);
+
+// Reads a flow's shared_state(); what the file lacks, or has of another shape, starts anew, which
+// `note` says.
+void ReadSharedState(const std::string& path, Device* device, const Tensor& shared,
+                     const std::function<void(const std::string&)>& note);
+
+}  // namespace gf
