@@ -149,13 +149,13 @@ CommConfig Simulator::Choose(Pricer* pricer, ExchangeChoice* choice) const {
     priced.name = rung.name;
     priced.verdict = rung.obstacle;
     if (rung.obstacle.empty()) {
-      for (const int divisor : ThresholdDivisors(comm)) {
-        const CommConfig config = WithThresholdsDivided(rung.config, divisor);
+      for (const int power : ThresholdPowers(comm)) {
+        const CommConfig config = WithThresholds(rung.config, power);
         const double density = DensityOf(config);
         const SimulatedStep step = Mean(config, density, pricer);
         if (!IsWorthIt(step.parts.total(), priced)) continue;
         priced.priced = true;
-        priced.divisor = divisor;
+        priced.power = power;
         priced.buckets = ScheduleOf(net_.layout, config, WireOf(config), world, density).buckets();
         priced.bytes = step.sent_bytes;
         priced.exposed = step.parts.exposed;
@@ -170,8 +170,7 @@ CommConfig Simulator::Choose(Pricer* pricer, ExchangeChoice* choice) const {
     choice->rungs.push_back(std::move(priced));
   }
   ChooseRung(choice);
-  return WithThresholdsDivided(ladder[choice->chosen].config,
-                               choice->rungs[choice->chosen].divisor);
+  return WithThresholds(ladder[choice->chosen].config, choice->rungs[choice->chosen].power);
 }
 
 void Simulator::AddRoundEnd(const SimulatedSetup& setup, Pricer* pricer,

@@ -67,9 +67,9 @@ class AutoFlow : public GradientFlow {
   bool Adopt(const std::string& name) override {
     if (comm()->size() == 1) return false;
     for (const Rung& rung : ladder_) {
-      for (const int divisor : ThresholdDivisors(options().config)) {
-        if (FullName(rung.name, divisor) != name || !rung.obstacle.empty()) continue;
-        Take(rung, divisor);
+      for (const int power : ThresholdPowers(options().config)) {
+        if (FullName(rung.name, power) != name || !rung.obstacle.empty()) continue;
+        Take(rung, power);
         return true;
       }
     }
@@ -124,15 +124,15 @@ class AutoFlow : public GradientFlow {
     return ScheduleOf(layout(), config, WireOf(config), comm()->size(), DensityOf(config));
   }
 
-  // Prices a rung with the divisor of its thresholds that makes the shortest step.
+  // Prices a rung with the thresholds that make the shortest step.
   void Price(const CommConfig& config, StepSetup* setup, MeasuredCosts* costs, PricedRung* rung) {
     costs->SetWire(WireOf(config));
     setup->wire_bytes = static_cast<int64_t>(SizeOf(WireOf(config)));
-    for (const int divisor : ThresholdDivisors(options().config)) {
-      PricedRung divided = *rung;
-      divided.divisor = divisor;
-      PriceRung(*setup, ScheduleFor(WithThresholdsDivided(config, divisor)), costs, &divided);
-      if (IsWorthIt(divided.step, *rung)) *rung = divided;
+    for (const int power : ThresholdPowers(options().config)) {
+      PricedRung other = *rung;
+      other.power = power;
+      PriceRung(*setup, ScheduleFor(WithThresholds(config, power)), costs, &other);
+      if (IsWorthIt(other.step, *rung)) *rung = other;
     }
   }
 
@@ -179,13 +179,13 @@ class AutoFlow : public GradientFlow {
     ExchangeChoice choice = Priced(notes_->Agree(comm()));
     for (;;) {
       ChooseRung(&choice);
-      std::string chosen = StrCat(choice.chosen, " ", choice.rungs[choice.chosen].divisor);
+      std::string chosen = StrCat(choice.chosen, " ", choice.rungs[choice.chosen].power);
       comm()->Broadcast(&chosen, 0, "the choice of comm.mode AUTO");
       std::istringstream words(chosen);
       words >> choice.chosen;
       PricedRung* const rung = &choice.rungs[choice.chosen];
-      words >> rung->divisor;
-      Take(ladder_[choice.chosen], rung->divisor);
+      words >> rung->power;
+      Take(ladder_[choice.chosen], rung->power);
       // A flow that keeps nothing needs no more room than the job has had so far.
       if (!options().objection || inner_->State().empty()) break;
       const std::string objection = options().objection(*inner_);
@@ -197,11 +197,11 @@ class AutoFlow : public GradientFlow {
   }
 
   // Replaces the inner flow by a new flow with the config of the rung; collective.
-  void Take(const Rung& rung, int divisor) {
+  void Take(const Rung& rung, int power) {
     notes_.reset();
     inner_.reset();
     GradientFlowOptions own = options();
-    own.config = WithThresholdsDivided(rung.config, divisor);
+    own.config = WithThresholds(rung.config, power);
     own.objection = nullptr;
     own.chosen = nullptr;
     inner_ = NewGradientFlow(layout(), gradients(), comm(), own);

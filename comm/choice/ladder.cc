@@ -132,20 +132,23 @@ std::vector<Rung> LadderOf(const CommConfig& automatic, const LadderJob& job) {
   return ladder;
 }
 
-std::vector<int> ThresholdDivisors(const CommConfig& automatic) {
+std::vector<int> ThresholdPowers(const CommConfig& automatic) {
   const bool set = automatic.has_threshold_first() || automatic.has_threshold_middle() ||
                    automatic.has_threshold_last();
-  if (set) return {1};
-  return {1, 4, 16, 64};
+  if (set) return {0};
+  return {0, -1, -2, -3, 1, 2};
 }
 
-CommConfig WithThresholdsDivided(const CommConfig& config, int divisor) {
-  CommConfig divided = config;
-  if (divisor == 1) return divided;
-  divided.set_threshold_first(config.threshold_first() / divisor);
-  divided.set_threshold_middle(config.threshold_middle() / divisor);
-  divided.set_threshold_last(config.threshold_last() / divisor);
-  return divided;
+CommConfig WithThresholds(const CommConfig& config, int power) {
+  CommConfig scaled = config;
+  if (power == 0) return scaled;
+  const auto times = [power](int64_t bytes) {
+    return power > 0 ? bytes << (2 * power) : bytes >> (-2 * power);
+  };
+  scaled.set_threshold_first(times(config.threshold_first()));
+  scaled.set_threshold_middle(times(config.threshold_middle()));
+  scaled.set_threshold_last(times(config.threshold_last()));
+  return scaled;
 }
 
 std::vector<std::string> RungNames() {

@@ -34,11 +34,12 @@ struct LadderJob {
 // are there, also those with an obstacle. The first one without is LAZY in the gradients' type.
 std::vector<Rung> LadderOf(const CommConfig& automatic, const LadderJob& job);
 
-// Thresholds of buckets suit bytes of whole gradients; what a compressor makes of these may fit
-// into one bucket, which travels only after backward. So a rung is priced with its thresholds
-// divided by each of these numbers, 1 first. Only 1 where the job sets thresholds itself.
-std::vector<int> ThresholdDivisors(const CommConfig& automatic);
-CommConfig WithThresholdsDivided(const CommConfig& config, int divisor);
+// Thresholds of buckets suit whole gradients on common links. A compressor's bytes may all fit into
+// one bucket, which travels only after backward; where every message costs milliseconds, larger
+// buckets are better. So a rung is priced with its thresholds multiplied by 4 to each of these
+// powers, 0 first. Only 0 where the job sets thresholds itself.
+std::vector<int> ThresholdPowers(const CommConfig& automatic);
+CommConfig WithThresholds(const CommConfig& config, int power);
 
 // The names of all rungs, whatever the job.
 std::vector<std::string> RungNames();

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <cstdlib>
 #include <string>
 #include <vector>
 
@@ -10,7 +11,7 @@ namespace gf {
 struct PricedRung {
   std::string name;       // "SPARSE 0.15"
   bool priced = false;    // whether the figures below are there; otherwise `verdict` says why not
-  int divisor = 1;        // of the thresholds of buckets, see comm/choice/ladder.h
+  int power = 0;          // thresholds are multiplied by 4 to this power, see comm/choice/ladder.h
   int64_t buckets = 0;    // collectives of a step
   int64_t bytes = 0;      // handed to collectives, see CommStats::wire_bytes
   double arithmetic = 0;  // seconds of the compressor
@@ -19,9 +20,11 @@ struct PricedRung {
   std::string verdict;    // for people
 };
 
-// The name of a rung with divided thresholds, under which checkpoints keep it: "SPARSE 0.02 / 16".
-inline std::string FullName(const std::string& rung, int divisor) {
-  return divisor == 1 ? rung : rung + " / " + std::to_string(divisor);
+// The name of a rung with other thresholds, under which checkpoints keep it: "SPARSE 0.02 / 16",
+// "LOW_RANK 1 * 4".
+inline std::string FullName(const std::string& rung, int power) {
+  if (power == 0) return rung;
+  return rung + (power < 0 ? " / " : " * ") + std::to_string(1 << (2 * std::abs(power)));
 }
 
 // What comm.mode AUTO has decided, and by what.
@@ -33,7 +36,7 @@ struct ExchangeChoice {
   std::vector<PricedRung> rungs;  // from mild to strong
   int chosen = 0;                 // of the rungs
 
-  std::string taken() const { return FullName(rungs[chosen].name, rungs[chosen].divisor); }
+  std::string taken() const { return FullName(rungs[chosen].name, rungs[chosen].power); }
 };
 
 }  // namespace gf

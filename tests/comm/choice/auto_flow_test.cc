@@ -130,20 +130,23 @@ TEST(AutoFlowTest, GoesOnLikeAJobOfTheRungItAdopts) {
   }
 }
 
-TEST(AutoFlowTest, AdoptsSmallerBuckets) {
+TEST(AutoFlowTest, AdoptsOtherThresholds) {
   RunLocal(2, 60, [&](Communicator* comm) {
-    TestFlow whole(Weights(), Automatic(), DType::kFP32, comm);
-    ASSERT_TRUE(whole.flow->Adopt("LAZY BF16"));
-    TestFlow divided(Weights(), Automatic(), DType::kFP32, comm);
-    ASSERT_TRUE(divided.flow->Adopt("LAZY BF16 / 64"));
+    GradientFlowOptions options = Automatic();
+    options.config.clear_threshold_first();
+    options.config.clear_threshold_middle();
+    options.config.clear_threshold_last();
+    TestFlow whole(Weights(), options, DType::kFP32, comm);
+    ASSERT_TRUE(whole.flow->Adopt("LAZY FP32"));
+    TestFlow divided(Weights(), options, DType::kFP32, comm);
+    ASSERT_TRUE(divided.flow->Adopt("LAZY FP32 / 64"));
     EXPECT_GT(divided.flow->Buckets().size(), whole.flow->Buckets().size());
     EXPECT_EQ(Step(&divided, 0, comm->rank()), Step(&whole, 0, comm->rank()));
-    // The job's own thresholds are not divided.
-    GradientFlowOptions options = Automatic();
+    // The job's own thresholds stay.
     options.config.set_threshold_middle(1 << 22);
     TestFlow own(Weights(), options, DType::kFP32, comm);
-    EXPECT_FALSE(own.flow->Adopt("LAZY BF16 / 64"));
-    EXPECT_TRUE(own.flow->Adopt("LAZY BF16"));
+    EXPECT_FALSE(own.flow->Adopt("LAZY FP32 / 64"));
+    EXPECT_TRUE(own.flow->Adopt("LAZY FP32"));
   });
 }
 

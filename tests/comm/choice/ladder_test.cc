@@ -107,20 +107,19 @@ TEST(LadderTest, WhatAutoChoosesCannotBeSet) {
             "comm.auto.exposed is 1.5, must be at most 1");
 }
 
-TEST(LadderTest, OnlyDefaultThresholdsAreDivided) {
+TEST(LadderTest, OnlyDefaultThresholdsAreReplaced) {
   CommConfig config;
-  const std::vector<int> divisors = ThresholdDivisors(config);
-  ASSERT_GT(divisors.size(), 1u);
-  EXPECT_EQ(divisors[0], 1);
-  const CommConfig divided = WithThresholdsDivided(config, 16);
-  EXPECT_EQ(divided.threshold_first(), config.threshold_first() / 16);
-  EXPECT_EQ(divided.threshold_middle(), config.threshold_middle() / 16);
-  EXPECT_EQ(divided.threshold_last(), config.threshold_last() / 16);
-  EXPECT_FALSE(WithThresholdsDivided(config, 1).has_threshold_first());
-  EXPECT_EQ(FullName("SPARSE 0.02", 16), "SPARSE 0.02 / 16");
-  EXPECT_EQ(FullName("SPARSE 0.02", 1), "SPARSE 0.02");
+  const std::vector<int> powers = ThresholdPowers(config);
+  ASSERT_GT(powers.size(), 1u);
+  EXPECT_EQ(powers[0], 0);
+  const CommConfig smaller = WithThresholds(config, -2);
+  EXPECT_EQ(smaller.threshold_first(), config.threshold_first() / 16);
+  EXPECT_EQ(smaller.threshold_middle(), config.threshold_middle() / 16);
+  EXPECT_EQ(smaller.threshold_last(), config.threshold_last() / 16);
+  EXPECT_EQ(WithThresholds(config, 1).threshold_middle(), config.threshold_middle() * 4);
+  EXPECT_FALSE(WithThresholds(config, 0).has_threshold_first());
   config.set_threshold_last(5);
-  EXPECT_EQ(ThresholdDivisors(config), std::vector<int>{1});
+  EXPECT_EQ(ThresholdPowers(config), std::vector<int>{0});
 }
 
 }  // namespace

@@ -83,6 +83,12 @@ TEST(RungChoiceTest, ArithmeticThatTakesLongerThanItSavesIsNotTaken) {
   EXPECT_EQ(choice.rungs[1].verdict, "27.3 % slower than c");
 }
 
+TEST(RungChoiceTest, NamesTellOtherThresholds) {
+  EXPECT_EQ(FullName("SPARSE 0.02", -2), "SPARSE 0.02 / 16");
+  EXPECT_EQ(FullName("SPARSE 0.02", 1), "SPARSE 0.02 * 4");
+  EXPECT_EQ(FullName("SPARSE 0.02", 0), "SPARSE 0.02");
+}
+
 TEST(RungChoiceTest, RungsThatAreLeftOutKeepTheirReason) {
   ExchangeChoice choice = Chosen({{"a", 0, -1}, {"b", 0, 0.3}, {"c", 0, -1}, {"d", 0.01, 0.02}});
   EXPECT_EQ(Name(choice), "d");

@@ -54,9 +54,9 @@ TEST(ReportTest, ChoicesAreTables) {
   choice.slower = 0.1;
   choice.compute = 2;
   choice.measured = 3.5;
-  choice.rungs = {{"LAZY FP32", true, 1, 3, 4000000, 0, 1.5, 3.5, "exposes 75.0 % of compute"},
-                  {"TOPK 0.01", false, 1, 0, 0, 0, 0, 0, "needs solver.type SGD, got LARS"},
-                  {"LOW_RANK 4", true, 4, 17, 1000, 0.25, 0, 2.25, "taken"}};
+  choice.rungs = {{"LAZY FP32", true, 0, 3, 4000000, 0, 1.5, 3.5, "exposes 75.0 % of compute"},
+                  {"TOPK 0.01", false, 0, 0, 0, 0, 0, 0, "needs solver.type SGD, got LARS"},
+                  {"LOW_RANK 4", true, -1, 17, 1000, 0.25, 0, 2.25, "taken"}};
   choice.chosen = 2;
   const std::vector<std::string> lines = LinesOf(choice);
   ASSERT_EQ(lines.size(), 6u);
