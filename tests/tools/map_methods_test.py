@@ -15,17 +15,18 @@ loader.exec_module(map_methods)
 
 # What gfsim prints, shortened.
 PRINTED = """  cluster                   map, 8 ranks on 8 nodes
-  exchange                  AUTO takes SPARSE 0.02, auto, 2.44 MB per step
+  exchange                  AUTO takes SPARSE 0.02 / 16, auto, 2.44 MB per step
   step                         129.24 ms  100.0 %
 
-comm.mode AUTO after step 0: SPARSE 0.02
-  compute 128.0 ms, a LAZY step took 1908.1 ms; at most 5 % of compute may be exposed
-                            sent arithmetic, ms exposed, ms   step, ms  verdict
-  LAZY FP32                    -              -           -          -  left out: gradients are BF16
-  LAZY BF16               122 MB            0.0      1780.1     1908.1  exposes 1390.7 % of compute
-  QUANTIZED 4 rotated    31.5 MB            1.3       420.8      550.1  exposes 328.8 % of compute
-  SPARSE 0.02            2.44 MB            0.0         2.1      129.2  taken
-  LOW_RANK 1              168 kB            2.1         3.5      133.6  stronger than needed
+comm.mode AUTO after step 0: SPARSE 0.02 / 16
+  compute 128.0 ms, a LAZY step took 1908.1 ms; at most 5 % of compute may be exposed, 5 % of the \
+fastest step added
+                      buckets       sent arithmetic, ms exposed, ms   step, ms  verdict
+  LAZY FP32                 -          -              -           -          -  left out: BF16
+  LAZY BF16                 4     122 MB            0.0      1780.1     1908.1  1376.9 % slower
+  QUANTIZED 4 rotated       4    31.5 MB            1.3       420.8      550.1  325.8 % slower
+  SPARSE 0.02              11    2.44 MB            0.0         2.1      129.2  taken
+  LOW_RANK 1                4     168 kB            2.1         3.5      133.6  stronger than needed
 """
 
 
