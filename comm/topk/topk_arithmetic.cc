@@ -7,6 +7,7 @@
 
 #include "comm/feedback/feedback_arithmetic.h"
 #include "comm/topk/kernels.h"
+#include "comm/topk/segment_work.h"
 #include "comm/topk/selection.h"
 #include "comm/wire/wire.h"
 #include "core/parallel.h"
@@ -21,7 +22,8 @@ class CpuTopkArithmetic : public TopkArithmetic {
         factors_(factors),
         size_(SizeOf(pools.gradients.desc.dtype)),
         kernels_(pools.gradients.desc.dtype == DType::kFP32 ? Topk().fp32 : Topk().bf16),
-        wire_(WireFor(DType::kFP32, pools.wire)) {}
+        wire_(WireFor(DType::kFP32, pools.wire)),
+        work_(pools, factors) {}
 
   void SetBuckets(const std::vector<TopkBucket>& buckets) override {
     const bool same_tensors = buckets.size() == buckets_.size();
@@ -38,39 +40,40 @@ class CpuTopkArithmetic : public TopkArithmetic {
     segments_.resize(bucket.segments);
     const std::vector<float> scales = ClipScales(bucket);
     ForSegments(bucket, [&](int e, int64_t s, int64_t begin, int64_t end) {
-      Accumulate(scales[e], begin, end, (*least)[e], &segments_[s]);
+      work_.Accumulate(scales[e], begin, end, (*least)[e], &segments_[s]);
     });
     for (size_t e = 0; e < bucket.entries.size(); ++e) {
       const TopkEntry& entry = bucket.entries[e];
       if (FoundIn(entry) < entry.chosen) Recollect(entry);
     }
     const std::vector<Cut> cuts = FindCuts(bucket);
-    ForSegments(bucket,
-                [&](int e, int64_t s, int64_t, int64_t) { CountChosen(cuts[e], &segments_[s]); });
+    ForSegments(bucket, [&](int e, int64_t s, int64_t, int64_t) { segments_[s].Count(cuts[e]); });
     for (size_t e = 0; e < bucket.entries.size(); ++e) {
       Place(bucket.entries[e], cuts[e].equal);
       float smallest;
       std::memcpy(&smallest, &cuts[e].bits, sizeof(smallest));
       (*least)[e] = std::isfinite(smallest) ? MagnitudeBits(kMargin * smallest) : kUnknown;
     }
-    const Message message = MessageAt(bucket, factors_.rank);
+    const TopkMessage message = MessageAt(bucket, factors_.rank);
     ForSegments(bucket, [&](int e, int64_t s, int64_t begin, int64_t end) {
-      Write(cuts[e], begin, end, s, message);
+      const TopkSegment& segment = segments_[s];
+      message.ends[s] = static_cast<uint32_t>(segment.place + segment.chosen());
+      work_.Write(cuts[e], begin, end, segment, message);
     });
   }
 
   void Receive(int index) override {
     const TopkBucket& bucket = buckets_[index];
     ForSegments(bucket, [&](int, int64_t s, int64_t begin, int64_t end) {
-      std::memset(Gradient(begin), 0, (end - begin) * size_);
+      std::memset(work_.Gradient(begin), 0, (end - begin) * size_);
       thread_local std::vector<float> values;
       for (int rank = 0; rank < factors_.world; ++rank) {
-        const Message message = MessageAt(bucket, rank);
+        const TopkMessage message = MessageAt(bucket, rank);
         const int64_t first = s == 0 ? 0 : message.ends[s - 1];
         const int64_t count = message.ends[s] - first;
         values.resize(std::max<size_t>(values.size(), count));
         wire_.decode(message.values + first * SizeOf(pools_.wire), values.data(), count);
-        kernels_.add_at(Gradient(begin), message.places + first, values.data(), count);
+        kernels_.add_at(work_.Gradient(begin), message.places + first, values.data(), count);
       }
     });
   }
@@ -79,12 +82,12 @@ class CpuTopkArithmetic : public TopkArithmetic {
     for (const ElementRange& range : ranges) {
       const double squares = factors_.clip > 0 ? Squares(range.begin, range.end) : 0;
       const float scale = ClipScale(squares);
-      ParallelFor(range.end - range.begin, kGrain, [&](int64_t first, int64_t last) {
+      ParallelFor(range.end - range.begin, kTopkGrain, [&](int64_t first, int64_t last) {
         const int64_t begin = range.begin + first, count = last - first;
-        kernels_.accumulate(Gradient(begin), Velocity(begin), Residual(begin), count, scale,
-                            factors_.momentum, factors_.nesterov);
-        kernels_.send_all(Gradient(begin), Residual(begin), count);
-        DropBad(begin, begin + count);
+        kernels_.accumulate(work_.Gradient(begin), work_.Velocity(begin), work_.Residual(begin),
+                            count, scale, factors_.momentum, factors_.nesterov);
+        kernels_.send_all(work_.Gradient(begin), work_.Residual(begin), count);
+        work_.DropBad(begin, begin + count);
       });
     }
   }
@@ -99,38 +102,15 @@ class CpuTopkArithmetic : public TopkArithmetic {
   }
 
  private:
-  static constexpr int64_t kGrain = 4096;  // elements that a thread takes at once, at least
   // Candidates of the next step are somewhat smaller than those that were chosen.
   static constexpr float kMargin = 0.93f;
   static constexpr uint32_t kUnknown = 0x7fffffffu;  // nothing is a candidate
 
-  // A segment of the bucket that is sent.
-  struct Segment {
-    std::vector<uint16_t> places;   // of candidates
-    std::vector<float> values;      // likewise
-    int64_t larger = 0, equal = 0;  // than and to the cut
-    int64_t take = 0;               // of the equal ones
-    int64_t place = 0;              // of the first chosen one in the bucket
-  };
-
-  // A rank's message, see Note [Messages of TOPK].
-  struct Message {
-    uint32_t* ends;
-    uint16_t* places;
-    char* values;
-  };
-
-  Message MessageAt(const TopkBucket& bucket, int rank) const {
+  TopkMessage MessageAt(const TopkBucket& bucket, int rank) const {
     uint32_t* const words = pools_.messages.as<uint32_t>() + bucket.words_before * factors_.world +
                             rank * bucket.Words(pools_.wire);
     return {words, reinterpret_cast<uint16_t*>(words + bucket.PlacesAt()),
             reinterpret_cast<char*>(words + bucket.ValuesAt())};
-  }
-
-  char* Gradient(int64_t i) const { return pools_.gradients.as<char>() + i * size_; }
-  float* Residual(int64_t i) const { return pools_.residual.as<float>() + i; }
-  float* Velocity(int64_t i) const {
-    return pools_.velocity.data == nullptr ? nullptr : pools_.velocity.as<float>() + i;
   }
 
   // body(entry, segment of the bucket, begin, end) in parallel, with elements of the pool.
@@ -159,7 +139,7 @@ class CpuTopkArithmetic : public TopkArithmetic {
   double Squares(int64_t begin, int64_t end) const {
     double sum = 0;
     for (int64_t i = begin; i < end; i += kTopkSegment) {
-      sum += kernels_.squares(Gradient(i), std::min(kTopkSegment, end - i));
+      sum += kernels_.squares(work_.Gradient(i), std::min(kTopkSegment, end - i));
     }
     return sum;
   }
@@ -174,7 +154,7 @@ class CpuTopkArithmetic : public TopkArithmetic {
     if (factors_.clip <= 0) return scales;
     std::vector<double> squares(bucket.segments);
     ForSegments(bucket, [&](int, int64_t s, int64_t begin, int64_t end) {
-      squares[s] = kernels_.squares(Gradient(begin), end - begin);
+      squares[s] = kernels_.squares(work_.Gradient(begin), end - begin);
     });
     for (size_t e = 0; e < scales.size(); ++e) {
       const TopkEntry& entry = bucket.entries[e];
@@ -183,24 +163,6 @@ class CpuTopkArithmetic : public TopkArithmetic {
       scales[e] = ClipScale(sum);
     }
     return scales;
-  }
-
-  // Finds candidates while what was accumulated is in the cache.
-  void Accumulate(float scale, int64_t begin, int64_t end, uint32_t least, Segment* segment) const {
-    thread_local std::vector<uint16_t> places(kTopkSegment + kTopkSlack);
-    thread_local std::vector<float> values(kTopkSegment + kTopkSlack);
-    int64_t found = 0;
-    for (int64_t i = begin; i < end; i += kGrain) {
-      const int64_t count = std::min(kGrain, end - i);
-      kernels_.accumulate(Gradient(i), Velocity(i), Residual(i), count, scale, factors_.momentum,
-                          factors_.nesterov);
-      const int64_t more =
-          Topk().at_least(Residual(i), count, least, places.data() + found, values.data() + found);
-      for (int64_t k = 0; k < more; ++k) places[found + k] += static_cast<uint16_t>(i - begin);
-      found += more;
-    }
-    segment->places.assign(places.begin(), places.begin() + found);
-    segment->values.assign(values.begin(), values.begin() + found);
   }
 
   int64_t FoundIn(const TopkEntry& entry) const {
@@ -214,21 +176,15 @@ class CpuTopkArithmetic : public TopkArithmetic {
   // Finds enough candidates where the threshold of the step before has found too few.
   void Recollect(const TopkEntry& entry) {
     const auto histogram = InParallel<MagnitudeHistogram>(
-        entry, [&](int64_t, int64_t begin, int64_t end, MagnitudeHistogram* own) {
-          own->Add(Residual(begin), end - begin);
+        entry, [&](int64_t s, int64_t begin, int64_t end, MagnitudeHistogram* own) {
+          work_.TakeBack(begin, &segments_[s]);
+          own->Add(work_.Residual(begin), end - begin);
         });
     const uint32_t least = histogram.BinOf(entry.chosen).begin;
     ParallelFor(entry.segments, 1, [&](int64_t first, int64_t last) {
       ForSegmentsOf(entry, entry.first_segment + first, entry.first_segment + last,
                     [&](int64_t s, int64_t begin, int64_t end) {
-                      Segment& segment = segments_[s];
-                      segment.places.resize(end - begin + kTopkSlack);
-                      segment.values.resize(end - begin + kTopkSlack);
-                      const int64_t found =
-                          Topk().at_least(Residual(begin), end - begin, least,
-                                          segment.places.data(), segment.values.data());
-                      segment.places.resize(found);
-                      segment.values.resize(found);
+                      work_.Collect(begin, end, least, &segments_[s]);
                     });
     });
   }
@@ -286,77 +242,27 @@ class CpuTopkArithmetic : public TopkArithmetic {
     return CutOf(&bits, entry.chosen - bin.above);
   }
 
-  static void CountChosen(const Cut& cut, Segment* segment) {
-    segment->larger = segment->equal = 0;
-    for (const float value : segment->values) {
-      const uint32_t bits = MagnitudeBits(value);
-      segment->larger += bits > cut.bits;
-      segment->equal += bits == cut.bits;
-    }
-  }
-
   // Where the chosen elements of an entry's segments go. `equal`: how many of those at the cut.
   void Place(const TopkEntry& entry, int64_t equal) {
     int64_t place = entry.first_chosen;
     for (int64_t s = 0; s < entry.segments; ++s) {
-      Segment& segment = segments_[entry.first_segment + s];
+      TopkSegment& segment = segments_[entry.first_segment + s];
       segment.take = std::min(equal, segment.equal);
       equal -= segment.take;
       segment.place = place;
-      place += segment.larger + segment.take;
+      place += segment.chosen();
     }
   }
-
-  void Write(const Cut& cut, int64_t begin, int64_t end, int64_t s, const Message& message) const {
-    const Segment& segment = segments_[s];
-    const int64_t count = segment.larger + segment.take;
-    message.ends[s] = static_cast<uint32_t>(segment.place + count);
-    uint16_t* const places = message.places + segment.place;
-    thread_local std::vector<float> values, sent;
-    values.resize(count);
-    int64_t written = 0, take = segment.take;
-    for (size_t c = 0; c < segment.places.size(); ++c) {
-      const uint32_t bits = MagnitudeBits(segment.values[c]);
-      if (bits < cut.bits || (bits == cut.bits && take-- <= 0)) continue;
-      places[written] = segment.places[c];
-      values[written++] = segment.values[c];
-    }
-    sent = values;
-    wire_.encode(sent.data(), message.values + segment.place * SizeOf(pools_.wire), count);
-    float* const h = Residual(begin);
-    for (int64_t k = 0; k < count; ++k) {
-      h[places[k]] = std::isfinite(sent[k]) ? values[k] - sent[k] : 0;
-    }
-    float* const u = Velocity(begin);
-    if (u != nullptr) {
-      for (int64_t k = 0; k < count; ++k) {
-        if (factors_.masking || !std::isfinite(u[places[k]])) u[places[k]] = 0;
-      }
-    }
-    if (cut.bits >= kInfinity) DropBad(begin, end);  // more than travel are not finite
-  }
-
-  // v = u = 0 where one of them is not finite.
-  void DropBad(int64_t begin, int64_t end) const {
-    float* const h = Residual(0);
-    float* const u = Velocity(0);
-    for (int64_t i = begin; i < end; ++i) {
-      if (std::isfinite(h[i]) && (u == nullptr || std::isfinite(u[i]))) continue;
-      h[i] = 0;
-      if (u != nullptr) u[i] = 0;
-    }
-  }
-
-  static constexpr uint32_t kInfinity = 0x7f800000u;
 
   const TopkPools pools_;
   TopkFactors factors_;
   const size_t size_;  // bytes of a gradient
   const TopkFunctions& kernels_;
   const WireFunctions& wire_;
+  const SegmentWork work_;
   std::vector<TopkBucket> buckets_;
   std::vector<std::vector<uint32_t>> least_;  // bits of candidates, by bucket and entry
-  std::vector<Segment> segments_;             // of the bucket that is sent
+  std::vector<TopkSegment> segments_;         // of the bucket that is sent
 };
 
 const bool registered = TopkArithmeticRegistry::Get().Add(
