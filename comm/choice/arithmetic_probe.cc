@@ -150,6 +150,7 @@ std::optional<CompressorSeconds> ProbeArithmetic(const CommConfig& config, const
   own.timeline = nullptr;
   own.chosen = nullptr;
   own.total_steps = 2;
+  own.counted.clear();
   try {
     return Probe(layout, gradients, comm, own);
   } catch (const UserError&) {

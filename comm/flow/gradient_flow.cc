@@ -44,7 +44,9 @@ void GradientFlow::BeginStep(int64_t step) {
   stats_ = {};
   ready_.assign(ready_.size(), false);
   ready_prefix_ = 0;
-  comm_->watchdog()->SetActivity(StrCat(options_.counted, " ", step + 1));
+  if (!options_.counted.empty()) {
+    comm_->watchdog()->SetActivity(StrCat(options_.counted, " ", step + 1));
+  }
   OnBegin();
 }
 

@@ -51,7 +51,8 @@ struct GradientFlowOptions {
   std::shared_ptr<GradientTransport> transport;
   // Flows that share a transport share the times of its collectives. Null: the flow creates them.
   std::shared_ptr<TransferTimes> transfer_times;
-  // What BeginStep counts, for messages to people.
+  // What BeginStep counts, for messages to people; "": its steps are none of the job's, and the
+  // rank's activity (Watchdog) stays what it is.
   std::string counted = "step";
 };
 

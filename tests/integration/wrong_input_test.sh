@@ -203,9 +203,11 @@ expect_error 'ranks disagree on solver.base_lr: 0.02 on rank 0 .*0.03 on rank 1'
   "${two_ranks[@]}" '' '--set solver.base_lr=0.03' "$gftrain" --config=job.prototxt
 # What the ranks send each other is decided by these.
 while read -r mode setting here there; do
+  wire=(--set comm.wire_type=BF16)
+  [ "$mode" = AUTO ] && wire=() # AUTO chooses it
   expect_error "ranks disagree on $setting: $here on rank 0 .*$there on rank 1" \
     "${two_ranks[@]}" "--set $setting=$here" "--set $setting=$there" "$gftrain" \
-    --config=job.prototxt --set "comm.mode=$mode" --set comm.wire_type=BF16 </dev/null
+    --config=job.prototxt --set "comm.mode=$mode" "${wire[@]}" </dev/null
 done <<'DIFFERENCES'
 LAZY comm.error_feedback false true
 LAZY comm.wire_type FP32 FP16
@@ -216,10 +218,15 @@ LOW_RANK comm.low_rank.rank 4 2
 LOW_RANK comm.low_rank.warmup_fraction 0.1 0.2
 QUANTIZED comm.quantized.bits 8 4
 QUANTIZED comm.quantized.rotate false true
+AUTO comm.auto.exposed 0.05 0.1
+AUTO comm.sparse.chunk_size 1000 2000
+AUTO comm.algorithm ring auto
 DIFFERENCES
 expect_error 'ranks disagree on comm.mode: LOW_RANK on rank 0 .*QUANTIZED on rank 1' \
   "${two_ranks[@]}" '--set comm.mode=LOW_RANK' '--set comm.mode=QUANTIZED' "$gftrain" \
   --config=job.prototxt
+expect_error 'ranks disagree on comm.mode: AUTO on rank 0 .*LAZY on rank 1' \
+  "${two_ranks[@]}" '--set comm.mode=AUTO' '--set comm.mode=LAZY' "$gftrain" --config=job.prototxt
 # Not wrong, but in vain.
 for when in --dry_run --max_steps=1; do
   "$mpirun" -np 2 "${train[@]}" "$when" --set checkpoint.dir= --set comm.mode=TOPK \

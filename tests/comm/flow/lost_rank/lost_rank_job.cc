@@ -1,6 +1,7 @@
-// lost_rank_job MODE RANK before|inside|halfway|after LABEL SIGNAL: some steps of a flow, in the
-// course of which RANK gets the signal at the first collective whose label begins with LABEL. Modes
-// are those of comm.mode, and error_feedback.
+// lost_rank_job MODE RANK before|inside|halfway|after LABEL SINCE SIGNAL: some steps of a flow, in
+// the course of which RANK gets the signal at the first collective whose label begins with LABEL,
+// where "*" stands for anything, after one whose label begins with SINCE ("": from the start).
+// Modes are those of comm.mode, and error_feedback.
 #include <cstdio>
 #include <cstdlib>
 #include <map>
@@ -19,6 +20,8 @@ namespace {
 
 constexpr double kTimeout_s = 3;
 constexpr int kSteps = 6;
+// Of AUTO: so slow that it takes a compressor.
+constexpr double kBytesPerSecond = 10e6;
 
 // Two layers with weights that every mode compresses.
 PoolLayout TwoLayers() {
@@ -45,7 +48,12 @@ GradientFlowOptions OptionsOf(const std::string& mode) {
   options.config.set_error_feedback(feedback);
   if (feedback) options.config.set_wire_type(CommConfig::BF16);
   SparseConfig* const sparse = options.config.mutable_sparse();
-  sparse->set_density(0.3);
+  if (number == CommConfig::AUTO) {
+    options.config.set_algorithm("auto");
+    sparse->set_chunk_size(300);  // enough chunks for every rung of SPARSE
+  } else {
+    sparse->set_density(0.3);
+  }
   sparse->set_warmup_fraction(0);
   options.config.mutable_topk()->set_warmup_fraction(0);
   options.config.mutable_low_rank()->set_warmup_fraction(0);
@@ -59,20 +67,20 @@ Death DeathOf(char** argv) {
                                                         {"inside", Death::kInside},
                                                         {"halfway", Death::kHalfway},
                                                         {"after", Death::kAfter}};
-  return {moments.at(argv[3]), argv[4], std::atoi(argv[5])};
+  return {moments.at(argv[3]), argv[4], argv[5], std::atoi(argv[6])};
 }
 
 int Body(int argc, char** argv) {
-  if (argc != 6) ThrowUserError("expected MODE RANK MOMENT LABEL SIGNAL");
+  if (argc != 7) ThrowUserError("expected MODE RANK MOMENT LABEL SINCE SIGNAL");
   GradientFlowOptions options = OptionsOf(argv[1]);
   options.master.desc = {Shape{TwoLayers().count()}, DType::kFP32, Layout()};
   options.master.owner = options.device->Allocate(options.master.desc.bytes());
   options.master.data = options.master.owner.get();
   const auto comm = NewThreadedCommunicator([&] {
     std::unique_ptr<Communicator> ranks = NewMpiCommunicator(&argc, &argv, kTimeout_s);
-    return ranks->rank() == std::atoi(argv[2])
-               ? NewMortalCommunicator(std::move(ranks), DeathOf(argv))
-               : std::move(ranks);
+    if (ranks->rank() != std::atoi(argv[2])) return ranks;
+    const bool slow = options.config.mode() == CommConfig::AUTO;
+    return NewMortalCommunicator(std::move(ranks), DeathOf(argv), slow ? kBytesPerSecond : 0);
   });
   comm->watchdog()->Guard("");
   TestFlow f(TwoLayers(), options, DType::kFP32, comm.get());

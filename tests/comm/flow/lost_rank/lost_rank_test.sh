@@ -1,17 +1,19 @@
 #!/bin/bash
 # lost_rank_test.sh BINARY MPI_TEST.SH MODE: one of three ranks is killed (SIGKILL) or stopped
 # (SIGSTOP) in every phase of a step. Each time the others end soon after the deadline with exit
-# code 3, and say which rank is missing and what they wait for.
+# code 3, and say which rank is missing and what they wait for. AUTO_links and AUTO_arithmetic are
+# phases of AUTO.
 set -uo pipefail
 root=$PWD mpi=$2 mode=$3
 cd "$TEST_TMPDIR" || exit 1
 ln -s "$root/$1" lost_rank_job
 job=$PWD/lost_rank_job # no other test's processes have this name
 
-# MOMENT|COLLECTIVE: where a rank dies, see lost_rank_job, in the step or round $at; |COLLECTIVE:
-# what the others wait for then, if it is another one. Collectives without step are of $at.
+# MOMENT|COLLECTIVE|AWAITED|SINCE|VICTIM: where a rank dies, see lost_rank_job, in the step or round
+# $at; what the others wait for then (a pattern), if it is another collective; after which one, of
+# several that look alike; which rank, if it matters. Collectives without step are of $at, if set.
 first='fc2.weight' second='fc2.bias to fc1.weight' last='fc1.bias' whole='biases and the like'
-right='right factors of all weights'
+right='right factors of all weights' times='times of steps'
 # When, and what follows.
 at='step 3' next='step 4'
 case $mode in
@@ -40,6 +42,34 @@ case $mode in
     at='round 2' next='round 3'
     cases=("before|$first" "before|$second" "before|$last" "after|$last|$first, $next")
     ;;
+  AUTO)
+    # Steps that are noted: the first one, one with overlap, two without; their times; rank 0's
+    # choice; the flow that follows it; and its first step, which belongs to a compressor: chunks,
+    # factors, codes or norms "of" something, and of SPARSE perhaps nothing else.
+    at='' chosen='the choice of comm.mode AUTO' follows='preparing the exchange of gradients'
+    cases=("before|$second, step 1" "before|$first, step 2" "before|$last, step 2"
+      "before|$first, step 3" "before|$last, step 4" "before|$times" "before|$times||$times"
+      "before|$chosen|||0" "after|$chosen|$follows" "before|$follows||$chosen"
+      "before|measuring ring||$chosen" "before|* of *, step 5|.* of .*, step 5|$chosen"
+      "after|* of *, step 5|.* of .*, step [56]|$chosen")
+    ;;
+  AUTO_links)
+    # Allreduces, allgathers and encoded sums, each beginning at a barrier and ending with the
+    # agreement on its time.
+    at='' agreed='times of algorithms'
+    cases=("before|measuring algorithms||$times" "before|measuring ring||$times"
+      "before|$agreed||$times" "before|measuring allgather" "after|measuring allgather|$agreed"
+      "before|measuring encoded sum" "inside|measuring encoded sum" "halfway|measuring encoded sum"
+      "after|measuring encoded sum|$agreed")
+    ;;
+  AUTO_arithmetic)
+    at='' cases=()
+    for rung in 'LAZY FP32' 'LAZY BF16' 'QUANTIZED 8' 'QUANTIZED 4 rotated' 'SPARSE 0.3' \
+      'SPARSE 0.15' 'SPARSE 0.05' 'SPARSE 0.02' 'LOW_RANK 8' 'LOW_RANK 4' 'LOW_RANK 2' \
+      'LOW_RANK 1' 'TOPK 0.01' 'TOPK 0.001'; do
+      cases+=("before|arithmetic of $rung")
+    done
+    ;;
   *)
     echo "FAIL: no mode $mode"
     exit 1
@@ -61,17 +91,17 @@ shift
 exec sleep 60
 UNSEEN
 
-# one_case NAME VICTIM SIGNAL MOMENT COLLECTIVE AWAITED
+# one_case NAME VICTIM SIGNAL MOMENT COLLECTIVE SINCE AWAITED
 one_case() {
-  local name=$1 victim=$2 signal=$3 awaited=$6 code rank start=$SECONDS command=("$job")
-  local what="SIG$signal of rank $victim $4 $5"
+  local name=$1 victim=$2 signal=$3 awaited=$7 code rank start=$SECONDS command=("$job")
+  local what="SIG$signal of rank $victim $4 $5${6:+, since $6}"
   # Open MPI's folders: those of jobs that begin and end at the same time get into each other's way.
   export TEST_TMPDIR # of bazel/mpirun.sh
   TEST_TMPDIR=$(mktemp -d /tmp/lost_rank.XXXXXX)
   trap 'rm -rf "$TEST_TMPDIR"' EXIT
   [ "$signal" = KILL ] && command=(sh "$PWD/unseen.sh" "$victim" "$job")
-  (cd "$root" && exec timeout 60 "$mpi" 3 "${command[@]}" "$mode" "$victim" "$4" "$5" \
-    "$(kill -l "$signal")") >"$name.log" 2>&1
+  (cd "$root" && exec timeout 60 "$mpi" 3 "${command[@]}" "${mode/AUTO_*/AUTO}" "$victim" "$4" \
+    "$5" "$6" "$(kill -l "$signal")") >"$name.log" 2>&1
   code=$?
   echo "$what: exit code $code after $((SECONDS - start)) s"
   cat "$name.log"
@@ -80,7 +110,7 @@ one_case() {
     code=$(sed -n 's/^ *Exit code: *//p' "$name.log")
   fi
   [ "$code" = 3 ] || fail "$what: exit code $code"
-  grep -qE "waited [0-9.]+ s in [a-z -]+ of $awaited; missing: rank $victim \(" "$name.log" ||
+  grep -qE "waited [0-9.]+ s in [a-z -]+( of|:) $awaited; missing: rank $victim \(" "$name.log" ||
     fail "$what: no message names it, and what the others wait for"
   for rank in 0 1 2; do
     [ "$rank" = "$victim" ] ||
@@ -94,11 +124,13 @@ one_case() {
 
 number=0 running=0 failed=0
 for entry in "${cases[@]}"; do
-  IFS='|' read -r moment collective awaited <<<"$entry"
-  collective="$collective, $at"
+  IFS='|' read -r moment collective awaited since named <<<"$entry"
+  collective=$collective${at:+, $at}
+  awaited=${awaited:-$collective}
+  [[ $awaited == *', '* ]] || awaited+=' \(the choice of comm.mode AUTO\)' # outside of steps
   for signal in KILL STOP; do
-    victim=$((number % 3)) number=$((number + 1))
-    (one_case "case$number" "$victim" "$signal" "$moment" "$collective" "${awaited:-$collective}") \
+    victim=${named:-$((number % 3))} number=$((number + 1))
+    (one_case "case$number" "$victim" "$signal" "$moment" "$collective" "$since" "$awaited") \
       >"report$number" 2>&1 &
     running=$((running + 1))
     if [ $running = 6 ]; then

@@ -17,12 +17,15 @@ struct Death {
   };
 
   Moment moment = kBefore;
-  std::string label;  // of the collective: its beginning
+  std::string label;  // of the collective: its beginning, where "*" stands for anything
+  std::string since;  // the beginning of the label of an earlier one; empty: from the start
   int signal = 0;     // SIGKILL or SIGSTOP
 };
 
-// `inner`, whose rank dies as planned. Belongs below the communication thread.
+// `inner`, whose rank dies as planned, at the first such collective after the one of `since`.
+// Until then its links carry `bytes_per_s`; 0: as many as they can. Belongs below the communication
+// thread.
 std::unique_ptr<Communicator> NewMortalCommunicator(std::unique_ptr<Communicator> inner,
-                                                    const Death& death);
+                                                    const Death& death, double bytes_per_s);
 
 }  // namespace gf
