@@ -32,7 +32,6 @@ void SegmentWork::Accumulate(float scale, int64_t begin, int64_t end, uint32_t l
                              TopkSegment* segment) const {
   thread_local std::vector<uint16_t> places(kTopkSegment + kTopkSlack);
   thread_local std::vector<float> values(kTopkSegment + kTopkSlack);
-  thread_local std::vector<float> velocities(kTopkSegment);
   int64_t found = 0;
   for (int64_t i = begin; i < end; i += kTopkGrain) {
     const int64_t count = std::min(kTopkGrain, end - i);
@@ -40,47 +39,11 @@ void SegmentWork::Accumulate(float scale, int64_t begin, int64_t end, uint32_t l
                         factors_.nesterov);
     const int64_t more =
         Topk().at_least(Residual(i), count, least, places.data() + found, values.data() + found);
-    Leave(i, places.data() + found, values.data() + found, more, velocities.data() + found);
     for (int64_t k = 0; k < more; ++k) places[found + k] += static_cast<uint16_t>(i - begin);
     found += more;
   }
   segment->places.assign(places.begin(), places.begin() + found);
   segment->values.assign(values.begin(), values.begin() + found);
-  if (Velocity(0) != nullptr) {
-    segment->velocities.assign(velocities.begin(), velocities.begin() + found);
-  }
-  segment->sent = true;
-}
-
-void SegmentWork::Leave(int64_t begin, const uint16_t* places, const float* values, int64_t count,
-                        float* velocities) const {
-  thread_local std::vector<float> sent;
-  thread_local std::vector<char> coded;
-  sent.assign(values, values + count);
-  coded.resize(count * SizeOf(pools_.wire));
-  wire_.encode(sent.data(), coded.data(), count);
-  float* const h = Residual(begin);
-  for (int64_t k = 0; k < count; ++k) {
-    h[places[k]] = std::isfinite(sent[k]) ? values[k] - sent[k] : 0;
-  }
-  float* const u = Velocity(begin);
-  if (u == nullptr) return;
-  for (int64_t k = 0; k < count; ++k) {
-    float* const velocity = u + places[k];
-    if (velocities != nullptr) velocities[k] = *velocity;
-    if (factors_.masking || !std::isfinite(*velocity)) *velocity = 0;
-  }
-}
-
-void SegmentWork::TakeBack(int64_t begin, const TopkSegment& segment, size_t candidate) const {
-  const int64_t at = begin + segment.places[candidate];
-  *Residual(at) = segment.values[candidate];
-  if (Velocity(0) != nullptr) *Velocity(at) = segment.velocities[candidate];
-}
-
-void SegmentWork::TakeBack(int64_t begin, TopkSegment* segment) const {
-  for (size_t c = 0; c < segment->places.size(); ++c) TakeBack(begin, *segment, c);
-  segment->sent = false;
 }
 
 void SegmentWork::Collect(int64_t begin, int64_t end, uint32_t least, TopkSegment* segment) const {
@@ -96,20 +59,30 @@ void SegmentWork::Write(const Cut& cut, int64_t begin, int64_t end, const TopkSe
                         const TopkMessage& message) const {
   const int64_t count = segment.chosen();
   uint16_t* const places = message.places + segment.place;
-  thread_local std::vector<float> values;
+  float* const h = Residual(begin);
+  float* const u = Velocity(begin);
+  thread_local std::vector<float> values, sent;
   values.resize(count);
   int64_t written = 0, take = segment.take;
   for (size_t c = 0; c < segment.places.size(); ++c) {
     const uint32_t bits = MagnitudeBits(segment.values[c]);
-    if (bits < cut.bits || (bits == cut.bits && take-- <= 0)) {
-      if (segment.sent) TakeBack(begin, segment, c);
-      continue;
-    }
-    places[written] = segment.places[c];
+    if (bits < cut.bits || (bits == cut.bits && take-- <= 0)) continue;
+    const uint16_t place = segment.places[c];
+    __builtin_prefetch(h + place, /*rw=*/1);
+    if (u != nullptr) __builtin_prefetch(u + place, /*rw=*/1);
+    places[written] = place;
     values[written++] = segment.values[c];
   }
-  if (!segment.sent) Leave(begin, places, values.data(), count, nullptr);
-  wire_.encode(values.data(), message.values + segment.place * SizeOf(pools_.wire), count);
+  sent = values;
+  wire_.encode(sent.data(), message.values + segment.place * SizeOf(pools_.wire), count);
+  for (int64_t k = 0; k < count; ++k) {
+    h[places[k]] = std::isfinite(sent[k]) ? values[k] - sent[k] : 0;
+  }
+  if (u != nullptr) {
+    for (int64_t k = 0; k < count; ++k) {
+      if (factors_.masking || !std::isfinite(u[places[k]])) u[places[k]] = 0;
+    }
+  }
   if (cut.bits >= kInfinity) DropBad(begin, end);  // more than travel are not finite
 }
 

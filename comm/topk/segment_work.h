@@ -15,9 +15,7 @@ constexpr int64_t kTopkGrain = 4096;  // elements whose pools the cache holds
 // The candidates in a segment of the bucket that is sent.
 struct TopkSegment {
   std::vector<uint16_t> places;   // of candidates
-  std::vector<float> values;      // likewise, of the residual
-  std::vector<float> velocities;  // likewise, if there is a pool of them and `sent`
-  bool sent = false;              // the pools hold what would be left if all candidates travelled
+  std::vector<float> values;      // likewise
   int64_t larger = 0, equal = 0;  // than and to the cut
   int64_t take = 0;               // of the equal ones
   int64_t place = 0;              // of the first chosen one in the bucket
@@ -46,28 +44,19 @@ class SegmentWork {
     return pools_.velocity.data == nullptr ? nullptr : pools_.velocity.as<float>() + i;
   }
 
-  // Accumulates gradients times `scale`; candidates are what then has magnitude bits of at least
-  // `least`. Sends all candidates while the cache holds them: most of them will be chosen, so
-  // taking back the others touches fewer lines of memory.
+  // Accumulates gradients times `scale`. Finds candidates, residuals whose magnitude then has bits
+  // of at least `least`, while the cache holds them.
   void Accumulate(float scale, int64_t begin, int64_t end, uint32_t least,
                   TopkSegment* segment) const;
-  // Undoes the sending of all candidates.
-  void TakeBack(int64_t begin, TopkSegment* segment) const;
-  // Finds candidates anew and sends none.
+  // Finds candidates anew.
   void Collect(int64_t begin, int64_t end, uint32_t least, TopkSegment* segment) const;
-  // Writes the chosen candidates' part of a message; only they remain sent.
+  // Writes the chosen candidates' part of a message, and leaves in the pools what is not sent.
   void Write(const Cut& cut, int64_t begin, int64_t end, const TopkSegment& segment,
              const TopkMessage& message) const;
   // v = u = 0 where one of them is not finite.
   void DropBad(int64_t begin, int64_t end) const;
 
  private:
-  // Leaves in the pools what remains of elements, with these places behind `begin` and these
-  // residuals, when they have travelled. `velocities`, if not null, gets those before.
-  void Leave(int64_t begin, const uint16_t* places, const float* values, int64_t count,
-             float* velocities) const;
-  void TakeBack(int64_t begin, const TopkSegment& segment, size_t candidate) const;
-
   const TopkPools pools_;
   const TopkFactors factors_;
   const size_t size_;  // bytes of a gradient

@@ -176,8 +176,7 @@ class CpuTopkArithmetic : public TopkArithmetic {
   // Finds enough candidates where the threshold of the step before has found too few.
   void Recollect(const TopkEntry& entry) {
     const auto histogram = InParallel<MagnitudeHistogram>(
-        entry, [&](int64_t s, int64_t begin, int64_t end, MagnitudeHistogram* own) {
-          work_.TakeBack(begin, &segments_[s]);
+        entry, [&](int64_t, int64_t begin, int64_t end, MagnitudeHistogram* own) {
           own->Add(work_.Residual(begin), end - begin);
         });
     const uint32_t least = histogram.BinOf(entry.chosen).begin;
