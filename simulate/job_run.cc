@@ -153,6 +153,7 @@ CommConfig Simulator::Choose(Pricer* pricer, ExchangeChoice* choice) const {
         const CommConfig config = WithThresholds(rung.config, power);
         const double density = DensityOf(config);
         const SimulatedStep step = Mean(config, density, pricer);
+        if (!(choice->measured > 0)) choice->measured = step.parts.total();
         if (!IsWorthIt(step.parts.total(), priced)) continue;
         priced.priced = true;
         priced.power = power;
@@ -161,10 +162,9 @@ CommConfig Simulator::Choose(Pricer* pricer, ExchangeChoice* choice) const {
         priced.exposed = step.parts.exposed;
         priced.step = step.parts.total();
       }
-      if (!(choice->measured > 0)) choice->measured = priced.step;
       // What the step has beside compute and communication; SPARSE also saves updates.
       if (rung.config.mode() != CommConfig::LAZY) {
-        priced.arithmetic = std::max(1e-9, priced.step - priced.exposed - choice->compute);
+        priced.arithmetic = std::max(0.0, priced.step - priced.exposed - choice->compute);
       }
     }
     choice->rungs.push_back(std::move(priced));
@@ -203,7 +203,7 @@ RunResult Simulator::RunWith(Pricer* pricer) {
   result.batch = net_.batch;
   result.layer_times = LayerTimesOf(job_);
   result.guess = times_.guess;
-  if (comm.mode() == CommConfig::TOPK) {
+  if (SendingModeOf(comm) == CommConfig::TOPK) {
     result.advice = WhyTopkSendsAll(comm.topk().density(), result.ranks, WireOf(comm));
   }
   result.node_price_per_hour = job_.node_price_per_hour > 0

@@ -190,8 +190,12 @@ class AutoFlow : public GradientFlow {
       if (!options().objection || inner_->State().empty()) break;
       const std::string objection = options().objection(*inner_);
       if (objection.empty()) break;
-      rung->priced = false;
-      rung->verdict = objection;
+      // All compressors keep about as much.
+      for (size_t i = 0; i < ladder_.size(); ++i) {
+        if (ladder_[i].config.mode() == CommConfig::LAZY || !choice.rungs[i].priced) continue;
+        choice.rungs[i].priced = false;
+        choice.rungs[i].verdict = objection;
+      }
     }
     if (options().chosen) options().chosen(choice);
   }

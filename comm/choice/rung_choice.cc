@@ -43,7 +43,8 @@ void ChooseRung(ExchangeChoice* choice) {
   }
   if (taken == nullptr) {
     taken = good;
-    taken->verdict = "taken: no rung hides its exchange; it " + taken->verdict;
+    taken->verdict =
+        "taken: no rung that is nearly as fast hides its exchange; it " + taken->verdict;
   }
   choice->chosen = static_cast<int>(taken - choice->rungs.data());
 }

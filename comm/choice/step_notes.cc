@@ -7,7 +7,8 @@
 namespace gf {
 namespace {
 
-// A rank that spends a smaller part of the slowest rank's update while sums arrive updates later.
+// A rank that updates less than this part of the slowest rank's time while sums arrive updates when
+// all have come.
 constexpr double kWaits = 0.1;
 
 }  // namespace

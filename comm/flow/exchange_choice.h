@@ -11,8 +11,8 @@ namespace gf {
 struct PricedRung {
   std::string name;       // "SPARSE 0.15"
   bool priced = false;    // whether the figures below are there; otherwise `verdict` says why not
-  int power = 0;          // thresholds are multiplied by 4 to this power, see comm/choice/ladder.h
-  int64_t buckets = 0;    // collectives of a step
+  int power = 0;          // thresholds of buckets are the defaults times 4 to this power
+  int64_t buckets = 0;    // collectives of gradients in a step
   int64_t bytes = 0;      // handed to collectives, see CommStats::wire_bytes
   double arithmetic = 0;  // seconds of the compressor
   double exposed = 0;     // seconds that the step waits for collectives

@@ -114,6 +114,10 @@ void GradientFlow::Await(const Flight& flight) {
   transfer_times_->Awaited(flight.name, flight.bytes, in_step_);
 }
 
+CommConfig::Mode SendingModeOf(const CommConfig& config) {
+  return config.mode() == CommConfig::PERIODIC ? config.periodic().exchange() : config.mode();
+}
+
 std::string FlowNameOf(const CommConfig& config, int world) {
   const bool periodic = config.mode() == CommConfig::PERIODIC;
   if (world > 1 && config.sharded_update()) return "sharded";

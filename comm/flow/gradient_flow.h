@@ -37,6 +37,9 @@ struct CommStats {
 // The type that travels for gradients of a type.
 DType WireTypeOf(const CommConfig& config, DType gradients);
 
+// The mode that sends: the exchange of PERIODIC's rounds, otherwise comm.mode itself.
+CommConfig::Mode SendingModeOf(const CommConfig& config);
+
 // The name in GradientFlowRegistry of what a job of `world` ranks needs.
 std::string FlowNameOf(const CommConfig& config, int world);
 

@@ -220,16 +220,13 @@ class Step {
     }
     const double per_element = setup_.traffic.update / setup_.memory_bytes_per_s;
     const double share = schedule_.sharded ? 1.0 / costs_->world() : 1.0;
-    double gathered = 0;
-    if (setup_.update_waits && !reduced.empty()) {
-      Wait("all sums", *std::max_element(reduced.begin(), reduced.end()));
-    }
+    double gathered = 0, waiting = 0;
     for (size_t i = 0; i < reduced.size(); ++i) {
       const Send& send = schedule_.sends[i];
       Wait(send.name, reduced[i]);
-      const double update =
-          static_cast<double>(send.elements) * per_element * share + ArrivalSeconds(send);
-      Work(send.name, update);
+      const double update = static_cast<double>(send.elements) * per_element * share;
+      if (setup_.update_waits) waiting += update;
+      Work(send.name, ArrivalSeconds(send) + (setup_.update_waits ? 0 : update));
       if (!schedule_.sharded) continue;
       gathered = Collective("new " + send.name, std::max(now_, free_),
                             send.elements * static_cast<int64_t>(sizeof(float)),
@@ -239,6 +236,7 @@ class Step {
     if (norms > 0 && setup_.measured) Work("norms of chunks", setup_.measured->last);
     Wait("new weights", gathered);
     if (schedule_.last.elements > 0) FinishLast();
+    if (waiting > 0) Work("all parameters", waiting);
     if (setup_.load_s > now_) result_.parts.data += setup_.load_s - now_;
   }
 

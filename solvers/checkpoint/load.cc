@@ -126,7 +126,7 @@ TrainingState LoadStart(const JobConfig& config, const StartOptions& options, in
     const auto say = [&](const std::string& text) {
       if (comm->rank() == 0) note(text);
     };
-    state.exchange = KeepChoice(state, config, comm->size(), threads, flow, say);
+    state.exchange = KeepChoice(state, config, threads, flow, comm, say);
     LoadResiduals(checkpoint, state.residual_ranks, config.comm().sparse(), store, flow, comm,
                   note);
   }

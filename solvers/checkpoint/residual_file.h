@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/tensor.h"
 #include "models/parameter_store.h"
 #include "solvers/checkpoint/pool_file.h"
 

@@ -7,7 +7,9 @@
 
 #include "comm/flow/gradient_flow.h"
 #include "core/config/job.pb.h"
+#include "core/device.h"
 #include "core/file_digest.h"
+#include "core/tensor.h"
 #include "models/parameter_store.h"
 
 namespace gf {

@@ -82,16 +82,11 @@ std::vector<std::string> UnusedDataSettings(const NetSource& net, const DataConf
 
 namespace {
 
-// The mode that sends: of PERIODIC, the exchange of its rounds.
-CommConfig::Mode SendingMode(const CommConfig& comm) {
-  return comm.mode() == CommConfig::PERIODIC ? comm.periodic().exchange() : comm.mode();
-}
-
 // "comm.mode SPARSE"
 std::string NameOfSendingMode(const CommConfig& comm) {
   const bool periodic = comm.mode() == CommConfig::PERIODIC;
   return StrCat(periodic ? "comm.periodic.exchange " : "comm.mode ",
-                CommConfig::Mode_Name(SendingMode(comm)));
+                CommConfig::Mode_Name(SendingModeOf(comm)));
 }
 
 }  // namespace
@@ -99,10 +94,10 @@ std::string NameOfSendingMode(const CommConfig& comm) {
 std::string FewChunks(const CommConfig& comm, int64_t elements) {
   constexpr int64_t kEnough = 100;
   const SparseConfig& sparse = comm.sparse();
-  if (SendingMode(comm) != CommConfig::SPARSE || sparse.density() >= 1) return "";
+  if (SendingModeOf(comm) != CommConfig::SPARSE || sparse.density() >= 1) return "";
   const int64_t chunks = ChunkGrid(elements, sparse.chunk_size()).chunks();
   if (chunks >= kEnough) return "";
-  return StrCat(NameOfSendingMode(comm), " chooses among only ", Counted(chunks, "chunk"), ": ",
+  return StrCat(NameOfSendingModeOf(comm), " chooses among only ", Counted(chunks, "chunk"), ": ",
                 WithCommas(elements), " gradients in chunks of comm.sparse.chunk_size (",
                 WithCommas(sparse.chunk_size()), "); set comm.sparse.chunk_size to ",
                 std::max<int64_t>(1, elements / (2 * kEnough)),
@@ -111,7 +106,7 @@ std::string FewChunks(const CommConfig& comm, int64_t elements) {
 
 std::string TopkSendsAll(const JobConfig& config, int world) {
   const CommConfig& comm = config.comm();
-  if (SendingMode(comm) != CommConfig::TOPK) return "";
+  if (SendingModeOf(comm) != CommConfig::TOPK) return "";
   return WhyTopkSendsAll(comm.topk().density(), world,
                          WireTypeOf(comm, ToDType(config.compute_type())));
 }

@@ -19,7 +19,7 @@ class DueEvents {
   bool save() const { return save_; }
   bool validation() const { return validation_; }
 
-  // Whether the event is due; it is not any more.
+  // Returns whether the event is due, and clears it.
   bool TakeSave();
   bool TakeValidation();
 

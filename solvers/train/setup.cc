@@ -1,6 +1,8 @@
 #include "solvers/train/setup.h"
 
 #include <algorithm>
+#include <functional>
+#include <string>
 #include <vector>
 
 #include "comm/agree.h"
@@ -215,7 +217,12 @@ void SetUp(const JobConfig& config, const TrainOptions& options, Communicator* c
   EndWithRound(parts);
   // A checkpoint may decide how AUTO exchanges gradients, which the announcement says.
   std::vector<std::string> notes;
-  Load(config, options, comm, parts, [&](const std::string& text) { notes.push_back(text); });
+  try {
+    Load(config, options, comm, parts, [&](const std::string& text) { notes.push_back(text); });
+  } catch (const UserError&) {
+    for (const std::string& text : notes) parts->report->Note(text);
+    throw;
+  }
   Announce({config, options.threads, options.deterministic, options.verbose, parts->last_step,
             *comm, *parts->device, *parts->train.net, *parts->train.loader,
             parts->validation.loader.get(), *parts->flow, *parts->batches, *parts->rate},

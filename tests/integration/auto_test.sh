@@ -19,36 +19,37 @@ step() { printf 'step-%08d' "$1"; }
 train whole 2 --run_dir=runs/whole --set checkpoint.dir=whole --set checkpoint.interval_steps=2
 chosen=$(chosen_in whole.log)
 [ -n "$chosen" ] || fail "does not say what it has chosen"
+pattern=${chosen//\*/\\*}
 grep -qE '^  LAZY FP32 +[0-9]+ +[0-9.]+ kB +0\.0 ' whole.log || fail "no table"
 grep -qE '^  SPARSE 0.02 ' whole.log || fail "no whole table"
 [ "$(grep -c '"kind":"auto"' runs/whole/log.jsonl)" = 1 ] || fail "not in the log"
-grep '"kind":"auto"' runs/whole/log.jsonl | grep -q "\"chosen\":\"$chosen\"" ||
+grep '"kind":"auto"' runs/whole/log.jsonl | grep -q "\"chosen\":\"$pattern\"" ||
   fail "the log has another choice"
-grep -q "\"exchange\": \"$chosen\"" "whole/$(step 60)/state.json" || fail "not in the checkpoint"
+grep -q "\"exchange\": \"$pattern\"" "whole/$(step 60)/state.json" || fail "not in the checkpoint"
 grep -q exchange "whole/$(step 2)/state.json" && fail "chosen too early"
 
 # The same bits from a checkpoint after the choice on.
 mkdir again
 cp -r "whole/$(step 20)" again
 train again 2 --resume --set checkpoint.dir=again --set checkpoint.interval_steps=2
-grep -q "^comm.mode AUTO: $chosen, as before the checkpoint" again.log || fail "not kept"
+grep -q "^comm.mode AUTO: $pattern, as before the checkpoint" again.log || fail "not kept"
 [ -z "$(chosen_in again.log)" ] || fail "chosen a second time"
 same_weights "whole/$(step 60)" "again/$(step 60)"
 
 # From a checkpoint before the choice, for another world, and for other settings.
-anew() { # NAME STEP RANKS PATTERN ARGUMENTS...
-  local name=$1 at=$2 ranks=$3 pattern=$4
+anew() { # NAME STEP RANKS WHY ARGUMENTS...
+  local name=$1 at=$2 ranks=$3 why=$4
   shift 4
   mkdir "$name"
   cp -r "whole/$(step "$at")" "$name"
   train "$name" "$ranks" --resume --set checkpoint.dir="$name" "$@"
-  grep -q "^comm.mode AUTO measures anew: $pattern" "$name.log" || fail "$name: no \"$pattern\""
+  grep -q "^comm.mode AUTO measures anew: $why" "$name.log" || fail "$name: no \"$why\""
   grep -q '^comm.mode AUTO after step [0-9]*:' "$name.log" || fail "$name: no new choice"
 }
 anew early 2 2 'the checkpoint is from before a choice'
-anew world 20 3 "its choice $chosen was for 2 ranks"
-anew settings 20 2 "its choice $chosen was for other settings" --set comm.auto.exposed=0.5
-anew batch 20 2 "its choice $chosen was for another net, batch or device" \
+anew world 20 3 "its choice $pattern was for 2 ranks"
+anew settings 20 2 "its choice $pattern was for other settings" --set comm.auto.exposed=0.5
+anew batch 20 2 "its choice $pattern was for another batch, size of images or device" \
   --set train_data.batch_size=4
 
 # Nothing travels in a world of one rank.

@@ -53,10 +53,12 @@ TEST(RungChoiceTest, TheMildestThatHidesTheExchangeIsTaken) {
 
 TEST(RungChoiceTest, WhereNothingHidesItTheMildestOfTheFastIsTaken) {
   const ExchangeChoice choice =
-      Chosen({{"a", 0, 9}, {"b", 0.15, 0.28}, {"c", 0.1, 0.3}, {"d", 0.5, 0.2}});
+      Chosen({{"a", 0, 9}, {"b", 0.15, 0.28}, {"c", 0.1, 0.3}, {"d", 0.5, 0}});
   EXPECT_EQ(Name(choice), "b");
   EXPECT_EQ(choice.rungs[1].verdict,
-            "taken: no rung hides its exchange; it exposes 28.0 % of compute");
+            "taken: no rung that is nearly as fast hides its exchange; it exposes 28.0 % of "
+            "compute");
+  EXPECT_EQ(choice.rungs[3].verdict, "7.1 % slower than c");
 }
 
 TEST(RungChoiceTest, WhoeverHidesMayStillBeMuchSlowerThanTheFastest) {

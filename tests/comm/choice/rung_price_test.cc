@@ -113,6 +113,28 @@ TEST(RungPriceTest, UpdatesThatWaitForAllSumsHideNothing) {
   EXPECT_NEAR(waits.rungs[0].step, overlapped + 15.0 / 16 * job.facts.update, 1e-3);
 }
 
+// Codes are decoded as they arrive, whenever the weights are updated.
+TEST(RungPriceTest, DecodingWaitsForNoOtherBucket) {
+  Job job;
+  job.facts.update = 0;
+  const auto step = [&](bool update_waits) {
+    job.facts.update_waits = update_waits;
+    StepSetup setup = SetupOf(job.facts, job.layout);
+    setup.measured = CompressorSeconds();
+    setup.measured->after = 0.1;
+    CommConfig config;
+    config.set_mode(CommConfig::QUANTIZED);
+    const BucketSchedule schedule =
+        ScheduleOf(job.layout, config, DType::kBF16, 4, DensityOf(config));
+    EXPECT_GT(schedule.buckets(), 2);
+    Links links(1e-5, 50e6);
+    PricedRung rung;
+    PriceRung(setup, schedule, &links, &rung);
+    return rung.step;
+  };
+  EXPECT_EQ(step(true), step(false));
+}
+
 TEST(RungPriceTest, SmallerBucketsMustBeWorthIt) {
   PricedRung rung;
   rung.step = 0;

@@ -45,7 +45,8 @@ Kept Keep(const TrainingState& state, const JobConfig& config, const std::string
     options.device = TestDevice();
     TestFlow f(layout, options, DType::kFP32, comm);
     std::string note;
-    const std::string rung = KeepChoice(state, config, 2, 1, f.flow.get(),
+    // Rank 0's threads decide.
+    const std::string rung = KeepChoice(state, config, 1 + comm->rank(), f.flow.get(), comm,
                                         [&](const std::string& text) { note += text; });
     EXPECT_EQ(f.flow->State().empty(), rung.empty());
     if (comm->rank() == 0) kept = {rung, note};
@@ -56,6 +57,7 @@ Kept Keep(const TrainingState& state, const JobConfig& config, const std::string
 TEST(KeptChoiceTest, TheSameJobKeepsItsChoice) {
   JobConfig config = Automatic();
   config.mutable_comm()->set_timeout_s(77);
+  config.set_net("elsewhere/the_same.prototxt");
   const Kept kept = Keep(Checkpoint(), config);
   EXPECT_EQ(kept.rung, "QUANTIZED 8");
   EXPECT_EQ(kept.note, "comm.mode AUTO: QUANTIZED 8, as before the checkpoint");
@@ -82,7 +84,7 @@ TEST(KeptChoiceTest, OtherJobsMeasureAnewAndSaySo) {
   config = Automatic();
   config.mutable_train_data()->set_batch_size(77);
   EXPECT_EQ(Keep(Checkpoint(), config).note,
-            anew + "its choice QUANTIZED 8 was for another net, batch or device");
+            anew + "its choice QUANTIZED 8 was for another batch, size of images or device");
 
   state = Checkpoint();
   state.exchange = "MERCURY 7\n";

@@ -64,7 +64,7 @@ TEST(ReportTest, ChoicesAreTables) {
   EXPECT_EQ(
       lines[1],
       "  compute 2000.0 ms, a LAZY step took 3500.0 ms; at most 5 % of compute may be exposed, "
-      "10 % of the fastest step added");
+      "and a step may be 10 % longer than the fastest");
   EXPECT_NE(lines[4].find("left out: needs solver.type SGD, got LARS"), std::string::npos);
   EXPECT_NE(lines[5].find(" 17 "), std::string::npos);
   EXPECT_NE(lines[5].find("250.0"), std::string::npos);

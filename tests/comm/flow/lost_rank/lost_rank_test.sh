@@ -44,14 +44,13 @@ case $mode in
     ;;
   AUTO)
     # Steps that are noted: the first one, one with overlap, two without; their times; rank 0's
-    # choice; the flow that follows it; and its first step, which belongs to a compressor: chunks,
-    # factors, codes or norms "of" something, and of SPARSE perhaps nothing else.
+    # choice; the flow that follows it; and its first step, whatever was taken.
     at='' chosen='the choice of comm.mode AUTO' follows='preparing the exchange of gradients'
     cases=("before|$second, step 1" "before|$first, step 2" "before|$last, step 2"
       "before|$first, step 3" "before|$last, step 4" "before|$times" "before|$times||$times"
       "before|$chosen|||0" "after|$chosen|$follows" "before|$follows||$chosen"
-      "before|measuring ring||$chosen" "before|* of *, step 5|.* of .*, step 5|$chosen"
-      "after|* of *, step 5|.* of .*, step [56]|$chosen")
+      "before|measuring ring||$chosen" "before|*, step 5|.*, step 5|$chosen"
+      "after|*, step 5|.*, step [56]|$chosen")
     ;;
   AUTO_links)
     # Allreduces, allgathers and encoded sums, each beginning at a barrier and ending with the
