@@ -32,9 +32,9 @@ std::vector<std::string> LinesOf(const ExchangeChoice& choice) {
   std::vector<std::string> lines = {
       StrCat("comm.mode AUTO after step ", choice.step, ": ", choice.taken()),
       StrCat("  compute ", Ms(choice.compute), " ms, a LAZY step took ", Ms(choice.measured),
-             " ms; at most ", 100 * choice.limit,
-             " % of compute may be exposed, and a step may be ", 100 * choice.slower,
-             " % longer than the fastest"),
+             " ms"),
+      StrCat("  at most ", 100 * choice.limit, " % of compute may be exposed, and a step may be ",
+             100 * choice.slower, " % longer than the fastest"),
       Row("", "buckets", "sent", "arithmetic, ms", "exposed, ms", "step, ms", "verdict")};
   for (const PricedRung& rung : choice.rungs) {
     if (rung.priced) {

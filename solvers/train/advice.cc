@@ -97,7 +97,7 @@ std::string FewChunks(const CommConfig& comm, int64_t elements) {
   if (SendingModeOf(comm) != CommConfig::SPARSE || sparse.density() >= 1) return "";
   const int64_t chunks = ChunkGrid(elements, sparse.chunk_size()).chunks();
   if (chunks >= kEnough) return "";
-  return StrCat(NameOfSendingModeOf(comm), " chooses among only ", Counted(chunks, "chunk"), ": ",
+  return StrCat(NameOfSendingMode(comm), " chooses among only ", Counted(chunks, "chunk"), ": ",
                 WithCommas(elements), " gradients in chunks of comm.sparse.chunk_size (",
                 WithCommas(sparse.chunk_size()), "); set comm.sparse.chunk_size to ",
                 std::max<int64_t>(1, elements / (2 * kEnough)),
