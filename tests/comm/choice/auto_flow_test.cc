@@ -190,6 +190,9 @@ TEST(AutoFlowTest, ThresholdsThatMakeShorterStepsAreTaken) {
     options.config.clear_threshold_first();
     options.config.clear_threshold_middle();
     options.config.clear_threshold_last();
+    // The mildest rung is good enough.
+    options.config.mutable_auto_()->set_exposed(1);
+    options.config.mutable_auto_()->set_slower(1000);
     ExchangeChoice choice;
     options.chosen = [&](const ExchangeChoice& made) { choice = made; };
     TestFlow f(Weights(), options, DType::kFP32, &slow);
@@ -197,12 +200,9 @@ TEST(AutoFlowTest, ThresholdsThatMakeShorterStepsAreTaken) {
       Step(&f, step, ranks->rank(), /*seconds=*/0.02);
     }
     ASSERT_FALSE(choice.rungs.empty());
-    const PricedRung& lazy = choice.rungs[1];
-    ASSERT_EQ(lazy.name, "LAZY BF16");
-    EXPECT_LT(lazy.power, 0);
-    EXPECT_GT(lazy.buckets, 1);
     taken[ranks->rank()] = choice.taken();
-    EXPECT_LT(choice.rungs[choice.chosen].power, 0) << choice.taken();
+    EXPECT_EQ(choice.taken().rfind("LAZY FP32 / ", 0), 0u) << choice.taken();
+    EXPECT_GT(choice.rungs[0].buckets, 1);
     TestFlow again(Weights(), options, DType::kFP32, ranks);
     ASSERT_TRUE(again.flow->Adopt(choice.taken()));
     EXPECT_EQ(f.flow->Buckets().size(), again.flow->Buckets().size());
