@@ -22,8 +22,8 @@ double LinkFactor(const StepFacts& facts, const BucketSchedule& lazy, int64_t el
 void PriceRung(const StepSetup& setup, const BucketSchedule& schedule, CollectiveCosts* costs,
                PricedRung* rung);
 
-// Whether a step with other thresholds is so much shorter that it replaces the price of a rung, or
-// is the first price.
+// Whether a step with other thresholds replaces the price of a rung: it is clearly shorter, or the
+// rung has no price yet.
 bool IsWorthIt(double step, const PricedRung& rung);
 
 }  // namespace gf

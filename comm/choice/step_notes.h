@@ -16,11 +16,11 @@ struct StepFacts {
   double end = 0;
   // The end of backward where collectives run beside it.
   double end_beside = 0;
-  // The update of all parameters as their sums arrive; 0 if the updates of all ranks wait.
+  // The update of all parameters as their sums arrive; 0 if all ranks wait with it.
   double update = 0;
-  // Whether the updates of some ranks wait for all sums.
+  // Some rank updates only when all sums have come.
   bool update_waits = false;
-  // All else in a step: data, forward, and the updates if those of all ranks wait.
+  // The rest of a step: data and forward; the updates, too, if all ranks wait with them.
   double outside = 0;
   // In which allreduces ran in a step without overlap.
   double transfer = 0;

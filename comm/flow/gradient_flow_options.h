@@ -30,8 +30,8 @@ struct GradientFlowOptions {
   bool nesterov = false;
   // solver.type, for AUTO: not every mode goes with every solver.
   std::string solver = "SGD";
-  // Asks the job whether it bears what a flow that AUTO has built keeps (GradientFlow::State): why
-  // not, "" if it does. Called by all ranks, with the same answer; may be empty.
+  // AUTO asks the job whether its checkpoints have room for the State() of a new flow. Returns the
+  // reason against it, "" if there is none; the same on all ranks, which all call it. May be empty.
   std::function<std::string(const GradientFlow&)> objection;
   // Called on all ranks when AUTO has chosen; may be empty.
   std::function<void(const ExchangeChoice&)> chosen;
@@ -51,8 +51,8 @@ struct GradientFlowOptions {
   std::shared_ptr<GradientTransport> transport;
   // Flows that share a transport share the times of its collectives. Null: the flow creates them.
   std::shared_ptr<TransferTimes> transfer_times;
-  // What BeginStep counts, for messages to people; "": its steps are none of the job's, and the
-  // rank's activity (Watchdog) stays what it is.
+  // What BeginStep counts, for messages to people. "": these are not steps of the job, and
+  // BeginStep does not change the rank's activity (Watchdog).
   std::string counted = "step";
 };
 

@@ -50,7 +50,7 @@ class SegmentWork {
                   TopkSegment* segment) const;
   // Finds candidates anew.
   void Collect(int64_t begin, int64_t end, uint32_t least, TopkSegment* segment) const;
-  // Writes the chosen candidates' part of a message, and leaves in the pools what is not sent.
+  // Writes the chosen candidates' part of a message. The pools keep what it does not carry.
   void Write(const Cut& cut, int64_t begin, int64_t end, const TopkSegment& segment,
              const TopkMessage& message) const;
   // v = u = 0 where one of them is not finite.
@@ -58,8 +58,8 @@ class SegmentWork {
 
  private:
   const TopkPools pools_;
-  const TopkFactors factors_;
-  const size_t size_;  // bytes of a gradient
+  const TopkFactors factors_;  // clip is not used: Rescale changes it
+  const size_t size_;          // bytes of a gradient
   const TopkFunctions& kernels_;
   const WireFunctions& wire_;
 };

@@ -30,7 +30,7 @@ std::set<std::string> PoolsIn(const SafetensorsReader& file) {
   return names;
 }
 
-// Whether some of the pools say what was left to send, or what a solver keeps.
+// Whether the pools include residuals or a solver's pool.
 bool HasOwn(const std::set<std::string>& pools) {
   return pools.count(kResidual) > 0 || std::any_of(pools.begin(), pools.end(), IsLocal);
 }

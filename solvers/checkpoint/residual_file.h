@@ -21,7 +21,7 @@ std::vector<PoolTensor> TensorsOf(const ParameterStore& store, const NamedPools&
 // Whether a pool of this name is one of the solver's, which PERIODIC saves for every rank.
 bool IsLocal(const std::string& pool);
 
-// Those of `pools` that are named.
+// The pools with these names.
 NamedPools Select(const NamedPools& pools, const std::set<std::string>& names);
 
 // Checks the names and shapes in the files of all ranks and returns their pools: the same ones in

@@ -14,9 +14,9 @@
 
 namespace gf {
 
-// The file of a checkpoint with what a flow keeps alike on all ranks: the chunks that are important
-// in the next step, and LOW_RANK's right factors (Note [Residuals in checkpoints]). Only rank 0
-// touches it. All throw UserError.
+// A checkpoint's file of the state that all ranks share: the chunks that are important in the next
+// step, and LOW_RANK's right factors (Note [Residuals in checkpoints]). Only rank 0 touches it. All
+// functions throw UserError.
 FileDigest WriteSharedState(const std::string& path, const GradientFlow& flow,
                             const SparseConfig& config, const ParameterStore& store);
 
@@ -26,8 +26,8 @@ std::vector<int64_t> ReadChunks(const std::string& path, const SparseConfig& con
                                 int64_t elements,
                                 const std::function<void(const std::string&)>& note);
 
-// Reads a flow's shared_state(); what the file lacks, or has of another shape, starts anew, which
-// `note` says.
+// Reads a flow's shared_state(). If the file lacks it, or has another shape, the state starts anew,
+// and `note` says so.
 void ReadSharedState(const std::string& path, Device* device, const Tensor& shared,
                      const std::function<void(const std::string&)>& note);
 

@@ -96,7 +96,7 @@ std::vector<int> LastEntries(const GradientFlow& flow) {
   return entries;
 }
 
-// Throws AgreedError if checkpoints have no room for what the flow keeps.
+// Throws AgreedError if the disk has no room for checkpoints with the flow's state.
 void CheckRoom(const TrainingParts& parts, const GradientFlow& flow, Communicator* comm) {
   CheckRoomFor(flow, *parts.store, *parts.solver, parts.checkpoints.get(), comm);
 }

@@ -67,8 +67,8 @@ GradientFlowOptions Automatic() {
   return options;
 }
 
-// Gradients that differ from rank to rank and from step to step, and take so many seconds per
-// tensor; the sums afterwards.
+// Runs a step whose gradients depend on the rank and the step. The backward pass takes `seconds`
+// per tensor. Returns the sums.
 std::vector<float> Step(TestFlow* f, int step, int rank, double seconds = 0) {
   f->flow->BeginStep(step);
   for (int e = 0; e < static_cast<int>(f->layout.entries().size()); ++e) {
