@@ -18,40 +18,28 @@ using Lanes = std::make_index_sequence<kNativeLanes>;
 GF_INLINE NativeVec At(const float* x, int i) { return LoadVec(AsFP32(), x + i * kNativeLanes); }
 GF_INLINE void Put(float* x, int i, NativeVec v) { StoreVec(AsFP32(), x + i * kNativeLanes, v); }
 
-template <class Type>
-void Merge(const void* gradients, const float* h, float* x, int64_t n) {
-  const auto* const g = static_cast<const typename Type::T*>(gradients);
-  int64_t i = 0;
-  for (; i + kNativeLanes <= n; i += kNativeLanes) {
-    StoreVec(AsFP32(), x + i, LoadVec(Type(), g + i) + LoadVec(AsFP32(), h + i));
-  }
-  for (; i < n; ++i) x[i] = LoadPart(Type(), g + i, 1)[0] + h[i];
-  for (; i < kQuantizedBlock; ++i) x[i] = 0;
-}
-
-template <class Type>
-void StoreAll(const float* x, void* gradients, int64_t n) {
-  auto* const g = static_cast<typename Type::T*>(gradients);
-  int64_t i = 0;
-  for (; i + kNativeLanes <= n; i += kNativeLanes) {
-    StoreVec(Type(), g + i, LoadVec(AsFP32(), x + i));
-  }
-  if (i < n) StorePart(Type(), g + i, LoadPart(AsFP32(), x + i, n - i), n - i);
-}
-
 // --- codes ----------------------------------------------------------------------------
 
+// Lane k of the result is the larger one of lanes k and k ^ kStep.
+template <int kStep, size_t... kLane>
+GF_INLINE NativeInts LargerOfLanes(NativeInts v, std::index_sequence<kLane...>) {
+  const NativeInts other = __builtin_shufflevector(v, v, (kLane ^ kStep)...);
+  return v > other ? v : other;
+}
+
 // The largest magnitude's bits; NaN and infinity are larger than numbers.
-GF_INLINE uint32_t LargestBits(const float* x) {
+GF_INLINE uint32_t LargestBits(const NativeVec* x) {
   NativeInts largest = {};
+#pragma GCC unroll 64
   for (int i = 0; i < kVectors; ++i) {
-    const auto magnitude = (NativeInts)((NativeBits)At(x, i) & 0x7fffffffu);
-    const auto more = (NativeInts)(magnitude > largest);
-    largest = (magnitude & more) | (largest & ~more);
+    const auto magnitude = (NativeInts)((NativeBits)x[i] & 0x7fffffffu);
+    largest = magnitude > largest ? magnitude : largest;
   }
-  int32_t result = 0;
-  for (int k = 0; k < kNativeLanes; ++k) result = largest[k] > result ? largest[k] : result;
-  return static_cast<uint32_t>(result);
+  largest = LargerOfLanes<1>(largest, Lanes());
+  largest = LargerOfLanes<2>(largest, Lanes());
+  if constexpr (kNativeLanes > 4) largest = LargerOfLanes<4>(largest, Lanes());
+  if constexpr (kNativeLanes > 8) largest = LargerOfLanes<8>(largest, Lanes());
+  return static_cast<uint32_t>(largest[0]);
 }
 
 struct Scales {
@@ -59,7 +47,7 @@ struct Scales {
 };
 
 template <int kBits>
-GF_INLINE Scales ScalesOf(const float* x) {
+GF_INLINE Scales ScalesOf(const NativeVec* x) {
   constexpr float kLevels = (1 << (kBits - 1)) - 1;
   const uint32_t bits = LargestBits(x);
   float largest;
@@ -69,11 +57,10 @@ GF_INLINE Scales ScalesOf(const float* x) {
   return {largest / kLevels, kLevels / largest};
 }
 
-// The code of an element in its low bits.
-GF_INLINE NativeBits CodeOf(const float* x, int i, float inverse) {
-  // Adding 3 * 2^22 leaves the nearest integer in the low bits.
-  return (NativeBits)(At(x, i) * inverse + 12582912.0f);
-}
+// Numbers whose low bits are the nearest integers, and which become these by subtracting kMagic.
+constexpr float kMagic = 12582912;  // 3 * 2^22
+
+GF_INLINE NativeVec Rounded(NativeVec x, float inverse) { return x * inverse + kMagic; }
 
 GF_INLINE void PutBytes(uint8_t* codes, int i, NativeBits bits) {
   const auto bytes = __builtin_convertvector(bits & 0xffu, NativeBytes);
@@ -90,17 +77,27 @@ GF_INLINE NativeVec Scaled(NativeInts codes, float scale) {
   return __builtin_convertvector(codes, NativeVec) * scale;
 }
 
+// Writes the codes of x, and what they lack of x to `rest`, which may be x or nullptr.
 template <int kBits>
-float Encode(const float* x, uint8_t* codes) {
+GF_INLINE float EncodeVectors(const NativeVec* x, uint8_t* codes, NativeVec* rest) {
   const Scales scales = ScalesOf<kBits>(x);
-  if (scales.inverse == 0) {
+  if (__builtin_isnan(scales.scale)) {
     __builtin_memset(codes, 0, kQuantizedBlock * kBits / 8);
-  } else if constexpr (kBits == 8) {
-    for (int i = 0; i < kVectors; ++i) PutBytes(codes, i, CodeOf(x, i, scales.inverse));
+    return scales.scale;
+  }
+  const auto code = [&](int i) {
+    const NativeVec rounded = Rounded(x[i], scales.inverse);
+    if (rest != nullptr) rest[i] = x[i] - (rounded - kMagic) * scales.scale;
+    return (NativeBits)rounded;
+  };
+  if constexpr (kBits == 8) {
+#pragma GCC unroll 64
+    for (int i = 0; i < kVectors; ++i) PutBytes(codes, i, code(i));
   } else {
+#pragma GCC unroll 64
     for (int i = 0; i < kVectors / 2; ++i) {
-      const NativeBits low = CodeOf(x, i, scales.inverse) & 15u;
-      PutBytes(codes, i, low | (CodeOf(x, i + kVectors / 2, scales.inverse) & 15u) << 4);
+      const NativeBits low = code(i) & 15u;
+      PutBytes(codes, i, low | (code(i + kVectors / 2) & 15u) << 4);
     }
   }
   return scales.scale;
@@ -110,24 +107,16 @@ float Encode(const float* x, uint8_t* codes) {
 template <int kBits, typename Put>
 GF_INLINE void ForValues(float scale, const uint8_t* codes, const Put& put) {
   if constexpr (kBits == 8) {
+#pragma GCC unroll 64
     for (int i = 0; i < kVectors; ++i) put(i, Scaled(CodesAt(codes, i), scale));
   } else {
+#pragma GCC unroll 64
     for (int i = 0; i < kVectors / 2; ++i) {
       const NativeInts both = CodesAt(codes, i);
       put(i, Scaled(both << 28 >> 28, scale));
       put(i + kVectors / 2, Scaled(both >> 4, scale));
     }
   }
-}
-
-template <int kBits>
-void Decode(float scale, const uint8_t* codes, float* x) {
-  ForValues<kBits>(scale, codes, [&](int i, NativeVec y) { Put(x, i, y); });
-}
-
-template <int kBits>
-void Add(float scale, const uint8_t* codes, float* x) {
-  ForValues<kBits>(scale, codes, [&](int i, NativeVec y) { Put(x, i, At(x, i) + y); });
 }
 
 // --- rotation -------------------------------------------------------------------------
@@ -177,54 +166,141 @@ GF_INLINE NativeVec Signed(NativeVec v, int64_t begin, int i) {
 
 constexpr float kNorm = 1.f / 16;
 
-void Rotate(float* x, int64_t begin) {
-  NativeVec v[kVectors];
-  for (int i = 0; i < kVectors; ++i) v[i] = ButterfliesOfLanes(Signed(At(x, i), begin, i));
-  ButterfliesOfVectors(v);
-  for (int i = 0; i < kVectors; ++i) Put(x, i, v[i] * kNorm);
+GF_INLINE void Rotate(int64_t begin, NativeVec* x) {
+#pragma GCC unroll 64
+  for (int i = 0; i < kVectors; ++i) x[i] = ButterfliesOfLanes(Signed(x[i], begin, i));
+  ButterfliesOfVectors(x);
+#pragma GCC unroll 64
+  for (int i = 0; i < kVectors; ++i) x[i] *= kNorm;
 }
 
-void Unrotate(float* x, int64_t begin) {
-  NativeVec v[kVectors];
-  for (int i = 0; i < kVectors; ++i) v[i] = ButterfliesOfLanes(At(x, i));
-  ButterfliesOfVectors(v);
-  for (int i = 0; i < kVectors; ++i) Put(x, i, Signed(v[i] * kNorm, begin, i));
+GF_INLINE void Unrotate(int64_t begin, NativeVec* x) {
+#pragma GCC unroll 64
+  for (int i = 0; i < kVectors; ++i) x[i] = ButterfliesOfLanes(x[i]);
+  ButterfliesOfVectors(x);
+#pragma GCC unroll 64
+  for (int i = 0; i < kVectors; ++i) x[i] = Signed(x[i] * kNorm, begin, i);
 }
 
-// --- residuals ------------------------------------------------------------------------
-
-void Subtract(const float* y, float* x) {
-  for (int i = 0; i < kVectors; ++i) Put(x, i, At(x, i) - At(y, i));
-}
+// --- whole blocks ---------------------------------------------------------------------
 
 GF_INLINE NativeVec Kept(NativeVec v) {
   const auto magnitude = (NativeVec)((NativeBits)v & 0x7fffffffu);
   return (NativeVec)((NativeBits)v & (NativeBits)(magnitude >= kLeastKept));
 }
 
-void Keep(const float* rest, float* h, int64_t n, bool more) {
-  int64_t i = 0;
-  for (; i + kNativeLanes <= n; i += kNativeLanes) {
-    const NativeVec v = LoadVec(AsFP32(), rest + i);
-    StoreVec(AsFP32(), h + i, Kept(more ? LoadVec(AsFP32(), h + i) + v : v));
+template <class Type, int kBits, bool kRotate>
+float EncodeWhole(int64_t begin, const typename Type::T* g, float* h, uint8_t* codes) {
+  NativeVec x[kVectors];
+#pragma GCC unroll 64
+  for (int i = 0; i < kVectors; ++i) x[i] = LoadVec(Type(), g + i * kNativeLanes) + At(h, i);
+  if constexpr (kRotate) Rotate(begin, x);
+  const float scale = EncodeVectors<kBits>(x, codes, x);
+  if (__builtin_isnan(scale)) {
+    for (int i = 0; i < kQuantizedBlock; ++i) h[i] = __builtin_isfinite(h[i]) ? h[i] : 0;
+    return scale;
   }
-  if (i < n) {
-    const NativeVec v = LoadPart(AsFP32(), rest + i, n - i);
-    StorePart(AsFP32(), h + i, Kept(more ? LoadPart(AsFP32(), h + i, n - i) + v : v), n - i);
+  if constexpr (kRotate) Unrotate(begin, x);
+#pragma GCC unroll 64
+  for (int i = 0; i < kVectors; ++i) Put(h, i, Kept(x[i]));
+  return scale;
+}
+
+template <class Type, int kBits>
+float Encode(const QuantizedBlock& block, bool rotate, const void* gradients, float* h,
+             uint8_t* codes) {
+  using T = typename Type::T;
+  const auto* const g = static_cast<const T*>(gradients);
+  if (block.count < kQuantizedBlock) {
+    T padded_g[kQuantizedBlock] = {};
+    float padded_h[kQuantizedBlock] = {};
+    __builtin_memcpy(padded_g, g, block.count * sizeof(T));
+    __builtin_memcpy(padded_h, h, block.count * sizeof(float));
+    const float scale = EncodeWhole<Type, kBits, false>(block.begin, padded_g, padded_h, codes);
+    __builtin_memcpy(h, padded_h, block.count * sizeof(float));
+    return scale;
+  }
+  return rotate && block.full != 0 ? EncodeWhole<Type, kBits, true>(block.begin, g, h, codes)
+                                   : EncodeWhole<Type, kBits, false>(block.begin, g, h, codes);
+}
+
+// y = scale * codes, rotated back.
+template <int kBits, bool kRotate>
+GF_INLINE void DecodeVectors(int64_t begin, float scale, const uint8_t* codes, NativeVec* y) {
+  ForValues<kBits>(scale, codes, [&](int i, NativeVec v) { y[i] = v; });
+  if constexpr (kRotate) Unrotate(begin, y);
+}
+
+template <class Type, int kBits, bool kRotate>
+void DecodeWhole(int64_t begin, float scale, const uint8_t* codes, typename Type::T* g) {
+  NativeVec y[kVectors];
+  DecodeVectors<kBits, kRotate>(begin, scale, codes, y);
+#pragma GCC unroll 64
+  for (int i = 0; i < kVectors; ++i) StoreVec(Type(), g + i * kNativeLanes, y[i]);
+}
+
+template <class Type, int kBits>
+void Decode(const QuantizedBlock& block, bool rotate, float scale, const uint8_t* codes,
+            void* gradients) {
+  using T = typename Type::T;
+  auto* const g = static_cast<T*>(gradients);
+  if (block.count < kQuantizedBlock) {
+    T padded[kQuantizedBlock];
+    DecodeWhole<Type, kBits, false>(block.begin, scale, codes, padded);
+    __builtin_memcpy(g, padded, block.count * sizeof(T));
+  } else if (rotate && block.full != 0) {
+    DecodeWhole<Type, kBits, true>(block.begin, scale, codes, g);
+  } else {
+    DecodeWhole<Type, kBits, false>(block.begin, scale, codes, g);
+  }
+}
+
+// --- sums -----------------------------------------------------------------------------
+
+template <int kBits>
+void Add(float scale, const uint8_t* codes, float* x) {
+  ForValues<kBits>(scale, codes, [&](int i, NativeVec y) { Put(x, i, At(x, i) + y); });
+}
+
+template <int kBits>
+float EncodeSum(const float* sum, uint8_t* codes) {
+  NativeVec x[kVectors];
+#pragma GCC unroll 64
+  for (int i = 0; i < kVectors; ++i) x[i] = At(sum, i);
+  return EncodeVectors<kBits>(x, codes, nullptr);
+}
+
+template <int kBits, bool kRotate>
+void KeepWhole(int64_t begin, const float* sum, float scale, const uint8_t* codes, float* h) {
+  NativeVec rest[kVectors];
+  ForValues<kBits>(scale, codes, [&](int i, NativeVec y) { rest[i] = At(sum, i) - y; });
+  if constexpr (kRotate) Unrotate(begin, rest);
+#pragma GCC unroll 64
+  for (int i = 0; i < kVectors; ++i) Put(h, i, Kept(At(h, i) + rest[i]));
+}
+
+template <int kBits>
+void Keep(const QuantizedBlock& block, bool rotate, const float* sum, float scale,
+          const uint8_t* codes, float* h) {
+  if (block.count < kQuantizedBlock) {
+    float padded[kQuantizedBlock] = {};
+    __builtin_memcpy(padded, h, block.count * sizeof(float));
+    KeepWhole<kBits, false>(block.begin, sum, scale, codes, padded);
+    __builtin_memcpy(h, padded, block.count * sizeof(float));
+  } else if (rotate && block.full != 0) {
+    KeepWhole<kBits, true>(block.begin, sum, scale, codes, h);
+  } else {
+    KeepWhole<kBits, false>(block.begin, sum, scale, codes, h);
   }
 }
 
 }  // namespace
 
 GF_SIMD_DEFINE(QuantizedKernels, Quantized) = {
-    {&Merge<AsFP32>, &StoreAll<AsFP32>},
-    {&Merge<AsBF16>, &StoreAll<AsBF16>},
-    {&Encode<8>, &Decode<8>, &Add<8>},
-    {&Encode<4>, &Decode<4>, &Add<4>},
-    &Rotate,
-    &Unrotate,
-    &Subtract,
-    &Keep,
+    {{&Encode<AsFP32, 8>, &Decode<AsFP32, 8>}, {&Encode<AsFP32, 4>, &Decode<AsFP32, 4>}},
+    {{&Encode<AsBF16, 8>, &Decode<AsBF16, 8>}, {&Encode<AsBF16, 4>, &Decode<AsBF16, 4>}},
+    {&Add<8>, &EncodeSum<8>, &Keep<8>},
+    {&Add<4>, &EncodeSum<4>, &Keep<4>},
 };
 
 }  // namespace gf

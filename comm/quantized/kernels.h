@@ -2,38 +2,39 @@
 
 #include <cstdint>
 
+#include "comm/quantized/quantized_buckets.h"
 #include "core/simd.h"
 
 namespace gf {
 
-// QUANTIZED's inner loops over a block of 256 values x (FP32), on one thread; see Note [Quantized].
-// Gradients `g` are float or uint16_t (BF16). Arrays need not be aligned and do not overlap.
-// Results have the same bits on every instruction set.
-struct QuantizedPoolFunctions {
-  // x = g + h for n elements, 0 behind them.
-  void (*merge)(const void* g, const float* h, float* x, int64_t n);
-  // g = x for n elements.
-  void (*store)(const float* x, void* g, int64_t n);
+// QUANTIZED's inner loops over a block, on one thread; see Note [Quantized]. `g` and `h` are the
+// block's gradients, float or uint16_t (BF16), and residuals; sums are FP32 and 256 long, zeros
+// behind the block's elements. `rotate`: whether full blocks are rotated, see Note [Rotation].
+// Arrays need not be aligned and do not overlap. Results have the same bits on every instruction
+// set.
+struct QuantizedBlockFunctions {
+  // Writes the codes of g + h and returns their scale; h becomes what the codes lack. Where the
+  // scale is NaN, h only loses what is not finite.
+  float (*encode)(const QuantizedBlock& block, bool rotate, const void* g, float* h,
+                  uint8_t* codes);
+  // g = scale * codes, rotated back
+  void (*decode)(const QuantizedBlock& block, bool rotate, float scale, const uint8_t* codes,
+                 void* g);
 };
-struct QuantizedCodeFunctions {
-  // Writes the codes of x and returns its scale.
-  float (*encode)(const float* x, uint8_t* codes);
-  // x = scale * codes
-  void (*decode)(float scale, const uint8_t* codes, float* x);
-  // x += scale * codes, rounded twice
-  void (*add)(float scale, const uint8_t* codes, float* x);
+struct QuantizedSumFunctions {
+  // sum += scale * codes, rounded twice
+  void (*add)(float scale, const uint8_t* codes, float* sum);
+  // Writes the codes of the sum and returns their scale.
+  float (*encode)(const float* sum, uint8_t* codes);
+  // h += sum - scale * codes, rotated back
+  void (*keep)(const QuantizedBlock& block, bool rotate, const float* sum, float scale,
+               const uint8_t* codes, float* h);
 };
 struct QuantizedKernels {
-  QuantizedPoolFunctions fp32, bf16;  // type of g
-  QuantizedCodeFunctions bits8, bits4;
-  // The rotation of Note [Rotation], of the block that begins with element `begin`, and its
-  // inverse.
-  void (*rotate)(float* x, int64_t begin);
-  void (*unrotate)(float* x, int64_t begin);
-  // x -= y
-  void (*subtract)(const float* y, float* x);
-  // h = rest, or h += rest with `more`, for n elements; 0 where that is below kLeastKept.
-  void (*keep)(const float* rest, float* h, int64_t n, bool more);
+  struct OfType {
+    QuantizedBlockFunctions bits8, bits4;
+  } fp32, bf16;  // type of g
+  QuantizedSumFunctions sum8, sum4;
 };
 GF_SIMD_DECLARE(QuantizedKernels, Quantized)
 

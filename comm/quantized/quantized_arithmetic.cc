@@ -11,6 +11,12 @@
 namespace gf {
 namespace {
 
+const QuantizedBlockFunctions& BlockFunctions(DType gradients, int bits) {
+  const QuantizedKernels& kernels = Quantized();
+  const QuantizedKernels::OfType& type = gradients == DType::kFP32 ? kernels.fp32 : kernels.bf16;
+  return bits == 8 ? type.bits8 : type.bits4;
+}
+
 class CpuQuantizedArithmetic : public QuantizedArithmetic {
  public:
   CpuQuantizedArithmetic(const QuantizedPools& pools, const std::vector<QuantizedBucket>& buckets,
@@ -18,17 +24,20 @@ class CpuQuantizedArithmetic : public QuantizedArithmetic {
       : pools_(pools),
         buckets_(buckets),
         options_(options),
-        pool_(pools.gradients.desc.dtype == DType::kFP32 ? kernels_.fp32 : kernels_.bf16),
-        codes_(options.bits == 8 ? kernels_.bits8 : kernels_.bits4) {}
+        block_(BlockFunctions(pools.gradients.desc.dtype, options.bits)),
+        sum_(QuantizedSum::Functions(options.bits)) {}
 
   void Encode(int index) override {
     const QuantizedBucket& bucket = buckets_[index];
     ForBlocks(bucket.part_blocks * options_.world, [&](int64_t b) {
+      Prefetch<0>(bucket, b + kBlocksAhead, /*residual=*/true);
       const int owner = static_cast<int>(b / bucket.part_blocks);
       const bool own = owner == options_.rank;
       const Message to = At(bucket, own ? options_.world + owner : owner, b % bucket.part_blocks);
       if (b < static_cast<int64_t>(bucket.blocks.size())) {
-        EncodeBlock(bucket.blocks[b], to);
+        const QuantizedBlock& block = bucket.blocks[b];
+        *to.scale = block_.encode(block, options_.rotate, Gradient(block.begin),
+                                  Residual(block.begin), to.codes);
       } else {
         *to.scale = 0;
         std::memset(to.codes, 0, kQuantizedBlock * options_.bits / 8);
@@ -45,6 +54,7 @@ class CpuQuantizedArithmetic : public QuantizedArithmetic {
     const QuantizedBucket& bucket = buckets_[index];
     ForBlocks(static_cast<int64_t>(bucket.blocks.size()), [&](int64_t b) {
       const int owner = static_cast<int>(b / bucket.part_blocks);
+      Prefetch<1>(bucket, b + kBlocksAhead, owner == options_.rank);
       DecodeBlock(bucket, bucket.blocks[b], owner, b % bucket.part_blocks);
     });
   }
@@ -61,6 +71,7 @@ class CpuQuantizedArithmetic : public QuantizedArithmetic {
   };
 
   static constexpr int64_t kBlocksAtOnce = 16;  // that a thread takes at least
+  static constexpr int64_t kBlocksAhead = 2;
 
   template <typename Body>
   static void ForBlocks(int64_t count, const Body& body) {
@@ -77,58 +88,47 @@ class CpuQuantizedArithmetic : public QuantizedArithmetic {
     return {words + block, codes + block * (kQuantizedBlock * options_.bits / 8)};
   }
 
+  // Fetches a block while a thread works on those before it; with `kWrite` its gradients are to be
+  // written.
+  template <int kWrite>
+  void Prefetch(const QuantizedBucket& bucket, int64_t b, bool residual) const {
+    if (b >= static_cast<int64_t>(bucket.blocks.size())) return;
+    constexpr int64_t kLine = 64;
+    const int64_t begin = bucket.blocks[b].begin;
+    const int64_t gradient_bytes = kQuantizedBlock * SizeOf(pools_.gradients.desc.dtype);
+    const char* const g = static_cast<const char*>(Gradient(begin));
+    for (int64_t at = 0; at < gradient_bytes; at += kLine) __builtin_prefetch(g + at, kWrite);
+    if (!residual) return;
+    const float* const h = Residual(begin);
+    for (int64_t i = 0; i < kQuantizedBlock; i += kLine / sizeof(float)) {
+      __builtin_prefetch(h + i, /*rw=*/1);
+    }
+  }
+
   void* Gradient(int64_t i) const {
     return pools_.gradients.as<char>() + i * SizeOf(pools_.gradients.desc.dtype);
   }
   float* Residual(int64_t i) const { return pools_.residual.as<float>() + i; }
-  bool Rotates(const QuantizedBlock& block) const { return options_.rotate && block.full != 0; }
-
-  void EncodeBlock(const QuantizedBlock& block, const Message& to) const {
-    float* const h = Residual(block.begin);
-    float x[kQuantizedBlock];
-    pool_.merge(Gradient(block.begin), h, x, block.count);
-    if (Rotates(block)) kernels_.rotate(x, block.begin);
-    *to.scale = codes_.encode(x, to.codes);
-    if (std::isnan(*to.scale)) {
-      for (int i = 0; i < block.count; ++i) h[i] = std::isfinite(h[i]) ? h[i] : 0;
-      return;
-    }
-    KeepRest(block, to, x, /*more=*/false);
-  }
-
-  // Keeps what the codes lack of x.
-  void KeepRest(const QuantizedBlock& block, const Message& codes, float* x, bool more) const {
-    float y[kQuantizedBlock];
-    codes_.decode(*codes.scale, codes.codes, y);
-    kernels_.subtract(y, x);
-    if (Rotates(block)) kernels_.unrotate(x, block.begin);
-    kernels_.keep(x, Residual(block.begin), block.count, more);
-  }
-
   void DecodeBlock(const QuantizedBucket& bucket, const QuantizedBlock& block, int owner,
                    int64_t in_part) const {
     const Message sum = At(bucket, owner, in_part);
-    float x[kQuantizedBlock];
     if (owner == options_.rank && !std::isnan(*sum.scale)) {
-      std::memset(x, 0, sizeof(x));
+      float x[kQuantizedBlock] = {};
       for (int rank = 0; rank < options_.world; ++rank) {
         const Message from = At(bucket, options_.world + rank, in_part);
-        codes_.add(*from.scale, from.codes, x);
+        sum_.add(*from.scale, from.codes, x);
       }
-      KeepRest(block, sum, x, /*more=*/true);
+      sum_.keep(block, options_.rotate, x, *sum.scale, sum.codes, Residual(block.begin));
     }
-    codes_.decode(*sum.scale, sum.codes, x);
     // NaN stays NaN.
-    if (Rotates(block)) kernels_.unrotate(x, block.begin);
-    pool_.store(x, Gradient(block.begin), block.count);
+    block_.decode(block, options_.rotate, *sum.scale, sum.codes, Gradient(block.begin));
   }
 
   const QuantizedPools pools_;
   const std::vector<QuantizedBucket>& buckets_;
   const QuantizedOptions options_;
-  const QuantizedKernels& kernels_ = Quantized();
-  const QuantizedPoolFunctions& pool_;
-  const QuantizedCodeFunctions& codes_;
+  const QuantizedBlockFunctions& block_;
+  const QuantizedSumFunctions& sum_;
 };
 
 const bool registered = QuantizedArithmeticRegistry::Get().Add(

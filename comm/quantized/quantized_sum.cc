@@ -7,8 +7,12 @@
 
 namespace gf {
 
+const QuantizedSumFunctions& QuantizedSum::Functions(int bits) {
+  return bits == 8 ? Quantized().sum8 : Quantized().sum4;
+}
+
 void QuantizedSum::OnHost(float* messages) const {
-  const QuantizedCodeFunctions& kernels = bits_ == 8 ? Quantized().bits8 : Quantized().bits4;
+  const QuantizedSumFunctions& kernels = Functions(bits_);
   const int64_t words = QuantizedPartWords(part_blocks_, bits_);
   const int64_t code_bytes = kQuantizedBlock * bits_ / 8;
   const auto codes = [&](float* part) { return reinterpret_cast<uint8_t*>(part + part_blocks_); };

@@ -39,104 +39,20 @@ class QuantizedKernelsTest : public IsaTest {
   const QuantizedKernels& kernels() const {
     return Choose(Quantized_baseline, Quantized_avx2, Quantized_avx512);
   }
-  const QuantizedCodeFunctions& of(int bits) const {
-    return bits == 8 ? kernels().bits8 : kernels().bits4;
+  const QuantizedSumFunctions& sums(int bits) const {
+    return bits == 8 ? kernels().sum8 : kernels().sum4;
+  }
+  const QuantizedBlockFunctions& blocks(DType type, int bits) const {
+    const QuantizedKernels::OfType& of = type == DType::kFP32 ? kernels().fp32 : kernels().bf16;
+    return bits == 8 ? of.bits8 : of.bits4;
   }
 };
 
-TEST_P(QuantizedKernelsTest, CodesAreTheNearestMultiplesOfTheScale) {
-  for (const int bits : {8, 4}) {
-    const float levels = bits == 8 ? 127 : 7;
-    for (const float size : {1.f, 1e-25f, 1e30f}) {
-      Floats x = Gaussian(bits, size);
-      x[3] = x[200] = 0;
-      x[77] = -4.5f * size;
-      Codes codes(kBlock * bits / 8);
-      const float scale = of(bits).encode(x.data(), codes.data());
-      float largest = 0;
-      for (const float value : x) largest = std::max(largest, std::abs(value));
-      EXPECT_EQ(scale, largest / levels);
-      const float inverse = levels / largest;
-      Floats decoded(kBlock), added = x;
-      of(bits).decode(scale, codes.data(), decoded.data());
-      of(bits).add(scale, codes.data(), added.data());
-      for (int i = 0; i < kBlock; ++i) {
-        const int code = static_cast<int>(std::nearbyint(x[i] * inverse));
-        ASSERT_EQ(CodeOf(codes, bits, i), code) << bits << " bits, " << i;
-        ASSERT_EQ(decoded[i], scale * static_cast<float>(code));
-        ASSERT_EQ(added[i], x[i] + decoded[i]);
-      }
-    }
-  }
-}
-
-TEST_P(QuantizedKernelsTest, HalvesAreRoundedToEven) {
-  Floats x(kBlock);
-  for (int i = 0; i < 7; ++i) x[i] = static_cast<float>(i) + 0.5f;
-  for (int i = 0; i < 7; ++i) x[128 + i] = -x[i];
-  for (const int bits : {8, 4}) {
-    x[100] = bits == 8 ? 127 : 7;
-    Codes codes(kBlock * bits / 8);
-    EXPECT_EQ(of(bits).encode(x.data(), codes.data()), 1);
-    for (int i = 0; i < 7; ++i) {
-      const int even = i % 2 == 0 ? i : i + 1;
-      EXPECT_EQ(CodeOf(codes, bits, i), even);
-      EXPECT_EQ(CodeOf(codes, bits, 128 + i), -even);
-    }
-  }
-}
-
-TEST_P(QuantizedKernelsTest, TinyValuesBecomeZeroAndInfiniteOnesNaN) {
-  for (const int bits : {8, 4}) {
-    Codes codes(kBlock * bits / 8, 0x5a);
-    const Floats tiny(kBlock, 0.99f * kLeastKept);
-    EXPECT_EQ(of(bits).encode(tiny.data(), codes.data()), 0);
-    EXPECT_EQ(codes, Codes(kBlock * bits / 8));
-    Floats least(kBlock);
-    least[130] = -kLeastKept;
-    EXPECT_EQ(of(bits).encode(least.data(), codes.data()), kLeastKept / (bits == 8 ? 127 : 7));
-    EXPECT_EQ(CodeOf(codes, bits, 130), bits == 8 ? -127 : -7);
-    for (const float bad : {kInfinity, -kInfinity, std::nanf("")}) {
-      Floats x = Gaussian(1);
-      x[255] = bad;
-      codes.assign(codes.size(), 0x5a);
-      const float scale = of(bits).encode(x.data(), codes.data());
-      EXPECT_TRUE(std::isnan(scale));
-      EXPECT_EQ(codes, Codes(kBlock * bits / 8));
-      of(bits).decode(scale, codes.data(), x.data());
-      for (const float value : x) ASSERT_TRUE(std::isnan(value));
-      Floats sum = Gaussian(2);
-      of(bits).add(scale, codes.data(), sum.data());
-      for (const float value : sum) ASSERT_TRUE(std::isnan(value));
-      // NaN remains, of either type, through the rotation.
-      kernels().unrotate(x.data(), 256);
-      Numbers g(DType::kBF16, kBlock);
-      kernels().bf16.store(x.data(), g.data(), kBlock);
-      for (int i = 0; i < kBlock; ++i) ASSERT_TRUE(std::isnan(x[i]) && std::isnan(g.Get(i)));
-    }
-  }
-}
-
-TEST_P(QuantizedKernelsTest, RotatesByTheHadamardMatrix) {
-  for (const int64_t begin : {int64_t{0}, int64_t{32}, int64_t{256} * 1000003}) {
-    const Floats x = Gaussian(9);
-    Floats rotated = x;
-    kernels().rotate(rotated.data(), begin);
-    int minus = 0;
-    for (int row = 0; row < kBlock; ++row) {
-      double sum = 0;
-      for (int i = 0; i < kBlock; ++i) {
-        const bool sign = (RotationSigns(begin, i / 32) >> (i % 32) & 1) != 0;
-        minus += row == 0 && sign;
-        const bool odd = __builtin_popcount(row & i) % 2 != 0;
-        sum += sign != odd ? -double{x[i]} : double{x[i]};
-      }
-      ASSERT_NEAR(rotated[row], sum / 16, 1e-6);
-    }
-    EXPECT_NEAR(minus, kBlock / 2, 40);
-    kernels().unrotate(rotated.data(), begin);
-    for (int i = 0; i < kBlock; ++i) ASSERT_NEAR(rotated[i], x[i], 2e-6);
-  }
+// scale * codes
+Floats Decoded(const Codes& codes, int bits, float scale) {
+  Floats y(kBlock);
+  for (int i = 0; i < kBlock; ++i) y[i] = scale * static_cast<float>(CodeOf(codes, bits, i));
+  return y;
 }
 
 // Note [Rotation], element by element.
@@ -156,53 +72,248 @@ void Butterflies(Floats* x) {
   }
   for (float& value : *x) value /= 16;
 }
+Floats Rotated(Floats x, int64_t begin) {
+  ChangeSigns(begin, &x);
+  Butterflies(&x);
+  return x;
+}
+Floats RotatedBack(Floats x, int64_t begin) {
+  Butterflies(&x);
+  ChangeSigns(begin, &x);
+  return x;
+}
 
-TEST_P(QuantizedKernelsTest, RotationsHaveTheBitsOfTheirDefinition) {
-  for (const int64_t begin : {int64_t{512}, int64_t{1} << 40}) {
-    Floats expected = Gaussian(10), actual = expected;
-    ChangeSigns(begin, &expected);
-    Butterflies(&expected);
-    kernels().rotate(actual.data(), begin);
-    EXPECT_EQ(std::memcmp(expected.data(), actual.data(), kBlock * sizeof(float)), 0);
-    Butterflies(&expected);
-    ChangeSigns(begin, &expected);
-    kernels().unrotate(actual.data(), begin);
-    EXPECT_EQ(std::memcmp(expected.data(), actual.data(), kBlock * sizeof(float)), 0);
+QuantizedBlock BlockOf(int64_t begin, int count, bool full) {
+  QuantizedBlock block;
+  block.begin = begin;
+  block.count = count;
+  block.full = full ? 1 : 0;
+  return block;
+}
+
+float Kept(float rest) { return std::abs(rest) < kLeastKept ? 0 : rest; }
+
+TEST_P(QuantizedKernelsTest, CodesAreTheNearestMultiplesOfTheScale) {
+  for (const int bits : {8, 4}) {
+    const float levels = bits == 8 ? 127 : 7;
+    for (const float size : {1.f, 1e-25f, 1e30f}) {
+      Floats x = Gaussian(bits, size);
+      x[3] = x[200] = 0;
+      x[77] = -4.5f * size;
+      Codes codes(kBlock * bits / 8);
+      const float scale = sums(bits).encode(x.data(), codes.data());
+      float largest = 0;
+      for (const float value : x) largest = std::max(largest, std::abs(value));
+      EXPECT_EQ(scale, largest / levels);
+      const float inverse = levels / largest;
+      Floats added = x;
+      sums(bits).add(scale, codes.data(), added.data());
+      for (int i = 0; i < kBlock; ++i) {
+        const int code = static_cast<int>(std::nearbyint(x[i] * inverse));
+        ASSERT_EQ(CodeOf(codes, bits, i), code) << bits << " bits, " << i;
+        ASSERT_EQ(added[i], x[i] + scale * static_cast<float>(code));
+      }
+    }
   }
 }
 
-TEST_P(QuantizedKernelsTest, MergesStoresAndKeeps) {
-  class Random random(7, 4);
-  for (const DType type : {DType::kFP32, DType::kBF16}) {
-    for (const int n : {0, 1, 15, 100, 255, 256}) {
-      Numbers g(type, n + 1), h(DType::kFP32, n + 1);
-      g.FillGaussian(&random);
-      h.FillGaussian(&random);
-      const float behind = g.Get(n), kept_behind = h.Get(n);
-      const auto& pool = type == DType::kFP32 ? kernels().fp32 : kernels().bf16;
-      auto* const residual = static_cast<float*>(h.data());
-      Floats x(kBlock, 5);
-      pool.merge(g.data(), residual, x.data(), n);
-      for (int i = 0; i < kBlock; ++i) ASSERT_EQ(x[i], i < n ? g.Get(i) + h.Get(i) : 0);
-      pool.store(x.data(), g.data(), n);
-      Floats rest = Gaussian(3);
-      rest[0] = 0.5f * kLeastKept;
-      rest[99] = -kLeastKept;
-      const Floats before(residual, residual + n);
-      for (const bool more : {true, false}) {
-        kernels().keep(rest.data(), residual, n, more);
-        for (int i = 0; i < n; ++i) {
-          const float sum = more ? before[i] + rest[i] : rest[i];
-          ASSERT_EQ(h.Get(i), std::abs(sum) < kLeastKept ? 0 : sum);
-        }
-      }
-      for (int i = 0; i < n; ++i) ASSERT_EQ(g.Get(i), Rounded(type, x[i]));
-      EXPECT_EQ(g.Get(n), behind);
-      EXPECT_EQ(h.Get(n), kept_behind);
-      Floats difference = x;
-      kernels().subtract(rest.data(), difference.data());
-      for (int i = 0; i < kBlock; ++i) ASSERT_EQ(difference[i], x[i] - rest[i]);
+// Wherever it lies, the largest magnitude gives the scale.
+TEST_P(QuantizedKernelsTest, EveryPlaceCanHaveTheLargestValue) {
+  for (int i = 0; i < kBlock; ++i) {
+    Floats x(kBlock, 1);
+    x[i] = i % 2 == 0 ? 7 : -7;
+    Codes codes(kBlock / 2);
+    ASSERT_EQ(sums(4).encode(x.data(), codes.data()), 1) << i;
+    ASSERT_EQ(CodeOf(codes, 4, i), x[i]);
+  }
+}
+
+TEST_P(QuantizedKernelsTest, HalvesAreRoundedToEven) {
+  Floats x(kBlock);
+  for (int i = 0; i < 7; ++i) x[i] = static_cast<float>(i) + 0.5f;
+  for (int i = 0; i < 7; ++i) x[128 + i] = -x[i];
+  for (const int bits : {8, 4}) {
+    x[100] = bits == 8 ? 127 : 7;
+    Codes codes(kBlock * bits / 8);
+    EXPECT_EQ(sums(bits).encode(x.data(), codes.data()), 1);
+    for (int i = 0; i < 7; ++i) {
+      const int even = i % 2 == 0 ? i : i + 1;
+      EXPECT_EQ(CodeOf(codes, bits, i), even);
+      EXPECT_EQ(CodeOf(codes, bits, 128 + i), -even);
     }
+  }
+}
+
+TEST_P(QuantizedKernelsTest, TinyValuesBecomeZeroAndInfiniteOnesNaN) {
+  for (const int bits : {8, 4}) {
+    Codes codes(kBlock * bits / 8, 0x5a);
+    const Floats tiny(kBlock, 0.99f * kLeastKept);
+    EXPECT_EQ(sums(bits).encode(tiny.data(), codes.data()), 0);
+    EXPECT_EQ(codes, Codes(kBlock * bits / 8));
+    Floats least(kBlock);
+    least[130] = -kLeastKept;
+    EXPECT_EQ(sums(bits).encode(least.data(), codes.data()), kLeastKept / (bits == 8 ? 127 : 7));
+    EXPECT_EQ(CodeOf(codes, bits, 130), bits == 8 ? -127 : -7);
+    for (const float bad : {kInfinity, -kInfinity, std::nanf("")}) {
+      Floats x = Gaussian(1);
+      x[255] = bad;
+      codes.assign(codes.size(), 0x5a);
+      const float scale = sums(bits).encode(x.data(), codes.data());
+      EXPECT_TRUE(std::isnan(scale));
+      EXPECT_EQ(codes, Codes(kBlock * bits / 8));
+      Floats sum = Gaussian(2);
+      sums(bits).add(scale, codes.data(), sum.data());
+      for (const float value : sum) ASSERT_TRUE(std::isnan(value));
+      // NaN remains, of either type, through the rotation.
+      for (const DType type : {DType::kFP32, DType::kBF16}) {
+        Numbers g(type, kBlock);
+        blocks(type, bits).decode(BlockOf(256, kBlock, true), true, scale, codes.data(), g.data());
+        for (int i = 0; i < kBlock; ++i) ASSERT_TRUE(std::isnan(g.Get(i)));
+      }
+    }
+  }
+}
+
+TEST_P(QuantizedKernelsTest, ResidualsThatAreNotFiniteAreDropped) {
+  for (const bool rotate : {false, true}) {
+    Floats g = Gaussian(1), h = Gaussian(2);
+    h[5] = kInfinity;
+    h[250] = std::nanf("");
+    Floats expected = h;
+    expected[5] = expected[250] = 0;
+    Codes codes(kBlock, 0x5a);
+    const float scale = kernels().fp32.bits8.encode(BlockOf(0, kBlock, true), rotate, g.data(),
+                                                    h.data(), codes.data());
+    EXPECT_TRUE(std::isnan(scale));
+    EXPECT_EQ(codes, Codes(kBlock));
+    EXPECT_EQ(h, expected);
+  }
+}
+
+TEST_P(QuantizedKernelsTest, TheReferenceRotatesByTheHadamardMatrix) {
+  for (const int64_t begin : {int64_t{0}, int64_t{32}, int64_t{256} * 1000003}) {
+    const Floats x = Gaussian(9);
+    const Floats rotated = Rotated(x, begin);
+    int minus = 0;
+    for (int row = 0; row < kBlock; ++row) {
+      double sum = 0;
+      for (int i = 0; i < kBlock; ++i) {
+        const bool sign = (RotationSigns(begin, i / 32) >> (i % 32) & 1) != 0;
+        minus += row == 0 && sign;
+        const bool odd = __builtin_popcount(row & i) % 2 != 0;
+        sum += sign != odd ? -double{x[i]} : double{x[i]};
+      }
+      ASSERT_NEAR(rotated[row], sum / 16, 1e-6);
+    }
+    EXPECT_NEAR(minus, kBlock / 2, 40);
+    const Floats back = RotatedBack(rotated, begin);
+    for (int i = 0; i < kBlock; ++i) ASSERT_NEAR(back[i], x[i], 2e-6);
+  }
+}
+
+// Note [Quantized], element by element, of a block with `count` elements.
+struct Expected {
+  Codes codes;
+  float scale;
+  Floats rest;  // h
+};
+Expected EncodeReference(const Floats& x, int64_t begin, bool rotated, int bits) {
+  const Floats turned = rotated ? Rotated(x, begin) : x;
+  const float levels = bits == 8 ? 127 : 7;
+  float largest = 0;
+  for (const float value : turned) largest = std::max(largest, std::abs(value));
+  Expected expected{Codes(kBlock * bits / 8), largest / levels, turned};
+  for (int i = 0; i < kBlock; ++i) {
+    const int code = static_cast<int>(std::nearbyint(turned[i] * (levels / largest)));
+    if (bits == 8) {
+      expected.codes[i] = static_cast<uint8_t>(code);
+    } else {
+      expected.codes[i % 128] |= static_cast<uint8_t>((code & 15) << (i < 128 ? 0 : 4));
+    }
+    expected.rest[i] -= static_cast<float>(code) * expected.scale;
+  }
+  if (rotated) expected.rest = RotatedBack(expected.rest, begin);
+  return expected;
+}
+
+// A block, its neighbors, and whether it is rotated.
+struct Case {
+  DType type;
+  int bits, count;
+  bool full, rotate;
+  bool rotated() const { return full && rotate; }
+  QuantizedBlock block() const { return BlockOf(int64_t{256} * 77, count, full); }
+};
+std::vector<Case> Cases() {
+  std::vector<Case> cases;
+  for (const DType type : {DType::kFP32, DType::kBF16}) {
+    for (const int bits : {8, 4}) {
+      for (const bool rotate : {false, true}) {
+        for (const int count : {1, 15, 100, 255})
+          cases.push_back({type, bits, count, false, rotate});
+        for (const bool full : {false, true}) cases.push_back({type, bits, kBlock, full, rotate});
+      }
+    }
+  }
+  return cases;
+}
+
+TEST_P(QuantizedKernelsTest, EncodesTheSumAndKeepsTheRest) {
+  class Random random(7, 4);
+  for (const Case& c : Cases()) {
+    Numbers g(c.type, c.count + 1), h(DType::kFP32, c.count + 1);
+    g.FillGaussian(&random);
+    h.FillGaussian(&random);
+    Floats x(kBlock);
+    for (int i = 0; i < c.count; ++i) x[i] = g.Get(i) + h.Get(i);
+    const float behind = h.Get(c.count);
+    const Expected expected = EncodeReference(x, c.block().begin, c.rotated(), c.bits);
+    Codes codes(kBlock * c.bits / 8);
+    const float scale =
+        blocks(c.type, c.bits)
+            .encode(c.block(), c.rotate, g.data(), static_cast<float*>(h.data()), codes.data());
+    ASSERT_EQ(scale, expected.scale);
+    ASSERT_EQ(codes, expected.codes);
+    for (int i = 0; i < c.count; ++i) ASSERT_EQ(h.Get(i), Kept(expected.rest[i])) << c.count;
+    EXPECT_EQ(h.Get(c.count), behind);
+  }
+}
+
+TEST_P(QuantizedKernelsTest, KeepsWhatASumLoses) {
+  class Random random(8, 4);
+  for (const Case& c : Cases()) {
+    if (c.type != DType::kFP32) continue;
+    Numbers h(DType::kFP32, c.count + 1);
+    h.FillGaussian(&random);
+    Floats sum(kBlock);
+    for (int i = 0; i < c.count; ++i) sum[i] = random.Gaussian();
+    h.Set(0, 0.5f * kLeastKept);
+    const Floats before(static_cast<float*>(h.data()), static_cast<float*>(h.data()) + c.count + 1);
+    Codes codes(kBlock * c.bits / 8);
+    const float scale = sums(c.bits).encode(sum.data(), codes.data());
+    Floats rest = Decoded(codes, c.bits, scale);
+    for (int i = 0; i < kBlock; ++i) rest[i] = sum[i] - rest[i];
+    if (c.rotated()) rest = RotatedBack(rest, c.block().begin);
+    sums(c.bits).keep(c.block(), c.rotate, sum.data(), scale, codes.data(),
+                      static_cast<float*>(h.data()));
+    for (int i = 0; i < c.count; ++i) ASSERT_EQ(h.Get(i), Kept(before[i] + rest[i]));
+    EXPECT_EQ(h.Get(c.count), before[c.count]);
+  }
+}
+
+TEST_P(QuantizedKernelsTest, DecodesIntoGradientsOfEitherType) {
+  class Random random(9, 4);
+  for (const Case& c : Cases()) {
+    Numbers g(c.type, c.count + 1);
+    g.FillGaussian(&random);
+    const float behind = g.Get(c.count);
+    Codes codes(kBlock * c.bits / 8);
+    const float scale = sums(c.bits).encode(Gaussian(3).data(), codes.data());
+    Floats y = Decoded(codes, c.bits, scale);
+    if (c.rotated()) y = RotatedBack(y, c.block().begin);
+    blocks(c.type, c.bits).decode(c.block(), c.rotate, scale, codes.data(), g.data());
+    for (int i = 0; i < c.count; ++i) ASSERT_EQ(g.Get(i), Rounded(c.type, y[i]));
+    EXPECT_EQ(g.Get(c.count), behind);
   }
 }
 
