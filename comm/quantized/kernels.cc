@@ -4,16 +4,13 @@
 
 #include "comm/quantized/quantized_buckets.h"
 #include "comm/quantized/rotation_inline.h"
+#include "comm/quantized/rotation_vector.h"
 #include "comm/wire/wire_vector.h"
 
 namespace gf {
 namespace {
 
-constexpr int kVectors = kQuantizedBlock / kNativeLanes;
 using NativeInts = VecTypes<kNativeLanes>::I;
-typedef uint8_t NativeBytes __attribute__((vector_size(kNativeLanes)));
-typedef int8_t NativeCodes __attribute__((vector_size(kNativeLanes)));
-using Lanes = std::make_index_sequence<kNativeLanes>;
 
 GF_INLINE NativeVec At(const float* x, int i) { return LoadVec(AsFP32(), x + i * kNativeLanes); }
 GF_INLINE void Put(float* x, int i, NativeVec v) { StoreVec(AsFP32(), x + i * kNativeLanes, v); }
@@ -62,6 +59,40 @@ constexpr float kMagic = 12582912;  // 3 * 2^22
 
 GF_INLINE NativeVec Rounded(NativeVec x, float inverse) { return x * inverse + kMagic; }
 
+// PutBytes stores the low byte of each lane as vector i of the codes; CodesAt reads it with its
+// sign. Of AVX2 and AVX-512 GCC 12 makes scalar code from the general form.
+#if defined(__AVX512F__)
+
+GF_INLINE void PutBytes(uint8_t* codes, int i, NativeBits bits) {
+  _mm_storeu_si128(reinterpret_cast<__m128i*>(codes) + i,
+                   _mm512_maskz_cvtepi32_epi8(kAllLanes, (__m512i)bits));
+}
+
+GF_INLINE NativeInts CodesAt(const uint8_t* codes, int i) {
+  const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(codes) + i);
+  return (NativeInts)_mm512_maskz_cvtepi8_epi32(kAllLanes, bytes);
+}
+
+#elif defined(__AVX2__)
+
+GF_INLINE void PutBytes(uint8_t* codes, int i, NativeBits bits) {
+  const auto low = (__m256i)(bits & 0xffu);
+  const __m128i halves =
+      _mm_packus_epi32(_mm256_castsi256_si128(low), _mm256_extracti128_si256(low, 1));
+  _mm_storel_epi64(reinterpret_cast<__m128i*>(codes + i * kNativeLanes),
+                   _mm_packus_epi16(halves, halves));
+}
+
+GF_INLINE NativeInts CodesAt(const uint8_t* codes, int i) {
+  const __m128i bytes = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(codes + i * kNativeLanes));
+  return (NativeInts)_mm256_cvtepi8_epi32(bytes);
+}
+
+#else
+
+typedef uint8_t NativeBytes __attribute__((vector_size(kNativeLanes)));
+typedef int8_t NativeCodes __attribute__((vector_size(kNativeLanes)));
+
 GF_INLINE void PutBytes(uint8_t* codes, int i, NativeBits bits) {
   const auto bytes = __builtin_convertvector(bits & 0xffu, NativeBytes);
   __builtin_memcpy(codes + i * kNativeLanes, &bytes, sizeof(bytes));
@@ -72,6 +103,8 @@ GF_INLINE NativeInts CodesAt(const uint8_t* codes, int i) {
   __builtin_memcpy(&bytes, codes + i * kNativeLanes, sizeof(bytes));
   return __builtin_convertvector(bytes, NativeInts);
 }
+
+#endif
 
 GF_INLINE NativeVec Scaled(NativeInts codes, float scale) {
   return __builtin_convertvector(codes, NativeVec) * scale;
@@ -117,69 +150,6 @@ GF_INLINE void ForValues(float scale, const uint8_t* codes, const Put& put) {
       put(i + kVectors / 2, Scaled(both >> 4, scale));
     }
   }
-}
-
-// --- rotation -------------------------------------------------------------------------
-
-// Sums and differences of lanes whose numbers differ in the bit kStep.
-template <int kStep, size_t... kLane>
-GF_INLINE NativeVec ButterflyOfLanes(NativeVec v, std::index_sequence<kLane...>) {
-  constexpr NativeBits kUpper = {(kLane & kStep ? 0x80000000u : 0u)...};
-  const NativeVec other = __builtin_shufflevector(v, v, (kLane ^ kStep)...);
-  return other + (NativeVec)((NativeBits)v ^ kUpper);
-}
-
-GF_INLINE NativeVec ButterfliesOfLanes(NativeVec v) {
-  v = ButterflyOfLanes<1>(v, Lanes());
-  v = ButterflyOfLanes<2>(v, Lanes());
-  if constexpr (kNativeLanes > 4) v = ButterflyOfLanes<4>(v, Lanes());
-  if constexpr (kNativeLanes > 8) v = ButterflyOfLanes<8>(v, Lanes());
-  return v;
-}
-
-// Of vectors whose numbers differ in a bit, from the lowest to the highest.
-GF_INLINE void ButterfliesOfVectors(NativeVec* v) {
-#pragma GCC unroll 8
-  for (int step = 1; step < kVectors; step *= 2) {
-#pragma GCC unroll 64
-    for (int i = 0; i < kVectors; ++i) {
-      if ((i & step) != 0) continue;
-      const NativeVec low = v[i], high = v[i + step];
-      v[i] = low + high;
-      v[i + step] = low - high;
-    }
-  }
-}
-
-template <size_t... kLane>
-GF_INLINE NativeBits LaneNumbers(std::index_sequence<kLane...>) {
-  return NativeBits{static_cast<uint32_t>(kLane)...};
-}
-
-// Vector i of the block with its signs changed.
-GF_INLINE NativeVec Signed(NativeVec v, int64_t begin, int i) {
-  const int first = i * kNativeLanes;
-  const NativeBits signs = NativeBits{} + RotationSigns(begin, first / 32);
-  const NativeBits shifts = (31u - static_cast<uint32_t>(first % 32)) - LaneNumbers(Lanes());
-  return (NativeVec)((NativeBits)v ^ (signs << shifts & 0x80000000u));
-}
-
-constexpr float kNorm = 1.f / 16;
-
-GF_INLINE void Rotate(int64_t begin, NativeVec* x) {
-#pragma GCC unroll 64
-  for (int i = 0; i < kVectors; ++i) x[i] = ButterfliesOfLanes(Signed(x[i], begin, i));
-  ButterfliesOfVectors(x);
-#pragma GCC unroll 64
-  for (int i = 0; i < kVectors; ++i) x[i] *= kNorm;
-}
-
-GF_INLINE void Unrotate(int64_t begin, NativeVec* x) {
-#pragma GCC unroll 64
-  for (int i = 0; i < kVectors; ++i) x[i] = ButterfliesOfLanes(x[i]);
-  ButterfliesOfVectors(x);
-#pragma GCC unroll 64
-  for (int i = 0; i < kVectors; ++i) x[i] = Signed(x[i] * kNorm, begin, i);
 }
 
 // --- whole blocks ---------------------------------------------------------------------
@@ -258,39 +228,46 @@ void Decode(const QuantizedBlock& block, bool rotate, float scale, const uint8_t
 // --- sums -----------------------------------------------------------------------------
 
 template <int kBits>
-void Add(float scale, const uint8_t* codes, float* x) {
-  ForValues<kBits>(scale, codes, [&](int i, NativeVec y) { Put(x, i, At(x, i) + y); });
+GF_INLINE void Sum(const QuantizedParts& parts, NativeVec* x) {
+#pragma GCC unroll 64
+  for (int i = 0; i < kVectors; ++i) x[i] = NativeVec{};
+  for (int rank = 0; rank < parts.count; ++rank) {
+    const float scale = parts.scale[rank * parts.words];
+    const uint8_t* const codes = parts.codes + rank * parts.words * sizeof(float);
+    ForValues<kBits>(scale, codes, [&](int i, NativeVec y) { x[i] += y; });
+  }
 }
 
 template <int kBits>
-float EncodeSum(const float* sum, uint8_t* codes) {
+float EncodeSum(const QuantizedParts& parts, uint8_t* codes) {
   NativeVec x[kVectors];
-#pragma GCC unroll 64
-  for (int i = 0; i < kVectors; ++i) x[i] = At(sum, i);
+  Sum<kBits>(parts, x);
   return EncodeVectors<kBits>(x, codes, nullptr);
 }
 
 template <int kBits, bool kRotate>
-void KeepWhole(int64_t begin, const float* sum, float scale, const uint8_t* codes, float* h) {
+void KeepWhole(int64_t begin, const QuantizedParts& parts, float scale, const uint8_t* codes,
+               float* h) {
   NativeVec rest[kVectors];
-  ForValues<kBits>(scale, codes, [&](int i, NativeVec y) { rest[i] = At(sum, i) - y; });
+  Sum<kBits>(parts, rest);
+  ForValues<kBits>(scale, codes, [&](int i, NativeVec y) { rest[i] -= y; });
   if constexpr (kRotate) Unrotate(begin, rest);
 #pragma GCC unroll 64
   for (int i = 0; i < kVectors; ++i) Put(h, i, Kept(At(h, i) + rest[i]));
 }
 
 template <int kBits>
-void Keep(const QuantizedBlock& block, bool rotate, const float* sum, float scale,
-          const uint8_t* codes, float* h) {
+void KeepSum(const QuantizedBlock& block, bool rotate, const QuantizedParts& parts, float scale,
+             const uint8_t* codes, float* h) {
   if (block.count < kQuantizedBlock) {
     float padded[kQuantizedBlock] = {};
     __builtin_memcpy(padded, h, block.count * sizeof(float));
-    KeepWhole<kBits, false>(block.begin, sum, scale, codes, padded);
+    KeepWhole<kBits, false>(block.begin, parts, scale, codes, padded);
     __builtin_memcpy(h, padded, block.count * sizeof(float));
   } else if (rotate && block.full != 0) {
-    KeepWhole<kBits, true>(block.begin, sum, scale, codes, h);
+    KeepWhole<kBits, true>(block.begin, parts, scale, codes, h);
   } else {
-    KeepWhole<kBits, false>(block.begin, sum, scale, codes, h);
+    KeepWhole<kBits, false>(block.begin, parts, scale, codes, h);
   }
 }
 
@@ -299,8 +276,8 @@ void Keep(const QuantizedBlock& block, bool rotate, const float* sum, float scal
 GF_SIMD_DEFINE(QuantizedKernels, Quantized) = {
     {{&Encode<AsFP32, 8>, &Decode<AsFP32, 8>}, {&Encode<AsFP32, 4>, &Decode<AsFP32, 4>}},
     {{&Encode<AsBF16, 8>, &Decode<AsBF16, 8>}, {&Encode<AsBF16, 4>, &Decode<AsBF16, 4>}},
-    {&Add<8>, &EncodeSum<8>, &Keep<8>},
-    {&Add<4>, &EncodeSum<4>, &Keep<4>},
+    {&EncodeSum<8>, &KeepSum<8>},
+    {&EncodeSum<4>, &KeepSum<4>},
 };
 
 }  // namespace gf

@@ -8,10 +8,9 @@
 namespace gf {
 
 // QUANTIZED's inner loops over a block, on one thread; see Note [Quantized]. `g` and `h` are the
-// block's gradients, float or uint16_t (BF16), and residuals; sums are FP32 and 256 long, zeros
-// behind the block's elements. `rotate`: whether full blocks are rotated, see Note [Rotation].
-// Arrays need not be aligned and do not overlap. Results have the same bits on every instruction
-// set.
+// block's gradients, float or uint16_t (BF16), and residuals. `rotate`: whether full blocks are
+// rotated, see Note [Rotation]. Arrays need not be aligned and do not overlap. Results have the
+// same bits on every instruction set.
 struct QuantizedBlockFunctions {
   // Writes the codes of g + h and returns their scale; h becomes what the codes lack. Where the
   // scale is NaN, h only loses what is not finite.
@@ -21,13 +20,19 @@ struct QuantizedBlockFunctions {
   void (*decode)(const QuantizedBlock& block, bool rotate, float scale, const uint8_t* codes,
                  void* g);
 };
+// A block in the vectors of `count` ranks, whose sum is x = 0 + y_0 + y_1 + ..., y_r = scale *
+// codes.
+struct QuantizedParts {
+  const float* scale;    // of rank 0
+  const uint8_t* codes;  // of rank 0
+  int64_t words;         // 4-byte words from a rank to the next one
+  int count;
+};
 struct QuantizedSumFunctions {
-  // sum += scale * codes, rounded twice
-  void (*add)(float scale, const uint8_t* codes, float* sum);
   // Writes the codes of the sum and returns their scale.
-  float (*encode)(const float* sum, uint8_t* codes);
+  float (*encode)(const QuantizedParts& parts, uint8_t* codes);
   // h += sum - scale * codes, rotated back
-  void (*keep)(const QuantizedBlock& block, bool rotate, const float* sum, float scale,
+  void (*keep)(const QuantizedBlock& block, bool rotate, const QuantizedParts& parts, float scale,
                const uint8_t* codes, float* h);
 };
 struct QuantizedKernels {

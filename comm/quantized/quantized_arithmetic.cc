@@ -30,7 +30,7 @@ class CpuQuantizedArithmetic : public QuantizedArithmetic {
   void Encode(int index) override {
     const QuantizedBucket& bucket = buckets_[index];
     ForBlocks(bucket.part_blocks * options_.world, [&](int64_t b) {
-      Prefetch<0>(bucket, b + kBlocksAhead, /*residual=*/true);
+      FetchBlock<0>(bucket, b + kBlocksAhead, /*residual=*/true);
       const int owner = static_cast<int>(b / bucket.part_blocks);
       const bool own = owner == options_.rank;
       const Message to = At(bucket, own ? options_.world + owner : owner, b % bucket.part_blocks);
@@ -54,7 +54,7 @@ class CpuQuantizedArithmetic : public QuantizedArithmetic {
     const QuantizedBucket& bucket = buckets_[index];
     ForBlocks(static_cast<int64_t>(bucket.blocks.size()), [&](int64_t b) {
       const int owner = static_cast<int>(b / bucket.part_blocks);
-      Prefetch<1>(bucket, b + kBlocksAhead, owner == options_.rank);
+      FetchBlock<1>(bucket, b + kBlocksAhead, owner == options_.rank);
       DecodeBlock(bucket, bucket.blocks[b], owner, b % bucket.part_blocks);
     });
   }
@@ -88,20 +88,19 @@ class CpuQuantizedArithmetic : public QuantizedArithmetic {
     return {words + block, codes + block * (kQuantizedBlock * options_.bits / 8)};
   }
 
-  // Fetches a block while a thread works on those before it; with `kWrite` its gradients are to be
-  // written.
+  // Fetches a block's gradients and residual while a thread works on those before it.
   template <int kWrite>
-  void Prefetch(const QuantizedBucket& bucket, int64_t b, bool residual) const {
+  void FetchBlock(const QuantizedBucket& bucket, int64_t b, bool residual) const {
     if (b >= static_cast<int64_t>(bucket.blocks.size())) return;
-    constexpr int64_t kLine = 64;
     const int64_t begin = bucket.blocks[b].begin;
-    const int64_t gradient_bytes = kQuantizedBlock * SizeOf(pools_.gradients.desc.dtype);
-    const char* const g = static_cast<const char*>(Gradient(begin));
-    for (int64_t at = 0; at < gradient_bytes; at += kLine) __builtin_prefetch(g + at, kWrite);
-    if (!residual) return;
-    const float* const h = Residual(begin);
-    for (int64_t i = 0; i < kQuantizedBlock; i += kLine / sizeof(float)) {
-      __builtin_prefetch(h + i, /*rw=*/1);
+    Fetch<kWrite>(Gradient(begin), kQuantizedBlock * SizeOf(pools_.gradients.desc.dtype));
+    if (residual) Fetch<1>(Residual(begin), kQuantizedBlock * sizeof(float));
+  }
+  template <int kWrite>
+  static void Fetch(const void* data, int64_t bytes) {
+    constexpr int64_t kLine = 64;
+    for (int64_t at = 0; at < bytes; at += kLine) {
+      __builtin_prefetch(static_cast<const char*>(data) + at, kWrite);
     }
   }
 
@@ -113,12 +112,10 @@ class CpuQuantizedArithmetic : public QuantizedArithmetic {
                    int64_t in_part) const {
     const Message sum = At(bucket, owner, in_part);
     if (owner == options_.rank && !std::isnan(*sum.scale)) {
-      float x[kQuantizedBlock] = {};
-      for (int rank = 0; rank < options_.world; ++rank) {
-        const Message from = At(bucket, options_.world + rank, in_part);
-        sum_.add(*from.scale, from.codes, x);
-      }
-      sum_.keep(block, options_.rotate, x, *sum.scale, sum.codes, Residual(block.begin));
+      const Message first = At(bucket, options_.world, in_part);
+      sum_.keep(block, options_.rotate,
+                {first.scale, first.codes, bucket.part_words, options_.world}, *sum.scale,
+                sum.codes, Residual(block.begin));
     }
     // NaN stays NaN.
     block_.decode(block, options_.rotate, *sum.scale, sum.codes, Gradient(block.begin));

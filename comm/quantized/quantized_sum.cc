@@ -17,13 +17,10 @@ void QuantizedSum::OnHost(float* messages) const {
   const int64_t code_bytes = kQuantizedBlock * bits_ / 8;
   const auto codes = [&](float* part) { return reinterpret_cast<uint8_t*>(part + part_blocks_); };
   float* const own = messages + rank_ * words;
+  float* const parts = messages + world_ * words;
   for (int64_t block = 0; block < part_blocks_; ++block) {
-    float sum[kQuantizedBlock] = {};
-    for (int rank = 0; rank < world_; ++rank) {
-      float* const part = messages + (world_ + rank) * words;
-      kernels.add(part[block], codes(part) + block * code_bytes, sum);
-    }
-    own[block] = kernels.encode(sum, codes(own) + block * code_bytes);
+    const int64_t at = block * code_bytes;
+    own[block] = kernels.encode({parts + block, codes(parts) + at, words, world_}, codes(own) + at);
   }
 }
 

@@ -34,6 +34,14 @@ int CodeOf(const Codes& codes, int bits, int i) {
   return half < 8 ? half : half - 16;
 }
 
+QuantizedBlock BlockOf(int64_t begin, int count, bool full) {
+  QuantizedBlock block;
+  block.begin = begin;
+  block.count = count;
+  block.full = full ? 1 : 0;
+  return block;
+}
+
 class QuantizedKernelsTest : public IsaTest {
  protected:
   const QuantizedKernels& kernels() const {
@@ -46,6 +54,27 @@ class QuantizedKernelsTest : public IsaTest {
     const QuantizedKernels::OfType& of = type == DType::kFP32 ? kernels().fp32 : kernels().bf16;
     return bits == 8 ? of.bits8 : of.bits4;
   }
+  // Of whole blocks that are not rotated.
+  float Encode(const Floats& x, int bits, uint8_t* codes) const {
+    Floats residual(kBlock);
+    return blocks(DType::kFP32, bits)
+        .encode(BlockOf(0, kBlock, false), false, x.data(), residual.data(), codes);
+  }
+};
+
+// A block in the vectors of some ranks.
+struct Vectors {
+  Vectors(int bits, int ranks)
+      : bits(bits), words(1 + kBlock * bits / 32), memory(ranks * words), ranks(ranks) {}
+
+  float* scale(int rank) { return &memory[rank * words]; }
+  uint8_t* codes(int rank) { return reinterpret_cast<uint8_t*>(scale(rank) + 1); }
+  QuantizedParts parts() { return {scale(0), codes(0), words, ranks}; }
+
+  int bits;
+  int64_t words;
+  Floats memory;
+  int ranks;
 };
 
 // scale * codes
@@ -83,14 +112,6 @@ Floats RotatedBack(Floats x, int64_t begin) {
   return x;
 }
 
-QuantizedBlock BlockOf(int64_t begin, int count, bool full) {
-  QuantizedBlock block;
-  block.begin = begin;
-  block.count = count;
-  block.full = full ? 1 : 0;
-  return block;
-}
-
 float Kept(float rest) { return std::abs(rest) < kLeastKept ? 0 : rest; }
 
 TEST_P(QuantizedKernelsTest, CodesAreTheNearestMultiplesOfTheScale) {
@@ -101,17 +122,14 @@ TEST_P(QuantizedKernelsTest, CodesAreTheNearestMultiplesOfTheScale) {
       x[3] = x[200] = 0;
       x[77] = -4.5f * size;
       Codes codes(kBlock * bits / 8);
-      const float scale = sums(bits).encode(x.data(), codes.data());
+      const float scale = Encode(x, bits, codes.data());
       float largest = 0;
       for (const float value : x) largest = std::max(largest, std::abs(value));
       EXPECT_EQ(scale, largest / levels);
       const float inverse = levels / largest;
-      Floats added = x;
-      sums(bits).add(scale, codes.data(), added.data());
       for (int i = 0; i < kBlock; ++i) {
         const int code = static_cast<int>(std::nearbyint(x[i] * inverse));
         ASSERT_EQ(CodeOf(codes, bits, i), code) << bits << " bits, " << i;
-        ASSERT_EQ(added[i], x[i] + scale * static_cast<float>(code));
       }
     }
   }
@@ -123,7 +141,7 @@ TEST_P(QuantizedKernelsTest, EveryPlaceCanHaveTheLargestValue) {
     Floats x(kBlock, 1);
     x[i] = i % 2 == 0 ? 7 : -7;
     Codes codes(kBlock / 2);
-    ASSERT_EQ(sums(4).encode(x.data(), codes.data()), 1) << i;
+    ASSERT_EQ(Encode(x, 4, codes.data()), 1) << i;
     ASSERT_EQ(CodeOf(codes, 4, i), x[i]);
   }
 }
@@ -135,7 +153,7 @@ TEST_P(QuantizedKernelsTest, HalvesAreRoundedToEven) {
   for (const int bits : {8, 4}) {
     x[100] = bits == 8 ? 127 : 7;
     Codes codes(kBlock * bits / 8);
-    EXPECT_EQ(sums(bits).encode(x.data(), codes.data()), 1);
+    EXPECT_EQ(Encode(x, bits, codes.data()), 1);
     for (int i = 0; i < 7; ++i) {
       const int even = i % 2 == 0 ? i : i + 1;
       EXPECT_EQ(CodeOf(codes, bits, i), even);
@@ -147,29 +165,29 @@ TEST_P(QuantizedKernelsTest, HalvesAreRoundedToEven) {
 TEST_P(QuantizedKernelsTest, TinyValuesBecomeZeroAndInfiniteOnesNaN) {
   for (const int bits : {8, 4}) {
     Codes codes(kBlock * bits / 8, 0x5a);
-    const Floats tiny(kBlock, 0.99f * kLeastKept);
-    EXPECT_EQ(sums(bits).encode(tiny.data(), codes.data()), 0);
+    EXPECT_EQ(Encode(Floats(kBlock, 0.99f * kLeastKept), bits, codes.data()), 0);
     EXPECT_EQ(codes, Codes(kBlock * bits / 8));
     Floats least(kBlock);
     least[130] = -kLeastKept;
-    EXPECT_EQ(sums(bits).encode(least.data(), codes.data()), kLeastKept / (bits == 8 ? 127 : 7));
+    EXPECT_EQ(Encode(least, bits, codes.data()), kLeastKept / (bits == 8 ? 127 : 7));
     EXPECT_EQ(CodeOf(codes, bits, 130), bits == 8 ? -127 : -7);
     for (const float bad : {kInfinity, -kInfinity, std::nanf("")}) {
       Floats x = Gaussian(1);
       x[255] = bad;
       codes.assign(codes.size(), 0x5a);
-      const float scale = sums(bits).encode(x.data(), codes.data());
+      const float scale = Encode(x, bits, codes.data());
       EXPECT_TRUE(std::isnan(scale));
       EXPECT_EQ(codes, Codes(kBlock * bits / 8));
-      Floats sum = Gaussian(2);
-      sums(bits).add(scale, codes.data(), sum.data());
-      for (const float value : sum) ASSERT_TRUE(std::isnan(value));
-      // NaN remains, of either type, through the rotation.
+      // NaN remains, of either type, through the rotation, and of one rank in the sum.
       for (const DType type : {DType::kFP32, DType::kBF16}) {
         Numbers g(type, kBlock);
         blocks(type, bits).decode(BlockOf(256, kBlock, true), true, scale, codes.data(), g.data());
         for (int i = 0; i < kBlock; ++i) ASSERT_TRUE(std::isnan(g.Get(i)));
       }
+      Vectors vectors(bits, 3);
+      *vectors.scale(1) = scale;
+      EXPECT_TRUE(std::isnan(sums(bits).encode(vectors.parts(), codes.data())));
+      EXPECT_EQ(codes, Codes(kBlock * bits / 8));
     }
   }
 }
@@ -279,25 +297,37 @@ TEST_P(QuantizedKernelsTest, EncodesTheSumAndKeepsTheRest) {
   }
 }
 
-TEST_P(QuantizedKernelsTest, KeepsWhatASumLoses) {
+TEST_P(QuantizedKernelsTest, EncodesASumAndKeepsWhatItLoses) {
   class Random random(8, 4);
   for (const Case& c : Cases()) {
     if (c.type != DType::kFP32) continue;
-    Numbers h(DType::kFP32, c.count + 1);
-    h.FillGaussian(&random);
-    Floats sum(kBlock);
-    for (int i = 0; i < c.count; ++i) sum[i] = random.Gaussian();
-    h.Set(0, 0.5f * kLeastKept);
-    const Floats before(static_cast<float*>(h.data()), static_cast<float*>(h.data()) + c.count + 1);
-    Codes codes(kBlock * c.bits / 8);
-    const float scale = sums(c.bits).encode(sum.data(), codes.data());
-    Floats rest = Decoded(codes, c.bits, scale);
-    for (int i = 0; i < kBlock; ++i) rest[i] = sum[i] - rest[i];
-    if (c.rotated()) rest = RotatedBack(rest, c.block().begin);
-    sums(c.bits).keep(c.block(), c.rotate, sum.data(), scale, codes.data(),
-                      static_cast<float*>(h.data()));
-    for (int i = 0; i < c.count; ++i) ASSERT_EQ(h.Get(i), Kept(before[i] + rest[i]));
-    EXPECT_EQ(h.Get(c.count), before[c.count]);
+    for (const int ranks : {1, 2, 7}) {
+      Vectors vectors(c.bits, ranks);
+      Floats sum(kBlock);
+      for (int rank = 0; rank < ranks; ++rank) {
+        Floats x(kBlock);
+        for (int i = 0; i < c.count; ++i) x[i] = random.Gaussian();
+        *vectors.scale(rank) = Encode(x, c.bits, vectors.codes(rank));
+        const Codes codes(vectors.codes(rank), vectors.codes(rank) + kBlock * c.bits / 8);
+        const Floats y = Decoded(codes, c.bits, *vectors.scale(rank));
+        for (int i = 0; i < kBlock; ++i) sum[i] += y[i];
+      }
+      Expected expected = EncodeReference(sum, c.block().begin, false, c.bits);
+      Codes codes(kBlock * c.bits / 8);
+      const float scale = sums(c.bits).encode(vectors.parts(), codes.data());
+      ASSERT_EQ(scale, expected.scale);
+      ASSERT_EQ(codes, expected.codes);
+
+      Numbers h(DType::kFP32, c.count + 1);
+      h.FillGaussian(&random);
+      h.Set(0, 0.5f * kLeastKept);
+      auto* const residual = static_cast<float*>(h.data());
+      const Floats before(residual, residual + c.count + 1);
+      if (c.rotated()) expected.rest = RotatedBack(expected.rest, c.block().begin);
+      sums(c.bits).keep(c.block(), c.rotate, vectors.parts(), scale, codes.data(), residual);
+      for (int i = 0; i < c.count; ++i) ASSERT_EQ(h.Get(i), Kept(before[i] + expected.rest[i]));
+      EXPECT_EQ(h.Get(c.count), before[c.count]);
+    }
   }
 }
 
@@ -308,7 +338,7 @@ TEST_P(QuantizedKernelsTest, DecodesIntoGradientsOfEitherType) {
     g.FillGaussian(&random);
     const float behind = g.Get(c.count);
     Codes codes(kBlock * c.bits / 8);
-    const float scale = sums(c.bits).encode(Gaussian(3).data(), codes.data());
+    const float scale = Encode(Gaussian(3), c.bits, codes.data());
     Floats y = Decoded(codes, c.bits, scale);
     if (c.rotated()) y = RotatedBack(y, c.block().begin);
     blocks(c.type, c.bits).decode(c.block(), c.rotate, scale, codes.data(), g.data());
