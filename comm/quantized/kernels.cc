@@ -228,28 +228,28 @@ void Decode(const QuantizedBlock& block, bool rotate, float scale, const uint8_t
 // --- sums -----------------------------------------------------------------------------
 
 template <int kBits>
-GF_INLINE void Sum(const QuantizedParts& parts, NativeVec* x) {
+GF_INLINE void Sum(const QuantizedTerms& terms, NativeVec* x) {
 #pragma GCC unroll 64
   for (int i = 0; i < kVectors; ++i) x[i] = NativeVec{};
-  for (int rank = 0; rank < parts.count; ++rank) {
-    const float scale = parts.scale[rank * parts.words];
-    const uint8_t* const codes = parts.codes + rank * parts.words * sizeof(float);
+  for (int rank = 0; rank < terms.count; ++rank) {
+    const float scale = terms.scale[rank * terms.words];
+    const uint8_t* const codes = terms.codes + rank * terms.words * sizeof(float);
     ForValues<kBits>(scale, codes, [&](int i, NativeVec y) { x[i] += y; });
   }
 }
 
 template <int kBits>
-float EncodeSum(const QuantizedParts& parts, uint8_t* codes) {
+float EncodeSum(const QuantizedTerms& terms, uint8_t* codes) {
   NativeVec x[kVectors];
-  Sum<kBits>(parts, x);
+  Sum<kBits>(terms, x);
   return EncodeVectors<kBits>(x, codes, nullptr);
 }
 
 template <int kBits, bool kRotate>
-void KeepWhole(int64_t begin, const QuantizedParts& parts, float scale, const uint8_t* codes,
+void KeepWhole(int64_t begin, const QuantizedTerms& terms, float scale, const uint8_t* codes,
                float* h) {
   NativeVec rest[kVectors];
-  Sum<kBits>(parts, rest);
+  Sum<kBits>(terms, rest);
   ForValues<kBits>(scale, codes, [&](int i, NativeVec y) { rest[i] -= y; });
   if constexpr (kRotate) Unrotate(begin, rest);
 #pragma GCC unroll 64
@@ -257,17 +257,17 @@ void KeepWhole(int64_t begin, const QuantizedParts& parts, float scale, const ui
 }
 
 template <int kBits>
-void KeepSum(const QuantizedBlock& block, bool rotate, const QuantizedParts& parts, float scale,
+void KeepSum(const QuantizedBlock& block, bool rotate, const QuantizedTerms& terms, float scale,
              const uint8_t* codes, float* h) {
   if (block.count < kQuantizedBlock) {
     float padded[kQuantizedBlock] = {};
     __builtin_memcpy(padded, h, block.count * sizeof(float));
-    KeepWhole<kBits, false>(block.begin, parts, scale, codes, padded);
+    KeepWhole<kBits, false>(block.begin, terms, scale, codes, padded);
     __builtin_memcpy(h, padded, block.count * sizeof(float));
   } else if (rotate && block.full != 0) {
-    KeepWhole<kBits, true>(block.begin, parts, scale, codes, h);
+    KeepWhole<kBits, true>(block.begin, terms, scale, codes, h);
   } else {
-    KeepWhole<kBits, false>(block.begin, parts, scale, codes, h);
+    KeepWhole<kBits, false>(block.begin, terms, scale, codes, h);
   }
 }
 

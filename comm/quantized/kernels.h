@@ -22,7 +22,7 @@ struct QuantizedBlockFunctions {
 };
 // A block in the vectors of `count` ranks, whose sum is x = 0 + y_0 + y_1 + ..., y_r = scale *
 // codes.
-struct QuantizedParts {
+struct QuantizedTerms {
   const float* scale;    // of rank 0
   const uint8_t* codes;  // of rank 0
   int64_t words;         // 4-byte words from a rank to the next one
@@ -30,9 +30,9 @@ struct QuantizedParts {
 };
 struct QuantizedSumFunctions {
   // Writes the codes of the sum and returns their scale.
-  float (*encode)(const QuantizedParts& parts, uint8_t* codes);
+  float (*encode)(const QuantizedTerms& terms, uint8_t* codes);
   // h += sum - scale * codes, rotated back
-  void (*keep)(const QuantizedBlock& block, bool rotate, const QuantizedParts& parts, float scale,
+  void (*keep)(const QuantizedBlock& block, bool rotate, const QuantizedTerms& terms, float scale,
                const uint8_t* codes, float* h);
 };
 struct QuantizedKernels {

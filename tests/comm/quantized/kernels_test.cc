@@ -69,7 +69,7 @@ struct Vectors {
 
   float* scale(int rank) { return &memory[rank * words]; }
   uint8_t* codes(int rank) { return reinterpret_cast<uint8_t*>(scale(rank) + 1); }
-  QuantizedParts parts() { return {scale(0), codes(0), words, ranks}; }
+  QuantizedTerms terms() { return {scale(0), codes(0), words, ranks}; }
 
   int bits;
   int64_t words;
@@ -186,7 +186,7 @@ TEST_P(QuantizedKernelsTest, TinyValuesBecomeZeroAndInfiniteOnesNaN) {
       }
       Vectors vectors(bits, 3);
       *vectors.scale(1) = scale;
-      EXPECT_TRUE(std::isnan(sums(bits).encode(vectors.parts(), codes.data())));
+      EXPECT_TRUE(std::isnan(sums(bits).encode(vectors.terms(), codes.data())));
       EXPECT_EQ(codes, Codes(kBlock * bits / 8));
     }
   }
@@ -314,7 +314,7 @@ TEST_P(QuantizedKernelsTest, EncodesASumAndKeepsWhatItLoses) {
       }
       Expected expected = EncodeReference(sum, c.block().begin, false, c.bits);
       Codes codes(kBlock * c.bits / 8);
-      const float scale = sums(c.bits).encode(vectors.parts(), codes.data());
+      const float scale = sums(c.bits).encode(vectors.terms(), codes.data());
       ASSERT_EQ(scale, expected.scale);
       ASSERT_EQ(codes, expected.codes);
 
@@ -324,7 +324,7 @@ TEST_P(QuantizedKernelsTest, EncodesASumAndKeepsWhatItLoses) {
       auto* const residual = static_cast<float*>(h.data());
       const Floats before(residual, residual + c.count + 1);
       if (c.rotated()) expected.rest = RotatedBack(expected.rest, c.block().begin);
-      sums(c.bits).keep(c.block(), c.rotate, vectors.parts(), scale, codes.data(), residual);
+      sums(c.bits).keep(c.block(), c.rotate, vectors.terms(), scale, codes.data(), residual);
       for (int i = 0; i < c.count; ++i) ASSERT_EQ(h.Get(i), Kept(before[i] + expected.rest[i]));
       EXPECT_EQ(h.Get(c.count), before[c.count]);
     }
