@@ -60,7 +60,7 @@ constexpr float kMagic = 12582912;  // 3 * 2^22
 GF_INLINE NativeVec Rounded(NativeVec x, float inverse) { return x * inverse + kMagic; }
 
 // PutBytes stores the low byte of each lane as vector i of the codes; CodesAt reads it with its
-// sign. Of AVX2 and AVX-512 GCC 12 makes scalar code from the general form.
+// sign. GCC 12 makes scalar code of the general form for AVX2 and AVX-512.
 #if defined(__AVX512F__)
 
 GF_INLINE void PutBytes(uint8_t* codes, int i, NativeBits bits) {
