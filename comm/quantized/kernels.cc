@@ -54,10 +54,9 @@ GF_INLINE Scales ScalesOf(const NativeVec* x) {
   return {largest / kLevels, kLevels / largest};
 }
 
-// Numbers whose low bits are the nearest integers, and which become these by subtracting kMagic.
-constexpr float kMagic = 12582912;  // 3 * 2^22
-
-GF_INLINE NativeVec Rounded(NativeVec x, float inverse) { return x * inverse + kMagic; }
+// Adding 3 * 2^22 leaves the nearest integer in the low bits of a number; subtracting it again
+// gives that integer.
+constexpr float kRounder = 12582912;
 
 // PutBytes stores the low byte of each lane as vector i of the codes; CodesAt reads it with its
 // sign. GCC 12 makes scalar code of the general form for AVX2 and AVX-512.
@@ -110,7 +109,7 @@ GF_INLINE NativeVec Scaled(NativeInts codes, float scale) {
   return __builtin_convertvector(codes, NativeVec) * scale;
 }
 
-// Writes the codes of x, and what they lack of x to `rest`, which may be x or nullptr.
+// Writes the codes of x. Unless `rest` is nullptr, it becomes the rounding error; it may be x.
 template <int kBits>
 GF_INLINE float EncodeVectors(const NativeVec* x, uint8_t* codes, NativeVec* rest) {
   const Scales scales = ScalesOf<kBits>(x);
@@ -119,8 +118,8 @@ GF_INLINE float EncodeVectors(const NativeVec* x, uint8_t* codes, NativeVec* res
     return scales.scale;
   }
   const auto code = [&](int i) {
-    const NativeVec rounded = Rounded(x[i], scales.inverse);
-    if (rest != nullptr) rest[i] = x[i] - (rounded - kMagic) * scales.scale;
+    const NativeVec rounded = x[i] * scales.inverse + kRounder;
+    if (rest != nullptr) rest[i] = x[i] - (rounded - kRounder) * scales.scale;
     return (NativeBits)rounded;
   };
   if constexpr (kBits == 8) {
@@ -194,17 +193,11 @@ float Encode(const QuantizedBlock& block, bool rotate, const void* gradients, fl
                                    : EncodeWhole<Type, kBits, false>(block.begin, g, h, codes);
 }
 
-// y = scale * codes, rotated back.
-template <int kBits, bool kRotate>
-GF_INLINE void DecodeVectors(int64_t begin, float scale, const uint8_t* codes, NativeVec* y) {
-  ForValues<kBits>(scale, codes, [&](int i, NativeVec v) { y[i] = v; });
-  if constexpr (kRotate) Unrotate(begin, y);
-}
-
 template <class Type, int kBits, bool kRotate>
 void DecodeWhole(int64_t begin, float scale, const uint8_t* codes, typename Type::T* g) {
   NativeVec y[kVectors];
-  DecodeVectors<kBits, kRotate>(begin, scale, codes, y);
+  ForValues<kBits>(scale, codes, [&](int i, NativeVec v) { y[i] = v; });
+  if constexpr (kRotate) Unrotate(begin, y);
 #pragma GCC unroll 64
   for (int i = 0; i < kVectors; ++i) StoreVec(Type(), g + i * kNativeLanes, y[i]);
 }

@@ -12,8 +12,8 @@ namespace gf {
 // rotated, see Note [Rotation]. Arrays need not be aligned and do not overlap. Results have the
 // same bits on every instruction set.
 struct QuantizedBlockFunctions {
-  // Writes the codes of g + h and returns their scale; h becomes what the codes lack. Where the
-  // scale is NaN, h only loses what is not finite.
+  // Writes the codes of g + h and returns their scale; h becomes the rounding error. If the scale
+  // is NaN, h keeps its finite values, and the others become 0.
   float (*encode)(const QuantizedBlock& block, bool rotate, const void* g, float* h,
                   uint8_t* codes);
   // g = scale * codes, rotated back

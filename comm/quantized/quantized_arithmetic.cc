@@ -108,6 +108,7 @@ class CpuQuantizedArithmetic : public QuantizedArithmetic {
     return pools_.gradients.as<char>() + i * SizeOf(pools_.gradients.desc.dtype);
   }
   float* Residual(int64_t i) const { return pools_.residual.as<float>() + i; }
+
   void DecodeBlock(const QuantizedBucket& bucket, const QuantizedBlock& block, int owner,
                    int64_t in_part) const {
     const Message sum = At(bucket, owner, in_part);

@@ -50,7 +50,7 @@ class SegmentWork {
                   TopkSegment* segment) const;
   // Finds candidates anew.
   void Collect(int64_t begin, int64_t end, uint32_t least, TopkSegment* segment) const;
-  // Writes the chosen candidates' part of a message. The pools keep what it does not carry.
+  // Writes the chosen candidates' part of a message. The pools keep the rest.
   void Write(const Cut& cut, int64_t begin, int64_t end, const TopkSegment& segment,
              const TopkMessage& message) const;
   // v = u = 0 where one of them is not finite.
