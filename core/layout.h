@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "core/shape.h"
 
@@ -16,6 +17,9 @@ class DeviceLayout {
   // Number of stored elements, including padding.
   virtual int64_t StorageCount() const = 0;
   virtual std::string Name() const = 0;
+  // By axis the offset in memory of each index: an element lies at the sum of its axes' offsets.
+  // There may be more axes than the shape has (groups of a convolution in front). Empty: unknown.
+  virtual std::vector<std::vector<int64_t>> AxisOffsets() const { return {}; }
 };
 
 // The order of a tensor's elements in memory: plain (row-major in the order of its Shape) or

@@ -89,6 +89,7 @@ class LowRankCompressor : public Compressor {
   DType memory_type() const override { return pool_.gradients.desc.dtype; }
 
   std::vector<std::pair<std::string, Tensor>> State() const override {
+    arithmetic_->Settle();
     return {{"residual", residual_}};
   }
   Tensor shared_state() const override { return pools_.right; }

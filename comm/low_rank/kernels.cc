@@ -7,7 +7,7 @@ namespace gf {
 namespace {
 
 // Every instruction set adds in the same lanes.
-constexpr int kLanes = 16;
+constexpr int kLanes = kLowRankLanes;
 using V = Vec<kLanes>;
 // Rows and factors that are handled together.
 constexpr int kRows = 4, kFactors = 4;
@@ -29,154 +29,163 @@ GF_INLINE float SumOf(V v) {
   return sum;
 }
 
-// sums[r][f] = row r of m times factor f.
+// sums[r][f] += row r of m times factor f.
 template <int kR, int kF>
-GF_INLINE void ProjectTile(const float* m, int64_t columns, const float* right, float* left,
-                           int64_t rows) {
-  V sums[kR][kF] = {};
+GF_INLINE void AddTimesColumns(const float* m, int64_t columns, const float* factor, int64_t stride,
+                               V (&sums)[kR][kF]) {
   int64_t j = 0;
   for (; j + kLanes <= columns; j += kLanes) {
     V factors[kF];
-    for (int f = 0; f < kF; ++f) factors[f] = LoadVec<kLanes>(right + f * columns + j);
+    for (int f = 0; f < kF; ++f) factors[f] = LoadVec<kLanes>(factor + f * stride + j);
     for (int r = 0; r < kR; ++r) {
       const V v = LoadVec<kLanes>(m + r * columns + j);
       for (int f = 0; f < kF; ++f) sums[r][f] += v * factors[f];
     }
   }
-  if (j < columns) {
-    for (int r = 0; r < kR; ++r) {
-      const V v = LoadSome(m + r * columns + j, columns - j);
-      for (int f = 0; f < kF; ++f) {
-        sums[r][f] += v * LoadSome(right + f * columns + j, columns - j);
-      }
-    }
-  }
-  for (int r = 0; r < kR; ++r) {
-    for (int f = 0; f < kF; ++f) left[f * rows + r] = SumOf(sums[r][f]);
-  }
-}
-
-template <int kF>
-void ProjectFactors(const float* m, int64_t rows, int64_t columns, const float* right, float* left,
-                    int64_t begin, int64_t end) {
-  int64_t i = begin;
-  for (; i + kRows <= end; i += kRows) {
-    ProjectTile<kRows, kF>(m + i * columns, columns, right, left + i, rows);
-  }
-  for (; i < end; ++i) ProjectTile<1, kF>(m + i * columns, columns, right, left + i, rows);
-}
-
-void Project(const float* m, int64_t rows, int64_t columns, const float* right, int rank,
-             float* left, int64_t begin, int64_t end) {
-  int k = 0;
-  for (; k + kFactors <= rank; k += kFactors) {
-    ProjectFactors<kFactors>(m, rows, columns, right + k * columns, left + k * rows, begin, end);
-  }
-  for (; k < rank; ++k) {
-    ProjectFactors<1>(m, rows, columns, right + k * columns, left + k * rows, begin, end);
-  }
-}
-
-// right[f][j] += rows of m times factors, in the order of the rows.
-template <int kR, int kF>
-GF_INLINE void CorrelateTile(const float* m, int64_t rows, int64_t columns, const float* left,
-                             float* right) {
-  float factors[kR][kF];
-  for (int r = 0; r < kR; ++r) {
-    for (int f = 0; f < kF; ++f) factors[r][f] = left[f * rows + r];
-  }
-  int64_t j = 0;
-  for (; j + kLanes <= columns; j += kLanes) {
-    V values[kR];
-    for (int r = 0; r < kR; ++r) values[r] = LoadVec<kLanes>(m + r * columns + j);
-    for (int f = 0; f < kF; ++f) {
-      V sum = LoadVec<kLanes>(right + f * columns + j);
-      for (int r = 0; r < kR; ++r) sum += values[r] * factors[r][f];
-      StoreVec<kLanes>(right + f * columns + j, sum);
-    }
-  }
-  for (; j < columns; ++j) {
-    for (int f = 0; f < kF; ++f) {
-      for (int r = 0; r < kR; ++r) right[f * columns + j] += m[r * columns + j] * factors[r][f];
-    }
-  }
-}
-
-template <int kR>
-void CorrelateRows(const float* m, int64_t rows, int64_t columns, const float* left, int rank,
-                   float* right) {
-  int k = 0;
-  for (; k + kFactors <= rank; k += kFactors) {
-    CorrelateTile<kR, kFactors>(m, rows, columns, left + k * rows, right + k * columns);
-  }
-  for (; k < rank; ++k) {
-    CorrelateTile<kR, 1>(m, rows, columns, left + k * rows, right + k * columns);
-  }
-}
-
-void Correlate(const float* m, int64_t rows, int64_t columns, const float* left, int rank,
-               float* right, int64_t begin, int64_t end) {
-  for (int64_t i = 0; i < rank * columns; ++i) right[i] = 0;
-  int64_t i = begin;
-  for (; i + kRows <= end; i += kRows) {
-    CorrelateRows<kRows>(m + i * columns, rows, columns, left + i, rank, right);
-  }
-  for (; i < end; ++i) CorrelateRows<1>(m + i * columns, rows, columns, left + i, rank, right);
-}
-
-// Calls use(row, j, sum, elements) for kR rows from `row` on, with sum = sum over k of
-// left[k][row] * right[k][j ...], added in order.
-template <int kR, class Use>
-GF_INLINE void ForRows(int64_t row, int64_t rows, int64_t columns, const float* left,
-                       const float* right, int rank, Use use) {
-  int64_t j = 0;
-  for (; j + kLanes <= columns; j += kLanes) {
-    V sums[kR] = {};
-    for (int k = 0; k < rank; ++k) {
-      const V factor = LoadVec<kLanes>(right + k * columns + j);
-      for (int r = 0; r < kR; ++r) sums[r] += left[k * rows + row + r] * factor;
-    }
-    for (int r = 0; r < kR; ++r) use(row + r, j, sums[r], int64_t{kLanes});
-  }
   if (j == columns) return;
-  V sums[kR] = {};
-  for (int k = 0; k < rank; ++k) {
-    const V factor = LoadSome(right + k * columns + j, columns - j);
-    for (int r = 0; r < kR; ++r) sums[r] += left[k * rows + row + r] * factor;
+  for (int r = 0; r < kR; ++r) {
+    const V v = LoadSome(m + r * columns + j, columns - j);
+    for (int f = 0; f < kF; ++f) sums[r][f] += v * LoadSome(factor + f * stride + j, columns - j);
   }
-  for (int r = 0; r < kR; ++r) use(row + r, j, sums[r], columns - j);
 }
 
+// A number that the compiler knows.
+template <int n>
+struct Number {
+  static constexpr int value = n;
+};
+
+// use(row, rows, factor, factors) for tiles of kRows rows or one, and kFactors factors or one; both
+// counts are Numbers.
 template <class Use>
-GF_INLINE void ForProducts(int64_t rows, int64_t columns, const float* left, const float* right,
-                           int rank, int64_t begin, int64_t end, Use use) {
-  int64_t i = begin;
-  for (; i + kRows <= end; i += kRows) {
-    ForRows<kRows>(i, rows, columns, left, right, rank, use);
+GF_INLINE void ForTiles(int64_t rows, int rank, Use use) {
+  constexpr Number<kRows> all_rows;
+  constexpr Number<kFactors> all_factors;
+  constexpr Number<1> one;
+  int64_t i = 0;
+  for (; i + kRows <= rows; i += kRows) {
+    int k = 0;
+    for (; k + kFactors <= rank; k += kFactors) use(i, all_rows, k, all_factors);
+    for (; k < rank; ++k) use(i, all_rows, k, one);
   }
-  for (; i < end; ++i) ForRows<1>(i, rows, columns, left, right, rank, use);
+  for (; i < rows; ++i) {
+    int k = 0;
+    for (; k + kFactors <= rank; k += kFactors) use(i, one, k, all_factors);
+    for (; k < rank; ++k) use(i, one, k, one);
+  }
 }
 
-void Expand(float* m, int64_t rows, int64_t columns, const float* left, const float* right,
-            int rank, int64_t begin, int64_t end) {
-  ForProducts(
-      rows, columns, left, right, rank, begin,
-      end, [=](int64_t i, int64_t j, V sum, int64_t n) __attribute__((always_inline)) {
-        float* const p = m + i * columns + j;
-        n == kLanes ? StoreVec<kLanes>(p, sum) : StoreSome(p, sum, n);
+void TimesColumns(const float* m, int64_t rows, int64_t columns, const LowRankFactors& factors,
+                  float* out, int64_t stride) {
+  const LowRankFactors f = factors;
+  ForTiles(
+      rows,
+      f.rank, [=](int64_t i, auto some_rows, int k, auto some) __attribute__((always_inline)) {
+        constexpr int r = decltype(some_rows)::value, n = decltype(some)::value;
+        V sums[r][n] = {};
+        AddTimesColumns(m + i * columns, columns, f.columns + k * f.columns_stride,
+                        f.columns_stride, sums);
+        for (int a = 0; a < r; ++a) {
+          for (int b = 0; b < n; ++b) out[(k + b) * stride + i + a] = SumOf(sums[a][b]);
+        }
       });
 }
 
-void Subtract(float* m, int64_t rows, int64_t columns, const float* left, const float* right,
-              int rank, int64_t begin, int64_t end) {
+void AddInLanes(const float* m, int64_t rows, int64_t columns, const LowRankFactors& factors,
+                float* lanes) {
+  const LowRankFactors f = factors;
+  ForTiles(
+      rows,
+      f.rank, [=](int64_t i, auto some_rows, int k, auto some) __attribute__((always_inline)) {
+        constexpr int r = decltype(some_rows)::value, n = decltype(some)::value;
+        V sums[r][n];
+        const auto place = [=](int a, int b) __attribute__((always_inline)) {
+          return lanes + ((k + b) * rows + i + a) * kLanes;
+        };
+        for (int a = 0; a < r; ++a) {
+          for (int b = 0; b < n; ++b) sums[a][b] = LoadVec<kLanes>(place(a, b));
+        }
+        AddTimesColumns(m + i * columns, columns, f.columns + k * f.columns_stride,
+                        f.columns_stride, sums);
+        for (int a = 0; a < r; ++a) {
+          for (int b = 0; b < n; ++b) StoreVec<kLanes>(place(a, b), sums[a][b]);
+        }
+      });
+}
+
+void AddTimesRows(const float* m, int64_t rows, int64_t columns, const LowRankFactors& factors,
+                  float* out, int64_t stride) {
+  const LowRankFactors f = factors;
+  ForTiles(
+      rows,
+      f.rank, [=](int64_t row, auto some_rows, int k, auto some) __attribute__((always_inline)) {
+        constexpr int r = decltype(some_rows)::value, n = decltype(some)::value;
+        float of_row[r][n];
+        for (int a = 0; a < r; ++a) {
+          for (int b = 0; b < n; ++b) of_row[a][b] = f.rows[(k + b) * f.rows_stride + row + a];
+        }
+        const float* const first = m + row * columns;
+        int64_t j = 0;
+        for (; j + kLanes <= columns; j += kLanes) {
+          V values[r];
+          for (int a = 0; a < r; ++a) values[a] = LoadVec<kLanes>(first + a * columns + j);
+          for (int b = 0; b < n; ++b) {
+            float* const to = out + (k + b) * stride + j;
+            V sum = LoadVec<kLanes>(to);
+            for (int a = 0; a < r; ++a) sum += values[a] * of_row[a][b];
+            StoreVec<kLanes>(to, sum);
+          }
+        }
+        for (; j < columns; ++j) {
+          for (int b = 0; b < n; ++b) {
+            for (int a = 0; a < r; ++a) {
+              out[(k + b) * stride + j] += first[a * columns + j] * of_row[a][b];
+            }
+          }
+        }
+      });
+}
+
+// Calls use(element, sum, elements) for kR rows from `row` on, with sum = sum over k of
+// rows[k][row] * columns[k][j ...], added in order, and `element` that of the first in m.
+template <int kR, class Use>
+GF_INLINE void ForRows(int64_t row, int64_t columns, const LowRankFactors& f, Use use) {
+  int64_t j = 0;
+  for (; j < columns; j += kLanes) {
+    const int64_t n = columns - j < kLanes ? columns - j : kLanes;
+    V sums[kR] = {};
+    for (int k = 0; k < f.rank; ++k) {
+      const float* const p = f.columns + k * f.columns_stride + j;
+      const V factor = n == kLanes ? LoadVec<kLanes>(p) : LoadSome(p, n);
+      for (int r = 0; r < kR; ++r) sums[r] += f.rows[k * f.rows_stride + row + r] * factor;
+    }
+    for (int r = 0; r < kR; ++r) use((row + r) * columns + j, sums[r], n);
+  }
+}
+
+template <class Use>
+GF_INLINE void ForProducts(int64_t rows, int64_t columns, const LowRankFactors& factors, Use use) {
+  int64_t i = 0;
+  for (; i + kRows <= rows; i += kRows) ForRows<kRows>(i, columns, factors, use);
+  for (; i < rows; ++i) ForRows<1>(i, columns, factors, use);
+}
+
+void Expand(float* m, int64_t rows, int64_t columns, const LowRankFactors& factors) {
+  const LowRankFactors f = factors;
   ForProducts(
-      rows, columns, left, right, rank, begin,
-      end, [=](int64_t i, int64_t j, V sum, int64_t n) __attribute__((always_inline)) {
-        float* const p = m + i * columns + j;
+      rows, columns, f, [=](int64_t at, V sum, int64_t n) __attribute__((always_inline)) {
+        n == kLanes ? StoreVec<kLanes>(m + at, sum) : StoreSome(m + at, sum, n);
+      });
+}
+
+void Subtract(float* m, int64_t rows, int64_t columns, const LowRankFactors& factors) {
+  const LowRankFactors f = factors;
+  ForProducts(
+      rows, columns, f, [=](int64_t at, V sum, int64_t n) __attribute__((always_inline)) {
         if (n == kLanes) {
-          StoreVec<kLanes>(p, LoadVec<kLanes>(p) - sum);
+          StoreVec<kLanes>(m + at, LoadVec<kLanes>(m + at) - sum);
         } else {
-          StoreSome(p, LoadSome(p, n) - sum, n);
+          StoreSome(m + at, LoadSome(m + at, n) - sum, n);
         }
       });
 }
@@ -199,8 +208,8 @@ void Merge(void* gradients, float* __restrict h, int64_t n) {
 }  // namespace
 
 GF_SIMD_DEFINE(LowRankKernels, LowRank) = {
-    &Project,    &Correlate,     &Expand,       &Subtract,
-    &Add<float>, &Add<uint16_t>, &Merge<float>, &Merge<uint16_t>,
+    &TimesColumns, &AddInLanes,    &AddTimesRows, &Expand,          &Subtract,
+    &Add<float>,   &Add<uint16_t>, &Merge<float>, &Merge<uint16_t>,
 };
 
 }  // namespace gf

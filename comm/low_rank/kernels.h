@@ -6,22 +6,34 @@
 
 namespace gf {
 
-// LOW_RANK's inner loops, on one thread; see Note [Low rank]. A matrix is row-major, with `columns`
-// elements per row; factors are [rank][rows] and [rank][columns]. Arrays need not be aligned and do
-// not overlap. Results have the same bits on every instruction set.
+// Two factors of a piece of a matrix, `rank` columns each: element i of column k of the rows'
+// factor is rows[k * rows_stride + i].
+struct LowRankFactors {
+  const float* rows;
+  int64_t rows_stride;
+  const float* columns;
+  int64_t columns_stride;
+  int rank;
+};
+
+// LOW_RANK's inner loops, on one thread; see Note [Low rank]. m is a row-major piece of a matrix
+// whose rows lie one after the other. Arrays need not be aligned and do not overlap. Results have
+// the same bits on every instruction set.
 struct LowRankKernels {
-  // left[k * rows + i] = sum over j of m[i][j] * right[k][j], for rows [begin, end).
-  void (*project)(const float* m, int64_t rows, int64_t columns, const float* right, int rank,
-                  float* left, int64_t begin, int64_t end);
-  // right[k][j] = sum over rows i in [begin, end) of m[i][j] * left[k][i].
-  void (*correlate)(const float* m, int64_t rows, int64_t columns, const float* left, int rank,
-                    float* right, int64_t begin, int64_t end);
-  // m[i][j] = sum over k of left[k][i] * right[k][j], in order, for rows [begin, end).
-  void (*expand)(float* m, int64_t rows, int64_t columns, const float* left, const float* right,
-                 int rank, int64_t begin, int64_t end);
+  // out[k * stride + i] = sum over j of m[i][j] * columns[k][j], a factor of rows.
+  void (*times_columns)(const float* m, int64_t rows, int64_t columns,
+                        const LowRankFactors& factors, float* out, int64_t stride);
+  // The same without the last step, for columns a multiple of kLowRankLanes: the sum over lanes l
+  // of lanes[(k * rows + i) * kLowRankLanes + l] grows by it.
+  void (*add_times_columns)(const float* m, int64_t rows, int64_t columns,
+                            const LowRankFactors& factors, float* lanes);
+  // out[k * stride + j] += sum over i of m[i][j] * rows[k][i], a factor of columns; i in order.
+  void (*add_times_rows)(const float* m, int64_t rows, int64_t columns,
+                         const LowRankFactors& factors, float* out, int64_t stride);
+  // m[i][j] = sum over k of rows[k][i] * columns[k][j], in order.
+  void (*expand)(float* m, int64_t rows, int64_t columns, const LowRankFactors& factors);
   // m[i][j] -= that sum.
-  void (*subtract)(float* m, int64_t rows, int64_t columns, const float* left, const float* right,
-                   int rank, int64_t begin, int64_t end);
+  void (*subtract)(float* m, int64_t rows, int64_t columns, const LowRankFactors& factors);
   // h += g; g = h and h = 0; g = m. Gradients g are float or uint16_t (BF16).
   void (*add_fp32)(const void* g, float* h, int64_t n);
   void (*add_bf16)(const void* g, float* h, int64_t n);
@@ -29,5 +41,8 @@ struct LowRankKernels {
   void (*merge_bf16)(void* g, float* h, int64_t n);
 };
 GF_SIMD_DECLARE(LowRankKernels, LowRank)
+
+// Partial sums of add_times_columns.
+constexpr int kLowRankLanes = 16;
 
 }  // namespace gf

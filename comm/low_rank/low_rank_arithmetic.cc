@@ -2,10 +2,15 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
+#include <optional>
+#include <vector>
 
 #include "comm/feedback/feedback_arithmetic.h"
 #include "comm/low_rank/kernels.h"
+#include "comm/low_rank/matrix_work.h"
 #include "comm/low_rank/orthonormal.h"
+#include "comm/low_rank/row_blocks.h"
 #include "core/parallel.h"
 
 namespace gf {
@@ -15,15 +20,28 @@ class CpuLowRankArithmetic : public LowRankArithmetic {
  public:
   CpuLowRankArithmetic(Device* device, const LowRankPools& pools,
                        const std::vector<LowRankMatrix>& matrices)
-      : device_(device),
-        pools_(pools),
-        matrices_(matrices),
-        fp32_(pools.gradients.desc.dtype == DType::kFP32) {
+      : pools_(pools), matrices_(matrices) {
+    std::vector<std::optional<RowBlocks>> blocks;
     int64_t longest = 0;
     for (const LowRankMatrix& m : matrices) {
-      if (!InPlace(m)) longest = std::max(longest, m.rows * m.columns);
+      blocks.push_back(RowBlocksOf(m));
+      const bool converted = !m.entry->layout.plain() && !blocks.back();
+      if (converted) longest = std::max(longest, m.rows * m.columns);
     }
-    workspace_ = std::vector<float>(longest);
+    workspace_ = std::vector<float>(2 * longest);
+    for (size_t i = 0; i < matrices.size(); ++i) {
+      const LowRankMatrix& m = matrices_[i];
+      const MatrixMemory memory = {
+          m.rows,      m.columns, m.rank,  Gradient(m), pools.gradients.desc.dtype,
+          Residual(m), Left(m),   Right(m)};
+      if (m.entry->layout.plain()) {
+        work_.push_back(NewPlainMatrix(memory));
+      } else if (blocks[i]) {
+        work_.push_back(NewBlockedMatrix(memory, *blocks[i]));
+      } else {
+        work_.push_back(NewConvertedMatrix(memory, *m.entry, device, workspace_.data()));
+      }
+    }
   }
 
   void Prepare(int64_t step) override {
@@ -35,28 +53,7 @@ class CpuLowRankArithmetic : public LowRankArithmetic {
     });
   }
 
-  void Project(int matrix) override {
-    const LowRankMatrix& m = matrices_[matrix];
-    const auto add = fp32_ ? kernels_.add_fp32 : kernels_.add_bf16;
-    if (!InPlace(m)) {
-      ForElements(m.entry->count, [&](int64_t begin, int64_t count) {
-        add(Gradient(m, begin), Residual(m) + begin, count);
-      });
-      ToWorkspace(m);
-    }
-    const float* const values = InPlace(m) ? Residual(m) : workspace_.data();
-    ParallelFor(m.rows, kRowsAtOnce, [&](int64_t first, int64_t last) {
-      for (int64_t i = first; i < last; i += kRowsAtOnce) {
-        const int64_t end = std::min(i + kRowsAtOnce, last);
-        // While the rows are in the cache.
-        if (InPlace(m)) {
-          const int64_t at = i * m.columns;
-          add(Gradient(m, at), Residual(m) + at, (end - i) * m.columns);
-        }
-        kernels_.project(values, m.rows, m.columns, Right(m), m.rank, Left(m), i, end);
-      }
-    });
-  }
+  void Project(int matrix) override { work_[matrix]->Project(); }
 
   void Orthonormalize(int matrix) override {
     const LowRankMatrix& m = matrices_[matrix];
@@ -66,105 +63,41 @@ class CpuLowRankArithmetic : public LowRankArithmetic {
   void Correlate(int matrix) override {
     const LowRankMatrix& m = matrices_[matrix];
     if (std::isnan(*Left(m))) return DropBad(m);
-    if (!InPlace(m)) ToWorkspace(m);
-    float* const values = InPlace(m) ? Residual(m) : workspace_.data();
-    CorrelateParts(m, values);
-    ParallelFor(m.rows, kRowsAtOnce, [&](int64_t begin, int64_t end) {
-      kernels_.subtract(values, m.rows, m.columns, Left(m), Right(m), m.rank, begin, end);
-    });
-    if (!InPlace(m)) FromWorkspace(m, pools_.residual);
+    work_[matrix]->Correlate();
   }
 
-  void Expand(int matrix) override {
-    const LowRankMatrix& m = matrices_[matrix];
-    const bool in_place = InPlace(m) && fp32_;
-    if (!in_place) {
-      workspace_.resize(std::max<size_t>(workspace_.size(), m.rows * m.columns));
-    }
-    float* const values = in_place ? static_cast<float*>(Gradient(m, 0)) : workspace_.data();
-    ParallelFor(m.rows, kRowsAtOnce, [&](int64_t begin, int64_t end) {
-      kernels_.expand(values, m.rows, m.columns, Left(m), Right(m), m.rank, begin, end);
-    });
-    if (!in_place) FromWorkspace(m, pools_.gradients);
+  void Expand(int matrix) override { work_[matrix]->Expand(); }
+
+  void Settle() override {
+    for (const auto& work : work_) work->Settle();
   }
 
   void Merge(int matrix) override {
+    work_[matrix]->Settle();
     const LowRankMatrix& m = matrices_[matrix];
-    const auto merge = fp32_ ? kernels_.merge_fp32 : kernels_.merge_bf16;
-    ForElements(m.entry->count, [&](int64_t begin, int64_t count) {
-      merge(Gradient(m, begin), Residual(m) + begin, count);
+    const bool fp32 = pools_.gradients.desc.dtype == DType::kFP32;
+    const auto merge = fp32 ? LowRank().merge_fp32 : LowRank().merge_bf16;
+    constexpr int64_t kGrain = 4096;
+    ParallelFor(m.entry->count, kGrain, [&](int64_t begin, int64_t end) {
+      merge(Gradient(m, begin), Residual(m) + begin, end - begin);
     });
   }
 
   void Rescale(float factor) override {
+    Settle();
     ScaleResidual(pools_.residual.as<float>(), pools_.residual.desc.storage_count(), factor);
   }
 
  private:
-  // What a thread takes at once, at least.
-  static constexpr int64_t kRowsAtOnce = 4, kGrain = 4096;
-
-  // Parts of the rows have sums of their own, which are added in order: the result does not depend
-  // on the number of threads. Few parts, so that sums take less memory than the matrix.
-  void CorrelateParts(const LowRankMatrix& m, const float* values) {
-    constexpr int64_t kMostParts = 16, kRowsPerFactor = 8;
-    const int64_t parts = std::clamp<int64_t>(m.rows / (kRowsPerFactor * m.rank), 1, kMostParts);
-    const int64_t count = m.rank * m.columns;
-    sums_.resize(std::max<size_t>(sums_.size(), (parts - 1) * count));
-    // The first part's lie in the factor itself.
-    const auto sums = [&](int64_t part) {
-      return part == 0 ? Right(m) : sums_.data() + (part - 1) * count;
-    };
-    ParallelFor(parts, 1, [&](int64_t first, int64_t last) {
-      for (int64_t part = first; part < last; ++part) {
-        kernels_.correlate(values, m.rows, m.columns, Left(m), m.rank, sums(part),
-                           m.rows * part / parts, m.rows * (part + 1) / parts);
-      }
-    });
-    ForElements(count, [&](int64_t begin, int64_t elements) {
-      for (int64_t part = 1; part < parts; ++part) {
-        kernels_.add_fp32(sums(part) + begin, Right(m) + begin, elements);
-      }
-    });
-  }
-
-  // Whether rows lie in the pools as they are.
-  static bool InPlace(const LowRankMatrix& m) { return m.entry->layout.plain(); }
-
   float* Residual(const LowRankMatrix& m) const {
     return pools_.residual.as<float>() + m.entry->offset;
   }
-  void* Gradient(const LowRankMatrix& m, int64_t i) const {
+  void* Gradient(const LowRankMatrix& m, int64_t i = 0) const {
     return pools_.gradients.as<char>() +
            (m.entry->offset + i) * SizeOf(pools_.gradients.desc.dtype);
   }
   float* Left(const LowRankMatrix& m) const { return pools_.left.as<float>() + m.left; }
   float* Right(const LowRankMatrix& m) const { return pools_.right.as<float>() + m.right; }
-
-  template <typename Body>
-  static void ForElements(int64_t count, const Body& body) {
-    ParallelFor(count, kGrain, [&](int64_t begin, int64_t end) { body(begin, end - begin); });
-  }
-
-  // A matrix of a pool, and the workspace, as the device converts them.
-  static Tensor View(const LowRankMatrix& m, const Tensor& pool) {
-    Tensor view = pool;
-    view.desc = {m.entry->shape, pool.desc.dtype, m.entry->layout};
-    view.data = pool.as<char>() + m.entry->offset * SizeOf(pool.desc.dtype);
-    return view;
-  }
-  Tensor Workspace(const LowRankMatrix& m) {
-    Tensor view;
-    view.desc = {m.entry->shape, DType::kFP32, Layout()};
-    view.data = workspace_.data();
-    return view;
-  }
-  void ToWorkspace(const LowRankMatrix& m) {
-    device_->Convert(View(m, pools_.residual), Workspace(m), device_->compute_stream());
-  }
-  void FromWorkspace(const LowRankMatrix& m, const Tensor& pool) {
-    device_->Convert(Workspace(m), View(m, pool), device_->compute_stream());
-  }
 
   // After a sum that is not finite.
   void DropBad(const LowRankMatrix& m) const {
@@ -174,13 +107,10 @@ class CpuLowRankArithmetic : public LowRankArithmetic {
     }
   }
 
-  Device* const device_;
   const LowRankPools pools_;
   const std::vector<LowRankMatrix> matrices_;
-  const bool fp32_;  // gradients
-  const LowRankKernels& kernels_ = LowRank();
-  std::vector<float> workspace_;  // one matrix, row-major
-  std::vector<float> sums_;       // of CorrelateParts
+  std::vector<float> workspace_;  // of matrices that the device converts
+  std::vector<std::unique_ptr<MatrixWork>> work_;
 };
 
 const bool registered = LowRankArithmeticRegistry::Get().Add(

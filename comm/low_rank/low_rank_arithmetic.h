@@ -46,6 +46,9 @@ class LowRankArithmetic {
   virtual void Correlate(int matrix) = 0;
   virtual void Expand(int matrix) = 0;
 
+  // Between steps H may be M still, see Note [Late subtraction]. Afterwards it is H.
+  virtual void Settle() {}
+
   // For a step in which everything travels: G = G + H, H = 0.
   virtual void Merge(int matrix) = 0;
 

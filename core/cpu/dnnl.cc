@@ -9,6 +9,7 @@
 #include <memory>
 #include <string>
 #include <unordered_map>
+#include <vector>
 
 #include "core/error.h"
 
@@ -34,6 +35,8 @@ class DnnlLayout : public DeviceLayout {
   }
 
   std::string Name() const override { return DnnlLayoutName(desc_); }
+
+  std::vector<std::vector<int64_t>> AxisOffsets() const override { return DnnlAxisOffsets(desc_); }
 
  private:
   DnnlOrder order_;

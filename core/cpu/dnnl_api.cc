@@ -81,6 +81,28 @@ std::string DnnlLayoutName(const memory::desc& desc) {
   return name;
 }
 
+std::vector<std::vector<int64_t>> DnnlAxisOffsets(const memory::desc& desc) {
+  const auto strides = Strides(desc);
+  const auto sizes = BlockSizes(desc), axes = BlockAxes(desc);
+  const memory::dims dims = DnnlDims(desc);
+  std::vector<std::vector<int64_t>> offsets(dims.size());
+  for (size_t axis = 0; axis < dims.size(); ++axis) {
+    for (int64_t index = 0; index < dims[axis]; ++index) {
+      // Digits of the index from the innermost block on; what is left counts whole blocks.
+      int64_t rest = index, offset = 0, inner = 1;
+      for (int b = InnerBlocks(desc) - 1; b >= 0; --b) {
+        if (axes[b] == static_cast<int64_t>(axis)) {
+          offset += rest % sizes[b] * inner;
+          rest /= sizes[b];
+        }
+        inner *= sizes[b];
+      }
+      offsets[axis].push_back(offset + rest * strides[axis]);
+    }
+  }
+  return offsets;
+}
+
 DnnlOrder::DnnlOrder(const memory::desc& desc) : desc_(desc) {
 #if DNNL_VERSION_MAJOR >= 3
   tag_ = TagOf(desc);

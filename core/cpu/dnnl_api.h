@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <dnnl.hpp>
 #include <string>
+#include <vector>
 
 // What oneDNN 2 and oneDNN 3 spell differently. Only dnnl_api.h and dnnl_api.cc ask for the
 // version; all other code runs with both.
@@ -18,6 +19,9 @@ dnnl::memory::data_type DnnlType(const dnnl::memory::desc& desc);
 // A layout as oneDNN names it, for example "aBcd16b": axes from outermost to innermost, capitals
 // are blocked, then the blocks.
 std::string DnnlLayoutName(const dnnl::memory::desc& desc);
+
+// By axis the offset of each index in elements; an element lies at the sum of its axes' offsets.
+std::vector<std::vector<int64_t>> DnnlAxisOffsets(const dnnl::memory::desc& desc);
 
 // An order of elements in memory, whatever their type.
 class DnnlOrder {

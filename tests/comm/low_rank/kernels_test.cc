@@ -4,6 +4,8 @@
 
 #include <cmath>
 #include <cstring>
+#include <tuple>
+#include <utility>
 #include <vector>
 
 #include "tests/comm/wire/isa_test.h"
@@ -36,31 +38,35 @@ TEST_P(LowRankKernelsTest, ProductsAreThoseOfDouble) {
                                             {9, 64, 9}}) {
     const Floats m = Random(rows * columns, 1), left = Random(rank * rows, 2),
                  right = Random(rank * columns, 3);
-    Floats projected(rank * rows), correlated(rank * columns), expanded(m), rest(m);
+    const LowRankFactors factors = {left.data(), rows, right.data(), columns, rank};
+    Floats of_rows(rank * rows), of_columns = Random(rank * columns, 4), expanded(m), rest(m);
+    const Floats before = of_columns;
     // In two parts, as threads have them.
     for (const auto& [begin, end] : {std::pair(int64_t{0}, rows / 2), {rows / 2, rows}}) {
-      kernels().project(m.data(), rows, columns, right.data(), rank, projected.data(), begin, end);
-      kernels().expand(expanded.data(), rows, columns, left.data(), right.data(), rank, begin, end);
-      kernels().subtract(rest.data(), rows, columns, left.data(), right.data(), rank, begin, end);
+      const int64_t at = begin * columns;
+      LowRankFactors part = factors;
+      part.rows += begin;
+      kernels().times_columns(m.data() + at, end - begin, columns, part, of_rows.data() + begin,
+                              rows);
+      kernels().add_times_rows(m.data() + at, end - begin, columns, part, of_columns.data(),
+                               columns);
+      kernels().expand(expanded.data() + at, end - begin, columns, part);
+      kernels().subtract(rest.data() + at, end - begin, columns, part);
     }
-    Floats second(correlated);
-    kernels().correlate(m.data(), rows, columns, left.data(), rank, correlated.data(), 0, rows / 3);
-    kernels().correlate(m.data(), rows, columns, left.data(), rank, second.data(), rows / 3, rows);
-    for (size_t i = 0; i < second.size(); ++i) correlated[i] += second[i];
     for (int k = 0; k < rank; ++k) {
       for (int64_t i = 0; i < rows; ++i) {
         double sum = 0;
         for (int64_t j = 0; j < columns; ++j) {
           sum += double{m[i * columns + j]} * double{right[k * columns + j]};
         }
-        ASSERT_NEAR(projected[k * rows + i], sum, 1e-6 * columns);
+        ASSERT_NEAR(of_rows[k * rows + i], sum, 1e-6 * columns);
       }
       for (int64_t j = 0; j < columns; ++j) {
-        double sum = 0;
+        double sum = before[k * columns + j];
         for (int64_t i = 0; i < rows; ++i) {
           sum += double{m[i * columns + j]} * double{left[k * rows + i]};
         }
-        ASSERT_NEAR(correlated[k * columns + j], sum, 1e-6 * static_cast<double>(rows));
+        ASSERT_NEAR(of_columns[k * columns + j], sum, 1e-6 * static_cast<double>(rows + 1));
       }
     }
     for (int64_t i = 0; i < rows; ++i) {
@@ -78,16 +84,42 @@ TEST_P(LowRankKernelsTest, ProductsAreThoseOfDouble) {
   }
 }
 
+TEST_P(LowRankKernelsTest, SumsInLanesGoOn) {
+  constexpr int64_t kRows = 37, kColumns = 48;
+  constexpr int kRank = 5;
+  const Floats m = Random(kRows * kColumns, 1), right = Random(kRank * kColumns, 3);
+  Floats lanes = Random(kRank * kRows * kLowRankLanes, 5);
+  const Floats before = lanes;
+  kernels().add_times_columns(m.data(), kRows, kColumns,
+                              {nullptr, 0, right.data(), kColumns, kRank}, lanes.data());
+  for (int64_t at = 0; at < kRank * kRows; ++at) {
+    const int64_t k = at / kRows, i = at % kRows;
+    for (int64_t l = 0; l < kLowRankLanes; ++l) {
+      double sum = before[at * kLowRankLanes + l];
+      for (int64_t j = l; j < kColumns; j += kLowRankLanes) {
+        sum += double{m[i * kColumns + j]} * double{right[k * kColumns + j]};
+      }
+      ASSERT_NEAR(lanes[at * kLowRankLanes + l], sum, 1e-5);
+    }
+  }
+}
+
 TEST_P(LowRankKernelsTest, EveryInstructionSetHasTheSameBits) {
-  constexpr int64_t kRows = 70, kColumns = 1033;
-  constexpr int kRank = 3;
-  const Floats m = Random(kRows * kColumns, 5), factor = Random(kRank * kColumns, 6);
+  constexpr int64_t kRows = 70, kColumns = 1033, kWholeVectors = 1024;
+  constexpr int kRank = 6;
+  const Floats m = Random(kRows * kColumns, 5), rows = Random(kRank * kRows, 6),
+               columns = Random(kRank * kColumns, 7);
+  const LowRankFactors factors = {rows.data(), kRows, columns.data(), kColumns, kRank};
   const auto results = [&](const LowRankKernels& k) {
-    Floats left(kRank * kRows), right(kRank * kColumns);
-    k.project(m.data(), kRows, kColumns, factor.data(), kRank, left.data(), 0, kRows);
-    k.correlate(m.data(), kRows, kColumns, left.data(), kRank, right.data(), 0, kRows);
-    left.insert(left.end(), right.begin(), right.end());
-    return left;
+    Floats of_rows(kRank * kRows), of_columns(kRank * kColumns);
+    Floats lanes(kRank * kRows * kLowRankLanes);
+    k.times_columns(m.data(), kRows, kColumns, factors, of_rows.data(), kRows);
+    k.add_times_rows(m.data(), kRows, kColumns, factors, of_columns.data(), kColumns);
+    k.add_times_columns(m.data(), kRows, kWholeVectors, factors, lanes.data());
+    Floats all = of_rows;
+    all.insert(all.end(), of_columns.begin(), of_columns.end());
+    all.insert(all.end(), lanes.begin(), lanes.end());
+    return all;
   };
   const Floats expected = results(LowRank_baseline), actual = results(kernels());
   EXPECT_EQ(std::memcmp(expected.data(), actual.data(), expected.size() * sizeof(float)), 0);

@@ -150,6 +150,7 @@ TEST_P(LowRankArithmeticTest, EachPhaseIsItsDefinition) {
         }
       }
       for (size_t i = 0; i < rest.size(); ++i) rest[i] -= product[i];
+      arithmetic_->Settle();
       ExpectNear(OfEntry(pools_.residual, m), rest, 1e-4);
 
       arithmetic_->Expand(index);
@@ -190,6 +191,7 @@ TEST_P(LowRankArithmeticTest, DependentColumnsBecomeZeroAndStartAnew) {
   const Doubles left = Left(m), right = Right(m);
   for (int64_t i = m.rows; i < 3 * m.rows; ++i) ASSERT_EQ(left[i], 0);
   for (int64_t j = m.columns; j < 3 * m.columns; ++j) ASSERT_EQ(right[j], 0);
+  arithmetic_->Settle();
   for (const double value : OfEntry(pools_.residual, m)) ASSERT_NEAR(value, 0, 1e-5);
   arithmetic_->Prepare(1);
   const Doubles next = Right(m);
