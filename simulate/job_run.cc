@@ -153,7 +153,10 @@ CommConfig Simulator::Choose(Pricer* pricer, ExchangeChoice* choice) const {
         const CommConfig config = WithThresholds(rung.config, power);
         const double density = DensityOf(config);
         const SimulatedStep step = Mean(config, density, pricer);
-        if (!(choice->measured > 0)) choice->measured = step.parts.total();
+        if (choice->noted.empty()) {
+          choice->noted = rung.name;
+          choice->noted_step = step.parts.total();
+        }
         if (!IsWorthIt(step.parts.total(), priced)) continue;
         priced.priced = true;
         priced.power = power;

@@ -108,8 +108,8 @@ CompressorSeconds Run(const PoolLayout& layout, int64_t step, bool depends, Grad
 
 double Total(const CompressorSeconds& s) { return s.before + s.sum + s.after + s.last; }
 
-std::optional<CompressorSeconds> Probe(const PoolLayout& layout, const Tensor& gradients,
-                                       Communicator* comm, GradientFlowOptions options) {
+std::optional<ProbedCompressor> Probe(const PoolLayout& layout, const Tensor& gradients,
+                                      Communicator* comm, GradientFlowOptions options) {
   Tensor copy;
   copy.desc = gradients.desc;
   copy.owner = options.device->Allocate(copy.desc.bytes());
@@ -121,7 +121,7 @@ std::optional<CompressorSeconds> Probe(const PoolLayout& layout, const Tensor& g
   const std::unique_ptr<GradientFlow> flow = GradientFlowRegistry::Get().Create(
       "comm.mode", CommConfig::Mode_Name(mode), layout, copy, comm, options);
   const bool depends = mode == CommConfig::SPARSE || mode == CommConfig::LOW_RANK;
-  std::optional<CompressorSeconds> best;
+  std::optional<ProbedCompressor> best;
   const Clock::time_point start = Clock::now();
   // The first step is cold, and SPARSE knows no important chunks in it.
   for (int run = 0; run < kMostRuns; ++run) {
@@ -129,18 +129,19 @@ std::optional<CompressorSeconds> Probe(const PoolLayout& layout, const Tensor& g
     const CompressorSeconds seconds =
         Run(layout, options.total_steps - 1, depends, flow.get(), transport.get());
     if (run == 0) continue;
-    if (!best || Total(seconds) < Total(*best)) best = seconds;
+    if (!best || Total(seconds) < Total(best->seconds)) best = {seconds, {}};
     if (Between(start, Clock::now()) > kEnough_s) break;
   }
+  best->important_chunks = flow->important_chunks();
   return best;
 }
 
 }  // namespace
 
-std::optional<CompressorSeconds> ProbeArithmetic(const CommConfig& config, const PoolLayout& layout,
-                                                 const Tensor& gradients, Communicator* comm,
-                                                 const GradientFlowOptions& options) {
-  if (config.mode() == CommConfig::LAZY) return CompressorSeconds();
+std::optional<ProbedCompressor> ProbeArithmetic(const CommConfig& config, const PoolLayout& layout,
+                                                const Tensor& gradients, Communicator* comm,
+                                                const GradientFlowOptions& options) {
+  if (config.mode() == CommConfig::LAZY) return ProbedCompressor();
   GradientFlowOptions own = options;
   own.config = config;
   own.config.set_overlap(true);

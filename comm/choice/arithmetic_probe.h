@@ -1,6 +1,8 @@
 #pragma once
 
+#include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "comm/communicator.h"
 #include "comm/flow/gradient_flow_options.h"
@@ -11,13 +13,19 @@
 
 namespace gf {
 
+// What a compressor does with the gradients of a step on this rank.
+struct ProbedCompressor {
+  CompressorSeconds seconds;
+  std::vector<int64_t> important_chunks;  // of SPARSE, in its next step
+};
+
 // Times a compressor's arithmetic on this rank: runs a few steps of its flow on a copy of
 // `gradients` (host memory, values of a real step) with nothing sent, as if every other rank had
 // the same gradients as this one. `options` as for NewGradientFlow, with `config` in place of its
 // config. Frees the copy and the state of the mode before it returns, and does not communicate.
 // Returns nothing if memory is short.
-std::optional<CompressorSeconds> ProbeArithmetic(const CommConfig& config, const PoolLayout& layout,
-                                                 const Tensor& gradients, Communicator* comm,
-                                                 const GradientFlowOptions& options);
+std::optional<ProbedCompressor> ProbeArithmetic(const CommConfig& config, const PoolLayout& layout,
+                                                const Tensor& gradients, Communicator* comm,
+                                                const GradientFlowOptions& options);
 
 }  // namespace gf

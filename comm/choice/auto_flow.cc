@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "comm/agree.h"
 #include "comm/choice/arithmetic_probe.h"
 #include "comm/choice/ladder.h"
 #include "comm/choice/measured_costs.h"
@@ -14,18 +15,23 @@
 #include "comm/choice/rung_price.h"
 #include "comm/choice/step_notes.h"
 #include "comm/flow/gradient_flow.h"
+#include "comm/pack/range_packer.h"
+#include "comm/price/bucket_schedule.h"
+#include "comm/sparse/chunks.h"
 #include "core/error.h"
 
 namespace gf {
 namespace {
 
 // Note [AUTO]
-// A flow of another mode does the work: LAZY at first, while the steps are noted (Note [Noted
-// steps]); then the flow of the rung that Note [Which rung] takes. Prices come from the same
-// schedules and the same model of a step as the simulator's (comm/price/), with measured times:
-// of compute, of collectives on these links, and of each compressor's arithmetic on this rank. All
-// times are agreed, and rank 0's decision counts, so that all ranks take the same rung. The choice
-// is made before backward of a step, when the gradients of the step before are worth nothing more.
+// A flow of another mode does the work while the first steps are noted (Note [Noted steps]): LAZY,
+// or where that would take seconds, factors of rank 1. What these have kept is added to the
+// gradients of the step after. Then the flow of the rung that Note [Which rung] takes does the
+// work. Prices come from the same schedules and the same model of a step as the simulator's
+// (comm/price/), with measured times: of compute, of collectives on these links, and of each
+// compressor's arithmetic on this rank. All times are agreed, and rank 0's decision counts, so that
+// all ranks take the same rung. The choice is made before backward of a step, when the gradients of
+// the step before are worth nothing more.
 class AutoFlow : public GradientFlow {
  public:
   AutoFlow(const PoolLayout& layout, const Tensor& gradients, Communicator* comm,
@@ -42,6 +48,7 @@ class AutoFlow : public GradientFlow {
     }
     ladder_ =
         LadderOf(options.config, {layout, gradients.desc.dtype, options.solver, comm->size()});
+    noted_as_ = First().name;
     GradientFlowOptions lazy = this->options();
     lazy.config = First().config;
     inner_ = GradientFlowRegistry::Get().Create("comm.mode", "LAZY", layout, gradients, comm, lazy);
@@ -50,10 +57,19 @@ class AutoFlow : public GradientFlow {
     }
   }
 
-  void Measure() override { inner_->Measure(); }
+  void Measure() override {
+    inner_->Measure();
+    if (!notes_) return;
+    const auto bytes = layout().count() * static_cast<int64_t>(SizeOf(gradients().desc.dtype));
+    if (transport()->Seconds(bytes) > kLongExchange_s) NoteLight();
+  }
   std::vector<Bucket> Buckets() const override { return inner_->Buckets(); }
   const CommStats& stats() const override { return inner_->stats(); }
-  std::vector<std::pair<std::string, Tensor>> State() const override { return inner_->State(); }
+  // Not what light noted steps keep, which is sent at once after them.
+  std::vector<std::pair<std::string, Tensor>> State() const override {
+    if (notes_) return {};
+    return inner_->State();
+  }
   Tensor shared_state() const override { return inner_->shared_state(); }
   std::vector<bool> carries_momentum() const override { return inner_->carries_momentum(); }
   std::vector<int64_t> important_chunks() const override { return inner_->important_chunks(); }
@@ -90,7 +106,10 @@ class AutoFlow : public GradientFlow {
   }
 
   void OnFinish(const Reduced& reduced) override {
-    if (!notes_) return inner_->Finish(reduced);
+    if (!notes_) {
+      merger_.reset();
+      return inner_->Finish(reduced);
+    }
     notes_->BackwardEnded();
     HandOver();
     inner_->Finish([&](const std::vector<ElementRange>& ranges) {
@@ -103,16 +122,50 @@ class AutoFlow : public GradientFlow {
   }
 
  private:
+  // Of all gradients in their own type. Longer ones would make a user wait for minutes.
+  static constexpr double kLongExchange_s = 3;
+
   // LAZY in the gradients' type.
   const Rung& First() const {
     return *std::find_if(ladder_.begin(), ladder_.end(),
                          [](const Rung& rung) { return rung.obstacle.empty(); });
   }
 
+  // What sends few bytes from the first step on and lets the solver update everything.
+  const Rung& Light() const {
+    for (const CommConfig::Mode mode : {CommConfig::LOW_RANK, CommConfig::QUANTIZED}) {
+      for (auto rung = ladder_.rbegin(); rung != ladder_.rend(); ++rung) {
+        if (rung->config.mode() == mode && rung->obstacle.empty()) return *rung;
+      }
+    }
+    return First();
+  }
+
+  void NoteLight() {
+    const Rung& rung = Light();
+    noted_as_ = rung.name;
+    GradientFlowOptions own = options();
+    own.config = rung.config;
+    own.config.mutable_low_rank()->set_warmup_fraction(0);
+    own.chosen = nullptr;
+    own.objection = nullptr;
+    inner_.reset();
+    AgreeOnErrors(comm(), "preparing the exchange of gradients", [&] {
+      inner_ =
+          GradientFlowRegistry::Get().Create("comm.mode", CommConfig::Mode_Name(rung.config.mode()),
+                                             layout(), gradients(), comm(), own);
+    });
+    inner_->Rescale(unit_);
+  }
+
+  bool light() const { return noted_as_ != First().name; }
+
   // Announces newly ready entries to the inner flow.
   void HandOver() {
     std::vector<int> entries;
+    const int first = handed_over_;
     for (; handed_over_ < ready_entries(); ++handed_over_) entries.push_back(handed_over_);
+    if (merger_) merger_->Merge(first, handed_over_);
     inner_->GradientsReady(entries);
   }
 
@@ -120,55 +173,67 @@ class AutoFlow : public GradientFlow {
     return WireTypeOf(config, gradients().desc.dtype);
   }
 
-  BucketSchedule ScheduleFor(const CommConfig& config) const {
+  // `important`: SPARSE's chunks, if this rank knows some.
+  BucketSchedule ScheduleFor(const CommConfig& config,
+                             const std::vector<int64_t>& important = {}) const {
+    if (!important.empty()) {
+      const ChunkGrid grid(layout().count(), config.sparse().chunk_size());
+      return SparseSchedule(layout(), config, static_cast<int64_t>(SizeOf(WireOf(config))),
+                            ChunkSet(grid, important));
+    }
     return ScheduleOf(layout(), config, WireOf(config), comm()->size(), DensityOf(config));
   }
 
   // Prices a rung with the thresholds that make the shortest step.
-  void Price(const CommConfig& config, StepSetup* setup, MeasuredCosts* costs, PricedRung* rung) {
+  void Price(const CommConfig& config, const ProbedCompressor& probed, StepSetup* setup,
+             MeasuredCosts* costs, PricedRung* rung) {
+    setup->measured = probed.seconds;
     costs->SetWire(WireOf(config));
     setup->wire_bytes = static_cast<int64_t>(SizeOf(WireOf(config)));
     for (const int power : ThresholdPowers(options().config)) {
       PricedRung other = *rung;
       other.power = power;
-      PriceRung(*setup, ScheduleFor(WithThresholds(config, power)), costs, &other);
+      PriceRung(*setup, ScheduleFor(WithThresholds(config, power), probed.important_chunks), costs,
+                &other);
       if (IsWorthIt(other.step, *rung)) *rung = other;
     }
   }
 
   // The arithmetic of the slowest rank; nothing if a rank lacks the memory. Collective.
-  std::optional<CompressorSeconds> AgreeOnArithmetic(const Rung& rung) {
-    const auto mine = ProbeArithmetic(rung.config, layout(), gradients(), comm(), options());
-    const CompressorSeconds own = mine.value_or(CompressorSeconds());
+  std::optional<ProbedCompressor> AgreeOnArithmetic(const Rung& rung) {
+    auto mine = ProbeArithmetic(rung.config, layout(), gradients(), comm(), options());
+    const CompressorSeconds own = mine.value_or(ProbedCompressor()).seconds;
     double most[] = {own.before, own.sum, own.after, own.last, mine ? 0.0 : 1.0};
     comm()->AllReduce(most, 5, ReduceOp::kMax, "arithmetic of " + rung.name);
     if (most[4] > 0) return std::nullopt;
-    return CompressorSeconds{most[0], most[1], most[2], most[3]};
+    mine->seconds = {most[0], most[1], most[2], most[3]};
+    return mine;
   }
 
-  // Prices the ladder; the same on all ranks. Collective.
+  // Prices the ladder; the same on all ranks, but for their own important chunks. Collective.
   ExchangeChoice Priced(const StepFacts& facts) {
     const BucketSchedule lazy = ScheduleFor(First().config);
     const auto element = static_cast<int64_t>(SizeOf(WireOf(First().config)));
     MeasuredCosts costs(options().config.algorithm(), gradients().desc.dtype,
                         LongestOf(inner_->Buckets()) * element, transport(), comm());
-    costs.Scale(LinkFactor(facts, lazy, element, &costs));
+    if (!light()) costs.Scale(LinkFactor(facts, lazy, element, &costs));
     StepSetup setup = SetupOf(facts, layout());
     ExchangeChoice choice;
     choice.step = step();
     choice.limit = options().config.auto_().exposed();
     choice.slower = options().config.auto_().slower();
     choice.compute = facts.outside + facts.end + facts.update;
-    choice.measured = facts.step;
+    choice.noted = noted_as_;
+    choice.noted_step = facts.step;
     for (const Rung& rung : ladder_) {
       PricedRung priced;
       priced.name = rung.name;
       priced.verdict = rung.obstacle;
       if (rung.obstacle.empty()) {
-        setup.measured = AgreeOnArithmetic(rung);
+        const auto probed = AgreeOnArithmetic(rung);
         priced.verdict = "not enough memory";
+        if (probed) Price(rung.config, *probed, &setup, &costs, &priced);
       }
-      if (rung.obstacle.empty() && setup.measured) Price(rung.config, &setup, &costs, &priced);
       choice.rungs.push_back(std::move(priced));
     }
     return choice;
@@ -176,7 +241,10 @@ class AutoFlow : public GradientFlow {
 
   void Choose() {
     comm()->watchdog()->SetActivity("the choice of comm.mode AUTO");
-    ExchangeChoice choice = Priced(notes_->Agree(comm()));
+    StepFacts facts = notes_->Agree(comm());
+    // The compressor's arithmetic is in the other time, and few collectives are.
+    if (light()) facts.end_beside = facts.end;
+    ExchangeChoice choice = Priced(facts);
     for (;;) {
       ChooseRung(&choice);
       std::string chosen = StrCat(choice.chosen, " ", choice.rungs[choice.chosen].power);
@@ -202,6 +270,7 @@ class AutoFlow : public GradientFlow {
 
   // Replaces the inner flow by a new flow with the config of the rung; collective.
   void Take(const Rung& rung, int power) {
+    if (notes_) KeepResidual();
     notes_.reset();
     inner_.reset();
     GradientFlowOptions own = options();
@@ -212,11 +281,28 @@ class AutoFlow : public GradientFlow {
     inner_->Rescale(unit_);
   }
 
+  // What the noted steps have not sent goes with the gradients of this step.
+  void KeepResidual() {
+    const Tensor residual = inner_->residual();
+    if (residual.data == nullptr) return;
+    PackedRanges merged;
+    merged.pool = gradients();
+    merged.residual = residual;
+    for (const PoolEntry& entry : layout().entries()) {
+      merged.ranges.push_back({entry.offset, entry.offset + entry.count});
+    }
+    Device* const device = options().device;
+    merger_ = RangePackerRegistry::Get().Create("device of comm.mode: AUTO", device->name(), device,
+                                                merged);
+  }
+
   std::vector<Rung> ladder_;
   std::unique_ptr<GradientFlow> inner_;
-  std::optional<StepNotes> notes_;  // until the choice; none in a world of one rank
-  int handed_over_ = 0;             // entries of this step
-  float unit_ = 1;                  // product of all Rescale factors
+  std::optional<StepNotes> notes_;       // until the choice; none in a world of one rank
+  std::string noted_as_;                 // the rung of the noted steps
+  int handed_over_ = 0;                  // entries of this step
+  std::unique_ptr<RangePacker> merger_;  // of KeepResidual, during one step
+  float unit_ = 1;                       // product of all Rescale factors
 };
 
 GF_REGISTER(GradientFlowRegistry, "AUTO", AutoFlow);

@@ -32,7 +32,8 @@ struct ExchangeChoice {
   int64_t step = 0;               // steps done before it holds
   double limit = 0, slower = 0;   // comm.auto.exposed, comm.auto.slower
   double compute = 0;             // seconds of a step in which nothing is exchanged
-  double measured = 0;            // seconds of a LAZY step
+  std::string noted;              // the rung by which the first steps exchanged
+  double noted_step = 0;          // seconds of one of these
   std::vector<PricedRung> rungs;  // from mild to strong
   int chosen = 0;                 // of the rungs
 

@@ -202,7 +202,11 @@ BucketSchedule ScheduleOf(const PoolLayout& layout, const CommConfig& config, DT
 BucketSchedule SparseSchedule(const PoolLayout& layout, const CommConfig& config,
                               int64_t wire_bytes, double density) {
   const ChunkGrid grid(layout.count(), config.sparse().chunk_size());
-  const ChunkSet set = Evenly(grid, ChunksAt(density, grid.chunks()));
+  return SparseSchedule(layout, config, wire_bytes, Evenly(grid, ChunksAt(density, grid.chunks())));
+}
+
+BucketSchedule SparseSchedule(const PoolLayout& layout, const CommConfig& config,
+                              int64_t wire_bytes, const ChunkSet& set) {
   BucketSchedule schedule;
   if (set.IsAll()) {
     schedule = DenseSchedule(layout, config, wire_bytes);
@@ -220,7 +224,7 @@ BucketSchedule SparseSchedule(const PoolLayout& layout, const CommConfig& config
     schedule.density =
         static_cast<double>(set.PackedOffset(layout.count())) / static_cast<double>(layout.count());
   }
-  schedule.norms = config.sparse().density() < 1 ? grid.chunks() : 0;
+  schedule.norms = config.sparse().density() < 1 ? set.grid().chunks() : 0;
   return schedule;
 }
 

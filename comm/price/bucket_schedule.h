@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "comm/sparse/chunks.h"
 #include "core/config/job.pb.h"
 #include "core/dtype.h"
 #include "core/pool_layout.h"
@@ -76,5 +77,8 @@ BucketSchedule QuantizedSchedule(const PoolLayout& layout, const CommConfig& con
 // depends on the training: here they lie evenly in the pool.
 BucketSchedule SparseSchedule(const PoolLayout& layout, const CommConfig& config,
                               int64_t wire_bytes, double density);
+// The same of given chunks.
+BucketSchedule SparseSchedule(const PoolLayout& layout, const CommConfig& config,
+                              int64_t wire_bytes, const ChunkSet& important);
 
 }  // namespace gf

@@ -31,8 +31,8 @@ std::string Row(const std::string& name, const std::string& buckets, const std::
 std::vector<std::string> LinesOf(const ExchangeChoice& choice) {
   std::vector<std::string> lines = {
       StrCat("comm.mode AUTO after step ", choice.step, ": ", choice.taken()),
-      StrCat("  compute ", Ms(choice.compute), " ms, a LAZY step took ", Ms(choice.measured),
-             " ms"),
+      StrCat("  compute ", Ms(choice.compute), " ms, a step with ", choice.noted, " took ",
+             Ms(choice.noted_step), " ms"),
       StrCat("  at most ", 100 * choice.limit, " % of compute may be exposed, and a step may be ",
              100 * choice.slower, " % longer than the fastest"),
       Row("", "buckets", "sent", "arithmetic, ms", "exposed, ms", "step, ms", "verdict")};
@@ -67,7 +67,8 @@ nlohmann::ordered_json RecordOf(const ExchangeChoice& choice) {
           {"exposed_limit", choice.limit},
           {"slower_limit", choice.slower},
           {"compute_ms", kMilli * choice.compute},
-          {"lazy_step_ms", kMilli * choice.measured},
+          {"first_steps", choice.noted},
+          {"first_step_ms", kMilli * choice.noted_step},
           {"rungs", std::move(rungs)}};
 }
 

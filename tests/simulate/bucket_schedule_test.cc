@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -107,6 +108,12 @@ TEST_P(BucketScheduleTest, SparseStepsSendWhatIsSimulated) {
         chunks.push_back((2 * i + 1) * grid.chunks() / (2 * chosen));
       Sent expected = Simulated(schedule, 4);
       expected.emplace_back("norms of chunks", schedule.norms * 4);
+      EXPECT_EQ(RealStep(net_.layout, config, chunks), expected) << density << " " << chunk;
+      // Chunks that do not lie evenly.
+      for (int64_t i = 0; i < chosen; ++i) chunks[i] = i * i / (2 * chosen) + i / 2;
+      chunks.erase(std::unique(chunks.begin(), chunks.end()), chunks.end());
+      expected = Simulated(SparseSchedule(net_.layout, config, 4, ChunkSet(grid, chunks)), 4);
+      expected.emplace_back("norms of chunks", grid.chunks() * 4);
       EXPECT_EQ(RealStep(net_.layout, config, chunks), expected) << density << " " << chunk;
     }
   }

@@ -19,7 +19,7 @@ PRINTED = """  cluster                   map, 8 ranks on 8 nodes
   step                         129.24 ms  100.0 %
 
 comm.mode AUTO after step 0: SPARSE 0.02 / 16
-  compute 128.0 ms, a LAZY step took 1908.1 ms
+  compute 128.0 ms, a step with LAZY FP32 took 1908.1 ms
   at most 5 % of compute may be exposed, and a step may be 5 % longer than the fastest
                       buckets       sent arithmetic, ms exposed, ms   step, ms  verdict
   LAZY FP32                 -          -              -           -          -  left out: BF16

@@ -7,6 +7,7 @@
 
 #include "comm/choice/ladder.h"
 #include "comm/local/communicator.h"
+#include "comm/sparse/selection.h"
 #include "tests/comm/flow/gradient_flow_checks.h"
 
 namespace gf {
@@ -44,8 +45,9 @@ TEST_F(ArithmeticProbeTest, TimesEachPhaseAndLeavesTheGradientsAlone) {
     SCOPED_TRACE(rung.name);
     RunLocal(3, 60, [&](Communicator* comm) {
       if (comm->rank() != 1) return;  // communicates with nobody
-      const auto seconds = ProbeArithmetic(rung.config, layout_, gradients_, comm, options_);
-      ASSERT_TRUE(seconds);
+      const auto probed = ProbeArithmetic(rung.config, layout_, gradients_, comm, options_);
+      ASSERT_TRUE(probed);
+      const CompressorSeconds* const seconds = &probed->seconds;
       const CommConfig::Mode mode = rung.config.mode();
       const bool lazy = mode == CommConfig::LAZY;
       EXPECT_EQ(seconds->before > 0, !lazy);
@@ -54,6 +56,9 @@ TEST_F(ArithmeticProbeTest, TimesEachPhaseAndLeavesTheGradientsAlone) {
       EXPECT_EQ(seconds->last > 0, mode == CommConfig::SPARSE || mode == CommConfig::LOW_RANK);
       const double all = seconds->before + seconds->sum + seconds->after + seconds->last;
       EXPECT_LT(all, 10);
+      const bool sparse = mode == CommConfig::SPARSE;
+      const int64_t chunks = ChunksAt(rung.config.sparse().density(), layout_.count() / 1000);
+      EXPECT_EQ(probed->important_chunks.size(), sparse ? chunks : 0);
     });
     EXPECT_EQ(values_, before);
   }

@@ -1,9 +1,12 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdlib>
+#include <memory>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "comm/agree.h"
@@ -49,6 +52,21 @@ class SlowCommunicator : public Communicator {
   const double bytes_per_s_;
 };
 
+// A transport that says that an exchange takes long.
+class LongTransport : public GradientTransport {
+ public:
+  explicit LongTransport(std::shared_ptr<GradientTransport> own) : own_(std::move(own)) {}
+  std::string Describe() const override { return own_->Describe(); }
+  int64_t Start(const TensorCollective& collective) override { return own_->Start(collective); }
+  void Await(int64_t number) override { own_->Await(number); }
+  void Settle() override { own_->Settle(); }
+  std::vector<TransferSpan> TakeSpans() override { return own_->TakeSpans(); }
+  double Seconds(int64_t bytes) const override { return 5e-6 * static_cast<double>(bytes); }
+
+ private:
+  const std::shared_ptr<GradientTransport> own_;
+};
+
 PoolLayout Weights() {
   PoolLayout layout;
   for (int i = 0; i < 4; ++i) {
@@ -67,6 +85,10 @@ GradientFlowOptions Automatic() {
   return options;
 }
 
+float GradientOf(int64_t element, int step, int rank) {
+  return static_cast<float>((element * 7919 + step * 31 + rank * 17) % 1009 - 504) / 64;
+}
+
 // Runs a step whose gradients depend on the rank and the step. The backward pass takes `seconds`
 // per tensor. Returns the sums.
 std::vector<float> Step(TestFlow* f, int step, int rank, double seconds = 0) {
@@ -74,7 +96,7 @@ std::vector<float> Step(TestFlow* f, int step, int rank, double seconds = 0) {
   for (int e = 0; e < static_cast<int>(f->layout.entries().size()); ++e) {
     const PoolEntry& entry = f->layout.entries()[e];
     for (int64_t i = entry.offset; i < entry.offset + entry.count; ++i) {
-      f->Set(i, static_cast<float>((i * 7919 + step * 31 + rank * 17) % 1009 - 504) / 64);
+      f->Set(i, GradientOf(i, step, rank));
     }
     std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
     f->flow->GradientsReady({e});
@@ -110,6 +132,43 @@ TEST(AutoFlowTest, FirstStepsAreLazyThenAllRanksFollowTheSameRung) {
     EXPECT_FALSE(choice.rungs[choice.chosen].verdict.empty());
   });
   for (const std::string& name : chosen) EXPECT_EQ(name, chosen[0]);
+}
+
+// An exchange of all gradients would take 5 s.
+TEST(AutoFlowTest, OnSlowLinksTheFirstStepsAreLight) {
+  RunLocal(2, 60, [&](Communicator* ranks) {
+    GradientFlowOptions options = Automatic();
+    options.transport = std::make_shared<LongTransport>(
+        NewGradientTransport(options.config, false, options.device, ranks));
+    ExchangeChoice choice;
+    options.chosen = [&](const ExchangeChoice& made) { choice = made; };
+    TestFlow automatic(Weights(), options, DType::kFP32, ranks);
+    // The steps send factors of rank 1 from the first one on, ...
+    std::vector<double> given(automatic.layout.count()), sent(given);
+    const auto step = [&](int number) {
+      const std::vector<float> sums = Step(&automatic, number, ranks->rank());
+      for (int64_t i = 0; i < automatic.layout.count(); ++i) {
+        sent[i] += sums[i];
+        for (int rank = 0; rank < 2; ++rank) given[i] += GradientOf(i, number, rank);
+      }
+    };
+    for (int number = 0; number < StepNotes::kSteps; ++number) {
+      step(number);
+      EXPECT_LT(automatic.flow->stats().wire_bytes, (number + 1) * int64_t{20000});
+      EXPECT_TRUE(automatic.flow->State().empty());
+    }
+    EXPECT_TRUE(choice.rungs.empty()) << "too early";
+    // ... and what they have kept is sent or kept by the step after.
+    step(StepNotes::kSteps);
+    EXPECT_EQ(choice.noted, "LOW_RANK 1");
+    std::vector<double> kept(given.size());
+    const Tensor residual = automatic.flow->residual();
+    if (residual.data != nullptr) {
+      std::copy_n(residual.as<float>(), kept.size(), kept.begin());
+      ranks->AllReduce(kept.data(), automatic.layout.count(), ReduceOp::kSum, "residuals");
+    }
+    for (size_t i = 0; i < given.size(); ++i) ASSERT_NEAR(sent[i] + kept[i], given[i], 0.05) << i;
+  });
 }
 
 TEST(AutoFlowTest, GoesOnLikeAJobOfTheRungItAdopts) {

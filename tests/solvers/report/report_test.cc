@@ -53,7 +53,8 @@ TEST(ReportTest, ChoicesAreTables) {
   choice.limit = 0.05;
   choice.slower = 0.1;
   choice.compute = 2;
-  choice.measured = 3.5;
+  choice.noted = "LAZY FP32";
+  choice.noted_step = 3.5;
   choice.rungs = {{"LAZY FP32", true, 0, 3, 4000000, 0, 1.5, 3.5, "exposes 75.0 % of compute"},
                   {"TOPK 0.01", false, 0, 0, 0, 0, 0, 0, "needs solver.type SGD, got LARS"},
                   {"LOW_RANK 4", true, -1, 17, 1000, 0.25, 0, 2.25, "taken"}};
@@ -61,7 +62,7 @@ TEST(ReportTest, ChoicesAreTables) {
   const std::vector<std::string> lines = LinesOf(choice);
   ASSERT_EQ(lines.size(), 7u);
   EXPECT_EQ(lines[0], "comm.mode AUTO after step 4: LOW_RANK 4 / 4");
-  EXPECT_EQ(lines[1], "  compute 2000.0 ms, a LAZY step took 3500.0 ms");
+  EXPECT_EQ(lines[1], "  compute 2000.0 ms, a step with LAZY FP32 took 3500.0 ms");
   EXPECT_EQ(
       lines[2],
       "  at most 5 % of compute may be exposed, and a step may be 10 % longer than the fastest");
