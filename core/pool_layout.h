@@ -31,6 +31,13 @@ struct ElementRange {
   }
 };
 
+// By pieces of `chunk` consecutive elements of a pool: the steps whose weight decay the next update
+// of the piece applies. FP32 on the pool's device, one number per piece; no data: 1 everywhere.
+struct DecaySteps {
+  Tensor steps;
+  int64_t chunk = 0;
+};
+
 // The static order of all parameters, in which backward generates their gradients. Offsets are
 // multiples of kAlignment; the gaps and the padding inside an entry hold zeros.
 class PoolLayout {

@@ -44,6 +44,10 @@ class Solver {
   // called before BeginStep, for solvers with a velocity (MomentumSolver).
   virtual void SetCarried(const std::vector<bool>& entries);
 
+  // The weight decay of updates from this step on; to be called before BeginStep. Solvers without a
+  // velocity always apply one step's.
+  virtual void SetDecaySteps(const DecaySteps& steps) {}
+
   // Examines reduced gradients.
   virtual void Inspect(const std::vector<ElementRange>& ranges) = 0;
   // Finite returns whether all gradients examined in this step are finite. ReadFinite, called after

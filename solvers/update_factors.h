@@ -1,5 +1,7 @@
 #pragma once
 
+#include "core/host_device.h"
+
 namespace gf {
 
 // The constants of one update of a range by a solver with momentum (MomentumSolver).
@@ -13,6 +15,13 @@ struct MomentumFactors {
   // The gradient carries its momentum already: it goes to the weights past the velocity.
   bool carried = false;
 };
+
+// The decay of an update that makes up for `steps` steps, of which a rate of this size takes at
+// most half of a weight.
+GF_HOST_DEVICE inline float CaughtUpDecay(float decay, float steps, float rate) {
+  const float most = rate > 0 && rate * decay < 0.5f ? 0.5f / rate : decay;
+  return decay * steps < most ? decay * steps : most;
+}
 
 // The constants of one update of a range by LAMB.
 struct LambFactors {

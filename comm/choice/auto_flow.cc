@@ -1,13 +1,13 @@
 #include <algorithm>
 #include <chrono>
 #include <memory>
+#include <new>
 #include <optional>
 #include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "comm/agree.h"
 #include "comm/choice/arithmetic_probe.h"
 #include "comm/choice/ladder.h"
 #include "comm/choice/measured_costs.h"
@@ -18,6 +18,7 @@
 #include "comm/pack/range_packer.h"
 #include "comm/price/bucket_schedule.h"
 #include "comm/sparse/chunks.h"
+#include "comm/wire/wire.h"
 #include "core/error.h"
 
 namespace gf {
@@ -48,30 +49,26 @@ class AutoFlow : public GradientFlow {
     }
     ladder_ =
         LadderOf(options.config, {layout, gradients.desc.dtype, options.solver, comm->size()});
-    noted_as_ = First().name;
+    noted_as_ = FirstRung().name;
     GradientFlowOptions lazy = this->options();
-    lazy.config = First().config;
+    lazy.config = FirstRung().config;
     inner_ = GradientFlowRegistry::Get().Create("comm.mode", "LAZY", layout, gradients, comm, lazy);
     if (comm->size() > 1 && !layout.entries().empty()) {
       notes_.emplace(static_cast<int>(layout.entries().size()));
     }
   }
 
-  void Measure() override {
-    inner_->Measure();
-    if (!notes_) return;
-    const auto bytes = layout().count() * static_cast<int64_t>(SizeOf(gradients().desc.dtype));
-    if (transport()->Seconds(bytes) > kLongExchange_s) NoteLight();
-  }
+  void Measure() override { inner_->Measure(); }
   std::vector<Bucket> Buckets() const override { return inner_->Buckets(); }
   const CommStats& stats() const override { return inner_->stats(); }
-  // Not what light noted steps keep, which is sent at once after them.
+  // Without what light noted steps keep: a job that resumes at one of these measures anew.
   std::vector<std::pair<std::string, Tensor>> State() const override {
     if (notes_) return {};
     return inner_->State();
   }
   Tensor shared_state() const override { return inner_->shared_state(); }
   std::vector<bool> carries_momentum() const override { return inner_->carries_momentum(); }
+  DecaySteps decay_steps() const override { return inner_->decay_steps(); }
   std::vector<int64_t> important_chunks() const override { return inner_->important_chunks(); }
   bool overflowed() const override { return inner_->overflowed(); }
   void Restore(const std::vector<int64_t>& chunks) override { inner_->Restore(chunks); }
@@ -95,6 +92,7 @@ class AutoFlow : public GradientFlow {
  protected:
   void OnBegin() override {
     if (notes_ && notes_->complete()) Choose();
+    if (notes_ && !std::exchange(begun_, true) && IsLinkSlow()) NoteLight();
     if (notes_) notes_->Begin();
     handed_over_ = 0;
     inner_->BeginStep(step());
@@ -122,43 +120,68 @@ class AutoFlow : public GradientFlow {
   }
 
  private:
-  // Of all gradients in their own type. Longer ones would make a user wait for minutes.
+  // Of all gradients in their own type: four would let the user wait for long.
   static constexpr double kLongExchange_s = 3;
 
   // LAZY in the gradients' type.
-  const Rung& First() const {
+  const Rung& FirstRung() const {
     return *std::find_if(ladder_.begin(), ladder_.end(),
                          [](const Rung& rung) { return rung.obstacle.empty(); });
   }
 
   // What sends few bytes from the first step on and lets the solver update everything.
-  const Rung& Light() const {
+  const Rung& LightRung() const {
     for (const CommConfig::Mode mode : {CommConfig::LOW_RANK, CommConfig::QUANTIZED}) {
       for (auto rung = ladder_.rbegin(); rung != ladder_.rend(); ++rung) {
         if (rung->config.mode() == mode && rung->obstacle.empty()) return *rung;
       }
     }
-    return First();
+    return FirstRung();
   }
 
+  // Whether an exchange of all gradients takes long. Collective.
+  bool IsLinkSlow() {
+    const DType type = gradients().desc.dtype;
+    const auto element = static_cast<int64_t>(SizeOf(type));
+    const double seconds = AllReduceSeconds(
+        layout().count() * element,
+        {options().config.algorithm(), type, LongestOf(inner_->Buckets()) * element}, transport(),
+        comm());
+    std::string slow = seconds > kLongExchange_s ? "slow" : "";
+    comm()->Broadcast(&slow, 0, "the first steps of comm.mode AUTO");
+    return !slow.empty();
+  }
+
+  // Replaces LAZY for the noted steps, unless a rank lacks the memory. Collective.
   void NoteLight() {
-    const Rung& rung = Light();
-    noted_as_ = rung.name;
-    GradientFlowOptions own = options();
-    own.config = rung.config;
+    const Rung& rung = LightRung();
+    GradientFlowOptions own = InnerOptions(rung.config);
     own.config.mutable_low_rank()->set_warmup_fraction(0);
-    own.chosen = nullptr;
-    own.objection = nullptr;
-    inner_.reset();
-    AgreeOnErrors(comm(), "preparing the exchange of gradients", [&] {
-      inner_ =
-          GradientFlowRegistry::Get().Create("comm.mode", CommConfig::Mode_Name(rung.config.mode()),
-                                             layout(), gradients(), comm(), own);
-    });
+    const std::string mode = CommConfig::Mode_Name(rung.config.mode());
+    std::unique_ptr<GradientFlow> flow;
+    try {
+      flow =
+          GradientFlowRegistry::Get().Create("comm.mode", mode, layout(), gradients(), comm(), own);
+    } catch (const std::bad_alloc&) {
+    }
+    double lacking = flow == nullptr;
+    comm()->AllReduce(&lacking, 1, ReduceOp::kMax, "the first steps of comm.mode AUTO");
+    if (lacking > 0) return;
+    inner_ = std::move(flow);
     inner_->Rescale(unit_);
+    noted_as_ = rung.name;
   }
 
-  bool light() const { return noted_as_ != First().name; }
+  bool noted_light() const { return noted_as_ != FirstRung().name; }
+
+  // For a flow that does the work.
+  GradientFlowOptions InnerOptions(const CommConfig& config) const {
+    GradientFlowOptions own = options();
+    own.config = config;
+    own.objection = nullptr;
+    own.chosen = nullptr;
+    return own;
+  }
 
   // Announces newly ready entries to the inner flow.
   void HandOver() {
@@ -212,11 +235,11 @@ class AutoFlow : public GradientFlow {
 
   // Prices the ladder; the same on all ranks, but for their own important chunks. Collective.
   ExchangeChoice Priced(const StepFacts& facts) {
-    const BucketSchedule lazy = ScheduleFor(First().config);
-    const auto element = static_cast<int64_t>(SizeOf(WireOf(First().config)));
+    const BucketSchedule lazy = ScheduleFor(FirstRung().config);
+    const auto element = static_cast<int64_t>(SizeOf(WireOf(FirstRung().config)));
     MeasuredCosts costs(options().config.algorithm(), gradients().desc.dtype,
                         LongestOf(inner_->Buckets()) * element, transport(), comm());
-    if (!light()) costs.Scale(LinkFactor(facts, lazy, element, &costs));
+    if (!noted_light()) costs.Scale(LinkFactor(facts, lazy, element, &costs));
     StepSetup setup = SetupOf(facts, layout());
     ExchangeChoice choice;
     choice.step = step();
@@ -242,8 +265,12 @@ class AutoFlow : public GradientFlow {
   void Choose() {
     comm()->watchdog()->SetActivity("the choice of comm.mode AUTO");
     StepFacts facts = notes_->Agree(comm());
-    // The compressor's arithmetic is in the other time, and few collectives are.
-    if (light()) facts.end_beside = facts.end;
+    if (noted_light()) {
+      // It contains the compressor's arithmetic and hardly any collectives, so it does not show how
+      // much these slow compute.
+      facts.end_beside = facts.end;
+      AddResidual();
+    }
     ExchangeChoice choice = Priced(facts);
     for (;;) {
       ChooseRung(&choice);
@@ -270,15 +297,20 @@ class AutoFlow : public GradientFlow {
 
   // Replaces the inner flow by a new flow with the config of the rung; collective.
   void Take(const Rung& rung, int power) {
-    if (notes_) KeepResidual();
+    if (notes_ && notes_->complete()) KeepResidual();
     notes_.reset();
     inner_.reset();
-    GradientFlowOptions own = options();
-    own.config = WithThresholds(rung.config, power);
-    own.objection = nullptr;
-    own.chosen = nullptr;
+    const GradientFlowOptions own = InnerOptions(WithThresholds(rung.config, power));
     inner_ = NewGradientFlow(layout(), gradients(), comm(), own);
     inner_->Rescale(unit_);
+  }
+
+  // Gives probes something like a step's own gradients: the last sum and what was not sent.
+  void AddResidual() {
+    const Tensor residual = inner_->residual();
+    if (residual.data == nullptr) return;
+    const WireFunctions& wire = WireFor(gradients().desc.dtype, DType::kFP32);
+    wire.add(residual.data, gradients().data, layout().count());
   }
 
   // What the noted steps have not sent goes with the gradients of this step.
@@ -300,6 +332,7 @@ class AutoFlow : public GradientFlow {
   std::unique_ptr<GradientFlow> inner_;
   std::optional<StepNotes> notes_;       // until the choice; none in a world of one rank
   std::string noted_as_;                 // the rung of the noted steps
+  bool begun_ = false;                   // the first step
   int handed_over_ = 0;                  // entries of this step
   std::unique_ptr<RangePacker> merger_;  // of KeepResidual, during one step
   float unit_ = 1;                       // product of all Rescale factors

@@ -57,6 +57,14 @@ MeasuredCosts::MeasuredCosts(const std::string& algorithm, DType dtype, int64_t 
   encoded_ = measure(Collective::kEncodedSum);
 }
 
+double AllReduceSeconds(int64_t bytes, const WholeExchange& exchange,
+                        const GradientTransport* transport, Communicator* comm) {
+  if (exchange.algorithm == "auto") return transport->Seconds(bytes);
+  const DType type = exchange.dtype;
+  AlgorithmTiming timing(type, type, comm, SteadySeconds);
+  return Fastest(timing.Measure({exchange.algorithm}, exchange.largest), bytes);
+}
+
 double MeasuredCosts::Seconds(Kind kind, int64_t bytes) {
   switch (kind) {
     case kAllReduce:

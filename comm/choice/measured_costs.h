@@ -39,4 +39,14 @@ class MeasuredCosts : public CollectiveCosts {
   double factor_ = 1;
 };
 
+// How a job's gradients travel as a whole.
+struct WholeExchange {
+  std::string algorithm;  // comm.algorithm; for "auto" the transport has measured
+  DType dtype;            // of the gradients, in memory and on the wire
+  int64_t largest;        // bytes of the longest message
+};
+// Seconds of allreduces of `bytes` in all. All ranks have the same figure; collective.
+double AllReduceSeconds(int64_t bytes, const WholeExchange& exchange,
+                        const GradientTransport* transport, Communicator* comm);
+
 }  // namespace gf

@@ -5,7 +5,7 @@
 namespace gf {
 
 // Chooses among the priced rungs, which include the first of LAZY, and writes the verdicts. A pure
-// function of figures that all ranks have alike.
+// function; where ranks have different figures (SPARSE's chunks), rank 0's choice counts.
 //
 // Note [Which rung]
 // A rung is good enough if its step is at most `slower` longer than the fastest rung's, and no

@@ -31,9 +31,9 @@ struct StepFacts {
 // Notes the times of steps on this rank.
 //
 // Note [Noted steps]
-// The first step counts for nothing (everything is cold). The next one runs as LAZY does; in the
-// last ones nothing travels before backward ends, which shows compute and allreduces undisturbed by
-// each other. Of several times the shortest counts: whatever disturbs a step makes it longer.
+// The first step counts for nothing (everything is cold). In the next one gradients travel
+// during backward; in the last ones nothing travels before backward ends, which shows compute and
+// collectives undisturbed by each other. Of several times the shortest counts: whatever disturbs a step makes it longer.
 class StepNotes {
  public:
   static constexpr int kSteps = 4;

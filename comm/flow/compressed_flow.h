@@ -28,6 +28,7 @@ class CompressedFlow : public GradientFlow {
   }
   Tensor shared_state() const override { return compressor_->shared_state(); }
   std::vector<bool> carries_momentum() const override { return compressor_->carries_momentum(); }
+  DecaySteps decay_steps() const override { return compressor_->decay_steps(); }
   std::vector<int64_t> important_chunks() const override { return compressor_->important_chunks(); }
   bool overflowed() const override { return compressor_->overflowed(); }
   void Rescale(float factor) override { compressor_->Rescale(factor); }

@@ -81,10 +81,11 @@ class Compressor {
   virtual int64_t LargestMessage() const = 0;
   virtual DType memory_type() const = 0;
 
-  // See GradientFlow.
+  // See GradientFlow. State may bring its pools up to date: a later step leaves them as it likes.
   virtual std::vector<std::pair<std::string, Tensor>> State() const = 0;
   virtual Tensor shared_state() const { return {}; }
   virtual std::vector<bool> carries_momentum() const { return {}; }
+  virtual DecaySteps decay_steps() const { return {}; }
   virtual std::vector<int64_t> important_chunks() const { return {}; }
   virtual bool overflowed() const { return false; }
   virtual void Rescale(float factor) = 0;

@@ -99,7 +99,8 @@ class GradientFlow {
 
   // What a rank must keep to continue: FP32 pools of its own with the layout's offsets, by name
   // ("residual": gradients it has not sent; in PERIODIC "outer_residual": of differences, and
-  // "local_momentum": a solver's pool), and the chunks that are important in the next step.
+  // "local_momentum": a solver's pool), and the chunks that are important in the next step. Between
+  // two steps; the pools hold this until the next step begins.
   virtual std::vector<std::pair<std::string, Tensor>> State() const { return {}; }
   virtual std::vector<int64_t> important_chunks() const { return {}; }
   // What all ranks must keep alike: an FP32 vector on the gradients' device, of a length that
@@ -110,6 +111,9 @@ class GradientFlow {
 
   // Whether sums of this step carry their momentum already, by entry; empty: none does.
   virtual std::vector<bool> carries_momentum() const { return {}; }
+
+  // The weight decay that updates of this step apply. The vector changes when the next step begins.
+  virtual DecaySteps decay_steps() const { return {}; }
 
   // Gathers a pool of the solver's state on all ranks where each holds only its own parts of it (a
   // sharded update); collective.

@@ -26,6 +26,10 @@ namespace {
 // gradients travel in place in the buckets of LAZY: at density 1 the two are equal bit for bit. A
 // chunk may lie in several entries, and an entry in many chunks; what is ready is always a prefix
 // of the pool, so each element is handled once.
+//
+// Weights of a chunk that waits get no weight decay, or rare chunks would keep weights that others
+// lose. When the chunk's turn comes, its update applies the decay of all steps since the last one
+// (decay_steps), which is the same as long as the weights do not move.
 class SparseCompressor : public Compressor {
  public:
   explicit SparseCompressor(const CompressedPool& pool)
@@ -43,10 +47,14 @@ class SparseCompressor : public Compressor {
         packed_(pool.NewTensor(pool.layout.count(), PackedType())),
         residual_(pool.NewTensor(pool.layout.count(), DType::kFP32)),
         norms_(pool.NewTensor(grid_.chunks(), DType::kFP32)),
+        steps_(pool.NewTensor(grid_.chunks(), DType::kFP32)),
+        next_steps_(pool.NewTensor(grid_.chunks(), DType::kFP32)),
         arithmetic_(ChunkArithmeticRegistry::Get().Create(
             "device of comm.mode: SPARSE", device_->name(), device_, grid_,
             {pool.gradients, residual_, packed_, norms_},
-            {config_.momentum_correction() ? pool.options.momentum : 1.f, pool.world})) {}
+            {config_.momentum_correction() ? pool.options.momentum : 1.f, pool.world})) {
+    CountSteps();
+  }
 
   std::vector<Bucket> Buckets() const override { return buckets_; }
   int64_t LargestMessage() const override {
@@ -58,6 +66,10 @@ class SparseCompressor : public Compressor {
     return {{"residual", residual_}};
   }
   std::vector<int64_t> important_chunks() const override { return next_.ids(); }
+  DecaySteps decay_steps() const override {
+    return config_.catch_up_decay() ? DecaySteps{steps_, grid_.chunk_size()} : DecaySteps();
+  }
+  Tensor shared_state() const override { return config_.catch_up_decay() ? next_steps_ : Tensor(); }
 
   bool overflowed() const override { return overflowed_; }
 
@@ -78,6 +90,7 @@ class SparseCompressor : public Compressor {
     next_count_ = ChunksAt(next, grid_.chunks());
     need_norms_ = next_count_ < grid_.chunks();
     arithmetic_->Begin(set_);
+    device_->Convert(next_steps_, steps_, device_->compute_stream());
     chunk_buckets_.Begin();
     sent_.clear();
     arrived_ = 0;
@@ -111,6 +124,7 @@ class SparseCompressor : public Compressor {
       arrival.reduced = {range};
     }
     if (arrived_ < sent_.size()) return arrival;
+    CountSteps();
     merge_ = !dense_;
     next_ = ChunkSet::All(grid_);
     if (!need_norms_) return arrival;
@@ -131,6 +145,14 @@ class SparseCompressor : public Compressor {
                          pool_.layout.NameOf(b.first_entry, b.last_entry)});
     }
     return parcels;
+  }
+
+  // In the next step.
+  void CountSteps() {
+    HostCopy copy(device_, next_steps_);
+    float* const steps = copy.tensor().as<float>();
+    for (int64_t c = 0; c < grid_.chunks(); ++c) steps[c] = set_.Contains(c) ? 1 : steps[c] + 1;
+    copy.Put();
   }
 
   void SelectNext() {
@@ -162,6 +184,7 @@ class SparseCompressor : public Compressor {
   ChunkSet set_, next_;  // important in this step, and in the next
   SparseBuckets chunk_buckets_;
   const Tensor packed_, residual_, norms_;  // see ChunkPools
+  const Tensor steps_, next_steps_;         // by chunk, see decay_steps, of this step and the next
   const std::unique_ptr<ChunkArithmetic> arithmetic_;
 
   bool dense_ = true, merge_ = false, need_norms_ = false, overflowed_ = false;

@@ -1,4 +1,8 @@
+#include <memory>
+#include <utility>
+
 #include "comm/low_rank/matrix_work.h"
+#include "core/tensor.h"
 
 namespace gf {
 namespace {
@@ -22,16 +26,19 @@ class ConvertedMatrix : public MatrixWork {
     Convert(residual_, residual_rows_);
     rows_->Project();
     Convert(residual_rows_, residual_);
+    late_ = false;
   }
   void Correlate() override {
     Convert(residual_, residual_rows_);
     rows_->Correlate();
+    late_ = true;
   }
   void Expand() override {
     rows_->Expand();
     Convert(gradient_rows_, gradient_);
   }
   void Settle() override {
+    if (!std::exchange(late_, false)) return;
     Convert(residual_, residual_rows_);
     rows_->Settle();
     Convert(residual_rows_, residual_);
@@ -52,6 +59,7 @@ class ConvertedMatrix : public MatrixWork {
   const Tensor gradient_, residual_;            // in the pools
   const Tensor gradient_rows_, residual_rows_;  // in the workspace
   const std::unique_ptr<MatrixWork> rows_;
+  bool late_ = false;  // see Note [Late subtraction]
 };
 
 }  // namespace

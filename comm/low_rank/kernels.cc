@@ -31,8 +31,8 @@ GF_INLINE float SumOf(V v) {
 
 // sums[r][f] += row r of m times factor f.
 template <int kR, int kF>
-GF_INLINE void AddTimesColumns(const float* m, int64_t columns, const float* factor, int64_t stride,
-                               V (&sums)[kR][kF]) {
+GF_INLINE void AddTile(const float* m, int64_t columns, const float* factor, int64_t stride,
+                       V (&sums)[kR][kF]) {
   int64_t j = 0;
   for (; j + kLanes <= columns; j += kLanes) {
     V factors[kF];
@@ -83,16 +83,15 @@ void TimesColumns(const float* m, int64_t rows, int64_t columns, const LowRankFa
       f.rank, [=](int64_t i, auto some_rows, int k, auto some) __attribute__((always_inline)) {
         constexpr int r = decltype(some_rows)::value, n = decltype(some)::value;
         V sums[r][n] = {};
-        AddTimesColumns(m + i * columns, columns, f.columns + k * f.columns_stride,
-                        f.columns_stride, sums);
+        AddTile(m + i * columns, columns, f.columns + k * f.columns_stride, f.columns_stride, sums);
         for (int a = 0; a < r; ++a) {
           for (int b = 0; b < n; ++b) out[(k + b) * stride + i + a] = SumOf(sums[a][b]);
         }
       });
 }
 
-void AddInLanes(const float* m, int64_t rows, int64_t columns, const LowRankFactors& factors,
-                float* lanes) {
+void AddTimesColumns(const float* m, int64_t rows, int64_t columns, const LowRankFactors& factors,
+                     float* lanes) {
   const LowRankFactors f = factors;
   ForTiles(
       rows,
@@ -105,8 +104,7 @@ void AddInLanes(const float* m, int64_t rows, int64_t columns, const LowRankFact
         for (int a = 0; a < r; ++a) {
           for (int b = 0; b < n; ++b) sums[a][b] = LoadVec<kLanes>(place(a, b));
         }
-        AddTimesColumns(m + i * columns, columns, f.columns + k * f.columns_stride,
-                        f.columns_stride, sums);
+        AddTile(m + i * columns, columns, f.columns + k * f.columns_stride, f.columns_stride, sums);
         for (int a = 0; a < r; ++a) {
           for (int b = 0; b < n; ++b) StoreVec<kLanes>(place(a, b), sums[a][b]);
         }
@@ -208,8 +206,8 @@ void Merge(void* gradients, float* __restrict h, int64_t n) {
 }  // namespace
 
 GF_SIMD_DEFINE(LowRankKernels, LowRank) = {
-    &TimesColumns, &AddInLanes,    &AddTimesRows, &Expand,          &Subtract,
-    &Add<float>,   &Add<uint16_t>, &Merge<float>, &Merge<uint16_t>,
+    &TimesColumns, &AddTimesColumns, &AddTimesRows, &Expand,          &Subtract,
+    &Add<float>,   &Add<uint16_t>,   &Merge<float>, &Merge<uint16_t>,
 };
 
 }  // namespace gf

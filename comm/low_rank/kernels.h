@@ -23,8 +23,8 @@ struct LowRankKernels {
   // out[k * stride + i] = sum over j of m[i][j] * columns[k][j], a factor of rows.
   void (*times_columns)(const float* m, int64_t rows, int64_t columns,
                         const LowRankFactors& factors, float* out, int64_t stride);
-  // The same without the last step, for columns a multiple of kLowRankLanes: the sum over lanes l
-  // of lanes[(k * rows + i) * kLowRankLanes + l] grows by it.
+  // Partial sums, for columns a multiple of n = kLowRankLanes: lanes[(k * rows + i) * n + l] += sum
+  // over j = l, l + n, ... of m[i][j] * columns[k][j].
   void (*add_times_columns)(const float* m, int64_t rows, int64_t columns,
                             const LowRankFactors& factors, float* lanes);
   // out[k * stride + j] += sum over i of m[i][j] * rows[k][i], a factor of columns; i in order.
@@ -42,7 +42,7 @@ struct LowRankKernels {
 };
 GF_SIMD_DECLARE(LowRankKernels, LowRank)
 
-// Partial sums of add_times_columns.
+// Partial sums per result of add_times_columns.
 constexpr int kLowRankLanes = 16;
 
 }  // namespace gf

@@ -46,7 +46,8 @@ class LowRankArithmetic {
   virtual void Correlate(int matrix) = 0;
   virtual void Expand(int matrix) = 0;
 
-  // Between steps H may be M still, see Note [Late subtraction]. Afterwards it is H.
+  // Between steps the residual may still hold M (Note [Late subtraction]); after this call it holds
+  // H.
   virtual void Settle() {}
 
   // For a step in which everything travels: G = G + H, H = 0.

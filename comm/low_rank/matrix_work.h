@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <memory>
 
 #include "comm/low_rank/low_rank_arithmetic.h"
@@ -7,6 +8,7 @@
 #include "comm/low_rank/row_blocks.h"
 #include "core/device.h"
 #include "core/dtype.h"
+#include "core/pool_layout.h"
 
 namespace gf {
 
@@ -22,11 +24,11 @@ struct MatrixMemory {
 };
 
 // Note [Late subtraction]
-// The phases of Note [Low rank] read and write a matrix as seldom as they can, for it is longer
-// than caches are. Correlate leaves M in the residual and keeps its own factors; the next Project,
+// The phases of Note [Low rank] read and write a matrix as seldom as they can, because it is larger
+// than the caches. Correlate leaves M in the residual and keeps its own factors; the next Project,
 // which reads and writes the residual anyway, subtracts their product first. The bits are those of
 // the note. Settle does it at once, for others to read the residual.
-//
+
 // What LOW_RANK does with one matrix on the CPU; all compute threads work on it.
 class MatrixWork {
  public:

@@ -1,11 +1,13 @@
 #pragma once
 
 #include <algorithm>
+#include <cstdint>
 #include <vector>
 
 #include "comm/low_rank/kernels.h"
 #include "comm/low_rank/matrix_work.h"
 #include "comm/wire/wire.h"
+#include "core/dtype.h"
 
 namespace gf {
 

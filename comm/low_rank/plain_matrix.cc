@@ -1,6 +1,7 @@
 #include <algorithm>
-#include <cstring>
+#include <memory>
 #include <utility>
+#include <vector>
 
 #include "comm/low_rank/kernels.h"
 #include "comm/low_rank/matrix_work.h"
@@ -34,7 +35,7 @@ class PlainMatrix : public MatrixWork {
     const int64_t parts = std::clamp<int64_t>(m_.rows / (kRowsPerFactor * m_.rank), 1, kMostParts);
     const int64_t count = m_.rank * m_.columns;
     thread_local std::vector<float> all_sums;
-    std::vector<float>& sums = all_sums;  // this thread's, in all threads
+    std::vector<float>& sums = all_sums;  // the calling thread's, which the others fill, too
     sums.resize(std::max<size_t>(sums.size(), (parts - 1) * count));
     const auto sums_of = [&](int64_t part) {
       return part == 0 ? own_right_.data() : sums.data() + (part - 1) * count;

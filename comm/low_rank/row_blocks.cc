@@ -1,6 +1,7 @@
 #include "comm/low_rank/row_blocks.h"
 
 #include <numeric>
+#include <utility>
 
 namespace gf {
 namespace {

@@ -2,13 +2,9 @@
 
 #include <cstdint>
 
-namespace gf {
+#include "core/host_device.h"
 
-#ifdef __CUDACC__
-#define GF_HOST_DEVICE __host__ __device__
-#else
-#define GF_HOST_DEVICE
-#endif
+namespace gf {
 
 // Element i of a random factor, uniform in [-1, 1): a pure function, the same on every rank. The
 // finalizer of SplitMix64 (Steele et al., 2014) mixes its arguments.

@@ -206,9 +206,9 @@ BucketSchedule SparseSchedule(const PoolLayout& layout, const CommConfig& config
 }
 
 BucketSchedule SparseSchedule(const PoolLayout& layout, const CommConfig& config,
-                              int64_t wire_bytes, const ChunkSet& set) {
+                              int64_t wire_bytes, const ChunkSet& important) {
   BucketSchedule schedule;
-  if (set.IsAll()) {
+  if (important.IsAll()) {
     schedule = DenseSchedule(layout, config, wire_bytes);
   } else {
     schedule.overlap = config.overlap();
@@ -216,15 +216,15 @@ BucketSchedule SparseSchedule(const PoolLayout& layout, const CommConfig& config
     SparseBuckets buckets(layout, wire_bytes, config.threshold_first(), config.threshold_middle());
     const int count = static_cast<int>(layout.entries().size());
     for (int ready = 1; ready <= count; ++ready) {
-      const std::optional<SparseBucket> bucket = buckets.Next(set, ready);
+      const std::optional<SparseBucket> bucket = buckets.Next(important, ready);
       if (!bucket) continue;
       schedule.sends.push_back(
           {bucket->last_entry, bucket->packed.end - bucket->packed.begin, bucket->name});
     }
-    schedule.density =
-        static_cast<double>(set.PackedOffset(layout.count())) / static_cast<double>(layout.count());
+    schedule.density = static_cast<double>(important.PackedOffset(layout.count())) /
+                       static_cast<double>(layout.count());
   }
-  schedule.norms = config.sparse().density() < 1 ? set.grid().chunks() : 0;
+  schedule.norms = config.sparse().density() < 1 ? important.grid().chunks() : 0;
   return schedule;
 }
 

@@ -146,7 +146,10 @@ void LoadResiduals(const std::string& folder, int saved_ranks, const SparseConfi
     saved = CheckResidualFiles(folder, saved_ranks, *store);
     NoteDifferences(saved, pools, note);
     chunks = ReadChunks(folder + "/" + kChunksFile, config, pool, note);
-    ReadSharedState(folder + "/" + kChunksFile, store->device(), flow->shared_state(), note);
+    // Chunks that have not waited yet, if the file does not know, are not worth a remark.
+    const bool chunked = !flow->important_chunks().empty();
+    ReadSharedState(folder + "/" + kChunksFile, store->device(), flow->shared_state(),
+                    chunked ? [](const std::string&) {} : note);
   });
   if (saved_ranks == comm->size()) {
     // Rank 0's pool is the buffer for the others; its own comes last.

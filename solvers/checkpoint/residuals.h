@@ -22,9 +22,9 @@ namespace gf {
 // ("local_momentum/...").
 // chunks.safetensors holds the numbers of the chunks that are important in the next step
 // ("important_chunks", I64), and in its metadata the chunk size and the elements of a pool, without
-// which these numbers mean nothing; of LOW_RANK also the right factors of the last step ("shared",
-// F32). Only rank 0 touches the disk; the others' residuals travel one rank and one tensor at a
-// time.
+// which these numbers mean nothing; of LOW_RANK also the right factors of the last step, of SPARSE
+// the steps whose weight decay each chunk's next update applies ("shared", F32). Only rank 0
+// touches the disk; the others' residuals travel one rank and one tensor at a time.
 //
 // Resuming continues with the same bits if world, mode and settings are the same. Otherwise:
 //   another world           every rank gets the mean of the saved ranks' residuals. The solver
@@ -32,6 +32,7 @@ namespace gf {
 //                           their sum divided by the world, stays the same
 //   another chunk size      the residuals remain; the first step communicates all chunks
 //   another rank of factors the residuals remain; LOW_RANK's factors start anew
+//   no waiting times        SPARSE's chunks have waited for no step
 //   a tensor that the mode sends as a whole, and the checkpoint's did not
 //                           its residual is added to its gradient in the first step
 //   no residuals (LAZY)     the job starts with none; SPARSE's first step communicates all chunks

@@ -15,8 +15,8 @@
 namespace gf {
 
 // A checkpoint's file of the state that all ranks share: the chunks that are important in the next
-// step, and LOW_RANK's right factors (Note [Residuals in checkpoints]). Only rank 0 touches it. All
-// functions throw UserError.
+// step, and LOW_RANK's right factors or SPARSE's waiting times (Note [Residuals in checkpoints]).
+// Only rank 0 touches it. All functions throw UserError.
 FileDigest WriteSharedState(const std::string& path, const GradientFlow& flow,
                             const SparseConfig& config, const ParameterStore& store);
 

@@ -1,5 +1,7 @@
 // SGD, LARS and LARC; solvers/momentum_solver.h and momentum_rules.cc have the formulas.
 
+#include <algorithm>
+
 #include "solvers/cuda/cuda_solver.h"
 
 namespace gf {
@@ -24,6 +26,12 @@ class CudaMomentum : public CudaSolver {
     carried_ = std::move(carried);
     device_->CopyFromHost(carried_.data(), carried_memory_.get(), carried_.size(),
                           device_->compute_stream());
+  }
+
+  // The vector's place stays the same during a job, so recorded updates find it.
+  void SetDecaySteps(const DecaySteps& steps) override {
+    pools()->decay_steps = steps.steps.as<float>();
+    pools()->decay_chunk = std::max<int64_t>(steps.chunk, 1);
   }
 
   std::vector<std::pair<std::string, Tensor>> State() const override {

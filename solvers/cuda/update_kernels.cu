@@ -90,6 +90,7 @@ template <typename T>
 struct MomentumRun {
   const UpdatePools& pools;
   const MomentumFactors f;
+  const float rate;
 
   template <int kCount>
   __device__ void Run(int64_t i) const {
@@ -98,8 +99,12 @@ struct MomentumRun {
     const Floats<kCount> g = LoadFloats<kCount>(static_cast<const T*>(pools.gradients) + i);
 #pragma unroll
     for (int k = 0; k < kCount; ++k) {
+      const float decay =
+          pools.decay_steps == nullptr
+              ? f.decay
+              : CaughtUpDecay(f.decay, pools.decay_steps[(i + k) / pools.decay_chunk], rate);
       const float gradient = f.scale * g.v[k];
-      const float entering = f.gradient_rate * ((f.carried ? 0 : gradient) + f.decay * w.v[k]);
+      const float entering = f.gradient_rate * ((f.carried ? 0 : gradient) + decay * w.v[k]);
       const float past = f.carried ? f.gradient_rate * gradient : 0;
       v.v[k] = f.momentum * v.v[k] + entering;
       w.v[k] -= f.weight_rate * ((f.nesterov ? f.momentum * v.v[k] + entering : v.v[k]) + past);
@@ -117,10 +122,11 @@ __global__ void __launch_bounds__(kThreads)
   const EntryRule rule = pools.rules[piece.entry];
   const double rate = pools.rates != nullptr ? pools.rates[piece.entry] : pools.numbers->lr;
   MomentumFactors factors = pools.numbers->momentum;
-  (inside ? factors.gradient_rate : factors.weight_rate) = static_cast<float>(rate * rule.lr_mult);
+  const auto own_rate = static_cast<float>(rate * rule.lr_mult);
+  (inside ? factors.gradient_rate : factors.weight_rate) = own_rate;
   factors.decay = rule.decay;
   factors.carried = pools.carried != nullptr && pools.carried[piece.entry] != 0;
-  ForPiece(piece, list, MomentumRun<T>{pools, factors});
+  ForPiece(piece, list, MomentumRun<T>{pools, factors, own_rate});
 }
 
 }  // namespace

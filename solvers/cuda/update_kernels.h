@@ -48,6 +48,9 @@ struct UpdatePools {
   double* rates = nullptr;         // [entries]: learning rates without lr_mult
   // [entries]: 1 = the gradient carries its momentum, see MomentumFactors; null: none does
   const uint8_t* carried = nullptr;
+  // See DecaySteps; null: 1 everywhere.
+  const float* decay_steps = nullptr;
+  int64_t decay_chunk = 1;
   int* bad = nullptr;  // set to 1 if a number is not finite
 
   DType type = DType::kFP32;  // type of gradients and compute weights

@@ -71,6 +71,7 @@ void StepUpdate::Finish(double lr, int micro_batches) {
   };
   std::vector<ElementRange> waiting;
   solver->SetCarried(parts_.flow->carries_momentum());
+  solver->SetDecaySteps(parts_.flow->decay_steps());
   solver->BeginStep(scalars);
   parts_.flow->Finish([&](const std::vector<ElementRange>& ranges) {
     if (scaler_.active()) solver->Inspect(ranges);

@@ -9,6 +9,7 @@
 #include <tuple>
 #include <vector>
 
+#include "core/host_copy.h"
 #include "core/random.h"
 #include "solvers/loss_scaler.h"
 #include "solvers/pool_arithmetic.h"
@@ -90,6 +91,8 @@ class CudaSolverTest : public testing::TestWithParam<std::tuple<std::string, DTy
     EXPECT_EQ(tested->whole_tensors(), expected->whole_tensors());
     Random random(1, 2);
     UpdateScalars scalars;
+    const DecaySteps expected_decay = NewDecaySteps(TestDevice()),
+                     tested_decay = NewDecaySteps(gpu_);
     for (int step = 0; step < 10; ++step) {
       SetGradients(&random);
       // What a recording must not keep.
@@ -101,6 +104,15 @@ class CudaSolverTest : public testing::TestWithParam<std::tuple<std::string, DTy
           solver->SetCarried(step % 4 < 2 ? std::vector<bool>()
                                           : std::vector<bool>{false, true, false, false});
         }
+        // The same vector in every step, with other numbers.
+        const bool on_gpu = solver == tested.get();
+        const DecaySteps& decay = on_gpu ? tested_decay : expected_decay;
+        HostCopy steps(on_gpu ? gpu_ : TestDevice(), decay.steps);
+        for (int64_t c = 0; c < decay.steps.desc.storage_count(); ++c) {
+          steps.tensor().as<float>()[c] = static_cast<float>(1 + (c + step) % 3);
+        }
+        steps.Put();
+        if (type != "LAMB") solver->SetDecaySteps(decay);
         solver->BeginStep(scalars);
         const Calls ranges = calls(step);
         for (size_t i = 0; step % 2 == 0 && i < ranges.size(); ++i) solver->Inspect(ranges[i]);
@@ -111,6 +123,16 @@ class CudaSolverTest : public testing::TestWithParam<std::tuple<std::string, DTy
       ++scalars.update;
     }
     ExpectSame(*expected, *tested);
+  }
+
+  DecaySteps NewDecaySteps(Device* device) const {
+    constexpr int64_t kChunk = 1001;
+    DecaySteps decay;
+    decay.chunk = kChunk;
+    decay.steps.desc = {Shape{All().end / kChunk + 1}, DType::kFP32, Layout()};
+    decay.steps.owner = device->Allocate(decay.steps.desc.bytes());
+    decay.steps.data = decay.steps.owner.get();
+    return decay;
   }
 
   void ExpectSame(const Solver& expected, const Solver& tested) {

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <vector>
@@ -71,6 +72,41 @@ TEST(SgdTest, RangesMayCutTensors) {
   }
   EXPECT_EQ(Values(*whole, whole->master(), whole->layout()),
             Values(*cut, cut->master(), cut->layout()));
+}
+
+TEST(SgdTest, CatchesUpOnWeightDecayByChunks) {
+  for (const SolverConfig::MomentumForm form :
+       {SolverConfig::RATE_INSIDE, SolverConfig::RATE_OUTSIDE}) {
+    auto store = TestStore();
+    SolverConfig config = Config();
+    config.set_momentum_form(form);
+    auto solver = NewSolver("solver", "SGD", config, store.get());
+    const int64_t size = store->layout().count(), chunk = 50;
+    std::vector<float> steps((size + chunk - 1) / chunk);
+    for (size_t c = 0; c < steps.size(); ++c) steps[c] = static_cast<float>(c % 4 + 1);
+    // So many that the weight would change its sign.
+    steps[2] = 1e6f;
+    DecaySteps decay;
+    decay.steps.data = steps.data();
+    decay.steps.desc = {Shape{static_cast<int64_t>(steps.size())}, DType::kFP32, Layout()};
+    decay.chunk = chunk;
+    float* const w = store->master().as<float>();
+    const std::vector<float> before(w, w + size);
+    for (int64_t i = 0; i < size; ++i) store->gradient().as<float>()[i] = 0.5f;
+    UpdateScalars scalars;
+    scalars.lr = 0.1;
+    solver->SetDecaySteps(decay);
+    solver->BeginStep(scalars);
+    solver->Update({{0, size}});
+    for (const PoolEntry& entry : store->layout().entries()) {
+      const double rate = 0.1 * entry.lr_mult;
+      for (int64_t i = entry.offset; i < entry.offset + entry.count; ++i) {
+        const double factor = std::min(0.01 * entry.decay_mult * steps[i / chunk], 0.5 / rate);
+        const double expected = before[i] - rate * (0.5 + factor * before[i]);
+        ASSERT_NEAR(w[i], expected, 1e-6 * std::max(1.0, std::fabs(expected))) << i;
+      }
+    }
+  }
 }
 
 TEST(SgdTest, RefusesMomentumOfOne) {

@@ -138,6 +138,7 @@ TEST(AutoFlowTest, FirstStepsAreLazyThenAllRanksFollowTheSameRung) {
 TEST(AutoFlowTest, OnSlowLinksTheFirstStepsAreLight) {
   RunLocal(2, 60, [&](Communicator* ranks) {
     GradientFlowOptions options = Automatic();
+    options.config.set_algorithm("auto");
     options.transport = std::make_shared<LongTransport>(
         NewGradientTransport(options.config, false, options.device, ranks));
     ExchangeChoice choice;
@@ -154,7 +155,7 @@ TEST(AutoFlowTest, OnSlowLinksTheFirstStepsAreLight) {
     };
     for (int number = 0; number < StepNotes::kSteps; ++number) {
       step(number);
-      EXPECT_LT(automatic.flow->stats().wire_bytes, (number + 1) * int64_t{20000});
+      EXPECT_LT(automatic.flow->stats().wire_bytes, 10000);
       EXPECT_TRUE(automatic.flow->State().empty());
     }
     EXPECT_TRUE(choice.rungs.empty()) << "too early";
@@ -167,7 +168,8 @@ TEST(AutoFlowTest, OnSlowLinksTheFirstStepsAreLight) {
       std::copy_n(residual.as<float>(), kept.size(), kept.begin());
       ranks->AllReduce(kept.data(), automatic.layout.count(), ReduceOp::kSum, "residuals");
     }
-    for (size_t i = 0; i < given.size(); ++i) ASSERT_NEAR(sent[i] + kept[i], given[i], 0.05) << i;
+    // Sums in BF16 are rounded.
+    for (size_t i = 0; i < given.size(); ++i) ASSERT_NEAR(sent[i] + kept[i], given[i], 0.5) << i;
   });
 }
 

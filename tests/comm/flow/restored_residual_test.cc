@@ -90,6 +90,7 @@ TEST_P(RestoredResidualTest, SentAndKeptAreEverything) {
         }
       });
     }
+    const auto state = f.flow->State();  // brings the residual up to date
     for (int64_t i = 0; i < count; ++i) kept[i] = residual[i];
     comm->AllReduce(all.data(), count, ReduceOp::kSum, "all");
     comm->AllReduce(kept.data(), count, ReduceOp::kSum, "kept");

@@ -126,6 +126,51 @@ void CheckAgainstReference(const GradientFlowOptions& options, int world) {
   });
 }
 
+// A chunk's update applies the decay of all steps since the last one, also after a restart.
+TEST_P(SparseFlowTest, DecayWaitsForItsChunk) {
+  const GradientFlowOptions options = SparseOptions(0.15, 0.5);
+  RunLocal(GetParam(), 60, [&](Communicator* comm) {
+    TestFlow f(OddLayout(), options, DType::kFP32, comm);
+    TestFlow other(OddLayout(), options, DType::kFP32, comm);
+    const int64_t chunk = options.config.sparse().chunk_size();
+    std::vector<int64_t> decayed((f.layout.count() + chunk - 1) / chunk);
+    bool waited = false;
+    for (int step = 0; step < kSteps; ++step) {
+      if (step == kSteps / 2) {
+        const Tensor shared = f.flow->shared_state();
+        std::memcpy(other.flow->shared_state().data, shared.data, shared.desc.bytes());
+        other.flow->Restore(f.flow->important_chunks());
+      }
+      TestFlow* const now = step < kSteps / 2 ? &f : &other;
+      const std::vector<ElementRange> ranges = Step(now, step, comm->rank());
+      const DecaySteps decay = now->flow->decay_steps();
+      ASSERT_EQ(decay.chunk, chunk);
+      std::vector<bool> sent(decayed.size());
+      for (const ElementRange& range : ranges) {
+        for (int64_t i = range.begin; i < range.end; ++i) sent[i / chunk] = true;
+      }
+      for (size_t c = 0; c < decayed.size(); ++c) {
+        if (!sent[c]) continue;
+        const float steps = decay.steps.as<float>()[c];
+        waited = waited || steps > 1;
+        decayed[c] += static_cast<int64_t>(steps);
+        ASSERT_EQ(decayed[c], step + 1) << "chunk " << c;
+      }
+    }
+    EXPECT_TRUE(waited);
+  });
+}
+
+TEST(SparseDecayTest, MayBeLeftToTheStepsThatUpdate) {
+  GradientFlowOptions options = SparseOptions(0.15, 0);
+  options.config.mutable_sparse()->set_catch_up_decay(false);
+  RunLocal(2, 60, [&](Communicator* comm) {
+    TestFlow f(OddLayout(), options, DType::kFP32, comm);
+    EXPECT_EQ(f.flow->decay_steps().steps.data, nullptr);
+    EXPECT_EQ(f.flow->shared_state().data, nullptr);
+  });
+}
+
 TEST_P(SparseFlowTest, FollowsTheAlgorithm) {
   CheckAgainstReference(SparseOptions(0.15, 0), GetParam());
 }

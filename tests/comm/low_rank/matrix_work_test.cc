@@ -4,13 +4,10 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <cstring>
 #include <memory>
 #include <string>
-#include <utility>
 #include <vector>
 
-#include "core/bf16_inline.h"
 #include "core/cpu/dnnl.h"
 #include "core/random.h"
 
