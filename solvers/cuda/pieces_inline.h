@@ -17,9 +17,9 @@ inline __device__ void ForElements(int64_t begin, int64_t end, F&& f) {
   }
 }
 
-// The same for the elements of a piece that are in the ranges.
-template <typename F>
-inline __device__ void ForPiece(const PoolPiece& piece, const RangeList& list, F&& f) {
+// Calls use(begin, end) for the parts of a piece that are in the ranges.
+template <typename Use>
+inline __device__ void ForRanges(const PoolPiece& piece, const RangeList& list, Use&& use) {
   // The first range that ends after the beginning of the piece.
   const int64_t count = *list.count;
   int64_t at = 0, end = count;
@@ -33,8 +33,14 @@ inline __device__ void ForPiece(const PoolPiece& piece, const RangeList& list, F
   }
   for (; at < count && list.ranges[at].begin < piece.end; ++at) {
     const ElementRange range = list.ranges[at];
-    ForElements(max(piece.begin, range.begin), min(piece.end, range.end), f);
+    use(max(piece.begin, range.begin), min(piece.end, range.end));
   }
+}
+
+// ForElements of these parts.
+template <typename F>
+inline __device__ void ForPiece(const PoolPiece& piece, const RangeList& list, F&& f) {
+  ForRanges(piece, list, [&](int64_t begin, int64_t end) { ForElements(begin, end, f); });
 }
 
 // Whether this step must not change weights.

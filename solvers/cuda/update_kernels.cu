@@ -90,7 +90,6 @@ template <typename T>
 struct MomentumRun {
   const UpdatePools& pools;
   const MomentumFactors f;
-  const float rate;
 
   template <int kCount>
   __device__ void Run(int64_t i) const {
@@ -99,12 +98,8 @@ struct MomentumRun {
     const Floats<kCount> g = LoadFloats<kCount>(static_cast<const T*>(pools.gradients) + i);
 #pragma unroll
     for (int k = 0; k < kCount; ++k) {
-      const float decay =
-          pools.decay_steps == nullptr
-              ? f.decay
-              : CaughtUpDecay(f.decay, pools.decay_steps[(i + k) / pools.decay_chunk], rate);
       const float gradient = f.scale * g.v[k];
-      const float entering = f.gradient_rate * ((f.carried ? 0 : gradient) + decay * w.v[k]);
+      const float entering = f.gradient_rate * ((f.carried ? 0 : gradient) + f.decay * w.v[k]);
       const float past = f.carried ? f.gradient_rate * gradient : 0;
       v.v[k] = f.momentum * v.v[k] + entering;
       w.v[k] -= f.weight_rate * ((f.nesterov ? f.momentum * v.v[k] + entering : v.v[k]) + past);
@@ -114,19 +109,46 @@ struct MomentumRun {
   }
 };
 
+// The factors of a piece, and its rate.
+inline __device__ MomentumFactors FactorsOf(const UpdatePools& pools, const PoolPiece& piece,
+                                            bool inside, float* rate) {
+  const EntryRule rule = pools.rules[piece.entry];
+  const double own = pools.rates != nullptr ? pools.rates[piece.entry] : pools.numbers->lr;
+  *rate = static_cast<float>(own * rule.lr_mult);
+  MomentumFactors factors = pools.numbers->momentum;
+  (inside ? factors.gradient_rate : factors.weight_rate) = *rate;
+  factors.decay = rule.decay;
+  factors.carried = pools.carried != nullptr && pools.carried[piece.entry] != 0;
+  return factors;
+}
+
 template <typename T>
 __global__ void __launch_bounds__(kThreads)
     MomentumKernel(UpdatePools pools, RangeList list, bool inside) {
   if (Skipped(pools)) return;
   const PoolPiece piece = pools.pieces[list.first_piece + blockIdx.x];
-  const EntryRule rule = pools.rules[piece.entry];
-  const double rate = pools.rates != nullptr ? pools.rates[piece.entry] : pools.numbers->lr;
-  MomentumFactors factors = pools.numbers->momentum;
-  const auto own_rate = static_cast<float>(rate * rule.lr_mult);
-  (inside ? factors.gradient_rate : factors.weight_rate) = own_rate;
-  factors.decay = rule.decay;
-  factors.carried = pools.carried != nullptr && pools.carried[piece.entry] != 0;
-  ForPiece(piece, list, MomentumRun<T>{pools, factors, own_rate});
+  float rate;
+  const MomentumFactors factors = FactorsOf(pools, piece, inside, &rate);
+  ForPiece(piece, list, MomentumRun<T>{pools, factors});
+}
+
+// The same with the decay of several steps.
+template <typename T>
+__global__ void __launch_bounds__(kThreads)
+    LateDecayKernel(UpdatePools pools, RangeList list, bool inside) {
+  if (Skipped(pools)) return;
+  const PoolPiece piece = pools.pieces[list.first_piece + blockIdx.x];
+  float rate;
+  MomentumFactors factors = FactorsOf(pools, piece, inside, &rate);
+  const float decay = factors.decay;
+  ForRanges(piece, list, [&](int64_t begin, int64_t end) {
+    for (int64_t chunk = begin / pools.decay_chunk; begin < end; ++chunk) {
+      const int64_t last = min(end, (chunk + 1) * pools.decay_chunk);
+      factors.decay = CaughtUpDecay(decay, pools.decay_steps[chunk], rate);
+      ForElements(begin, last, MomentumRun<T>{pools, factors});
+      begin = last;
+    }
+  });
 }
 
 }  // namespace
@@ -157,7 +179,9 @@ void SetRates(const UpdatePools& pools, RateRule rule, double trust, double epsi
 void MomentumUpdate(const UpdatePools& pools, const RangeList& list, bool inside,
                     cudaStream_t stream) {
   ForType(pools, list, stream, [&](auto t, const LaunchShape& shape) {
-    Launch(shape, MomentumKernel<decltype(t)>, pools, list, inside);
+    const bool late = pools.decay_steps != nullptr;
+    const auto kernel = late ? LateDecayKernel<decltype(t)> : MomentumKernel<decltype(t)>;
+    Launch(shape, kernel, pools, list, inside);
   });
 }
 
