@@ -22,7 +22,7 @@ struct ProbedCompressor {
 // Times a compressor's arithmetic on this rank: runs a few steps of its flow on a copy of
 // `gradients` (host memory, values of a real step) with nothing sent, as if every other rank had
 // the same gradients as this one. `options` as for NewGradientFlow, with `config` in place of its
-// config. Frees the copy and the state of the mode before it returns, and does not communicate.
+// config. Frees the copy and the mode's pools before it returns, and does not communicate.
 // Returns nothing if memory is short.
 std::optional<ProbedCompressor> ProbeArithmetic(const CommConfig& config, const PoolLayout& layout,
                                                 const Tensor& gradients, Communicator* comm,

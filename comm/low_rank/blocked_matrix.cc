@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <cmath>
+#include <cstring>
 #include <memory>
 #include <numeric>
 #include <utility>
@@ -64,19 +66,17 @@ class BlockedMatrix : public MatrixWork {
   void Expand() override {
     TakeLeft();
     TakeRight();
-    ForBlocks([&](int64_t block) {
-      ForPieces(block, [&](int64_t at, int64_t column, int64_t columns) {
-        ExpandPiece(m_, at, columns, blocks_.rows, Factors(block, column, right_));
-      });
+    ForAllPieces([&](int64_t block, int64_t at, int64_t column, int64_t columns) {
+      ExpandPiece(m_, at, columns, blocks_.rows, Factors(block, column, right_));
     });
+    const auto finite = [](float value) { return std::isfinite(value); };
+    if (!finite(*m_.left) || !std::all_of(right_.begin(), right_.end(), finite)) ZeroPadding();
   }
 
   void Settle() override {
     if (!std::exchange(late_, false)) return;
-    ForBlocks([&](int64_t block) {
-      ForPieces(block, [&](int64_t at, int64_t column, int64_t columns) {
-        Subtract(block, at, column, columns);
-      });
+    ForAllPieces([&](int64_t block, int64_t at, int64_t column, int64_t columns) {
+      Subtract(block, at, column, columns);
     });
   }
 
@@ -114,6 +114,21 @@ class BlockedMatrix : public MatrixWork {
     }
   }
 
+  // Of the gradient: zeros of the factors times numbers that are not finite are not 0.
+  void ZeroPadding() const {
+    const size_t size = SizeOf(m_.type);
+    std::vector<bool> used(blocks_.columns);
+    for (const int64_t place : blocks_.places) used[place] = true;
+    for (int64_t block = 0; block < blocks_.blocks; ++block) {
+      const int64_t rows = std::min(blocks_.rows, m_.rows - block * blocks_.rows);
+      for (int64_t column = 0; column < blocks_.columns; ++column) {
+        const int64_t first = used[column] ? rows : 0;
+        std::memset(static_cast<char*>(m_.gradient) + (At(block, column) + first) * size, 0,
+                    (blocks_.rows - first) * size);
+      }
+    }
+  }
+
   // From the order of the factors to the order in memory.
   void TakeLeft() {
     for (int k = 0; k < m_.rank; ++k) {
@@ -142,6 +157,18 @@ class BlockedMatrix : public MatrixWork {
     for (int64_t column = 0; column < blocks_.columns; column += kColumnsAtOnce) {
       body(At(block, column), column, std::min(kColumnsAtOnce, blocks_.columns - column));
     }
+  }
+
+  // body(block, place in memory, column, columns) for the pieces of all blocks, in parallel.
+  template <typename Body>
+  void ForAllPieces(const Body& body) const {
+    const int64_t pieces = (blocks_.columns + kColumnsAtOnce - 1) / kColumnsAtOnce;
+    ParallelFor(blocks_.blocks * pieces, 1, [&](int64_t first, int64_t last) {
+      for (int64_t i = first; i < last; ++i) {
+        const int64_t block = i / pieces, column = i % pieces * kColumnsAtOnce;
+        body(block, At(block, column), column, std::min(kColumnsAtOnce, blocks_.columns - column));
+      }
+    });
   }
 
   const MatrixMemory m_;

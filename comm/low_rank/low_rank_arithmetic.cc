@@ -3,14 +3,12 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
-#include <optional>
 #include <vector>
 
 #include "comm/feedback/feedback_arithmetic.h"
 #include "comm/low_rank/kernels.h"
 #include "comm/low_rank/matrix_work.h"
 #include "comm/low_rank/orthonormal.h"
-#include "comm/low_rank/row_blocks.h"
 #include "core/parallel.h"
 
 namespace gf {
@@ -21,26 +19,14 @@ class CpuLowRankArithmetic : public LowRankArithmetic {
   CpuLowRankArithmetic(Device* device, const LowRankPools& pools,
                        const std::vector<LowRankMatrix>& matrices)
       : pools_(pools), matrices_(matrices) {
-    std::vector<std::optional<RowBlocks>> blocks;
-    int64_t longest = 0;
-    for (const LowRankMatrix& m : matrices) {
-      blocks.push_back(RowBlocksOf(m));
-      const bool converted = !m.entry->layout.plain() && !blocks.back();
-      if (converted) longest = std::max(longest, m.rows * m.columns);
-    }
-    workspace_ = std::vector<float>(2 * longest);
-    for (size_t i = 0; i < matrices.size(); ++i) {
-      const LowRankMatrix& m = matrices_[i];
+    int64_t workspace = 0;
+    for (const LowRankMatrix& m : matrices_) workspace = std::max(workspace, MatrixWorkspace(m));
+    workspace_ = std::vector<float>(workspace);
+    for (const LowRankMatrix& m : matrices_) {
       const MatrixMemory memory = {
           m.rows,      m.columns, m.rank,  Gradient(m), pools.gradients.desc.dtype,
           Residual(m), Left(m),   Right(m)};
-      if (m.entry->layout.plain()) {
-        work_.push_back(NewPlainMatrix(memory));
-      } else if (blocks[i]) {
-        work_.push_back(NewBlockedMatrix(memory, *blocks[i]));
-      } else {
-        work_.push_back(NewConvertedMatrix(memory, *m.entry, device, workspace_.data()));
-      }
+      work_.push_back(NewMatrixWork(m, memory, device, workspace_.data()));
     }
   }
 

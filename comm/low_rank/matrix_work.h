@@ -39,8 +39,14 @@ class MatrixWork {
   virtual void Settle() = 0;
 };
 
-// By the order of elements: rows one after the other; blocks of rows; any that the device converts,
-// with room for two FP32 matrices, which these objects may share.
+// For the order of elements in which the matrix lies. `workspace`: MatrixWorkspace(matrix) elements
+// or more, which several objects may share.
+std::unique_ptr<MatrixWork> NewMatrixWork(const LowRankMatrix& matrix, const MatrixMemory& memory,
+                                          Device* device, float* workspace);
+int64_t MatrixWorkspace(const LowRankMatrix& matrix);
+
+// The forms of an order: rows one after the other; blocks of rows; any that the device converts,
+// with room for two FP32 matrices.
 std::unique_ptr<MatrixWork> NewPlainMatrix(const MatrixMemory& memory);
 std::unique_ptr<MatrixWork> NewBlockedMatrix(const MatrixMemory& memory, const RowBlocks& blocks);
 std::unique_ptr<MatrixWork> NewConvertedMatrix(const MatrixMemory& memory, const PoolEntry& entry,

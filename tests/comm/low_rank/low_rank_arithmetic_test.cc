@@ -231,6 +231,38 @@ TEST_P(LowRankArithmeticTest, MergesAndRescales) {
   }
 }
 
+TEST_P(LowRankArithmeticTest, MergesAndRescalesWhatAStepHasKept) {
+  Start(2);
+  const LowRankMatrix& m = plan_.matrices[1];
+  const auto step = [&] {
+    Random random(3, 5);
+    Fill(pools_.gradients, [&](int64_t) { return random.Gaussian(); });
+    Fill(pools_.residual, [](int64_t) { return 0.f; });
+    arithmetic_->Prepare(0);
+    arithmetic_->Project(1);
+    arithmetic_->Orthonormalize(1);
+    arithmetic_->Correlate(1);
+  };
+  step();
+  arithmetic_->Settle();
+  const Doubles kept = OfEntry(pools_.residual, m);
+
+  Start(2);
+  step();
+  arithmetic_->Rescale(0.5f);
+  Doubles half = kept;
+  for (double& value : half) value *= 0.5;
+  ExpectNear(OfEntry(pools_.residual, m), half, 1e-6);
+
+  Start(2);
+  step();
+  const Doubles g = OfEntry(pools_.gradients, m);
+  arithmetic_->Merge(1);
+  Doubles sum = kept;
+  for (size_t i = 0; i < sum.size(); ++i) sum[i] += g[i];
+  ExpectNear(OfEntry(pools_.gradients, m), sum, 1e-6);
+}
+
 INSTANTIATE_TEST_SUITE_P(Devices, LowRankArithmeticTest, testing::ValuesIn(TestDevices()));
 
 }  // namespace
