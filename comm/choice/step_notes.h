@@ -33,7 +33,8 @@ struct StepFacts {
 // Note [Noted steps]
 // The first step counts for nothing (everything is cold). In the next one gradients travel
 // during backward; in the last ones nothing travels before backward ends, which shows compute and
-// collectives undisturbed by each other. Of several times the shortest counts: whatever disturbs a step makes it longer.
+// collectives undisturbed by each other. Of several times the shortest counts: whatever disturbs a
+// step makes it longer.
 class StepNotes {
  public:
   static constexpr int kSteps = 4;
