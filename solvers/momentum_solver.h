@@ -11,8 +11,8 @@ namespace gf {
 // Base of solvers with a velocity v per weight. With the learning rate `rate` of a parameter:
 //   RATE_INSIDE (Caffe):    v = momentum * v + rate * (g + decay * w);  w -= v
 //   RATE_OUTSIDE (PyTorch): v = momentum * v + (g + decay * w);         w -= rate * v
-// Where an update makes up for the decay of several steps (SetDecaySteps), decay is that of
-// CaughtUpDecay. Gradients that carry their momentum (SetCarried) change w at their rate, and v not
+// An update that makes up for several steps (SetDecaySteps) takes decay from CaughtUpDecay.
+// Gradients that carry their momentum (SetCarried) change w at their rate, and v not
 // at all. With nesterov, momentum * v + u replaces v in the update of w, where u is the term added
 // to v. When the rate changes, correct_momentum multiplies the velocities of RATE_INSIDE by new
 // rate / old rate (Goyal et al., arXiv 1706.02677, section 3.1); both forms then take the same

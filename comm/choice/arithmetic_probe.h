@@ -13,7 +13,7 @@
 
 namespace gf {
 
-// What a compressor does with the gradients of a step on this rank.
+// A compressor's times and chunks for the gradients of one step on this rank.
 struct ProbedCompressor {
   CompressorSeconds seconds;
   std::vector<int64_t> important_chunks;  // of SPARSE, in its next step

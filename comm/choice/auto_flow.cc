@@ -305,7 +305,7 @@ class AutoFlow : public GradientFlow {
     inner_->Rescale(unit_);
   }
 
-  // Gives probes something like a step's own gradients: the last sum and what was not sent.
+  // Adds the residual to the last sums, so that probes see numbers like those of a whole step.
   void AddResidual() {
     const Tensor residual = inner_->residual();
     if (residual.data == nullptr) return;
@@ -313,7 +313,7 @@ class AutoFlow : public GradientFlow {
     wire.add(residual.data, gradients().data, layout().count());
   }
 
-  // What the noted steps have not sent goes with the gradients of this step.
+  // The gradients of this step will carry the residual of the noted steps.
   void KeepResidual() {
     const Tensor residual = inner_->residual();
     if (residual.data == nullptr) return;

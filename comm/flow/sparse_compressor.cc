@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
+#include <utility>
 
 #include "comm/flow/compressed_flow.h"
 #include "comm/flow/compressor.h"
@@ -54,6 +55,7 @@ class SparseCompressor : public Compressor {
             {pool.gradients, residual_, packed_, norms_},
             {config_.momentum_correction() ? pool.options.momentum : 1.f, pool.world})) {
     CountSteps();
+    none_waits_ = false;  // a checkpoint may bring other counts
   }
 
   std::vector<Bucket> Buckets() const override { return buckets_; }
@@ -124,10 +126,12 @@ class SparseCompressor : public Compressor {
       arrival.reduced = {range};
     }
     if (arrived_ < sent_.size()) return arrival;
-    CountSteps();
     merge_ = !dense_;
     next_ = ChunkSet::All(grid_);
-    if (!need_norms_) return arrival;
+    if (!need_norms_) {
+      CountSteps();
+      return arrival;
+    }
     arithmetic_->StoreNorms();
     arrival.next = {{norms_, {0, grid_.chunks()}, DType::kFP32, "norms of chunks"}};
     return arrival;
@@ -147,8 +151,9 @@ class SparseCompressor : public Compressor {
     return parcels;
   }
 
-  // In the next step.
+  // For the next step. The host waits for the device only where a count may change.
   void CountSteps() {
+    if (std::exchange(none_waits_, set_.IsAll()) && set_.IsAll()) return;
     HostCopy copy(device_, next_steps_);
     float* const steps = copy.tensor().as<float>();
     for (int64_t c = 0; c < grid_.chunks(); ++c) steps[c] = set_.Contains(c) ? 1 : steps[c] + 1;
@@ -159,6 +164,7 @@ class SparseCompressor : public Compressor {
     const HostCopy copy(device_, norms_);
     float* const values = copy.tensor().as<float>();
     DropBadNorms(values);
+    CountSteps();  // the host has waited for the device already
     next_ = SelectTop(values, grid_, next_count_);
   }
 
@@ -187,6 +193,7 @@ class SparseCompressor : public Compressor {
   const Tensor steps_, next_steps_;         // by chunk, see decay_steps, of this step and the next
   const std::unique_ptr<ChunkArithmetic> arithmetic_;
 
+  bool none_waits_ = false;  // all of next_steps_ are 1
   bool dense_ = true, merge_ = false, need_norms_ = false, overflowed_ = false;
   int64_t next_count_ = 0;          // chunks in the next step
   int64_t done_ = 0;                // elements of the pool that were packed or kept

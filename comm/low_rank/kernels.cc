@@ -145,7 +145,7 @@ void AddTimesRows(const float* m, int64_t rows, int64_t columns, const LowRankFa
 }
 
 // Calls use(element, sum, elements) for kR rows from `row` on, with sum = sum over k of
-// rows[k][row] * columns[k][j ...], added in order, and `element` that of the first in m.
+// rows[k][row] * columns[k][j ...], added in order; `element` is the index of the first one in m.
 template <int kR, class Use>
 GF_INLINE void ForRows(int64_t row, int64_t columns, const LowRankFactors& f, Use use) {
   int64_t j = 0;

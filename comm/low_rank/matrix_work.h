@@ -26,8 +26,8 @@ struct MatrixMemory {
 // Note [Late subtraction]
 // The phases of Note [Low rank] read and write a matrix as seldom as they can, because it is larger
 // than the caches. Correlate leaves M in the residual and keeps its own factors; the next Project,
-// which reads and writes the residual anyway, subtracts their product first. The bits are those of
-// the note. Settle does it at once, for others to read the residual.
+// which reads and writes the residual anyway, subtracts their product first. The note's
+// bits stay the same. Settle does it at once, for others to read the residual.
 
 // What LOW_RANK does with one matrix on the CPU; all compute threads work on it.
 class MatrixWork {

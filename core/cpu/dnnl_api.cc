@@ -88,7 +88,7 @@ std::vector<std::vector<int64_t>> DnnlAxisOffsets(const memory::desc& desc) {
   std::vector<std::vector<int64_t>> offsets(dims.size());
   for (size_t axis = 0; axis < dims.size(); ++axis) {
     for (int64_t index = 0; index < dims[axis]; ++index) {
-      // Digits of the index from the innermost block on; what is left counts whole blocks.
+      // Takes the digits of the index, innermost block first; the rest counts whole blocks.
       int64_t rest = index, offset = 0, inner = 1;
       for (int b = InnerBlocks(desc) - 1; b >= 0; --b) {
         if (axes[b] == static_cast<int64_t>(axis)) {

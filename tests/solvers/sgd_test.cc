@@ -84,7 +84,7 @@ TEST(SgdTest, CatchesUpOnWeightDecayByChunks) {
     const int64_t size = store->layout().count(), chunk = 50;
     std::vector<float> steps((size + chunk - 1) / chunk);
     for (size_t c = 0; c < steps.size(); ++c) steps[c] = static_cast<float>(c % 4 + 1);
-    // So many that the weight would change its sign.
+    // Without a limit this decay would change the weight's sign.
     steps[2] = 1e6f;
     DecaySteps decay;
     decay.steps.data = steps.data();

@@ -144,7 +144,7 @@ TEST(AutoFlowTest, OnSlowLinksTheFirstStepsAreLight) {
     ExchangeChoice choice;
     options.chosen = [&](const ExchangeChoice& made) { choice = made; };
     TestFlow automatic(Weights(), options, DType::kFP32, ranks);
-    // The steps send factors of rank 1 from the first one on, ...
+    // The steps send factors of rank 1 from the first one on.
     std::vector<double> given(automatic.layout.count()), sent(given);
     const auto step = [&](int number) {
       const std::vector<float> sums = Step(&automatic, number, ranks->rank());
@@ -159,7 +159,7 @@ TEST(AutoFlowTest, OnSlowLinksTheFirstStepsAreLight) {
       EXPECT_TRUE(automatic.flow->State().empty());
     }
     EXPECT_TRUE(choice.rungs.empty()) << "too early";
-    // ... and what they have kept is sent or kept by the step after.
+    // The next step sends or keeps their residual.
     step(StepNotes::kSteps);
     EXPECT_EQ(choice.noted, "LOW_RANK 1");
     std::vector<double> kept(given.size());
