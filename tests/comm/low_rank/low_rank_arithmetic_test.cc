@@ -233,7 +233,7 @@ TEST_P(LowRankArithmeticTest, MergesAndRescales) {
 
 TEST_P(LowRankArithmeticTest, MergesAndRescalesWhatAStepHasKept) {
   Start(2);
-  const LowRankMatrix& m = plan_.matrices[1];
+  const LowRankMatrix m = plan_.matrices[1];  // A copy: each Start() plans anew.
   const auto step = [&] {
     Random random(3, 5);
     Fill(pools_.gradients, [&](int64_t) { return random.Gaussian(); });
