@@ -8,17 +8,14 @@
 #include <utility>
 #include <vector>
 
-#include "comm/choice/arithmetic_probe.h"
 #include "comm/choice/ladder.h"
+#include "comm/choice/ladder_pricer.h"
 #include "comm/choice/measured_costs.h"
+#include "comm/choice/residual_handover.h"
 #include "comm/choice/rung_choice.h"
-#include "comm/choice/rung_price.h"
 #include "comm/choice/step_notes.h"
+#include "comm/choice/trials.h"
 #include "comm/flow/gradient_flow.h"
-#include "comm/pack/range_packer.h"
-#include "comm/price/bucket_schedule.h"
-#include "comm/sparse/chunks.h"
-#include "comm/wire/wire.h"
 #include "core/error.h"
 
 namespace gf {
@@ -26,18 +23,17 @@ namespace {
 
 // Note [AUTO]
 // A flow of another mode does the work while the first steps are noted (Note [Noted steps]): LAZY,
-// or where that would take seconds, factors of rank 1. What these have kept is added to the
-// gradients of the step after. Then the flow of the rung that Note [Which rung] takes does the
-// work. Prices come from the same schedules and the same model of a step as the simulator's
-// (comm/price/), with measured times: of compute, of collectives on these links, and of each
-// compressor's arithmetic on this rank. All times are agreed, and rank 0's decision counts, so that
-// all ranks take the same rung. The choice is made before backward of a step, when the gradients of
-// the step before are worth nothing more.
+// or where that would take seconds, factors of rank 1. Then Note [Which rung] takes a rung by its
+// price, and whole steps try it against others (Note [Trials]). Last, the flow of the best does the
+// work. What a flow has not sent is added to the gradients of the next flow's first step. All times
+// are agreed, and rank 0's decisions count, so that all ranks take the same rung. Flows change
+// before backward of a step, when the gradients of the step before are worth nothing more.
 class AutoFlow : public GradientFlow {
  public:
   AutoFlow(const PoolLayout& layout, const Tensor& gradients, Communicator* comm,
            const GradientFlowOptions& options)
-      : GradientFlow(layout, gradients, comm, options) {
+      : GradientFlow(layout, gradients, comm, options),
+        handover_(layout, gradients, options.device, options.momentum, options.nesterov) {
     if (options.deterministic) {
       ThrowUserError(
           "comm.mode: AUTO chooses by measured times: set a mode for a deterministic run");
@@ -61,15 +57,17 @@ class AutoFlow : public GradientFlow {
   void Measure() override { inner_->Measure(); }
   std::vector<Bucket> Buckets() const override { return inner_->Buckets(); }
   const CommStats& stats() const override { return inner_->stats(); }
-  // Without what light noted steps keep: a job that resumes at one of these measures anew.
+  // Without what flows keep before the choice: a job that resumes there measures anew.
   std::vector<std::pair<std::string, Tensor>> State() const override {
-    if (notes_) return {};
+    if (is_choosing()) return {};
     return inner_->State();
   }
-  Tensor shared_state() const override { return inner_->shared_state(); }
+  Tensor shared_state() const override { return is_choosing() ? Tensor() : inner_->shared_state(); }
+  std::vector<int64_t> important_chunks() const override {
+    return is_choosing() ? std::vector<int64_t>() : inner_->important_chunks();
+  }
   std::vector<bool> carries_momentum() const override { return inner_->carries_momentum(); }
   DecaySteps decay_steps() const override { return inner_->decay_steps(); }
-  std::vector<int64_t> important_chunks() const override { return inner_->important_chunks(); }
   bool overflowed() const override { return inner_->overflowed(); }
   void Restore(const std::vector<int64_t>& chunks) override { inner_->Restore(chunks); }
   void Rescale(float factor) override {
@@ -82,7 +80,8 @@ class AutoFlow : public GradientFlow {
     for (const Rung& rung : ladder_) {
       for (const int power : ThresholdPowers(options().config)) {
         if (FullName(rung.name, power) != name || !rung.obstacle.empty()) continue;
-        Take(rung, power);
+        notes_.reset();
+        Take(rung.config, power);
         return true;
       }
     }
@@ -92,6 +91,7 @@ class AutoFlow : public GradientFlow {
  protected:
   void OnBegin() override {
     if (notes_ && notes_->complete()) Choose();
+    if (trials_ && trials_->Begin()) NextTrial();
     if (notes_ && !std::exchange(begun_, true) && IsLinkSlow()) NoteLight();
     if (notes_) notes_->Begin();
     handed_over_ = 0;
@@ -105,7 +105,7 @@ class AutoFlow : public GradientFlow {
 
   void OnFinish(const Reduced& reduced) override {
     if (!notes_) {
-      merger_.reset();
+      handover_.Done();
       return inner_->Finish(reduced);
     }
     notes_->BackwardEnded();
@@ -122,6 +122,7 @@ class AutoFlow : public GradientFlow {
  private:
   // Of all gradients in their own type: four would let the user wait for long.
   static constexpr double kLongExchange_s = 3;
+  static constexpr char kActivity[] = "the choice of comm.mode AUTO";
 
   // LAZY in the gradients' type.
   const Rung& FirstRung() const {
@@ -155,8 +156,7 @@ class AutoFlow : public GradientFlow {
   // Replaces LAZY for the noted steps, unless a rank lacks the memory. Collective.
   void NoteLight() {
     const Rung& rung = LightRung();
-    GradientFlowOptions own = InnerOptions(rung.config);
-    own.config.mutable_low_rank()->set_warmup_fraction(0);
+    const GradientFlowOptions own = InnerOptions(WithoutWarmup(rung.config));
     const std::string mode = CommConfig::Mode_Name(rung.config.mode());
     std::unique_ptr<GradientFlow> flow;
     try {
@@ -173,6 +173,7 @@ class AutoFlow : public GradientFlow {
   }
 
   bool noted_light() const { return noted_as_ != FirstRung().name; }
+  bool is_choosing() const { return notes_ || trials_; }
 
   // For a flow that does the work.
   GradientFlowOptions InnerOptions(const CommConfig& config) const {
@@ -188,154 +189,88 @@ class AutoFlow : public GradientFlow {
     std::vector<int> entries;
     const int first = handed_over_;
     for (; handed_over_ < ready_entries(); ++handed_over_) entries.push_back(handed_over_);
-    if (merger_) merger_->Merge(first, handed_over_);
+    handover_.Merge(first, handed_over_);
     inner_->GradientsReady(entries);
   }
 
-  DType WireOf(const CommConfig& config) const {
-    return WireTypeOf(config, gradients().desc.dtype);
-  }
-
-  // `important`: SPARSE's chunks, if this rank knows some.
-  BucketSchedule ScheduleFor(const CommConfig& config,
-                             const std::vector<int64_t>& important = {}) const {
-    if (!important.empty()) {
-      const ChunkGrid grid(layout().count(), config.sparse().chunk_size());
-      return SparseSchedule(layout(), config, static_cast<int64_t>(SizeOf(WireOf(config))),
-                            ChunkSet(grid, important));
-    }
-    return ScheduleOf(layout(), config, WireOf(config), comm()->size(), DensityOf(config));
-  }
-
-  // Prices a rung with the thresholds that make the shortest step.
-  void Price(const CommConfig& config, const ProbedCompressor& probed, StepSetup* setup,
-             MeasuredCosts* costs, PricedRung* rung) {
-    setup->measured = probed.seconds;
-    costs->SetWire(WireOf(config));
-    setup->wire_bytes = static_cast<int64_t>(SizeOf(WireOf(config)));
-    for (const int power : ThresholdPowers(options().config)) {
-      PricedRung other = *rung;
-      other.power = power;
-      PriceRung(*setup, ScheduleFor(WithThresholds(config, power), probed.important_chunks), costs,
-                &other);
-      if (IsWorthIt(other.step, *rung)) *rung = other;
-    }
-  }
-
-  // The arithmetic of the slowest rank; nothing if a rank lacks the memory. Collective.
-  std::optional<ProbedCompressor> AgreeOnArithmetic(const Rung& rung) {
-    auto mine = ProbeArithmetic(rung.config, layout(), gradients(), comm(), options());
-    const CompressorSeconds own = mine.value_or(ProbedCompressor()).seconds;
-    double most[] = {own.before, own.sum, own.after, own.last, mine ? 0.0 : 1.0};
-    comm()->AllReduce(most, 5, ReduceOp::kMax, "arithmetic of " + rung.name);
-    if (most[4] > 0) return std::nullopt;
-    mine->seconds = {most[0], most[1], most[2], most[3]};
-    return mine;
-  }
-
-  // Prices the ladder; the same on all ranks, but for their own important chunks. Collective.
-  ExchangeChoice Priced(const StepFacts& facts) {
-    const BucketSchedule lazy = ScheduleFor(FirstRung().config);
-    const auto element = static_cast<int64_t>(SizeOf(WireOf(FirstRung().config)));
-    MeasuredCosts costs(options().config.algorithm(), gradients().desc.dtype,
-                        LongestOf(inner_->Buckets()) * element, transport(), comm());
-    if (!noted_light()) costs.Scale(LinkFactor(facts, lazy, element, &costs));
-    StepSetup setup = SetupOf(facts, layout());
-    ExchangeChoice choice;
-    choice.step = step();
-    choice.limit = options().config.auto_().exposed();
-    choice.slower = options().config.auto_().slower();
-    choice.compute = facts.outside + facts.end + facts.update;
-    choice.noted = noted_as_;
-    choice.noted_step = facts.step;
-    for (const Rung& rung : ladder_) {
-      PricedRung priced;
-      priced.name = rung.name;
-      priced.verdict = rung.obstacle;
-      if (rung.obstacle.empty()) {
-        const auto probed = AgreeOnArithmetic(rung);
-        priced.verdict = "not enough memory";
-        if (probed) Price(rung.config, *probed, &setup, &costs, &priced);
-      }
-      choice.rungs.push_back(std::move(priced));
-    }
-    return choice;
-  }
-
+  // After the noted steps: prices the ladder, and takes a rung or begins to try some.
   void Choose() {
-    comm()->watchdog()->SetActivity("the choice of comm.mode AUTO");
+    comm()->watchdog()->SetActivity(kActivity);
     StepFacts facts = notes_->Agree(comm());
     if (noted_light()) {
       // It contains the compressor's arithmetic and hardly any collectives, so it does not show how
       // much these slow compute.
       facts.end_beside = facts.end;
-      AddResidual();
+      handover_.AddTo(*inner_);
     }
-    ExchangeChoice choice = Priced(facts);
+    LadderPricer pricer(
+        {layout(), gradients(), options(), transport(), comm(), LongestOf(inner_->Buckets())});
+    choice_ = pricer.Price(ladder_, FirstRung(), noted_as_, facts);
+    ChooseRung(&choice_);
+    const std::vector<Trial> trials = AgreeOnTrials(TrialsOf(choice_), comm());
+    if (trials.empty()) return TakeChosen();
+    notes_.reset();
+    trials_.emplace(trials);
+  }
+
+  void NextTrial() {
+    comm()->watchdog()->SetActivity(kActivity);
+    if (!trials_->complete()) {
+      const Trial& trial = trials_->current();
+      return Take(WithoutWarmup(ladder_[trial.rung].config), trial.power);
+    }
+    ChooseTried(trials_->Agree(comm()), &choice_);
+    TakeChosen();
+  }
+
+  // Goes on with the choice of rank 0, or with what the disk has room for.
+  void TakeChosen() {
     for (;;) {
-      ChooseRung(&choice);
-      std::string chosen = StrCat(choice.chosen, " ", choice.rungs[choice.chosen].power);
-      comm()->Broadcast(&chosen, 0, "the choice of comm.mode AUTO");
+      std::string chosen = StrCat(choice_.chosen, " ", choice_.rungs[choice_.chosen].power);
+      comm()->Broadcast(&chosen, 0, kActivity);
       std::istringstream words(chosen);
-      words >> choice.chosen;
-      PricedRung* const rung = &choice.rungs[choice.chosen];
+      words >> choice_.chosen;
+      PricedRung* const rung = &choice_.rungs[choice_.chosen];
       words >> rung->power;
-      Take(ladder_[choice.chosen], rung->power);
+      Take(ladder_[choice_.chosen].config, rung->power);
       // A flow that keeps nothing needs no more room than the job has had so far.
       if (!options().objection || inner_->State().empty()) break;
       const std::string objection = options().objection(*inner_);
       if (objection.empty()) break;
       // All compressors keep about as much.
       for (size_t i = 0; i < ladder_.size(); ++i) {
-        if (ladder_[i].config.mode() == CommConfig::LAZY || !choice.rungs[i].priced) continue;
-        choice.rungs[i].priced = false;
-        choice.rungs[i].verdict = objection;
+        if (ladder_[i].config.mode() == CommConfig::LAZY || !choice_.rungs[i].priced) continue;
+        choice_.rungs[i].priced = false;
+        choice_.rungs[i].verdict = objection;
       }
+      ChooseRung(&choice_);
     }
-    if (options().chosen) options().chosen(choice);
-  }
-
-  // Replaces the inner flow by a new flow with the config of the rung; collective.
-  void Take(const Rung& rung, int power) {
-    if (notes_ && notes_->complete()) KeepResidual();
     notes_.reset();
+    trials_.reset();
+    choice_.step = step();
+    if (options().chosen) options().chosen(choice_);
+  }
+
+  // Replaces the inner flow by a new flow with the config of a rung, which sends what the old one
+  // has kept; collective.
+  void Take(const CommConfig& config, int power) {
+    handover_.Keep(*inner_);
     inner_.reset();
-    const GradientFlowOptions own = InnerOptions(WithThresholds(rung.config, power));
-    inner_ = NewGradientFlow(layout(), gradients(), comm(), own);
+    inner_ =
+        NewGradientFlow(layout(), gradients(), comm(), InnerOptions(WithThresholds(config, power)));
     inner_->Rescale(unit_);
-  }
-
-  // Adds the residual to the last sums, so that probes see numbers like those of a whole step.
-  void AddResidual() {
-    const Tensor residual = inner_->residual();
-    if (residual.data == nullptr) return;
-    const WireFunctions& wire = WireFor(gradients().desc.dtype, DType::kFP32);
-    wire.add(residual.data, gradients().data, layout().count());
-  }
-
-  // The gradients of this step will carry the residual of the noted steps.
-  void KeepResidual() {
-    const Tensor residual = inner_->residual();
-    if (residual.data == nullptr) return;
-    PackedRanges merged;
-    merged.pool = gradients();
-    merged.residual = residual;
-    for (const PoolEntry& entry : layout().entries()) {
-      merged.ranges.push_back({entry.offset, entry.offset + entry.count});
-    }
-    Device* const device = options().device;
-    merger_ = RangePackerRegistry::Get().Create("device of comm.mode: AUTO", device->name(), device,
-                                                merged);
   }
 
   std::vector<Rung> ladder_;
   std::unique_ptr<GradientFlow> inner_;
-  std::optional<StepNotes> notes_;       // until the choice; none in a world of one rank
-  std::string noted_as_;                 // the rung of the noted steps
-  bool begun_ = false;                   // the first step
-  int handed_over_ = 0;                  // entries of this step
-  std::unique_ptr<RangePacker> merger_;  // of KeepResidual, during one step
-  float unit_ = 1;                       // product of all Rescale factors
+  std::optional<StepNotes> notes_;    // until the ladder is priced; none in a world of one rank
+  std::string noted_as_;              // the rung of the noted steps
+  std::optional<TrialSteps> trials_;  // from then on until the choice
+  ExchangeChoice choice_;
+  ResidualHandover handover_;
+  bool begun_ = false;   // the first step
+  int handed_over_ = 0;  // entries of this step
+  float unit_ = 1;       // product of all Rescale factors
 };
 
 GF_REGISTER(GradientFlowRegistry, "AUTO", AutoFlow);

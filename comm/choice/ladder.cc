@@ -115,6 +115,14 @@ std::vector<RungKind> Kinds() {
           Topk(0.001)};
 }
 
+CommConfig ConfigOf(const RungKind& kind, const CommConfig& automatic) {
+  CommConfig config = automatic;
+  config.clear_auto_();
+  config.set_wire_type(CommConfig::BF16);
+  kind.set(&config);
+  return config;
+}
+
 }  // namespace
 
 std::vector<Rung> LadderOf(const CommConfig& automatic, const LadderJob& job) {
@@ -122,10 +130,7 @@ std::vector<Rung> LadderOf(const CommConfig& automatic, const LadderJob& job) {
   for (const RungKind& kind : Kinds()) {
     Rung rung;
     rung.name = kind.name;
-    rung.config = automatic;
-    rung.config.clear_auto_();
-    rung.config.set_wire_type(CommConfig::BF16);
-    kind.set(&rung.config);
+    rung.config = ConfigOf(kind, automatic);
     rung.obstacle = kind.obstacle(rung.config, job);
     ladder.push_back(std::move(rung));
   }
@@ -151,10 +156,26 @@ CommConfig WithThresholds(const CommConfig& config, int power) {
   return scaled;
 }
 
+CommConfig WithoutWarmup(const CommConfig& config) {
+  CommConfig constant = config;
+  constant.mutable_sparse()->set_warmup_fraction(0);
+  constant.mutable_topk()->set_warmup_fraction(0);
+  constant.mutable_low_rank()->set_warmup_fraction(0);
+  constant.mutable_periodic()->set_warmup_fraction(0);
+  return constant;
+}
+
 std::vector<std::string> RungNames() {
   std::vector<std::string> names;
   for (const RungKind& kind : Kinds()) names.push_back(kind.name);
   return names;
+}
+
+std::optional<CommConfig> RungConfig(const std::string& name) {
+  for (const RungKind& kind : Kinds()) {
+    if (kind.name == name) return ConfigOf(kind, CommConfig());
+  }
+  return std::nullopt;
 }
 
 }  // namespace gf

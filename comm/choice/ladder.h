@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -41,7 +42,13 @@ std::vector<Rung> LadderOf(const CommConfig& automatic, const LadderJob& job);
 std::vector<int> ThresholdPowers(const CommConfig& automatic);
 CommConfig WithThresholds(const CommConfig& config, int power);
 
+// The settings of steps that exchange at once as a rung does later.
+CommConfig WithoutWarmup(const CommConfig& config);
+
 // The names of all rungs, whatever the job.
 std::vector<std::string> RungNames();
+
+// The settings of a rung by its name, for any job; absent: there is no such rung.
+std::optional<CommConfig> RungConfig(const std::string& name);
 
 }  // namespace gf

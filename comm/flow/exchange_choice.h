@@ -17,6 +17,7 @@ struct PricedRung {
   double arithmetic = 0;  // seconds of the compressor
   double exposed = 0;     // seconds that the step waits for collectives
   double step = 0;        // seconds of the whole step
+  double tried = 0;       // measured seconds of a step with it; 0: no step has tried it
   std::string verdict;    // for people
 };
 

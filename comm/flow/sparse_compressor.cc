@@ -20,6 +20,7 @@ namespace {
 // chunks S_t before backward of step t starts. As entries become ready:
 //   chunk in S_t:  packed = g + residual, residual = 0; what is packed travels in buckets;
 //   otherwise:     residual = momentum * (g + residual); the weights stay as they are.
+// Without momentum, or momentum_correction, the residual keeps all.
 // The L1 norms of all chunks are then summed over the ranks: a communicated chunk's is that of
 // the sum, divided by the world, so that the ranks together count it once; any other's is that of
 // the rank's own g + residual. The largest make S_t+1. Every rank adds the same norms in the same
@@ -52,8 +53,7 @@ class SparseCompressor : public Compressor {
         next_steps_(pool.NewTensor(grid_.chunks(), DType::kFP32)),
         arithmetic_(ChunkArithmeticRegistry::Get().Create(
             "device of comm.mode: SPARSE", device_->name(), device_, grid_,
-            {pool.gradients, residual_, packed_, norms_},
-            {config_.momentum_correction() ? pool.options.momentum : 1.f, pool.world})) {
+            {pool.gradients, residual_, packed_, norms_}, {Correction(), pool.world})) {
     CountSteps();
     none_waits_ = false;  // a checkpoint may bring other counts
   }
@@ -138,6 +138,12 @@ class SparseCompressor : public Compressor {
   }
 
  private:
+  // The factor of residuals in every step.
+  float Correction() const {
+    const float momentum = pool_.options.momentum;
+    return config_.momentum_correction() && momentum > 0 ? momentum : 1;
+  }
+
   // In place, in the buckets of LAZY.
   std::vector<Parcel> ReadyDense(int ready) {
     std::vector<Parcel> parcels;

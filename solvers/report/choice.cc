@@ -59,6 +59,7 @@ nlohmann::ordered_json RecordOf(const ExchangeChoice& choice) {
                   {"exposed_ms", kMilli * rung.exposed},
                   {"step_ms", kMilli * rung.step}});
     }
+    if (rung.tried > 0) row["tried_ms"] = kMilli * rung.tried;
     row["verdict"] = rung.verdict;
     rungs.push_back(std::move(row));
   }

@@ -13,7 +13,7 @@ train() { # NAME RANKS ARGUMENTS...
     --set solver.base_lr=0.002 --set solver.max_steps=60 --set checkpoint.keep=0 "$@" \
     >"$name.log" 2>&1 || fail "$name"
 }
-chosen_in() { sed -n 's/^comm.mode AUTO after step 4: //p' "$1"; }
+chosen_in() { sed -n 's/^comm.mode AUTO after step [0-9]*: //p' "$1"; }
 step() { printf 'step-%08d' "$1"; }
 
 train whole 2 --run_dir=runs/whole --set checkpoint.dir=whole --set checkpoint.interval_steps=2

@@ -29,7 +29,8 @@ with open(sys.argv[1] + "/arena.txt") as f:
 assert arena["ranks"] == 2 and arena["replay"] == "" and arena["updates"], arena
 methods = {line["name"]: line for line in arena["methods"]}
 expected = ["nothing", "LAZY FP32", "LAZY BF16", "FEEDBACK BF16", "SPARSE 0.15", "SPARSE 0.02",
-            "TOPK 0.01", "TOPK 0.001", "LOW_RANK 1", "LOW_RANK 4", "QUANTIZED 8", "QUANTIZED 4",
+            "TOPK 0.01", "TOPK 0.001", "LOW_RANK 1", "LOW_RANK 4", "QUANTIZED 8",
+            "QUANTIZED 4 rotated",
             "PERIODIC 8"]
 assert list(methods) == expected, list(methods)
 assert [line["name"] for line in bf16["methods"]] == expected[:3] + expected[4:], bf16
@@ -43,8 +44,8 @@ assert methods["nothing"]["ratio"] == 1 and methods["nothing"]["comm"] == "", me
 sent = {name: line["sent_bytes"] for name, line in methods.items()}
 assert sent["LAZY FP32"] >= 4 * arena["parameters"], sent
 assert sent["LAZY FP32"] == 2 * sent["LAZY BF16"] == 2 * sent["FEEDBACK BF16"], sent
-assert sent["TOPK 0.001"] < sent["TOPK 0.01"] < sent["QUANTIZED 4"] < sent["QUANTIZED 8"] < \
-    sent["LAZY BF16"], sent
+assert sent["TOPK 0.001"] < sent["TOPK 0.01"] < sent["QUANTIZED 4 rotated"] < \
+    sent["QUANTIZED 8"] < sent["LAZY BF16"], sent
 # A step's share of the round's exchange.
 assert abs(sent["PERIODIC 8"] - sent["LAZY BF16"] / 8) <= 1, sent
 assert "bucket" in methods["LAZY BF16"]["exchange"], methods
@@ -104,7 +105,7 @@ refused() { # PATTERN ARGUMENTS...
   [ $? = 2 ] || fail "not exit code 2: $*"
   grep -q -- "$pattern" "$out/refused.txt" || fail "no \"$pattern\": $*"
 }
-refused '--methods: unknown method "LAZZY" (known: nothing, LAZY FP32' arena $net --methods=LAZZY
+refused '--methods: "LAZZY" is unknown (known: nothing, LAZY FP32' arena $net --methods=LAZZY
 refused '--methods names "a" twice' arena $net --methods='a = mode: LAZY; a = mode: TOPK'
 refused '--methods names "nothing" twice' arena $net --methods='nothing = mode: LAZY'
 refused '--methods: "a".*no field "density"' arena $net --methods='a = density: 1'

@@ -28,7 +28,7 @@
 
 DEFINE_string(methods, "",
               "`METHODS` separated by \";\": known names, or NAME = a job's comm { } message; by "
-              "default all known ones");
+              "default the usual ones");
 DEFINE_string(peers, "",
               "`PEERS` separated by \";\": NAME = a command that times the same steps in another "
               "framework, such as tools/gfbench/torch_step");

@@ -15,8 +15,9 @@ struct Method {
 };
 
 // The methods of --methods, checked: entries separated by ";", each the name of a known method or
-// "NAME = MESSAGE", a comm { } message. An empty text is all known methods that gradients of this
-// type allow. The first method is the one that exchanges nothing. Throws UserError.
+// "NAME = MESSAGE", a comm { } message. Known are the rungs of mode AUTO and some more. An empty
+// text is the usual methods that gradients of this type allow. The first method is the one that
+// exchanges nothing. Throws UserError.
 std::vector<Method> ParseMethods(const std::string& text, ComputeType gradients);
 
 // The known methods for --help, a line each.

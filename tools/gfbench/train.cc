@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "comm/agree.h"
-#include "comm/choice/step_notes.h"
+#include "comm/choice/trials.h"
 #include "core/config/config.h"
 #include "core/config/job_checks.h"
 #include "core/device.h"
@@ -41,7 +41,7 @@ int Body(const CommConfig& config, Communicator* comm) {
   if (FLAGS_exchange) training.Exchange(config);
   // AUTO measures in its first steps.
   const bool automatic = config.mode() == CommConfig::AUTO && FLAGS_exchange;
-  const int warmup = automatic ? std::max(FLAGS_warmup, StepNotes::kSteps + 1) : FLAGS_warmup;
+  const int warmup = automatic ? std::max(FLAGS_warmup, kMostStepsToChoose + 1) : FLAGS_warmup;
   for (int i = 0; i < warmup; ++i) training.Step();
   if (!FLAGS_profile_out.empty()) workload->net()->EnableTimes();
   std::vector<StepTimes> steps;

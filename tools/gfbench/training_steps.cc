@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "comm/choice/ladder.h"
 #include "solvers/report/choice.h"
 
 namespace gf {
@@ -35,12 +36,8 @@ void TrainingSteps::Exchange(const CommConfig& config,
   ExchangeNothing();
   const SolverConfig solver = SolverSettings();
   GradientFlowOptions options;
-  options.config = config;
+  options.config = WithoutWarmup(config);
   options.total_steps = 1000000;
-  options.config.mutable_sparse()->set_warmup_fraction(0);
-  options.config.mutable_topk()->set_warmup_fraction(0);
-  options.config.mutable_low_rank()->set_warmup_fraction(0);
-  options.config.mutable_periodic()->set_warmup_fraction(0);
   options.momentum = solver.momentum();
   options.nesterov = solver.nesterov();
   options.device = device_;

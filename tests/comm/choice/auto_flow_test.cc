@@ -11,8 +11,9 @@
 
 #include "comm/agree.h"
 #include "comm/choice/ladder.h"
-#include "comm/choice/step_notes.h"
+#include "comm/choice/trials.h"
 #include "comm/local/communicator.h"
+#include "comm/threaded.h"
 #include "tests/comm/flow/gradient_flow_checks.h"
 
 namespace gf {
@@ -90,7 +91,7 @@ float GradientOf(int64_t element, int step, int rank) {
 }
 
 // Runs a step whose gradients depend on the rank and the step. The backward pass takes `seconds`
-// per tensor. Returns the sums.
+// per tensor. Returns the sums, 0 where there are none.
 std::vector<float> Step(TestFlow* f, int step, int rank, double seconds = 0) {
   f->flow->BeginStep(step);
   for (int e = 0; e < static_cast<int>(f->layout.entries().size()); ++e) {
@@ -101,10 +102,22 @@ std::vector<float> Step(TestFlow* f, int step, int rank, double seconds = 0) {
     std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
     f->flow->GradientsReady({e});
   }
-  f->flow->Finish([](const std::vector<ElementRange>&) {});
-  std::vector<float> sums;
-  for (int64_t i = 0; i < f->layout.count(); ++i) sums.push_back(f->Get(i));
+  std::vector<float> sums(f->layout.count());
+  f->flow->Finish([&](const std::vector<ElementRange>& ranges) {
+    for (const ElementRange& range : ranges) {
+      for (int64_t i = range.begin; i < range.end; ++i) sums[i] = f->Get(i);
+    }
+  });
   return sums;
+}
+
+// Runs steps from `first` on until `choice` is made. Returns how many.
+int StepsUntil(const ExchangeChoice& choice, TestFlow* f, int first, int rank, double seconds = 0) {
+  int steps = 0;
+  for (; choice.rungs.empty() && first + steps <= kMostStepsToChoose; ++steps) {
+    Step(f, first + steps, rank, seconds);
+  }
+  return steps;
 }
 
 TEST(AutoFlowTest, FirstStepsAreLazyThenAllRanksFollowTheSameRung) {
@@ -123,9 +136,13 @@ TEST(AutoFlowTest, FirstStepsAreLazyThenAllRanksFollowTheSameRung) {
     }
     // A compressor keeps what it does not send in the unit of the gradients.
     automatic.flow->Rescale(2);
-    Step(&automatic, StepNotes::kSteps, ranks->rank());
+    const int steps = StepsUntil(choice, &automatic, StepNotes::kSteps, ranks->rank());
     ASSERT_EQ(choice.rungs.size(), RungNames().size());
-    EXPECT_EQ(choice.step, StepNotes::kSteps);
+    EXPECT_EQ(choice.step, StepNotes::kSteps + steps - 1);
+    EXPECT_EQ((steps - 1) % kTrialSteps, 0);
+    int tried = 0;
+    for (const PricedRung& rung : choice.rungs) tried += rung.tried > 0;
+    EXPECT_EQ(tried, (steps - 1) / kTrialSteps) << "the thresholds are the job's";
     chosen[ranks->rank()] = choice.rungs[choice.chosen].name;
     EXPECT_NE(choice.rungs[choice.chosen].name, "LAZY FP32") << "slow links, no compute";
     EXPECT_LT(choice.rungs[choice.chosen].step, choice.rungs[0].step);
@@ -138,6 +155,8 @@ TEST(AutoFlowTest, FirstStepsAreLazyThenAllRanksFollowTheSameRung) {
 TEST(AutoFlowTest, OnSlowLinksTheFirstStepsAreLight) {
   RunLocal(2, 60, [&](Communicator* ranks) {
     GradientFlowOptions options = Automatic();
+    // With it, sums are not those of gradients.
+    options.momentum = 0;
     options.config.set_algorithm("auto");
     options.transport = std::make_shared<LongTransport>(
         NewGradientTransport(options.config, false, options.device, ranks));
@@ -159,8 +178,8 @@ TEST(AutoFlowTest, OnSlowLinksTheFirstStepsAreLight) {
       EXPECT_TRUE(automatic.flow->State().empty());
     }
     EXPECT_TRUE(choice.rungs.empty()) << "too early";
-    // The next step sends or keeps their residual.
-    step(StepNotes::kSteps);
+    // The next steps, those of trials too, send or keep their residuals.
+    for (int number = StepNotes::kSteps; number <= kMostStepsToChoose; ++number) step(number);
     EXPECT_EQ(choice.noted, "LOW_RANK 1");
     std::vector<double> kept(given.size());
     const Tensor residual = automatic.flow->residual();
@@ -226,7 +245,7 @@ TEST(AutoFlowTest, WithoutRoomForResidualsLazyIsTaken) {
     ExchangeChoice choice;
     options.chosen = [&](const ExchangeChoice& made) { choice = made; };
     TestFlow f(Weights(), options, DType::kFP32, &slow);
-    for (int step = 0; step <= StepNotes::kSteps; ++step) Step(&f, step, ranks->rank());
+    StepsUntil(choice, &f, 0, ranks->rank());
     ASSERT_FALSE(choice.rungs.empty());
     EXPECT_EQ(asked, 1);
     for (const PricedRung& rung : choice.rungs) {
@@ -246,7 +265,9 @@ TEST(AutoFlowTest, WithoutRoomForResidualsLazyIsTaken) {
 TEST(AutoFlowTest, ThresholdsThatMakeShorterStepsAreTaken) {
   std::vector<std::string> taken(2);
   RunLocal(2, 60, [&](Communicator* ranks) {
-    SlowCommunicator slow(ranks, 20e6);
+    // The exchange runs beside backward.
+    const auto slow =
+        NewThreadedCommunicator([&] { return std::make_unique<SlowCommunicator>(ranks, 20e6); });
     GradientFlowOptions options = Automatic();
     options.config.clear_threshold_first();
     options.config.clear_threshold_middle();
@@ -256,15 +277,13 @@ TEST(AutoFlowTest, ThresholdsThatMakeShorterStepsAreTaken) {
     options.config.mutable_auto_()->set_slower(1000);
     ExchangeChoice choice;
     options.chosen = [&](const ExchangeChoice& made) { choice = made; };
-    TestFlow f(Weights(), options, DType::kFP32, &slow);
-    for (int step = 0; step <= StepNotes::kSteps; ++step) {
-      Step(&f, step, ranks->rank(), /*seconds=*/0.02);
-    }
+    TestFlow f(Weights(), options, DType::kFP32, slow.get());
+    StepsUntil(choice, &f, 0, ranks->rank(), /*seconds=*/0.02);
     ASSERT_FALSE(choice.rungs.empty());
     taken[ranks->rank()] = choice.taken();
     EXPECT_EQ(choice.taken().rfind("LAZY FP32 / ", 0), 0u) << choice.taken();
     EXPECT_GT(choice.rungs[0].buckets, 1);
-    TestFlow again(Weights(), options, DType::kFP32, ranks);
+    TestFlow again(Weights(), options, DType::kFP32, slow.get());
     ASSERT_TRUE(again.flow->Adopt(choice.taken()));
     EXPECT_EQ(f.flow->Buckets().size(), again.flow->Buckets().size());
     EXPECT_GT(f.flow->Buckets().size(), 1u);

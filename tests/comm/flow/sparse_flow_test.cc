@@ -64,7 +64,8 @@ class Reference {
   std::vector<double> Step(int step) {
     std::vector<double> sums(layout_.count(), std::nan(""));
     std::vector<double> norms(grid_.chunks());
-    const double correction = options_.config.sparse().momentum_correction() ? kMomentum : 1;
+    const bool corrects = options_.config.sparse().momentum_correction() && options_.momentum > 0;
+    const double correction = corrects ? kMomentum : 1;
     for (const PoolEntry& entry : layout_.entries()) {
       for (int64_t i = entry.offset; i < entry.offset + entry.count; ++i) {
         const int64_t chunk = grid_.ChunkOf(i);
@@ -182,6 +183,12 @@ TEST_P(SparseFlowTest, FollowsTheAlgorithmWithWarmUp) {
 TEST_P(SparseFlowTest, FollowsTheAlgorithmWithoutMomentumCorrection) {
   GradientFlowOptions options = SparseOptions(0.3, 0.2);
   options.config.mutable_sparse()->set_momentum_correction(false);
+  CheckAgainstReference(options, GetParam());
+}
+
+TEST_P(SparseFlowTest, WithoutMomentumResidualsStayWhole) {
+  GradientFlowOptions options = SparseOptions(0.3, 0);
+  options.momentum = 0;
   CheckAgainstReference(options, GetParam());
 }
 

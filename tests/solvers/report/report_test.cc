@@ -55,9 +55,9 @@ TEST(ReportTest, ChoicesAreTables) {
   choice.compute = 2;
   choice.noted = "LAZY FP32";
   choice.noted_step = 3.5;
-  choice.rungs = {{"LAZY FP32", true, 0, 3, 4000000, 0, 1.5, 3.5, "exposes 75.0 % of compute"},
-                  {"TOPK 0.01", false, 0, 0, 0, 0, 0, 0, "needs solver.type SGD, got LARS"},
-                  {"LOW_RANK 4", true, -1, 17, 1000, 0.25, 0, 2.25, "taken"}};
+  choice.rungs = {{"LAZY FP32", true, 0, 3, 4000000, 0, 1.5, 3.5, 0, "exposes 75.0 % of compute"},
+                  {"TOPK 0.01", false, 0, 0, 0, 0, 0, 0, 0, "needs solver.type SGD, got LARS"},
+                  {"LOW_RANK 4", true, -1, 17, 1000, 0.25, 0, 2.25, 2.5, "taken"}};
   choice.chosen = 2;
   const std::vector<std::string> lines = LinesOf(choice);
   ASSERT_EQ(lines.size(), 7u);
@@ -73,7 +73,9 @@ TEST(ReportTest, ChoicesAreTables) {
   EXPECT_EQ(record["chosen"], "LOW_RANK 4 / 4");
   EXPECT_EQ(record["rungs"][0]["exposed_ms"], 1500);
   EXPECT_EQ(record["rungs"][0]["buckets"], 3);
+  EXPECT_FALSE(record["rungs"][0].contains("tried_ms"));
   EXPECT_FALSE(record["rungs"][1].contains("step_ms"));
+  EXPECT_EQ(record["rungs"][2]["tried_ms"], 2500);
   EXPECT_EQ(record["rungs"][2]["verdict"], "taken");
 }
 

@@ -8,6 +8,7 @@
 #include <memory>
 #include <string>
 
+#include "comm/choice/trials.h"
 #include "comm/flow/gradient_flow.h"
 #include "comm/mpi/communicator.h"
 #include "comm/threaded.h"
@@ -20,6 +21,8 @@ namespace {
 
 constexpr double kTimeout_s = 3;
 constexpr int kSteps = 6;
+// Enough for AUTO to choose and go on.
+constexpr int kAutoSteps = kMostStepsToChoose + 2;
 // Of AUTO: so slow that it takes a compressor.
 constexpr double kBytesPerSecond = 10e6;
 
@@ -50,7 +53,8 @@ GradientFlowOptions OptionsOf(const std::string& mode) {
   SparseConfig* const sparse = options.config.mutable_sparse();
   if (number == CommConfig::AUTO) {
     options.config.set_algorithm("auto");
-    sparse->set_chunk_size(300);  // enough chunks for every rung of SPARSE
+    options.config.mutable_auto_()->set_slower(1);  // the mildest such rung is not the fastest
+    sparse->set_chunk_size(300);                    // enough chunks for every rung of SPARSE
   } else {
     sparse->set_density(0.3);
   }
@@ -84,7 +88,8 @@ int Body(int argc, char** argv) {
   });
   comm->watchdog()->Guard("");
   TestFlow f(TwoLayers(), options, DType::kFP32, comm.get());
-  for (int step = 0; step < kSteps; ++step) {
+  const bool automatic = options.config.mode() == CommConfig::AUTO;
+  for (int step = 0; step < (automatic ? kAutoSteps : kSteps); ++step) {
     f.flow->BeginStep(step);
     for (int e = 0; e < static_cast<int>(f.layout.entries().size()); ++e) {
       const PoolEntry& entry = f.layout.entries()[e];

@@ -43,14 +43,18 @@ case $mode in
     cases=("before|$first" "before|$second" "before|$last" "after|$last|$first, $next")
     ;;
   AUTO)
-    # Steps that are noted: the first one, one with overlap, two without; their times; rank 0's
+    # Steps that are noted: the first one, one with overlap, two without; their times; which rungs
+    # are tried; the flow of a trial, its first and its last step; the times of trials; rank 0's
     # choice; the flow that follows it; and its first step, whatever was taken.
     at='' chosen='the choice of comm.mode AUTO' follows='preparing the exchange of gradients'
+    tried='the trials of comm.mode AUTO'
     cases=("before|$second, step 1" "before|$first, step 2" "before|$last, step 2"
       "before|$first, step 3" "before|$last, step 4" "before|$times" "before|$times||$times"
+      "before|$tried|||0" "after|$tried|$follows" "before|$follows||$tried"
+      "before|measuring ring||$tried" "before|*, step 5|.*, step 5|$tried"
+      "before|*, step 7|.*, step 7|$tried" "before|$tried||$tried"
       "before|$chosen|||0" "after|$chosen|$follows" "before|$follows||$chosen"
-      "before|measuring ring||$chosen" "before|*, step 5|.*, step 5|$chosen"
-      "after|*, step 5|.*, step [56]|$chosen")
+      "before|*, step *|.*, step [0-9]+|$chosen" "after|*, step *|.*, step [0-9]+|$chosen")
     ;;
   AUTO_links)
     # Allreduces, allgathers and encoded sums, each beginning at a barrier and ending with the

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <vector>
+
+#include "comm/flow/gradient_flow.h"
+#include "comm/pack/range_packer.h"
+#include "core/device.h"
+#include "core/pool_layout.h"
+#include "core/tensor.h"
+
+namespace gf {
+
+// Lets the gradients of a step carry what the flow before has not sent, when AUTO replaces a flow.
+// The host reads the device's memory.
+class ResidualHandover {
+ public:
+  // `momentum`, `nesterov`: the solver's. layout and device outlive the object.
+  ResidualHandover(const PoolLayout& layout, const Tensor& gradients, Device* device,
+                   float momentum, bool nesterov);
+
+  // Adds the residual of a flow to its last sums, so that probes see numbers like those of a whole
+  // step.
+  void AddTo(const GradientFlow& flow) const;
+
+  // Between two steps: takes the residual of a flow that ends. Where sums carry momentum, velocity
+  // and residual become gradients that move the weights as far.
+  void Keep(const GradientFlow& flow);
+  // Adds what was kept to the gradients of these entries, [first, last), which are ready.
+  void Merge(int first, int last);
+  // After the step.
+  void Done() { merger_.reset(); }
+
+ private:
+  const PoolLayout& layout_;
+  const Tensor gradients_;
+  Device* const device_;
+  const float momentum_;
+  const bool nesterov_;
+  std::unique_ptr<RangePacker> merger_;
+};
+
+}  // namespace gf

@@ -1,0 +1,108 @@
+#include "comm/choice/trials.h"
+
+#include <glog/logging.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <sstream>
+
+#include "core/error.h"
+
+namespace gf {
+namespace {
+
+const PricedRung& Fastest(const ExchangeChoice& choice) {
+  const PricedRung* fastest = &choice.rungs[choice.chosen];
+  for (const PricedRung& rung : choice.rungs) {
+    if (rung.priced && rung.step < fastest->step) fastest = &rung;
+  }
+  return *fastest;
+}
+
+std::string Milliseconds(double seconds) {
+  char text[32];
+  std::snprintf(text, sizeof(text), "%.1f ms", 1e3 * seconds);
+  return text;
+}
+
+}  // namespace
+
+std::vector<Trial> TrialsOf(const ExchangeChoice& choice) {
+  const PricedRung& chosen = choice.rungs[choice.chosen];
+  const PricedRung& fastest = Fastest(choice);
+  const double enough = (1 + choice.slower) * fastest.step;
+  if (chosen.name == choice.noted && chosen.power == 0 && choice.noted_step <= enough) return {};
+  std::vector<Trial> trials;
+  for (const PricedRung* rung : {&chosen, &fastest}) {
+    const int index = static_cast<int>(rung - choice.rungs.data());
+    if (!trials.empty() && trials.back().rung == index) continue;
+    trials.push_back({index, rung->power});
+    if (rung->power != 0) trials.push_back({index, 0});
+  }
+  if (trials.size() == 1) return {};
+  CHECK_LE(trials.size(), kMostTrials);
+  std::stable_sort(trials.begin(), trials.end(),
+                   [](const Trial& a, const Trial& b) { return a.rung < b.rung; });
+  return trials;
+}
+
+void ChooseTried(const std::vector<Trial>& trials, ExchangeChoice* choice) {
+  std::vector<int> priced;
+  for (const PricedRung& rung : choice->rungs) priced.push_back(rung.power);
+  double shortest = trials.front().seconds;
+  for (const Trial& trial : trials) {
+    PricedRung* const rung = &choice->rungs[trial.rung];
+    CHECK_GT(trial.seconds, 0) << rung->name;
+    shortest = std::min(shortest, trial.seconds);
+    if (rung->tried > 0 && trial.seconds >= rung->tried) continue;
+    rung->tried = trial.seconds;
+    rung->power = trial.power;
+    rung->verdict = "tried, " + Milliseconds(trial.seconds);
+    if (trial.power != priced[trial.rung]) rung->verdict += " with the default thresholds";
+  }
+  const auto taken = std::find_if(trials.begin(), trials.end(), [&](const Trial& trial) {
+    return choice->rungs[trial.rung].tried <= (1 + choice->slower) * shortest;
+  });
+  choice->chosen = taken->rung;
+  std::string* const verdict = &choice->rungs[taken->rung].verdict;
+  *verdict = "taken: " + *verdict;
+}
+
+std::vector<Trial> AgreeOnTrials(const std::vector<Trial>& own, Communicator* comm) {
+  std::string text;
+  for (const Trial& trial : own) text += StrCat(trial.rung, " ", trial.power, " ");
+  comm->Broadcast(&text, 0, "the trials of comm.mode AUTO");
+  std::istringstream words(text);
+  std::vector<Trial> trials;
+  for (Trial trial; words >> trial.rung >> trial.power;) trials.push_back(trial);
+  return trials;
+}
+
+bool TrialSteps::Begin() {
+  const Clock::time_point now = Clock::now();
+  if (steps_ > 1) {
+    const double seconds = std::chrono::duration<double>(now - begin_).count();
+    double* const shortest = &trials_[current_].seconds;
+    *shortest = *shortest == 0 ? seconds : std::min(*shortest, seconds);
+  }
+  begin_ = now;
+  const bool next = current_ < 0 || steps_ == kTrialSteps;
+  if (next) {
+    ++current_;
+    steps_ = 0;
+  }
+  ++steps_;
+  return next;
+}
+
+std::vector<Trial> TrialSteps::Agree(Communicator* comm) const {
+  std::vector<double> seconds;
+  for (const Trial& trial : trials_) seconds.push_back(trial.seconds);
+  comm->AllReduce(seconds.data(), static_cast<int64_t>(seconds.size()), ReduceOp::kMax,
+                  "the trials of comm.mode AUTO");
+  std::vector<Trial> agreed = trials_;
+  for (size_t i = 0; i < agreed.size(); ++i) agreed[i].seconds = seconds[i];
+  return agreed;
+}
+
+}  // namespace gf

@@ -1,0 +1,66 @@
+#pragma once
+
+#include <chrono>
+#include <string>
+#include <vector>
+
+#include "comm/choice/step_notes.h"
+#include "comm/communicator.h"
+#include "comm/flow/exchange_choice.h"
+
+namespace gf {
+
+// A rung with thresholds that whole steps try.
+struct Trial {
+  int rung = 0, power = 0;
+  double seconds = 0;  // of its shortest step; 0: not measured
+};
+
+// Steps of each trial. The first one counts for nothing: the flow is new.
+//
+// Note [Trials]
+// A price leaves out what only whole steps show, above all the time that collectives take from
+// compute where both use the same processors. So the rung that its price makes the best is tried,
+// with its thresholds and with the defaults, and against it the rung with the shortest priced step,
+// which sends fewer bytes. Nothing is tried if these are the same, or if the best is the rung of
+// the noted steps and these were as short as the shortest price promises.
+constexpr int kTrialSteps = 3;
+constexpr int kMostTrials = 4;
+// Of a job of mode AUTO, until it has chosen.
+constexpr int kMostStepsToChoose = StepNotes::kSteps + kMostTrials * kTrialSteps;
+
+// What to try after ChooseRung, from mild to strong. Empty: nothing; the rung is taken as it is.
+std::vector<Trial> TrialsOf(const ExchangeChoice& choice);
+
+// Takes the mildest trial whose step is at most `slower` longer than that of the shortest, with the
+// thresholds of the rung's shorter trial, and writes the times and verdicts. All were measured.
+void ChooseTried(const std::vector<Trial>& trials, ExchangeChoice* choice);
+
+// The trials of all ranks: rank 0's. Collective.
+std::vector<Trial> AgreeOnTrials(const std::vector<Trial>& own, Communicator* comm);
+
+// Notes the times of trials on this rank.
+class TrialSteps {
+ public:
+  explicit TrialSteps(const std::vector<Trial>& trials) : trials_(trials) {}
+
+  // At the start of each step, of the step after the last trial, too. Whether this step is the
+  // first of the next trial, or the one after the last trial.
+  bool Begin();
+  bool complete() const { return current_ == static_cast<int>(trials_.size()); }
+  // The trial of this step.
+  const Trial& current() const { return trials_[current_]; }
+
+  // The trials with the times of the slowest rank; collective, once complete.
+  std::vector<Trial> Agree(Communicator* comm) const;
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  std::vector<Trial> trials_;
+  int current_ = -1;
+  int steps_ = 0;  // of the current trial that have begun
+  Clock::time_point begin_;
+};
+
+}  // namespace gf
