@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "comm/choice/ladder.h"
 #include "comm/flow/gradient_flow.h"
 #include "comm/flow/transfer_times.h"
 #include "comm/plan.h"
@@ -143,11 +144,8 @@ std::optional<ProbedCompressor> ProbeArithmetic(const CommConfig& config, const 
                                                 const GradientFlowOptions& options) {
   if (config.mode() == CommConfig::LAZY) return ProbedCompressor();
   GradientFlowOptions own = options;
-  own.config = config;
+  own.config = WithoutWarmup(config);
   own.config.set_overlap(true);
-  own.config.mutable_sparse()->set_warmup_fraction(0);
-  own.config.mutable_topk()->set_warmup_fraction(0);
-  own.config.mutable_low_rank()->set_warmup_fraction(0);
   own.timeline = nullptr;
   own.chosen = nullptr;
   own.total_steps = 2;

@@ -27,7 +27,8 @@ namespace {
 // price, and whole steps try it against others (Note [Trials]). Last, the flow of the best does the
 // work. What a flow has not sent is added to the gradients of the next flow's first step. All times
 // are agreed, and rank 0's decisions count, so that all ranks take the same rung. Flows change
-// before backward of a step, when the gradients of the step before are worth nothing more.
+// before backward of a step, when the gradients of the step before are worth nothing more. Chunks
+// that wait when a trial of SPARSE ends lose the weight decay of its one or two steps.
 class AutoFlow : public GradientFlow {
  public:
   AutoFlow(const PoolLayout& layout, const Tensor& gradients, Communicator* comm,
@@ -81,7 +82,7 @@ class AutoFlow : public GradientFlow {
       for (const int power : ThresholdPowers(options().config)) {
         if (FullName(rung.name, power) != name || !rung.obstacle.empty()) continue;
         notes_.reset();
-        Take(rung.config, power);
+        Build(rung.config, power);
         return true;
       }
     }
@@ -104,6 +105,7 @@ class AutoFlow : public GradientFlow {
   }
 
   void OnFinish(const Reduced& reduced) override {
+    used_ = true;
     if (!notes_) {
       handover_.Done();
       return inner_->Finish(reduced);
@@ -207,9 +209,10 @@ class AutoFlow : public GradientFlow {
         {layout(), gradients(), options(), transport(), comm(), LongestOf(inner_->Buckets())});
     choice_ = pricer.Price(ladder_, FirstRung(), noted_as_, facts);
     ChooseRung(&choice_);
+    BuildChosen();
     const std::vector<Trial> trials = AgreeOnTrials(TrialsOf(choice_), comm());
-    if (trials.empty()) return TakeChosen();
     notes_.reset();
+    if (trials.empty()) return Announce();
     trials_.emplace(trials);
   }
 
@@ -217,14 +220,16 @@ class AutoFlow : public GradientFlow {
     comm()->watchdog()->SetActivity(kActivity);
     if (!trials_->complete()) {
       const Trial& trial = trials_->current();
-      return Take(WithoutWarmup(ladder_[trial.rung].config), trial.power);
+      return Build(WithoutWarmup(ladder_[trial.rung].config), trial.power);
     }
     ChooseTried(trials_->Agree(comm()), &choice_);
-    TakeChosen();
+    BuildChosen();
+    trials_.reset();
+    Announce();
   }
 
-  // Goes on with the choice of rank 0, or with what the disk has room for.
-  void TakeChosen() {
+  // Builds the flow of rank 0's choice, or of one that the disk has room for. Collective.
+  void BuildChosen() {
     for (;;) {
       std::string chosen = StrCat(choice_.chosen, " ", choice_.rungs[choice_.chosen].power);
       comm()->Broadcast(&chosen, 0, kActivity);
@@ -232,11 +237,11 @@ class AutoFlow : public GradientFlow {
       words >> choice_.chosen;
       PricedRung* const rung = &choice_.rungs[choice_.chosen];
       words >> rung->power;
-      Take(ladder_[choice_.chosen].config, rung->power);
+      Build(ladder_[choice_.chosen].config, rung->power);
       // A flow that keeps nothing needs no more room than the job has had so far.
-      if (!options().objection || inner_->State().empty()) break;
+      if (!options().objection || inner_->State().empty()) return;
       const std::string objection = options().objection(*inner_);
-      if (objection.empty()) break;
+      if (objection.empty()) return;
       // All compressors keep about as much.
       for (size_t i = 0; i < ladder_.size(); ++i) {
         if (ladder_[i].config.mode() == CommConfig::LAZY || !choice_.rungs[i].priced) continue;
@@ -245,16 +250,18 @@ class AutoFlow : public GradientFlow {
       }
       ChooseRung(&choice_);
     }
-    notes_.reset();
-    trials_.reset();
+  }
+
+  void Announce() {
     choice_.step = step();
     if (options().chosen) options().chosen(choice_);
   }
 
-  // Replaces the inner flow by a new flow with the config of a rung, which sends what the old one
-  // has kept; collective.
-  void Take(const CommConfig& config, int power) {
-    handover_.Keep(*inner_);
+  // Replaces the inner flow by a new flow with the config of a rung. What the old one has kept
+  // travels with the next gradients. Collective.
+  void Build(const CommConfig& config, int power) {
+    if (used_) handover_.Keep(*inner_);
+    used_ = false;
     inner_.reset();
     inner_ =
         NewGradientFlow(layout(), gradients(), comm(), InnerOptions(WithThresholds(config, power)));
@@ -269,6 +276,7 @@ class AutoFlow : public GradientFlow {
   ExchangeChoice choice_;
   ResidualHandover handover_;
   bool begun_ = false;   // the first step
+  bool used_ = false;    // a step has ended with inner_
   int handed_over_ = 0;  // entries of this step
   float unit_ = 1;       // product of all Rescale factors
 };

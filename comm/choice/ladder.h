@@ -42,7 +42,7 @@ std::vector<Rung> LadderOf(const CommConfig& automatic, const LadderJob& job);
 std::vector<int> ThresholdPowers(const CommConfig& automatic);
 CommConfig WithThresholds(const CommConfig& config, int power);
 
-// The settings of steps that exchange at once as a rung does later.
+// The same settings with every warm-up left out.
 CommConfig WithoutWarmup(const CommConfig& config);
 
 // The names of all rungs, whatever the job.

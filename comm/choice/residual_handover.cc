@@ -1,7 +1,7 @@
 #include "comm/choice/residual_handover.h"
 
 #include <string>
-#include <utility>
+#include <vector>
 
 #include "comm/wire/wire.h"
 #include "core/parallel.h"

@@ -1,8 +1,6 @@
 #pragma once
 
-#include <cstddef>
 #include <memory>
-#include <vector>
 
 #include "comm/flow/gradient_flow.h"
 #include "comm/pack/range_packer.h"

@@ -19,6 +19,8 @@ const PricedRung& Fastest(const ExchangeChoice& choice) {
   return *fastest;
 }
 
+bool IsMilder(const Trial& a, const Trial& b) { return a.rung < b.rung; }
+
 std::string Milliseconds(double seconds) {
   char text[32];
   std::snprintf(text, sizeof(text), "%.1f ms", 1e3 * seconds);
@@ -41,16 +43,23 @@ std::vector<Trial> TrialsOf(const ExchangeChoice& choice) {
   }
   if (trials.size() == 1) return {};
   CHECK_LE(trials.size(), kMostTrials);
-  std::stable_sort(trials.begin(), trials.end(),
-                   [](const Trial& a, const Trial& b) { return a.rung < b.rung; });
+  std::stable_sort(trials.begin(), trials.end(), IsMilder);
   return trials;
 }
 
 void ChooseTried(const std::vector<Trial>& trials, ExchangeChoice* choice) {
+  const int best = choice->chosen;
+  std::vector<Trial> all = trials;
   std::vector<int> priced;
-  for (const PricedRung& rung : choice->rungs) priced.push_back(rung.power);
-  double shortest = trials.front().seconds;
-  for (const Trial& trial : trials) {
+  for (const PricedRung& rung : choice->rungs) {
+    if (rung.priced && rung.name == choice->noted) {
+      all.push_back({static_cast<int>(priced.size()), 0, choice->noted_step});
+    }
+    priced.push_back(rung.power);
+  }
+  std::stable_sort(all.begin(), all.end(), IsMilder);
+  double shortest = all.front().seconds;
+  for (const Trial& trial : all) {
     PricedRung* const rung = &choice->rungs[trial.rung];
     CHECK_GT(trial.seconds, 0) << rung->name;
     shortest = std::min(shortest, trial.seconds);
@@ -60,8 +69,10 @@ void ChooseTried(const std::vector<Trial>& trials, ExchangeChoice* choice) {
     rung->verdict = "tried, " + Milliseconds(trial.seconds);
     if (trial.power != priced[trial.rung]) rung->verdict += " with the default thresholds";
   }
-  const auto taken = std::find_if(trials.begin(), trials.end(), [&](const Trial& trial) {
-    return choice->rungs[trial.rung].tried <= (1 + choice->slower) * shortest;
+  const auto taken = std::find_if(all.begin(), all.end(), [&](const Trial& trial) {
+    const double tried = choice->rungs[trial.rung].tried;
+    return tried <= (1 + choice->slower) * shortest &&
+           (trial.rung >= best || tried < choice->rungs[best].tried);
   });
   choice->chosen = taken->rung;
   std::string* const verdict = &choice->rungs[taken->rung].verdict;

@@ -21,9 +21,10 @@ struct Trial {
 // Note [Trials]
 // A price leaves out what only whole steps show, above all the time that collectives take from
 // compute where both use the same processors. So the rung that its price makes the best is tried,
-// with its thresholds and with the defaults, and against it the rung with the shortest priced step,
-// which sends fewer bytes. Nothing is tried if these are the same, or if the best is the rung of
-// the noted steps and these were as short as the shortest price promises.
+// and against it the rung with the shortest priced step, both with their thresholds and with the
+// defaults. Nothing is tried if all these are one, or if the best is the rung of the noted steps
+// and these were at most `slower` longer than the shortest price. The noted steps are a trial of
+// their rung, too.
 constexpr int kTrialSteps = 3;
 constexpr int kMostTrials = 4;
 // Of a job of mode AUTO, until it has chosen.
@@ -32,8 +33,9 @@ constexpr int kMostStepsToChoose = StepNotes::kSteps + kMostTrials * kTrialSteps
 // What to try after ChooseRung, from mild to strong. Empty: nothing; the rung is taken as it is.
 std::vector<Trial> TrialsOf(const ExchangeChoice& choice);
 
-// Takes the mildest trial whose step is at most `slower` longer than that of the shortest, with the
-// thresholds of the rung's shorter trial, and writes the times and verdicts. All were measured.
+// Takes the mildest rung whose step is at most `slower` longer than that of the shortest trial,
+// with the thresholds of the rung's shorter trial, and writes the times and verdicts. A rung milder
+// than the best by price exposes more, so it must be faster than that. All trials were measured.
 void ChooseTried(const std::vector<Trial>& trials, ExchangeChoice* choice);
 
 // The trials of all ranks: rank 0's. Collective.
@@ -44,8 +46,8 @@ class TrialSteps {
  public:
   explicit TrialSteps(const std::vector<Trial>& trials) : trials_(trials) {}
 
-  // At the start of each step, of the step after the last trial, too. Whether this step is the
-  // first of the next trial, or the one after the last trial.
+  // At the start of each step, and of the step after the last trial. Returns whether this step is
+  // the first of a trial, or the one after the last trial.
   bool Begin();
   bool complete() const { return current_ == static_cast<int>(trials_.size()); }
   // The trial of this step.

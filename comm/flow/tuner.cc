@@ -5,7 +5,6 @@
 #include <cmath>
 
 #include "comm/collective_runner.h"
-#include "comm/flow/algorithm_timing.h"
 #include "core/config/job_checks.h"
 #include "core/error.h"
 #include "core/readable.h"
@@ -67,8 +66,11 @@ void AlgorithmChoice::Measure(int64_t largest, DType dtype, DType wire, Communic
   }
   if (wire != DType::kFP16) candidates.push_back(kNative);
 
-  const AlgorithmTiming::Curves curves =
-      AlgorithmTiming(dtype, wire, comm, now).Measure(candidates, largest);
+  Measured* const measured = &measured_[{dtype, wire}];
+  if (largest > measured->largest) {
+    *measured = {largest, AlgorithmTiming(dtype, wire, comm, now).Measure(candidates, largest)};
+  }
+  const AlgorithmTiming::Curves& curves = measured->curves;
   winners_.clear();
   for (int i = 0; winners_.empty() || winners_.back().bytes < largest; ++i) {
     const auto bytes = static_cast<int64_t>(kSmallest * std::exp2(1.0 * i / kSizesPerOctave));

@@ -2,10 +2,13 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "comm/communicator.h"
+#include "comm/flow/algorithm_timing.h"
 #include "core/config/job.pb.h"
 
 namespace gf {
@@ -31,7 +34,8 @@ class AlgorithmChoice {
   AlgorithmChoice(const CommConfig& config, bool deterministic, Communicator* comm);
 
   // Chooses for messages of up to `largest` bytes by measurements, in the types that will travel,
-  // by a clock in seconds. Collective; does nothing unless the choice is automatic.
+  // by a clock in seconds; what it has measured before counts again. Collective; does nothing
+  // unless the choice is automatic.
   void Measure(int64_t largest, DType dtype, DType wire, Communicator* comm,
                const std::function<double()>& now = SteadySeconds);
 
@@ -47,8 +51,15 @@ class AlgorithmChoice {
  private:
   static double SteadySeconds();
 
+  // What was measured for messages of a type up to some size.
+  struct Measured {
+    int64_t largest = 0;
+    AlgorithmTiming::Curves curves;
+  };
+
   bool automatic_ = false;
-  std::vector<Winner> winners_;  // by size
+  std::map<std::pair<DType, DType>, Measured> measured_;  // by the types in memory and on the wire
+  std::vector<Winner> winners_;                           // by size
 };
 
 }  // namespace gf

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "comm/local/communicator.h"
@@ -69,11 +70,29 @@ TEST(TrialsTest, TheMildestOfTheFastIsTaken) {
   EXPECT_EQ(choice.rungs[1].verdict, "taken: tried, 1040.0 ms");
   EXPECT_EQ(choice.rungs[2].verdict, "tried, 1000.0 ms");
   EXPECT_EQ(choice.rungs[1].tried, 1.04);
-  EXPECT_EQ(choice.rungs[0].tried, 0);
+  EXPECT_EQ(choice.rungs[0].tried, 9) << "the noted steps";
 
   choice = Priced({{9, 0}, {1.02, 0}, {1, 0}}, 1);
   ChooseTried({{1, 0, 1.06}, {2, 0, 1}}, &choice);
   EXPECT_EQ(choice.taken(), "c");
+}
+
+TEST(TrialsTest, TheNotedStepsAreATrial) {
+  ExchangeChoice choice = Priced({{9, 0}, {1.02, 0}, {1, 0}}, 1);
+  choice.noted_step = 1.1;
+  ChooseTried({{1, 0, 1.2}, {2, 0, 1.3}}, &choice);
+  EXPECT_EQ(choice.taken(), "a");
+  EXPECT_EQ(choice.rungs[0].verdict, "taken: tried, 1100.0 ms");
+}
+
+// It exposes more, or it would have been the best by price.
+TEST(TrialsTest, AMilderRungMustBeFasterThanTheBestByPrice) {
+  ExchangeChoice choice = Priced({{9, 0}, {1, 0}, {1.01, 0}}, 2);
+  ChooseTried({{1, 0, 1.02}, {2, 0, 1}}, &choice);
+  EXPECT_EQ(choice.taken(), "c");
+  choice = Priced({{9, 0}, {1, 0}, {1.01, 0}}, 2);
+  ChooseTried({{1, 0, 1}, {2, 0, 1.02}}, &choice);
+  EXPECT_EQ(choice.taken(), "b");
 }
 
 TEST(TrialsTest, TheBetterThresholdsAreTaken) {

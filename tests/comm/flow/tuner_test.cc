@@ -118,6 +118,27 @@ TEST(TunerTest, TheSlowestRankCounts) {
   });
 }
 
+TEST(TunerTest, WhatWasMeasuredCountsAgain) {
+  RunLocal(2, 60, [](Communicator* comm) {
+    ModelledCommunicator modelled(comm, [](const std::string& algorithm, int64_t, int) {
+      return algorithm == "ring" ? 1e-3 : 4e-3;
+    });
+    const auto clock = modelled.clock();
+    AlgorithmChoice choice(Automatic(), false, &modelled);
+    choice.Measure(64 << 10, DType::kFP32, DType::kBF16, &modelled, clock);
+    const double measured = clock();
+    choice.Measure(32 << 10, DType::kFP32, DType::kBF16, &modelled, clock);
+    choice.Measure(64 << 10, DType::kFP32, DType::kBF16, &modelled, clock);
+    EXPECT_EQ(clock(), measured);
+    EXPECT_EQ(choice.For(64 << 10), "ring");
+    choice.Measure(64 << 10, DType::kFP32, DType::kFP32, &modelled, clock);
+    EXPECT_GT(clock(), measured) << "another type travels";
+    const double both = clock();
+    choice.Measure(1 << 20, DType::kFP32, DType::kFP32, &modelled, clock);
+    EXPECT_GT(clock(), both) << "longer messages";
+  });
+}
+
 // Hosts with one rank each, joined by full-duplex links.
 struct Links {
   const char* name;

@@ -51,9 +51,9 @@ case $mode in
     cases=("before|$second, step 1" "before|$first, step 2" "before|$last, step 2"
       "before|$first, step 3" "before|$last, step 4" "before|$times" "before|$times||$times"
       "before|$tried|||0" "after|$tried|$follows" "before|$follows||$tried"
-      "before|measuring ring||$tried" "before|*, step 5|.*, step 5|$tried"
+      "before|measuring ring||$chosen" "before|*, step 5|.*, step 5|$tried"
       "before|*, step 7|.*, step 7|$tried" "before|$tried||$tried"
-      "before|$chosen|||0" "after|$chosen|$follows" "before|$follows||$chosen"
+      "before|$chosen|||0" "before|$chosen||$tried|0" "after|$chosen|$follows" "before|$follows||$chosen"
       "before|*, step *|.*, step [0-9]+|$chosen" "after|*, step *|.*, step [0-9]+|$chosen")
     ;;
   AUTO_links)
