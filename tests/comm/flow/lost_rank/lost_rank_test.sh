@@ -53,7 +53,8 @@ case $mode in
       "before|$tried|||0" "after|$tried|$follows" "before|$follows||$tried"
       "before|measuring ring||$chosen" "before|*, step 5|.*, step 5|$tried"
       "before|*, step 7|.*, step 7|$tried" "before|$tried||$tried"
-      "before|$chosen|||0" "before|$chosen||$tried|0" "after|$chosen|$follows" "before|$follows||$chosen"
+      "before|$chosen|||0" "before|$chosen||$tried|0" "after|$chosen|$follows"
+      "before|$follows||$chosen"
       "before|*, step *|.*, step [0-9]+|$chosen" "after|*, step *|.*, step [0-9]+|$chosen")
     ;;
   AUTO_links)
