@@ -25,10 +25,10 @@ namespace {
 // A flow of another mode does the work while the first steps are noted (Note [Noted steps]): LAZY,
 // or where that would take seconds, factors of rank 1. Then Note [Which rung] takes a rung by its
 // price, and whole steps try it against others (Note [Trials]). Last, the flow of the best does the
-// work. What a flow has not sent is added to the gradients of the next flow's first step. All times
-// are agreed, and rank 0's decisions count, so that all ranks take the same rung. Flows change
-// before backward of a step, when the gradients of the step before are worth nothing more. Chunks
-// that wait when a trial of SPARSE ends lose the weight decay of its one or two steps.
+// work. The gradients of a flow's first step carry the residual of the flow before. All times are
+// agreed, and rank 0's decisions count, so that all ranks take the same rung. Flows change before
+// backward of a step, when nobody needs the gradients of the step before. Chunks that wait when a
+// trial of SPARSE ends lose the weight decay of one or two steps.
 class AutoFlow : public GradientFlow {
  public:
   AutoFlow(const PoolLayout& layout, const Tensor& gradients, Communicator* comm,
@@ -58,7 +58,7 @@ class AutoFlow : public GradientFlow {
   void Measure() override { inner_->Measure(); }
   std::vector<Bucket> Buckets() const override { return inner_->Buckets(); }
   const CommStats& stats() const override { return inner_->stats(); }
-  // Without what flows keep before the choice: a job that resumes there measures anew.
+  // Empty before the choice: a job that resumes there measures anew.
   std::vector<std::pair<std::string, Tensor>> State() const override {
     if (is_choosing()) return {};
     return inner_->State();
@@ -257,8 +257,8 @@ class AutoFlow : public GradientFlow {
     if (options().chosen) options().chosen(choice_);
   }
 
-  // Replaces the inner flow by a new flow with the config of a rung. What the old one has kept
-  // travels with the next gradients. Collective.
+  // Replaces the inner flow with a new one for the config of a rung. The next gradients carry the
+  // residual of the old one. Collective.
   void Build(const CommConfig& config, int power) {
     if (used_) handover_.Keep(*inner_);
     used_ = false;

@@ -1,22 +1,11 @@
 #include "comm/choice/residual_handover.h"
 
-#include <string>
 #include <vector>
 
 #include "comm/wire/wire.h"
 #include "core/parallel.h"
 
 namespace gf {
-namespace {
-
-Tensor Pool(const GradientFlow& flow, const std::string& name) {
-  for (const auto& [own, pool] : flow.State()) {
-    if (own == name) return pool;
-  }
-  return {};
-}
-
-}  // namespace
 
 ResidualHandover::ResidualHandover(const PoolLayout& layout, const Tensor& gradients,
                                    Device* device, float momentum, bool nesterov)
@@ -41,7 +30,7 @@ void ResidualHandover::AddTo(const GradientFlow& flow) const {
 void ResidualHandover::Keep(const GradientFlow& flow) {
   const Tensor residual = flow.residual();
   if (residual.data == nullptr) return;
-  const Tensor velocity = Pool(flow, "velocity");
+  const Tensor velocity = flow.StatePool("velocity");
   const std::vector<bool> carries = flow.carries_momentum();
   PackedRanges merged;
   merged.pool = gradients_;

@@ -10,22 +10,21 @@
 
 namespace gf {
 
-// Lets the gradients of a step carry what the flow before has not sent, when AUTO replaces a flow.
-// The host reads the device's memory.
+// Passes the residual of a flow that AUTO replaces to the gradients of the next step. The host
+// reads the device's memory.
 class ResidualHandover {
  public:
   // `momentum`, `nesterov`: the solver's. layout and device outlive the object.
   ResidualHandover(const PoolLayout& layout, const Tensor& gradients, Device* device,
                    float momentum, bool nesterov);
 
-  // Adds the residual of a flow to its last sums, so that probes see numbers like those of a whole
-  // step.
+  // Adds the residual of a flow to its last sums, so that probes see the numbers of a whole step.
   void AddTo(const GradientFlow& flow) const;
 
   // Between two steps: takes the residual of a flow that ends. Where sums carry momentum, velocity
   // and residual become gradients that move the weights as far.
   void Keep(const GradientFlow& flow);
-  // Adds what was kept to the gradients of these entries, [first, last), which are ready.
+  // Adds the residual to the gradients of the entries [first, last), which are ready.
   void Merge(int first, int last);
   // After the step.
   void Done() { merger_.reset(); }

@@ -33,9 +33,9 @@ constexpr int kMostStepsToChoose = StepNotes::kSteps + kMostTrials * kTrialSteps
 // What to try after ChooseRung, from mild to strong. Empty: nothing; the rung is taken as it is.
 std::vector<Trial> TrialsOf(const ExchangeChoice& choice);
 
-// Takes the mildest rung whose step is at most `slower` longer than that of the shortest trial,
-// with the thresholds of the rung's shorter trial, and writes the times and verdicts. A rung milder
-// than the best by price exposes more, so it must be faster than that. All trials were measured.
+// Takes the mildest rung whose step is at most `slower` longer than the shortest one, with the
+// thresholds of the rung's shorter trial, and writes the times and verdicts. A rung milder than the
+// best by price exposes more, so it must be faster than the best. All trials were measured.
 void ChooseTried(const std::vector<Trial>& trials, ExchangeChoice* choice);
 
 // The trials of all ranks: rank 0's. Collective.

@@ -78,9 +78,9 @@ void GradientFlow::Account(const CommStats& stats) {
   stats_.allreduces += stats.allreduces;
 }
 
-Tensor GradientFlow::residual() const {
-  for (const auto& [name, pool] : State()) {
-    if (name == "residual") return pool;
+Tensor GradientFlow::StatePool(const std::string& name) const {
+  for (const auto& [own, pool] : State()) {
+    if (own == name) return pool;
   }
   return {};
 }

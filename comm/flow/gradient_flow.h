@@ -106,8 +106,9 @@ class GradientFlow {
   // What all ranks must keep alike: an FP32 vector on the gradients' device, of a length that
   // depends on the net and the config. No data: nothing.
   virtual Tensor shared_state() const { return {}; }
-  // The "residual" of State(); no data: there is none.
-  Tensor residual() const;
+  // A pool of State(); no data: there is none.
+  Tensor StatePool(const std::string& name) const;
+  Tensor residual() const { return StatePool("residual"); }
 
   // Whether sums of this step carry their momentum already, by entry; empty: none does.
   virtual std::vector<bool> carries_momentum() const { return {}; }

@@ -20,7 +20,7 @@ namespace {
 // chunks S_t before backward of step t starts. As entries become ready:
 //   chunk in S_t:  packed = g + residual, residual = 0; what is packed travels in buckets;
 //   otherwise:     residual = momentum * (g + residual); the weights stay as they are.
-// Without momentum, or momentum_correction, the residual keeps all.
+// Without momentum, or without momentum_correction, the residual stays whole (factor 1).
 // The L1 norms of all chunks are then summed over the ranks: a communicated chunk's is that of
 // the sum, divided by the world, so that the ranks together count it once; any other's is that of
 // the rank's own g + residual. The largest make S_t+1. Every rank adds the same norms in the same

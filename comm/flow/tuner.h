@@ -34,8 +34,8 @@ class AlgorithmChoice {
   AlgorithmChoice(const CommConfig& config, bool deterministic, Communicator* comm);
 
   // Chooses for messages of up to `largest` bytes by measurements, in the types that will travel,
-  // by a clock in seconds; what it has measured before counts again. Collective; does nothing
-  // unless the choice is automatic.
+  // by a clock in seconds. Uses earlier measurements of these types where they suffice. Collective;
+  // does nothing unless the choice is automatic.
   void Measure(int64_t largest, DType dtype, DType wire, Communicator* comm,
                const std::function<double()>& now = SteadySeconds);
 
@@ -51,7 +51,7 @@ class AlgorithmChoice {
  private:
   static double SteadySeconds();
 
-  // What was measured for messages of a type up to some size.
+  // The curves of messages of up to `largest` bytes.
   struct Measured {
     int64_t largest = 0;
     AlgorithmTiming::Curves curves;

@@ -30,8 +30,7 @@ assert arena["ranks"] == 2 and arena["replay"] == "" and arena["updates"], arena
 methods = {line["name"]: line for line in arena["methods"]}
 expected = ["nothing", "LAZY FP32", "LAZY BF16", "FEEDBACK BF16", "SPARSE 0.15", "SPARSE 0.02",
             "TOPK 0.01", "TOPK 0.001", "LOW_RANK 1", "LOW_RANK 4", "QUANTIZED 8",
-            "QUANTIZED 4 rotated",
-            "PERIODIC 8"]
+            "QUANTIZED 4 rotated", "PERIODIC 8"]
 assert list(methods) == expected, list(methods)
 assert [line["name"] for line in bf16["methods"]] == expected[:3] + expected[4:], bf16
 for name, line in methods.items():

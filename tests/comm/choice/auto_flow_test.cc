@@ -86,8 +86,9 @@ GradientFlowOptions Automatic() {
   return options;
 }
 
+// Sums over a few ranks are exact in BF16.
 float GradientOf(int64_t element, int step, int rank) {
-  return static_cast<float>((element * 7919 + step * 31 + rank * 17) % 1009 - 504) / 64;
+  return static_cast<float>((element * 7919 + step * 31 + rank * 17) % 127 - 63) / 8;
 }
 
 // Runs a step whose gradients depend on the rank and the step. The backward pass takes `seconds`
@@ -163,8 +164,7 @@ class LightStepsTest : public testing::TestWithParam<bool> {};
 TEST_P(LightStepsTest, OnSlowLinksTheFirstStepsAreLightAndLoseNothing) {
   RunLocal(2, 60, [&](Communicator* ranks) {
     GradientFlowOptions options = Automatic();
-    // With it, sums are not those of gradients.
-    options.momentum = 0;
+    options.momentum = 0;  // momentum would enter the sums
     options.config.set_algorithm("auto");
     options.transport = std::make_shared<LongTransport>(
         NewGradientTransport(options.config, false, options.device, ranks));
@@ -187,7 +187,7 @@ TEST_P(LightStepsTest, OnSlowLinksTheFirstStepsAreLightAndLoseNothing) {
       EXPECT_TRUE(automatic.flow->State().empty());
     }
     EXPECT_TRUE(choice.rungs.empty()) << "too early";
-    // The next steps, those of trials too, send or keep their residuals.
+    // The following steps, trials included, send these residuals or keep them.
     for (int number = StepNotes::kSteps; number <= kMostStepsToChoose; ++number) step(number);
     EXPECT_EQ(choice.noted, "LOW_RANK 1");
     if (GetParam()) {
@@ -199,8 +199,8 @@ TEST_P(LightStepsTest, OnSlowLinksTheFirstStepsAreLightAndLoseNothing) {
       std::copy_n(residual.as<float>(), kept.size(), kept.begin());
       ranks->AllReduce(kept.data(), automatic.layout.count(), ReduceOp::kSum, "residuals");
     }
-    // Sums in BF16 are rounded.
-    for (size_t i = 0; i < given.size(); ++i) ASSERT_NEAR(sent[i] + kept[i], given[i], 1) << i;
+    // Sums with a residual are rounded to BF16.
+    for (size_t i = 0; i < given.size(); ++i) ASSERT_NEAR(sent[i] + kept[i], given[i], 0.5) << i;
   });
 }
 
