@@ -11,12 +11,15 @@
 namespace gf {
 namespace {
 
-const PricedRung& Fastest(const ExchangeChoice& choice) {
-  const PricedRung* fastest = &choice.rungs[choice.chosen];
+// The priced rung with the shortest step, apart from some. Null: there is none.
+const PricedRung* FastestBut(const std::vector<const PricedRung*>& others,
+                             const ExchangeChoice& choice) {
+  const PricedRung* fastest = nullptr;
   for (const PricedRung& rung : choice.rungs) {
-    if (rung.priced && rung.step < fastest->step) fastest = &rung;
+    if (!rung.priced || std::find(others.begin(), others.end(), &rung) != others.end()) continue;
+    if (fastest == nullptr || rung.step < fastest->step) fastest = &rung;
   }
-  return *fastest;
+  return fastest;
 }
 
 bool IsMilder(const Trial& a, const Trial& b) { return a.rung < b.rung; }
@@ -30,17 +33,19 @@ std::string Milliseconds(double seconds) {
 }  // namespace
 
 std::vector<Trial> TrialsOf(const ExchangeChoice& choice) {
-  const PricedRung& chosen = choice.rungs[choice.chosen];
-  const PricedRung& fastest = Fastest(choice);
-  const double enough = (1 + choice.slower) * fastest.step;
-  if (chosen.name == choice.noted && chosen.power == 0 && choice.noted_step <= enough) return {};
+  const PricedRung* const chosen = &choice.rungs[choice.chosen];
+  const PricedRung* const fastest = FastestBut({}, choice);
+  const double enough = (1 + choice.slower) * fastest->step;
+  if (chosen->name == choice.noted && chosen->power == 0 && choice.noted_step <= enough) return {};
   std::vector<Trial> trials;
-  for (const PricedRung* rung : {&chosen, &fastest}) {
-    const int index = static_cast<int>(rung - choice.rungs.data());
-    if (!trials.empty() && trials.back().rung == index) continue;
+  const auto add = [&](const PricedRung* rung, bool defaults) {
+    const auto index = static_cast<int>(rung - choice.rungs.data());
     trials.push_back({index, rung->power});
-    if (rung->power != 0) trials.push_back({index, 0});
-  }
+    if (defaults && rung->power != 0) trials.push_back({index, 0});
+  };
+  add(chosen, true);
+  if (fastest != chosen) add(fastest, true);
+  if (const PricedRung* const next = FastestBut({chosen, fastest}, choice)) add(next, false);
   if (trials.size() == 1) return {};
   CHECK_LE(trials.size(), kMostTrials);
   std::stable_sort(trials.begin(), trials.end(), IsMilder);

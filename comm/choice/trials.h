@@ -22,11 +22,11 @@ struct Trial {
 // A price leaves out what only whole steps show, above all the time that collectives take from
 // compute where both use the same processors. So the rung that its price makes the best is tried,
 // and against it the rung with the shortest priced step, both with their thresholds and with the
-// defaults. Nothing is tried if all these are one, or if the best is the rung of the noted steps
-// and these were at most `slower` longer than the shortest price. The noted steps are a trial of
-// their rung, too.
+// defaults, and the rung with the next shortest one. Nothing is tried if the best is the rung of
+// the noted steps and these were at most `slower` longer than the shortest price. The noted steps
+// are a trial of their rung, too.
 constexpr int kTrialSteps = 3;
-constexpr int kMostTrials = 4;
+constexpr int kMostTrials = 5;
 // Of a job of mode AUTO, until it has chosen.
 constexpr int kMostStepsToChoose = StepNotes::kSteps + kMostTrials * kTrialSteps;
 

@@ -50,6 +50,17 @@ assert abs(sent["PERIODIC 8"] - sent["LAZY BF16"] / 8) <= 1, sent
 assert "bucket" in methods["LAZY BF16"]["exchange"], methods
 PY
 
+# AUTO chooses in its first turn and then stays with its choice.
+bazel/mpirun.sh -n 2 "$gfbench" arena $net --batch=4 --rounds=2 --steps=2 --warmup=1 \
+  --methods='LAZY BF16; AUTO' --json="$out/auto.json" >"$out/auto.txt" || fail "AUTO"
+[ "$(grep -c 'comm.mode AUTO after step' "$out/auto.txt")" = 1 ] || fail "not one table of AUTO"
+taken=$(sed -n 's/^comm.mode AUTO after step [0-9]*: //p' "$out/auto.txt")
+grep -qE "^AUTO: $taken +[0-9]" "$out/auto.txt" || fail "no line for AUTO"
+grep -q "\"taken\": \"$taken\"" "$out/auto.json" || fail "no choice in the figures"
+bazel/mpirun.sh -n 1 "$gfbench" arena $net --batch=4 --rounds=1 --steps=1 --warmup=1 \
+  --methods=AUTO >"$out/alone.txt" || fail "AUTO alone"
+grep -qE "^AUTO +[0-9]" "$out/alone.txt" || fail "no line for AUTO alone"
+
 # Times by layer: conv2 40 ms forward; backward ip1 60 ms, conv1 20 ms with half of it forward.
 cat >"$out/profile.prototxt" <<'END'
 net: "LeNet"

@@ -41,7 +41,7 @@ namespace {
 // meets all alike. A turn creates its exchange and frees it: residuals and velocities of one method
 // take up to twice the memory of the FP32 weights, those of all methods together would take the
 // memory of dozens of copies of the net. Only the transports stay, with the algorithms that they
-// have chosen in the first round.
+// have chosen in the first round, and the choice that AUTO has made there.
 class Arena {
  public:
   Arena(const std::vector<Method>& methods, const std::vector<Peer>& peers, Communicator* comm)
@@ -89,10 +89,11 @@ class Arena {
   void Turn(size_t i) {
     const Method& method = methods_[i];
     try {
-      Prepare(method, &transports_[i]);
+      Prepare(method, i);
     } catch (const AgreedError& error) {
       throw AgreedError(StrCat("method \"", method.name, "\": ", error.what()));
     }
+    rows_[i].taken = training_->ChooseExchange();
     for (int step = 0; step < FLAGS_warmup; ++step) training_->Step();
     std::vector<StepTimes> steps;
     for (int step = 0; step < FLAGS_steps; ++step) steps.push_back(training_->Step());
@@ -100,13 +101,17 @@ class Arena {
     rows_[i].exchange = training_->Describe();
   }
 
-  void Prepare(const Method& method, std::shared_ptr<GradientTransport>* transport) {
+  void Prepare(const Method& method, size_t i) {
     if (!method.config) return training_->ExchangeNothing();
-    if (*transport == nullptr) {
-      *transport = std::make_shared<MeasuredTransport>(
+    // AUTO's flows send different messages.
+    if (method.config->mode() == CommConfig::AUTO) {
+      return training_->Exchange(*method.config, nullptr, rows_[i].taken);
+    }
+    if (transports_[i] == nullptr) {
+      transports_[i] = std::make_shared<MeasuredTransport>(
           NewGradientTransport(*method.config, false, device_.get(), comm_));
     }
-    training_->Exchange(*method.config, *transport);
+    training_->Exchange(*method.config, transports_[i]);
   }
 
   const std::vector<Method>& methods_;
@@ -167,7 +172,7 @@ class ArenaBenchmark : public Command {
         "time divided by its. \"exposed\" is the time that a step waited for the exchange, "
         "\"transfer\" the time of the exchange itself, \"arithmetic\" that of choosing and packing "
         "gradients, \"MB sent\" what a rank sends per step if sums go round a ring. The slowest "
-        "rank's times count. Compressors have no warm-up.\n"
+        "rank's times count. Compressors have no warm-up. AUTO's steps count from its choice on.\n"
         "\n"
         "With --replay ranks compute nothing but the exchange and the update, see gfbench train; "
         "so a few cores stand for many machines with GPUs. Add --noreplay_update where the update "

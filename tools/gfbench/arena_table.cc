@@ -26,11 +26,15 @@ double Ratio(const ArenaRow& row, const ArenaRow& nothing) {
   return Median(ratios);
 }
 
+std::string TitleOf(const ArenaRow& row) {
+  return row.taken.empty() ? row.name : row.name + ": " + row.taken;
+}
+
 }  // namespace
 
 nlohmann::ordered_json ReportArena(const std::vector<ArenaRow>& rows, int ranks, int batch) {
   size_t width = 6;
-  for (const ArenaRow& row : rows) width = std::max(width, row.name.size());
+  for (const ArenaRow& row : rows) width = std::max(width, TitleOf(row).size());
   const int w = static_cast<int>(width);
   std::printf("%-*s %10s %7s %10s %11s %13s %9s %10s\n", w, "method", "step ms", "ratio",
               "exposed ms", "transfer ms", "arithmetic ms", "MB sent", "images/s");
@@ -46,7 +50,7 @@ nlohmann::ordered_json ReportArena(const std::vector<ArenaRow>& rows, int ranks,
     // Of a vector that is summed a rank sends this part in each of two directions.
     const double sent = bytes * 2 * (ranks - 1) / ranks;
     const double rate = batch * ranks / step;
-    std::printf("%-*s %10.2f %7.3f", w, row.name.c_str(), step / kMilli, ratio);
+    std::printf("%-*s %10.2f %7.3f", w, TitleOf(row).c_str(), step / kMilli, ratio);
     if (row.peer) {
       std::printf(" %10s %11s %13s %9s", "", "", "", "");
     } else {
@@ -58,6 +62,7 @@ nlohmann::ordered_json ReportArena(const std::vector<ArenaRow>& rows, int ranks,
                                    {row.peer ? "command" : "comm", row.comm},
                                    {"step_ms", step / kMilli},
                                    {"ratio", ratio}};
+    if (!row.taken.empty()) line["taken"] = row.taken;
     if (!row.peer) {
       line.update({{"exchange", row.exchange},
                    {"forward_ms", MedianOf(steps, &StepTimes::forward) / kMilli},

@@ -13,6 +13,7 @@ struct ArenaRow {
   std::string name;
   std::string comm;      // the method's message; of a peer, its command
   std::string exchange;  // TrainingSteps::Describe; empty for a peer
+  std::string taken;     // TrainingSteps::ChooseExchange
   bool peer = false;
   std::vector<std::vector<StepTimes>> rounds;  // a peer has one step per round, of which only
                                                // `step` counts

@@ -15,8 +15,8 @@ namespace {
 
 constexpr char kNothing[] = "nothing";
 
-// Methods that mode AUTO does not take. Each message sets wire_type, so that --compute does not
-// change what travels.
+// Methods that are no rungs of mode AUTO. Messages set wire_type, so that --compute does not change
+// what travels.
 struct Known {
   const char* name;
   const char* message;
@@ -24,6 +24,7 @@ struct Known {
 constexpr Known kKnown[] = {
     {"FEEDBACK BF16", "mode: LAZY wire_type: BF16 error_feedback: true"},
     {"PERIODIC 8", "mode: PERIODIC wire_type: BF16 periodic { steps: 8 }"},
+    {"AUTO", "mode: AUTO"},
 };
 
 // Without --methods: some rungs of AUTO, and the methods above.
@@ -38,11 +39,6 @@ CommConfig Parse(const std::string& name, const std::string& message) {
   CommConfig config;
   ParseTextProto(message, PlaceOf(name), &config);
   CheckComm(config, PlaceOf(name) + ": comm");
-  if (config.mode() == CommConfig::AUTO) {
-    ThrowUserError(PlaceOf(name),
-                   ": AUTO measures first and then takes a method for good; gfbench train "
-                   "--comm='mode: AUTO' shows which one, and its steps");
-  }
   return config;
 }
 

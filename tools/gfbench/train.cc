@@ -2,7 +2,6 @@
 
 #include <gflags/gflags.h>
 
-#include <algorithm>
 #include <cstdio>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -10,7 +9,6 @@
 #include <vector>
 
 #include "comm/agree.h"
-#include "comm/choice/trials.h"
 #include "core/config/config.h"
 #include "core/config/job_checks.h"
 #include "core/device.h"
@@ -39,10 +37,8 @@ int Body(const CommConfig& config, Communicator* comm) {
                 [&] { workload = NewWorkload(device.get(), comm->rank()); });
   TrainingSteps training(workload.get(), device.get(), comm);
   if (FLAGS_exchange) training.Exchange(config);
-  // AUTO measures in its first steps.
-  const bool automatic = config.mode() == CommConfig::AUTO && FLAGS_exchange;
-  const int warmup = automatic ? std::max(FLAGS_warmup, kMostStepsToChoose + 1) : FLAGS_warmup;
-  for (int i = 0; i < warmup; ++i) training.Step();
+  const std::string taken = training.ChooseExchange();
+  for (int i = 0; i < FLAGS_warmup; ++i) training.Step();
   if (!FLAGS_profile_out.empty()) workload->net()->EnableTimes();
   std::vector<StepTimes> steps;
   for (int i = 0; i < FLAGS_steps; ++i) steps.push_back(training.Step());
@@ -72,22 +68,25 @@ int Body(const CommConfig& config, Communicator* comm) {
   if (!FLAGS_profile_out.empty()) {
     WriteProfile(FLAGS_profile_out, *workload->net(), FLAGS_steps, step);
   }
-  WriteJson({{"net", workload->name()},
-             {"parameters", workload->parameters()->layout().parameter_count()},
-             {"ranks", comm->size()},
-             {"batch", FLAGS_batch},
-             {"compute", FLAGS_compute},
-             {"comm", config.ShortDebugString()},
-             {"step_ms", step * 1e3},
-             {"forward_ms", median(&StepTimes::forward) * 1e3},
-             {"backward_ms", median(&StepTimes::backward) * 1e3},
-             {"rest_ms", median(&StepTimes::finish) * 1e3},
-             {"exposed_ms", median(&StepTimes::exposed) * 1e3},
-             {"transfer_ms", transfer * 1e3},
-             {"arithmetic_ms", arithmetic * 1e3},
-             {"wire_bytes", bytes},
-             {"busbw", busbw},
-             {"images_per_s", FLAGS_batch * world / step}});
+  nlohmann::ordered_json result = {
+      {"net", workload->name()},
+      {"parameters", workload->parameters()->layout().parameter_count()},
+      {"ranks", comm->size()},
+      {"batch", FLAGS_batch},
+      {"compute", FLAGS_compute},
+      {"comm", config.ShortDebugString()},
+      {"step_ms", step * 1e3},
+      {"forward_ms", median(&StepTimes::forward) * 1e3},
+      {"backward_ms", median(&StepTimes::backward) * 1e3},
+      {"rest_ms", median(&StepTimes::finish) * 1e3},
+      {"exposed_ms", median(&StepTimes::exposed) * 1e3},
+      {"transfer_ms", transfer * 1e3},
+      {"arithmetic_ms", arithmetic * 1e3},
+      {"wire_bytes", bytes},
+      {"busbw", busbw},
+      {"images_per_s", FLAGS_batch * world / step}};
+  if (!taken.empty()) result["taken"] = taken;
+  WriteJson(result);
   return 0;
 }
 

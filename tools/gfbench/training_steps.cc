@@ -1,5 +1,7 @@
 #include "tools/gfbench/training_steps.h"
 
+#include <glog/logging.h>
+
 #include <array>
 #include <chrono>
 #include <cstdio>
@@ -7,6 +9,7 @@
 #include <vector>
 
 #include "comm/choice/ladder.h"
+#include "comm/choice/trials.h"
 #include "solvers/report/choice.h"
 
 namespace gf {
@@ -31,8 +34,8 @@ TrainingSteps::TrainingSteps(Workload* workload, Device* device, Communicator* c
       comm_(comm),
       solver_(NewSolver("solver", "SGD", SolverSettings(), workload->parameters().get())) {}
 
-void TrainingSteps::Exchange(const CommConfig& config,
-                             std::shared_ptr<GradientTransport> transport) {
+void TrainingSteps::Exchange(const CommConfig& config, std::shared_ptr<GradientTransport> transport,
+                             const std::string& taken) {
   ExchangeNothing();
   const SolverConfig solver = SolverSettings();
   GradientFlowOptions options;
@@ -46,16 +49,32 @@ void TrainingSteps::Exchange(const CommConfig& config,
   options.master = store->master();
   options.weights_changed = [store] { store->SyncCompute(); };
   options.solver_state = solver_->State();
-  options.chosen = [comm = comm_](const ExchangeChoice& choice) {
-    if (comm->rank() != 0) return;
+  options.chosen = [this](const ExchangeChoice& choice) {
+    taken_ = choice.taken();
+    if (comm_->rank() != 0) return;
     for (const std::string& line : LinesOf(choice)) std::printf("%s\n", line.c_str());
     std::fflush(stdout);  // what follows may take minutes
   };
   first_step_ = step_;
   flow_ = NewGradientFlow(store->layout(), store->gradient(), comm_, options);
+  choosing_ = config.mode() == CommConfig::AUTO && comm_->size() > 1;
+  taken_ = taken;
+  if (!taken.empty()) CHECK(flow_->Adopt(taken)) << taken;
 }
 
-void TrainingSteps::ExchangeNothing() { flow_.reset(); }
+void TrainingSteps::ExchangeNothing() {
+  flow_.reset();
+  choosing_ = false;
+  taken_.clear();
+}
+
+std::string TrainingSteps::ChooseExchange() {
+  for (int step = 0; choosing_ && taken_.empty(); ++step) {
+    CHECK_LE(step, kMostStepsToChoose);
+    Step();
+  }
+  return taken_;
+}
 
 StepTimes TrainingSteps::Step() {
   if (step_ == 1) device_->Settle();

@@ -29,11 +29,16 @@ class TrainingSteps {
   TrainingSteps(Workload* workload, Device* device, Communicator* comm);
 
   // From now on gradients are exchanged like this, without warm-ups of compressors; what the
-  // exchange before has kept is freed first. `transport`: see GradientFlowOptions. Collective.
-  // Throws UserError or AgreedError.
-  void Exchange(const CommConfig& config, std::shared_ptr<GradientTransport> transport = nullptr);
+  // exchange before has kept is freed first. `transport`: see GradientFlowOptions. `taken`: what
+  // mode AUTO takes, if it has chosen before. Collective. Throws UserError or AgreedError.
+  void Exchange(const CommConfig& config, std::shared_ptr<GradientTransport> transport = nullptr,
+                const std::string& taken = "");
   // From now on nothing is exchanged.
   void ExchangeNothing();
+
+  // Steps until mode AUTO has chosen, and prints its table; none in other modes. Returns what it
+  // has taken: "" in other modes and in a world of one rank.
+  std::string ChooseExchange();
 
   // All ranks begin the step together. With PERIODIC these are the steps of a round, and the times
   // are the means.
@@ -54,6 +59,8 @@ class TrainingSteps {
   std::unique_ptr<GradientFlow> flow_;  // null: nothing is exchanged
   int64_t step_ = 0;
   int64_t first_step_ = 0;  // of this exchange
+  bool choosing_ = false;   // of mode AUTO
+  std::string taken_;       // by mode AUTO
 };
 
 }  // namespace gf

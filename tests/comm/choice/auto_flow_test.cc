@@ -130,7 +130,6 @@ TEST(AutoFlowTest, FirstStepsAreLazyThenAllRanksFollowTheSameRung) {
   RunLocal(3, 60, [&](Communicator* ranks) {
     SlowCommunicator slow(ranks, 20e6);
     GradientFlowOptions options = Automatic();
-    options.config.mutable_auto_()->set_slower(1);  // the mildest such rung is not the fastest
     ExchangeChoice choice;
     options.chosen = [&](const ExchangeChoice& made) { choice = made; };
     TestFlow automatic(Weights(), options, DType::kFP32, &slow);
@@ -149,7 +148,7 @@ TEST(AutoFlowTest, FirstStepsAreLazyThenAllRanksFollowTheSameRung) {
     int tried = 0;
     for (const PricedRung& rung : choice.rungs) tried += rung.tried > 0;
     EXPECT_EQ(tried, 1 + (steps - 1) / kTrialSteps) << "and the noted rung";
-    EXPECT_EQ(tried, 3) << "the thresholds are the job's";
+    EXPECT_GE(tried, 3) << "the best by price has a rival";
     chosen[ranks->rank()] = choice.rungs[choice.chosen].name;
     EXPECT_NE(choice.rungs[choice.chosen].name, "LAZY FP32") << "slow links, no compute";
     EXPECT_LT(choice.rungs[choice.chosen].step, choice.rungs[0].step);

@@ -42,19 +42,25 @@ std::string Text(const std::vector<Trial>& trials) {
   return text;
 }
 
-TEST(TrialsTest, TheChosenRungIsTriedAgainstTheFastest) {
-  EXPECT_EQ(Text(TrialsOf(Priced({{9, 0}, {1.02, 0}, {1.01, 0}, {1, 0}, {0, 0}}, 1))), "b, d");
+TEST(TrialsTest, TheChosenRungIsTriedAgainstTheTwoFastest) {
+  const double unpriced = 0;
+  EXPECT_EQ(
+      Text(TrialsOf(Priced({{9, 0}, {1.04, 0}, {1.02, 0}, {1.01, 0}, {1, 0}, {unpriced, 0}}, 1))),
+      "b, d, e");
   // Also where the fastest is milder: it exposes more of its shorter compute.
-  EXPECT_EQ(Text(TrialsOf(Priced({{9, 0}, {1, 0}, {1.01, 0}}, 2))), "b, c");
+  EXPECT_EQ(Text(TrialsOf(Priced({{9, 0}, {1, 0}, {1.02, 0}, {1.01, 0}}, 2))), "b, c, d");
+  // The fastest itself has a rival, however slow.
+  EXPECT_EQ(Text(TrialsOf(Priced({{9, 0}, {1, 0}, {3, 0}, {2, 0}}, 1))), "b, d");
 }
 
 TEST(TrialsTest, OtherThresholdsAreTriedAgainstTheDefaults) {
-  EXPECT_EQ(Text(TrialsOf(Priced({{9, 0}, {1.02, -2}, {1, 1}}, 1))), "b / 16, b, c * 4, c");
-  EXPECT_EQ(Text(TrialsOf(Priced({{9, 0}, {1.02, -2}, {1.03, 1}}, 1))), "b / 16, b");
+  EXPECT_EQ(Text(TrialsOf(Priced({{9, 0}, {1.02, -2}, {1, 1}, {1.01, 2}}, 1))),
+            "b / 16, b, c * 4, c, d * 16");
+  EXPECT_EQ(Text(TrialsOf(Priced({{9, 0}, {1.02, -2}, {1.03, 1}}, 1))), "b / 16, b, c * 4");
 }
 
 TEST(TrialsTest, NothingIsTriedWithoutDoubt) {
-  EXPECT_EQ(Text(TrialsOf(Priced({{9, 0}, {1, 0}, {1.01, 0}}, 1))), "");
+  EXPECT_EQ(Text(TrialsOf(Priced({{9, 0}}, 0))), "");
   // The noted steps have shown that the mildest rung is fast enough; or not.
   ExchangeChoice choice = Priced({{1.02, 0}, {1, 0}}, 0);
   choice.noted_step = 1.04;
