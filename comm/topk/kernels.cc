@@ -76,56 +76,86 @@ void SendAll(void* gradients, float* __restrict h, int64_t n) {
   }
 }
 
-// Writes the places (from `first` on) and values of a vector's elements, where `lanes` has a bit
-// and the magnitude bits of at least `least`; returns their number.
+// The lanes, a bit each, whose magnitudes have bits of at least `least`, at most 2^31.
+GF_INLINE uint32_t LanesFrom(NativeBits magnitude, uint32_t least) {
 #if defined(__AVX512F__)
-GF_INLINE int Take(NativeVec v, uint32_t least, uint32_t lanes, int64_t first, uint16_t* places,
-                   float* values) {
-  const __m512i magnitude = (__m512i)((NativeBits)v & 0x7fffffffu);
-  const __m512i limit = _mm512_set1_epi32(static_cast<int>(least));
-  const __mmask16 mask = static_cast<__mmask16>(_mm512_cmpge_epu32_mask(magnitude, limit) & lanes);
+  return _mm512_cmpge_epu32_mask((__m512i)magnitude, _mm512_set1_epi32(static_cast<int>(least)));
+#elif defined(__AVX2__)
+  // No magnitude is negative as a signed number, but least - 1 may be -1.
+  const __m256i limit = _mm256_set1_epi32(static_cast<int>(least - 1));
+  const __m256i above = _mm256_cmpgt_epi32((__m256i)magnitude, limit);
+  return static_cast<uint32_t>(_mm256_movemask_ps((__m256)above));
+#else
+  uint32_t lanes = 0;
+  for (int k = 0; k < kNativeLanes; ++k) {
+    lanes |= static_cast<uint32_t>(magnitude[k] >= least) << k;
+  }
+  return lanes;
+#endif
+}
+
+// Calls body(first element, vector, lanes that exist) for the vectors of an array.
+template <typename Body>
+GF_INLINE void ForVectors(const float* values, int64_t n, const Body& body) {
+  int64_t i = 0;
+  for (; i + kNativeLanes <= n; i += kNativeLanes) body(i, LoadVec(AsFP32(), values + i), ~0u);
+  if (i < n) body(i, LoadPart(AsFP32(), values + i, n - i), (1u << (n - i)) - 1);
+}
+
+// Writes the places (from `first` on) and values of a vector's elements, where `lanes` has a bit;
+// returns their number.
+GF_INLINE int Take(NativeVec v, uint32_t lanes, int64_t first, uint16_t* places, float* values) {
+#if defined(__AVX512F__)
+  const auto mask = static_cast<__mmask16>(lanes);
   const __m512i all = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
   const __m512i at = _mm512_add_epi32(all, _mm512_set1_epi32(static_cast<int>(first)));
   StoreVec(AsFP32(), values, (NativeVec)_mm512_maskz_compress_ps(mask, (__m512)v));
   StoreHalves(places, (NativeBits)_mm512_maskz_compress_epi32(mask, at));
   return __builtin_popcount(mask);
-}
 #else
-GF_INLINE int Take(NativeVec v, uint32_t least, uint32_t lanes, int64_t first, uint16_t* places,
-                   float* values) {
-  const NativeBits magnitude = (NativeBits)v & 0x7fffffffu;
-#if defined(__AVX2__)
-  // Neither is negative as a signed number, but least - 1 may be -1.
-  const __m256i limit = _mm256_set1_epi32(static_cast<int>(least) - 1);
-  const __m256i above = _mm256_cmpgt_epi32((__m256i)magnitude, limit);
-  uint32_t mask = static_cast<uint32_t>(_mm256_movemask_ps((__m256)above)) & lanes;
-#else
-  uint32_t mask = 0;
-  for (int k = 0; k < kNativeLanes; ++k) {
-    mask |= static_cast<uint32_t>(magnitude[k] >= least) << k;
-  }
-  mask &= lanes;
-#endif
   int found = 0;
-  for (; mask != 0; mask &= mask - 1) {
-    const int lane = __builtin_ctz(mask);
+  for (; lanes != 0; lanes &= lanes - 1) {
+    const int lane = __builtin_ctz(lanes);
     places[found] = static_cast<uint16_t>(first + lane);
     values[found++] = v[lane];
   }
   return found;
-}
 #endif
+}
+
+GF_INLINE NativeBits Magnitude(NativeVec v) { return (NativeBits)v & 0x7fffffffu; }
 
 int64_t AtLeast(const float* h, int64_t n, uint32_t least, uint16_t* places, float* values) {
-  int64_t found = 0, i = 0;
-  for (; i + kNativeLanes <= n; i += kNativeLanes) {
-    found += Take(LoadVec(AsFP32(), h + i), least, ~0u, i, places + found, values + found);
-  }
-  if (i < n) {
-    found += Take(LoadPart(AsFP32(), h + i, n - i), least, (1u << (n - i)) - 1, i, places + found,
-                  values + found);
-  }
+  int64_t found = 0;
+  ForVectors(h, n, [&](int64_t i, NativeVec v, uint32_t lanes) {
+    lanes &= LanesFrom(Magnitude(v), least);
+    found += Take(v, lanes, i, places + found, values + found);
+  });
   return found;
+}
+
+int64_t Within(const float* h, int64_t n, uint32_t least, uint32_t most, uint32_t* bits) {
+  int64_t found = 0;
+  ForVectors(h, n, [&](int64_t, NativeVec v, uint32_t lanes) {
+    const NativeBits magnitude = Magnitude(v);
+    lanes &= LanesFrom(magnitude, least) & ~LanesFrom(magnitude, most + 1);
+#if defined(__AVX512F__)
+    const auto mask = static_cast<__mmask16>(lanes);
+    _mm512_storeu_si512(bits + found, _mm512_maskz_compress_epi32(mask, (__m512i)magnitude));
+    found += __builtin_popcount(mask);
+#else
+    for (; lanes != 0; lanes &= lanes - 1) bits[found++] = magnitude[__builtin_ctz(lanes)];
+#endif
+  });
+  return found;
+}
+
+int64_t CountFrom(const float* h, int64_t n, uint32_t least) {
+  int64_t count = 0;
+  ForVectors(h, n, [&](int64_t, NativeVec v, uint32_t lanes) {
+    count += __builtin_popcount(lanes & LanesFrom(Magnitude(v), least));
+  });
+  return count;
 }
 
 template <typename T>
@@ -133,6 +163,7 @@ constexpr TopkFunctions kFunctions = {&Accumulate<T>, &Squares<T>, &AddAt<T>, &S
 
 }  // namespace
 
-GF_SIMD_DEFINE(TopkKernels, Topk) = {kFunctions<float>, kFunctions<uint16_t>, &AtLeast};
+GF_SIMD_DEFINE(TopkKernels, Topk) = {kFunctions<float>, kFunctions<uint16_t>, &AtLeast, &Within,
+                                     &CountFrom};
 
 }  // namespace gf

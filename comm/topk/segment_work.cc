@@ -13,12 +13,9 @@ constexpr uint32_t kInfinity = 0x7f800000u;
 }  // namespace
 
 void TopkSegment::Count(const Cut& cut) {
-  larger = equal = 0;
-  for (const float value : values) {
-    const uint32_t bits = MagnitudeBits(value);
-    larger += bits > cut.bits;
-    equal += bits == cut.bits;
-  }
+  const auto count = static_cast<int64_t>(values.size());
+  larger = Topk().count_from(values.data(), count, cut.bits + 1);
+  equal = Topk().count_from(values.data(), count, cut.bits) - larger;
 }
 
 SegmentWork::SegmentWork(const TopkPools& pools, const TopkFactors& factors)

@@ -213,13 +213,29 @@ class CpuTopkArithmetic : public TopkArithmetic {
     });
     for (size_t e = 0; e < cuts.size(); ++e) {
       const TopkEntry& entry = bucket.entries[e];
-      if (IsLong(entry)) cuts[e] = FindCut(entry, CountCandidates(entry));
+      if (IsLong(entry)) cuts[e] = FindCut(entry, CountCandidates(entry).BinOf(entry.chosen));
     }
     return cuts;
   }
 
   // Whether an entry's candidates are worth all threads.
   bool IsLong(const TopkEntry& entry) const { return FoundIn(entry) > 1 << 15; }
+
+  // Bits of candidates.
+  struct MagnitudeList {
+    std::vector<uint32_t> bits;
+
+    void Add(const std::vector<float>& values, uint32_t least, uint32_t most) {
+      const size_t before = bits.size();
+      bits.resize(before + values.size() + kTopkSlack);
+      const int64_t found = Topk().within(values.data(), static_cast<int64_t>(values.size()), least,
+                                          most, bits.data() + before);
+      bits.resize(before + found);
+    }
+    void Add(const MagnitudeList& other) {
+      bits.insert(bits.end(), other.bits.begin(), other.bits.end());
+    }
+  };
 
   MagnitudeHistogram CountCandidates(const TopkEntry& entry) const {
     return InParallel<MagnitudeHistogram>(
@@ -228,17 +244,13 @@ class CpuTopkArithmetic : public TopkArithmetic {
         });
   }
 
-  // `histogram`: of the candidates, or empty.
-  Cut FindCut(const TopkEntry& entry, const MagnitudeHistogram& histogram) const {
-    const MagnitudeHistogram::Bin bin = histogram.BinOf(entry.chosen);
-    std::vector<uint32_t> bits;
-    for (int64_t s = entry.first_segment; s < entry.first_segment + entry.segments; ++s) {
-      for (const float value : segments_[s].values) {
-        const uint32_t magnitude = MagnitudeBits(value);
-        if (magnitude >= bin.begin && magnitude <= bin.last) bits.push_back(magnitude);
-      }
-    }
-    return CutOf(&bits, entry.chosen - bin.above);
+  // `bin`: the cut is in it.
+  Cut FindCut(const TopkEntry& entry, const MagnitudeHistogram::Bin& bin) const {
+    MagnitudeList within =
+        InParallel<MagnitudeList>(entry, [&](int64_t s, int64_t, int64_t, MagnitudeList* own) {
+          own->Add(segments_[s].values, bin.begin, bin.last);
+        });
+    return CutOf(&within.bits, entry.chosen - bin.above);
   }
 
   // Where the chosen elements of an entry's segments go. `equal`: how many of those at the cut.

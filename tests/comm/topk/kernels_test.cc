@@ -86,6 +86,41 @@ TEST_P(TopkKernelsTest, AtLeastFindsMagnitudesInOrder) {
   }
 }
 
+TEST_P(TopkKernelsTest, MagnitudesAreCountedAndListedByTheirBits) {
+  constexpr uint32_t kLast = 0x7fffffffu;
+  Random random(6, 2);
+  for (const int64_t count : {0, 1, 3, 4, 15, 16, 17, 1003}) {
+    Numbers h(DType::kFP32, count, 4);
+    h.FillGaussian(&random);
+    if (count > 4) {
+      h.Set(1, std::nanf(""));
+      h.Set(2, -std::numeric_limits<float>::infinity());
+      h.Set(3, -0.f);
+      h.Set(4, -0.5f);
+    }
+    const float* const data = static_cast<float*>(h.data());
+    for (const auto& [least, most] : {std::pair{0u, kLast},
+                                      {0u, 0u},
+                                      {BitsOf(0.5f), BitsOf(0.5f)},
+                                      {BitsOf(0.5f), BitsOf(1.5f)},
+                                      {BitsOf(3.f), kLast},
+                                      {kLast, kLast}}) {
+      std::vector<uint32_t> expected, bits(count + kTopkSlack);
+      int64_t larger = 0;
+      for (int64_t i = 0; i < count; ++i) {
+        const uint32_t magnitude = BitsOf(h.Get(i)) & kLast;
+        if (magnitude >= least && magnitude <= most) expected.push_back(magnitude);
+        larger += magnitude > most;
+      }
+      bits.resize(kernels().within(data, count, least, most, bits.data()));
+      ASSERT_EQ(bits, expected) << count << " " << least;
+      ASSERT_EQ(kernels().count_from(data, count, most + 1), larger) << count << " " << most;
+      ASSERT_EQ(kernels().count_from(data, count, least),
+                larger + static_cast<int64_t>(expected.size()));
+    }
+  }
+}
+
 TEST_P(TopkKernelsTest, AddAtAddsOnlyThere) {
   for (const DType type : {DType::kFP32, DType::kBF16}) {
     Numbers g(type, 100);
