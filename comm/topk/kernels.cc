@@ -79,7 +79,11 @@ void SendAll(void* gradients, float* __restrict h, int64_t n) {
 // The lanes, a bit each, whose magnitudes have bits of at least `least`, at most 2^31.
 GF_INLINE uint32_t LanesFrom(NativeBits magnitude, uint32_t least) {
 #if defined(__AVX512F__)
-  return _mm512_cmpge_epu32_mask((__m512i)magnitude, _mm512_set1_epi32(static_cast<int>(least)));
+  const __m512i limit = _mm512_set1_epi32(static_cast<int>(least));
+  uint32_t lanes = _mm512_cmpge_epu32_mask((__m512i)magnitude, limit);
+  // Into a general register: GCC 12 stores a mask register's 16 bits and then loads 32.
+  __asm__("" : "+r"(lanes));
+  return lanes;
 #elif defined(__AVX2__)
   // No magnitude is negative as a signed number, but least - 1 may be -1.
   const __m256i limit = _mm256_set1_epi32(static_cast<int>(least - 1));
@@ -111,7 +115,7 @@ GF_INLINE int Take(NativeVec v, uint32_t lanes, int64_t first, uint16_t* places,
   const __m512i at = _mm512_add_epi32(all, _mm512_set1_epi32(static_cast<int>(first)));
   StoreVec(AsFP32(), values, (NativeVec)_mm512_maskz_compress_ps(mask, (__m512)v));
   StoreHalves(places, (NativeBits)_mm512_maskz_compress_epi32(mask, at));
-  return __builtin_popcount(mask);
+  return __builtin_popcount(lanes);
 #else
   int found = 0;
   for (; lanes != 0; lanes &= lanes - 1) {
@@ -142,7 +146,7 @@ int64_t Within(const float* h, int64_t n, uint32_t least, uint32_t most, uint32_
 #if defined(__AVX512F__)
     const auto mask = static_cast<__mmask16>(lanes);
     _mm512_storeu_si512(bits + found, _mm512_maskz_compress_epi32(mask, (__m512i)magnitude));
-    found += __builtin_popcount(mask);
+    found += __builtin_popcount(lanes);
 #else
     for (; lanes != 0; lanes &= lanes - 1) bits[found++] = magnitude[__builtin_ctz(lanes)];
 #endif
