@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "comm/choice/first_chunks.h"
 #include "comm/choice/ladder.h"
 #include "comm/choice/ladder_pricer.h"
 #include "comm/choice/measured_costs.h"
@@ -16,6 +17,7 @@
 #include "comm/choice/step_notes.h"
 #include "comm/choice/trials.h"
 #include "comm/flow/gradient_flow.h"
+#include "comm/sparse/selection.h"
 #include "core/error.h"
 
 namespace gf {
@@ -27,8 +29,9 @@ namespace {
 // price, and whole steps try it against others (Note [Trials]). Last, the flow of the best does the
 // work. The gradients of a flow's first step carry the residual of the flow before. All times are
 // agreed, and rank 0's decisions count, so that all ranks take the same rung. Flows change before
-// backward of a step, when nobody needs the gradients of the step before. Chunks that wait when a
-// trial of SPARSE ends lose the weight decay of one or two steps.
+// backward of a step, when nobody needs the gradients of the step before. A flow of SPARSE begins
+// with the chunks that these make important, as its first step would send everything. Chunks that
+// wait when a trial of SPARSE ends lose the weight decay of one to three steps.
 class AutoFlow : public GradientFlow {
  public:
   AutoFlow(const PoolLayout& layout, const Tensor& gradients, Communicator* comm,
@@ -260,12 +263,22 @@ class AutoFlow : public GradientFlow {
   // Replaces the inner flow with a new one for the config of a rung. The next gradients carry the
   // residual of the old one. Collective.
   void Build(const CommConfig& config, int power) {
-    if (used_) handover_.Keep(*inner_);
-    used_ = false;
+    std::vector<int64_t> known;  // chunks of SPARSE
+    if (std::exchange(used_, false)) {
+      handover_.Keep(*inner_);
+      known = inner_->important_chunks();
+    }
     inner_.reset();
     inner_ =
         NewGradientFlow(layout(), gradients(), comm(), InnerOptions(WithThresholds(config, power)));
     inner_->Rescale(unit_);
+    if (config.mode() == CommConfig::SPARSE && begun_) {
+      const SparseConfig& sparse = config.sparse();
+      const double density =
+          DensityAt(step(), options().total_steps, sparse.density(), sparse.warmup_fraction());
+      inner_->Restore(AgreeOnFirstChunks(
+          gradients(), ChunkGrid(layout().count(), sparse.chunk_size()), density, known, comm()));
+    }
   }
 
   std::vector<Rung> ladder_;
@@ -275,7 +288,7 @@ class AutoFlow : public GradientFlow {
   std::optional<TrialSteps> trials_;  // from then on until the choice
   ExchangeChoice choice_;
   ResidualHandover handover_;
-  bool begun_ = false;   // the first step
+  bool begun_ = false;   // the first step of a job that chooses
   bool used_ = false;    // a step has ended with inner_
   int handed_over_ = 0;  // entries of this step
   float unit_ = 1;       // product of all Rescale factors

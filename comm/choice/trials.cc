@@ -11,6 +11,9 @@
 namespace gf {
 namespace {
 
+// Rungs with longer steps, as prices have it, cannot win.
+constexpr double kSlowestRival = 2;
+
 // The priced rung with the shortest step, apart from some. Null: there is none.
 const PricedRung* FastestBut(const std::vector<const PricedRung*>& others,
                              const ExchangeChoice& choice) {
@@ -45,7 +48,8 @@ std::vector<Trial> TrialsOf(const ExchangeChoice& choice) {
   };
   add(chosen, true);
   if (fastest != chosen) add(fastest, true);
-  if (const PricedRung* const next = FastestBut({chosen, fastest}, choice)) add(next, false);
+  const PricedRung* const rival = FastestBut({chosen, fastest}, choice);
+  if (rival != nullptr && rival->step <= kSlowestRival * fastest->step) add(rival, false);
   if (trials.size() == 1) return {};
   CHECK_LE(trials.size(), kMostTrials);
   std::stable_sort(trials.begin(), trials.end(), IsMilder);

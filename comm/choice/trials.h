@@ -20,11 +20,12 @@ struct Trial {
 //
 // Note [Trials]
 // A price leaves out what only whole steps show, above all the time that collectives take from
-// compute where both use the same processors. So the rung that its price makes the best is tried,
-// and against it the rung with the shortest priced step, both with their thresholds and with the
-// defaults, and the rung with the next shortest one. Nothing is tried if the best is the rung of
-// the noted steps and these were at most `slower` longer than the shortest price. The noted steps
-// are a trial of their rung, too.
+// compute where both use the same processors. So whole steps try up to three rungs: the best by
+// price, the one with the shortest priced step, and the one with the shortest of the others, if
+// that is at most twice as long. The first two are also tried with the default thresholds. Nothing
+// is tried if there is one candidate only, or if the best is the rung of the noted steps and these
+// were at most `slower` longer than the shortest price. The noted steps are a trial of their rung,
+// too.
 constexpr int kTrialSteps = 3;
 constexpr int kMostTrials = 5;
 // Of a job of mode AUTO, until it has chosen.

@@ -76,7 +76,7 @@ void SendAll(void* gradients, float* __restrict h, int64_t n) {
   }
 }
 
-// The lanes, a bit each, whose magnitudes have bits of at least `least`, at most 2^31.
+// The lanes, a bit each, whose magnitudes have bits of at least `least`, which is at most 2^31.
 GF_INLINE uint32_t LanesFrom(NativeBits magnitude, uint32_t least) {
 #if defined(__AVX512F__)
   const __m512i limit = _mm512_set1_epi32(static_cast<int>(least));

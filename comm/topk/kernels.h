@@ -6,7 +6,7 @@
 
 namespace gf {
 
-// Elements behind the last one that at_least and within may write.
+// at_least and within may write this many elements behind their last result.
 constexpr int kTopkSlack = 16;
 
 // TOPK's inner loops over n elements, on one thread; see Note [Top-k]. Gradients `g` are float or
@@ -30,10 +30,10 @@ struct TopkKernels {
   // has bits of at least `least`; returns their number. Both arrays have room for n +
   // kTopkSlack.
   int64_t (*at_least)(const float* h, int64_t n, uint32_t least, uint16_t* places, float* values);
-  // Writes the bits of the magnitudes of h from `least` to `most`, in order; returns their number.
-  // The array has room for n + kTopkSlack.
+  // Writes the bits of those magnitudes of h that are at least `least` and at most `most`, both
+  // bits of magnitudes, in order; returns their number. The array has room for n + kTopkSlack.
   int64_t (*within)(const float* h, int64_t n, uint32_t least, uint32_t most, uint32_t* bits);
-  // How many magnitudes of h have bits of at least `least`, at most 2^31.
+  // How many magnitudes of h have bits of at least `least`, which is at most 2^31.
   int64_t (*count_from)(const float* h, int64_t n, uint32_t least);
 };
 GF_SIMD_DECLARE(TopkKernels, Topk)

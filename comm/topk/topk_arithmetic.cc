@@ -203,17 +203,38 @@ class CpuTopkArithmetic : public TopkArithmetic {
     return sum;
   }
 
+  // The bits of some candidates.
+  struct MagnitudeList {
+    std::vector<uint32_t> bits;
+
+    void Add(const TopkSegment& segment, const MagnitudeHistogram::Bin& bin) {
+      const auto count = static_cast<int64_t>(segment.values.size());
+      const size_t before = bits.size();
+      bits.resize(before + count + kTopkSlack);
+      bits.resize(before + Topk().within(segment.values.data(), count, bin.begin, bin.last,
+                                         bits.data() + before));
+    }
+    void Add(const MagnitudeList& other) {
+      bits.insert(bits.end(), other.bits.begin(), other.bits.end());
+    }
+  };
+
   std::vector<Cut> FindCuts(const TopkBucket& bucket) const {
     std::vector<Cut> cuts(bucket.entries.size());
     ParallelFor(static_cast<int64_t>(cuts.size()), 1, [&](int64_t first, int64_t last) {
       for (int64_t e = first; e < last; ++e) {
         const TopkEntry& entry = bucket.entries[e];
-        if (!IsLong(entry)) cuts[e] = FindCut(entry, {});
+        if (IsLong(entry)) continue;
+        MagnitudeList all;
+        for (int64_t s = 0; s < entry.segments; ++s) {
+          all.Add(segments_[entry.first_segment + s], MagnitudeHistogram::Bin());
+        }
+        cuts[e] = CutOf(&all.bits, entry.chosen);
       }
     });
     for (size_t e = 0; e < cuts.size(); ++e) {
       const TopkEntry& entry = bucket.entries[e];
-      if (IsLong(entry)) cuts[e] = FindCut(entry, CountCandidates(entry).BinOf(entry.chosen));
+      if (IsLong(entry)) cuts[e] = FindLongCut(entry);
     }
     return cuts;
   }
@@ -221,36 +242,16 @@ class CpuTopkArithmetic : public TopkArithmetic {
   // Whether an entry's candidates are worth all threads.
   bool IsLong(const TopkEntry& entry) const { return FoundIn(entry) > 1 << 15; }
 
-  // Bits of candidates.
-  struct MagnitudeList {
-    std::vector<uint32_t> bits;
-
-    void Add(const std::vector<float>& values, uint32_t least, uint32_t most) {
-      const size_t before = bits.size();
-      bits.resize(before + values.size() + kTopkSlack);
-      const int64_t found = Topk().within(values.data(), static_cast<int64_t>(values.size()), least,
-                                          most, bits.data() + before);
-      bits.resize(before + found);
-    }
-    void Add(const MagnitudeList& other) {
-      bits.insert(bits.end(), other.bits.begin(), other.bits.end());
-    }
-  };
-
-  MagnitudeHistogram CountCandidates(const TopkEntry& entry) const {
-    return InParallel<MagnitudeHistogram>(
+  Cut FindLongCut(const TopkEntry& entry) const {
+    const auto histogram = InParallel<MagnitudeHistogram>(
         entry, [&](int64_t s, int64_t, int64_t, MagnitudeHistogram* own) {
           own->Add(segments_[s].values.data(), static_cast<int64_t>(segments_[s].values.size()));
         });
-  }
-
-  // `bin`: the cut is in it.
-  Cut FindCut(const TopkEntry& entry, const MagnitudeHistogram::Bin& bin) const {
-    MagnitudeList within =
-        InParallel<MagnitudeList>(entry, [&](int64_t s, int64_t, int64_t, MagnitudeList* own) {
-          own->Add(segments_[s].values, bin.begin, bin.last);
-        });
-    return CutOf(&within.bits, entry.chosen - bin.above);
+    const MagnitudeHistogram::Bin bin = histogram.BinOf(entry.chosen);
+    auto in_bin = InParallel<MagnitudeList>(
+        entry,
+        [&](int64_t s, int64_t, int64_t, MagnitudeList* own) { own->Add(segments_[s], bin); });
+    return CutOf(&in_bin.bits, entry.chosen - bin.above);
   }
 
   // Where the chosen elements of an entry's segments go. `equal`: how many of those at the cut.

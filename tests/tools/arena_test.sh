@@ -55,8 +55,12 @@ bazel/mpirun.sh -n 2 "$gfbench" arena $net --batch=4 --rounds=2 --steps=2 --warm
   --methods='LAZY BF16; AUTO' --json="$out/auto.json" >"$out/auto.txt" || fail "AUTO"
 [ "$(grep -c 'comm.mode AUTO after step' "$out/auto.txt")" = 1 ] || fail "not one table of AUTO"
 taken=$(sed -n 's/^comm.mode AUTO after step [0-9]*: //p' "$out/auto.txt")
-grep -qE "^AUTO: $taken +[0-9]" "$out/auto.txt" || fail "no line for AUTO"
-grep -q "\"taken\": \"$taken\"" "$out/auto.json" || fail "no choice in the figures"
+grep -qE "^AUTO: ${taken//\*/\\*} +[0-9]" "$out/auto.txt" || fail "no line for AUTO"
+grep -qF "\"taken\": \"$taken\"" "$out/auto.json" || fail "no choice in the figures"
+bazel/mpirun.sh -n 2 "$gfbench" train $net --batch=4 --steps=1 --comm='mode: AUTO' \
+  --json="$out/auto_train.json" >"$out/auto_train.txt" || fail "gfbench train with AUTO"
+taken=$(sed -n 's/^comm.mode AUTO after step [0-9]*: //p' "$out/auto_train.txt")
+grep -qF "\"taken\": \"$taken\"" "$out/auto_train.json" || fail "no choice in train's figures"
 bazel/mpirun.sh -n 1 "$gfbench" arena $net --batch=4 --rounds=1 --steps=1 --warmup=1 \
   --methods=AUTO >"$out/alone.txt" || fail "AUTO alone"
 grep -qE "^AUTO +[0-9]" "$out/alone.txt" || fail "no line for AUTO alone"

@@ -41,7 +41,7 @@ namespace {
 // meets all alike. A turn creates its exchange and frees it: residuals and velocities of one method
 // take up to twice the memory of the FP32 weights, those of all methods together would take the
 // memory of dozens of copies of the net. Only the transports stay, with the algorithms that they
-// have chosen in the first round, and the choice that AUTO has made there.
+// have chosen in the first round. AUTO keeps its choice instead, as its flows send other messages.
 class Arena {
  public:
   Arena(const std::vector<Method>& methods, const std::vector<Peer>& peers, Communicator* comm)
@@ -90,10 +90,10 @@ class Arena {
     const Method& method = methods_[i];
     try {
       Prepare(method, i);
+      rows_[i].taken = training_->ChooseExchange();
     } catch (const AgreedError& error) {
       throw AgreedError(StrCat("method \"", method.name, "\": ", error.what()));
     }
-    rows_[i].taken = training_->ChooseExchange();
     for (int step = 0; step < FLAGS_warmup; ++step) training_->Step();
     std::vector<StepTimes> steps;
     for (int step = 0; step < FLAGS_steps; ++step) steps.push_back(training_->Step());
@@ -103,7 +103,6 @@ class Arena {
 
   void Prepare(const Method& method, size_t i) {
     if (!method.config) return training_->ExchangeNothing();
-    // AUTO's flows send different messages.
     if (method.config->mode() == CommConfig::AUTO) {
       return training_->Exchange(*method.config, nullptr, rows_[i].taken);
     }

@@ -15,8 +15,8 @@ namespace {
 
 constexpr char kNothing[] = "nothing";
 
-// Methods that are no rungs of mode AUTO. Messages set wire_type, so that --compute does not change
-// what travels.
+// Methods that are no rungs of mode AUTO. Their messages, except AUTO's, set wire_type, so that
+// --compute does not change what travels.
 struct Known {
   const char* name;
   const char* message;
@@ -27,7 +27,7 @@ constexpr Known kKnown[] = {
     {"AUTO", "mode: AUTO"},
 };
 
-// Without --methods: some rungs of AUTO, and the methods above.
+// Without --methods: some rungs of AUTO, and the methods above but AUTO, which takes longer.
 constexpr const char* kUsual[] = {
     "LAZY FP32",  "LAZY BF16",  "FEEDBACK BF16", "SPARSE 0.15", "SPARSE 0.02",         "TOPK 0.01",
     "TOPK 0.001", "LOW_RANK 1", "LOW_RANK 4",    "QUANTIZED 8", "QUANTIZED 4 rotated", "PERIODIC 8",

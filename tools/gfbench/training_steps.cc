@@ -57,7 +57,7 @@ void TrainingSteps::Exchange(const CommConfig& config, std::shared_ptr<GradientT
   };
   first_step_ = step_;
   flow_ = NewGradientFlow(store->layout(), store->gradient(), comm_, options);
-  choosing_ = config.mode() == CommConfig::AUTO && comm_->size() > 1;
+  choosing_ = config.mode() == CommConfig::AUTO && comm_->size() > 1 && store->layout().count() > 0;
   taken_ = taken;
   if (!taken.empty()) CHECK(flow_->Adopt(taken)) << taken;
 }

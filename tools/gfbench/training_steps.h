@@ -37,7 +37,7 @@ class TrainingSteps {
   void ExchangeNothing();
 
   // Steps until mode AUTO has chosen, and prints its table; none in other modes. Returns what it
-  // has taken: "" in other modes and in a world of one rank.
+  // has taken: "" in other modes, in a world of one rank and for a net without parameters.
   std::string ChooseExchange();
 
   // All ranks begin the step together. With PERIODIC these are the steps of a round, and the times

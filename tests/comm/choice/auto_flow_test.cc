@@ -205,6 +205,48 @@ TEST_P(LightStepsTest, OnSlowLinksTheFirstStepsAreLightAndLoseNothing) {
 
 INSTANTIATE_TEST_SUITE_P(DiskIsFull, LightStepsTest, testing::Bool());
 
+// Nothing but SPARSE compresses a vector. Chunks that no flow sends stay in the residual.
+TEST(AutoFlowTest, SparseSendsFewChunksFromItsFirstStepOn) {
+  PoolLayout layout;
+  PoolEntry vector;
+  vector.name = "scale";
+  vector.shape = Shape{100000};
+  layout.Add(vector);
+  for (const bool warm_up : {false, true}) {
+    RunLocal(2, 60, [&](Communicator* ranks) {
+      SlowCommunicator slow(ranks, 4e6);
+      GradientFlowOptions options = Automatic();
+      options.momentum = 0;  // momentum would enter the sums
+      options.config.mutable_sparse()->set_chunk_size(200);
+      options.config.mutable_sparse()->set_warmup_fraction(warm_up ? 1 : 0);
+      ExchangeChoice choice;
+      options.chosen = [&](const ExchangeChoice& made) { choice = made; };
+      TestFlow f(layout, options, DType::kFP32, &slow);
+      std::vector<double> given(layout.count()), sent(given);
+      const double all = 2 * static_cast<double>(layout.count());  // bytes in BF16
+      for (int step = 0; choice.rungs.empty() && step <= kMostStepsToChoose; ++step) {
+        const std::vector<float> sums = Step(&f, step, ranks->rank());
+        for (int64_t i = 0; i < layout.count(); ++i) {
+          sent[i] += sums[i];
+          for (int rank = 0; rank < 2; ++rank) given[i] += GradientOf(i, step, rank);
+        }
+        const auto bytes = static_cast<double>(f.flow->stats().wire_bytes);
+        if (!choice.rungs.empty() && warm_up) {
+          EXPECT_GT(bytes, 0.7 * all) << "the job's warm-up begins";
+        } else if (step >= StepNotes::kSteps) {
+          EXPECT_LT(bytes, 0.32 * all) << step;
+        }
+      }
+      EXPECT_EQ(choice.taken().rfind("SPARSE", 0), 0u) << choice.taken();
+      std::vector<double> kept(given.size());
+      std::copy_n(f.flow->residual().as<float>(), kept.size(), kept.begin());
+      ranks->AllReduce(kept.data(), layout.count(), ReduceOp::kSum, "residuals");
+      // Sums with a residual are rounded to BF16.
+      for (size_t i = 0; i < given.size(); ++i) ASSERT_NEAR(sent[i] + kept[i], given[i], 0.5) << i;
+    });
+  }
+}
+
 TEST(AutoFlowTest, GoesOnLikeAJobOfTheRungItAdopts) {
   for (const Rung& rung : LadderOf(Automatic().config, {Weights()})) {
     SCOPED_TRACE(rung.name);

@@ -49,8 +49,10 @@ TEST(TrialsTest, TheChosenRungIsTriedAgainstTheTwoFastest) {
       "b, d, e");
   // Also where the fastest is milder: it exposes more of its shorter compute.
   EXPECT_EQ(Text(TrialsOf(Priced({{9, 0}, {1, 0}, {1.02, 0}, {1.01, 0}}, 2))), "b, c, d");
-  // The fastest itself has a rival, however slow.
-  EXPECT_EQ(Text(TrialsOf(Priced({{9, 0}, {1, 0}, {3, 0}, {2, 0}}, 1))), "b, d");
+  // The fastest itself has a rival, unless all others are far slower.
+  EXPECT_EQ(Text(TrialsOf(Priced({{9, 0}, {1, 0}, {2.1, 0}, {2, 0}}, 1))), "b, d");
+  EXPECT_EQ(Text(TrialsOf(Priced({{9, 0}, {1, 0}, {2.1, 0}, {2.2, 0}}, 1))), "");
+  EXPECT_EQ(Text(TrialsOf(Priced({{9, 0}, {1, -1}, {2.1, 0}}, 1))), "b / 4, b");
 }
 
 TEST(TrialsTest, OtherThresholdsAreTriedAgainstTheDefaults) {
@@ -60,9 +62,12 @@ TEST(TrialsTest, OtherThresholdsAreTriedAgainstTheDefaults) {
 }
 
 TEST(TrialsTest, NothingIsTriedWithoutDoubt) {
-  EXPECT_EQ(Text(TrialsOf(Priced({{9, 0}}, 0))), "");
+  // There is one rung.
+  ExchangeChoice choice = Priced({{9, 0}}, 0);
+  choice.noted_step = 20;
+  EXPECT_EQ(Text(TrialsOf(choice)), "");
   // The noted steps have shown that the mildest rung is fast enough; or not.
-  ExchangeChoice choice = Priced({{1.02, 0}, {1, 0}}, 0);
+  choice = Priced({{1.02, 0}, {1, 0}}, 0);
   choice.noted_step = 1.04;
   EXPECT_EQ(Text(TrialsOf(choice)), "");
   choice.noted_step = 1.06;

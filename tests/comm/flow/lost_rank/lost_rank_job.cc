@@ -1,12 +1,14 @@
 // lost_rank_job MODE RANK before|inside|halfway|after LABEL SINCE SIGNAL: some steps of a flow, in
 // the course of which RANK gets the signal at the first collective whose label begins with LABEL,
 // where "*" stands for anything, after one whose label begins with SINCE ("": from the start).
-// Modes are those of comm.mode, and error_feedback.
+// Modes are those of comm.mode, error_feedback, and AUTO_SPARSE: AUTO where only SPARSE compresses.
 #include <cstdio>
 #include <cstdlib>
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "comm/choice/trials.h"
 #include "comm/flow/gradient_flow.h"
@@ -26,13 +28,16 @@ constexpr int kAutoSteps = kMostStepsToChoose + 2;
 // Of AUTO: so slow that it tries compressors, however busy the machine is.
 constexpr double kBytesPerSecond = 2e6;
 
-// Two layers with weights that every mode compresses.
-PoolLayout TwoLayers() {
+// Two layers with weights that every mode compresses, or a vector.
+PoolLayout LayoutOf(const std::string& mode) {
+  using Shapes = std::vector<std::pair<std::string, Shape>>;
+  const Shapes vector = {{"scale", {36000}}};
+  const Shapes layers = {{"fc2.weight", {50, 100}},
+                         {"fc2.bias", {50}},
+                         {"fc1.weight", {100, 300}},
+                         {"fc1.bias", {100}}};
   PoolLayout layout;
-  for (const auto& [name, shape] : {std::pair<const char*, Shape>{"fc2.weight", {50, 100}},
-                                    {"fc2.bias", {50}},
-                                    {"fc1.weight", {100, 300}},
-                                    {"fc1.bias", {100}}}) {
+  for (const auto& [name, shape] : mode == "AUTO_SPARSE" ? vector : layers) {
     PoolEntry entry;
     entry.name = name;
     entry.shape = shape;
@@ -44,7 +49,11 @@ PoolLayout TwoLayers() {
 GradientFlowOptions OptionsOf(const std::string& mode) {
   const bool feedback = mode == "error_feedback";
   CommConfig::Mode number = CommConfig::LAZY;
-  if (!feedback && !CommConfig::Mode_Parse(mode, &number)) ThrowUserError("no mode ", mode);
+  if (mode == "AUTO_SPARSE") {
+    number = CommConfig::AUTO;
+  } else if (!feedback && !CommConfig::Mode_Parse(mode, &number)) {
+    ThrowUserError("no mode ", mode);
+  }
   GradientFlowOptions options = FlowOptions(number);
   options.total_steps = kSteps;
   options.momentum = 0.9f;
@@ -76,7 +85,8 @@ Death DeathOf(char** argv) {
 int Body(int argc, char** argv) {
   if (argc != 7) ThrowUserError("expected MODE RANK MOMENT LABEL SINCE SIGNAL");
   GradientFlowOptions options = OptionsOf(argv[1]);
-  options.master.desc = {Shape{TwoLayers().count()}, DType::kFP32, Layout()};
+  const PoolLayout layout = LayoutOf(argv[1]);
+  options.master.desc = {Shape{layout.count()}, DType::kFP32, Layout()};
   options.master.owner = options.device->Allocate(options.master.desc.bytes());
   options.master.data = options.master.owner.get();
   const auto comm = NewThreadedCommunicator([&] {
@@ -86,7 +96,7 @@ int Body(int argc, char** argv) {
     return NewMortalCommunicator(std::move(ranks), DeathOf(argv), slow ? kBytesPerSecond : 0);
   });
   comm->watchdog()->Guard("");
-  TestFlow f(TwoLayers(), options, DType::kFP32, comm.get());
+  TestFlow f(layout, options, DType::kFP32, comm.get());
   const bool automatic = options.config.mode() == CommConfig::AUTO;
   for (int step = 0; step < (automatic ? kAutoSteps : kSteps); ++step) {
     f.flow->BeginStep(step);

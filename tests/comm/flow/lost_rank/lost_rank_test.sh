@@ -2,7 +2,7 @@
 # lost_rank_test.sh BINARY MPI_TEST.SH MODE: one of three ranks is killed (SIGKILL) or stopped
 # (SIGSTOP) in every phase of a step. Each time the others end soon after the deadline with exit
 # code 3, and say which rank is missing and what they wait for. AUTO_links and AUTO_arithmetic are
-# phases of AUTO.
+# phases of AUTO, AUTO_SPARSE is a job of AUTO that tries SPARSE.
 set -uo pipefail
 root=$PWD mpi=$2 mode=$3
 cd "$TEST_TMPDIR" || exit 1
@@ -74,6 +74,12 @@ case $mode in
       cases+=("before|arithmetic of $rung")
     done
     ;;
+  AUTO_SPARSE)
+    # Rank 0 sends and goes on.
+    at='' chunks='the first chunks of comm.mode SPARSE'
+    follows='preparing the exchange of gradients'
+    cases=("before|$chunks|||0" "before|$chunks|$follows||1" "after|$chunks|$follows||2")
+    ;;
   *)
     echo "FAIL: no mode $mode"
     exit 1
@@ -104,7 +110,7 @@ one_case() {
   TEST_TMPDIR=$(mktemp -d /tmp/lost_rank.XXXXXX)
   trap 'rm -rf "$TEST_TMPDIR"' EXIT
   [ "$signal" = KILL ] && command=(sh "$PWD/unseen.sh" "$victim" "$job")
-  (cd "$root" && exec timeout 60 "$mpi" 3 "${command[@]}" "${mode/AUTO_*/AUTO}" "$victim" "$4" \
+  (cd "$root" && exec timeout 60 "$mpi" 3 "${command[@]}" "${mode/AUTO_[al]*/AUTO}" "$victim" "$4" \
     "$5" "$6" "$(kill -l "$signal")") >"$name.log" 2>&1
   code=$?
   echo "$what: exit code $code after $((SECONDS - start)) s"
