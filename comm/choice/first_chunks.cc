@@ -6,6 +6,7 @@
 
 #include "comm/sparse/kernels.h"
 #include "comm/sparse/selection.h"
+#include "comm/wire/wire.h"
 #include "core/error.h"
 #include "core/parallel.h"
 
@@ -18,8 +19,7 @@ std::vector<int64_t> AgreeOnFirstChunks(const Tensor& gradients, const ChunkGrid
   if (static_cast<int64_t>(known.size()) >= count) return known;
   std::string text;
   if (comm->rank() == 0) {
-    const SparseFunctions& kernels =
-        gradients.desc.dtype == DType::kFP32 ? Sparse().fp32_fp32 : Sparse().bf16_fp32;
+    const SparseFunctions& kernels = ForTypes(Sparse(), gradients.desc.dtype, DType::kFP32);
     const auto size = static_cast<int64_t>(SizeOf(gradients.desc.dtype));
     std::vector<float> norms(grid.chunks());
     ParallelFor(grid.chunks(), 1, [&](int64_t first, int64_t last) {

@@ -14,12 +14,13 @@ namespace {
 // Rungs with longer steps, as prices have it, cannot win.
 constexpr double kSlowestRival = 2;
 
-// The priced rung with the shortest step, apart from some. Null: there is none.
-const PricedRung* FastestBut(const std::vector<const PricedRung*>& others,
+// The priced rung with the shortest step that is none of `excluded`. Null: there is none.
+const PricedRung* FastestBut(const std::vector<const PricedRung*>& excluded,
                              const ExchangeChoice& choice) {
   const PricedRung* fastest = nullptr;
   for (const PricedRung& rung : choice.rungs) {
-    if (!rung.priced || std::find(others.begin(), others.end(), &rung) != others.end()) continue;
+    if (!rung.priced || std::find(excluded.begin(), excluded.end(), &rung) != excluded.end())
+      continue;
     if (fastest == nullptr || rung.step < fastest->step) fastest = &rung;
   }
   return fastest;

@@ -27,7 +27,6 @@ void MagnitudeHistogram::Add(const MagnitudeHistogram& other) {
 
 MagnitudeHistogram::Bin MagnitudeHistogram::BinOf(int64_t chosen) const {
   Bin bin;
-  if (counts_.empty()) return bin;
   uint32_t i = kBins - 1;
   for (; i > 0 && bin.above + counts_[i] < chosen; --i) bin.above += counts_[i];
   bin.begin = i << kShift;

@@ -42,7 +42,7 @@ class MagnitudeHistogram {
 
   void Add(const float* values, int64_t count);
   void Add(const MagnitudeHistogram& other);
-  // The bin of the `chosen`-th largest magnitude; an empty histogram has one bin.
+  // The bin of the `chosen`-th largest magnitude, of which there is one.
   Bin BinOf(int64_t chosen) const;
 
  private:

@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -89,7 +90,7 @@ class Arena {
   void Turn(size_t i) {
     const Method& method = methods_[i];
     try {
-      Prepare(method, i);
+      Prepare(i);
       rows_[i].taken = training_->ChooseExchange();
     } catch (const AgreedError& error) {
       throw AgreedError(StrCat("method \"", method.name, "\": ", error.what()));
@@ -101,16 +102,14 @@ class Arena {
     rows_[i].exchange = training_->Describe();
   }
 
-  void Prepare(const Method& method, size_t i) {
-    if (!method.config) return training_->ExchangeNothing();
-    if (method.config->mode() == CommConfig::AUTO) {
-      return training_->Exchange(*method.config, nullptr, rows_[i].taken);
-    }
-    if (transports_[i] == nullptr) {
+  void Prepare(size_t i) {
+    const std::optional<CommConfig>& config = methods_[i].config;
+    if (!config) return training_->ExchangeNothing();
+    if (transports_[i] == nullptr && config->mode() != CommConfig::AUTO) {
       transports_[i] = std::make_shared<MeasuredTransport>(
-          NewGradientTransport(*method.config, false, device_.get(), comm_));
+          NewGradientTransport(*config, false, device_.get(), comm_));
     }
-    training_->Exchange(*method.config, transports_[i]);
+    training_->Exchange(*config, transports_[i], rows_[i].taken);
   }
 
   const std::vector<Method>& methods_;

@@ -112,6 +112,39 @@ std::vector<float> Step(TestFlow* f, int step, int rank, double seconds = 0) {
   return sums;
 }
 
+// What two ranks have given to a flow, and what its sums have brought. Nothing may be lost.
+class Conservation {
+ public:
+  Conservation(TestFlow* flow, Communicator* ranks)
+      : flow_(flow), ranks_(ranks), given_(flow->layout.count()), sent_(given_) {}
+
+  void Step(int number) {
+    const std::vector<float> sums = gf::Step(flow_, number, ranks_->rank());
+    for (int64_t i = 0; i < flow_->layout.count(); ++i) {
+      sent_[i] += sums[i];
+      for (int rank = 0; rank < 2; ++rank) given_[i] += GradientOf(i, number, rank);
+    }
+  }
+
+  void Check() {
+    std::vector<double> kept(given_.size());
+    const Tensor residual = flow_->flow->residual();
+    if (residual.data != nullptr) {
+      std::copy_n(residual.as<float>(), kept.size(), kept.begin());
+      ranks_->AllReduce(kept.data(), flow_->layout.count(), ReduceOp::kSum, "residuals");
+    }
+    // Sums with a residual are rounded to BF16.
+    for (size_t i = 0; i < given_.size(); ++i) {
+      ASSERT_NEAR(sent_[i] + kept[i], given_[i], 0.5) << i;
+    }
+  }
+
+ private:
+  TestFlow* const flow_;
+  Communicator* const ranks_;
+  std::vector<double> given_, sent_;
+};
+
 // Runs steps from `first` on until `choice` is made. Returns how many.
 int StepsUntil(const ExchangeChoice& choice, TestFlow* f, int first, int rank, double seconds = 0) {
   int steps = 0;
@@ -171,35 +204,23 @@ TEST_P(LightStepsTest, OnSlowLinksTheFirstStepsAreLightAndLoseNothing) {
     ExchangeChoice choice;
     options.chosen = [&](const ExchangeChoice& made) { choice = made; };
     TestFlow automatic(Weights(), options, DType::kFP32, ranks);
+    Conservation conservation(&automatic, ranks);
     // The steps send factors of rank 1 from the first one on.
-    std::vector<double> given(automatic.layout.count()), sent(given);
-    const auto step = [&](int number) {
-      const std::vector<float> sums = Step(&automatic, number, ranks->rank());
-      for (int64_t i = 0; i < automatic.layout.count(); ++i) {
-        sent[i] += sums[i];
-        for (int rank = 0; rank < 2; ++rank) given[i] += GradientOf(i, number, rank);
-      }
-    };
     for (int number = 0; number < StepNotes::kSteps; ++number) {
-      step(number);
+      conservation.Step(number);
       EXPECT_LT(automatic.flow->stats().wire_bytes, 10000);
       EXPECT_TRUE(automatic.flow->State().empty());
     }
     EXPECT_TRUE(choice.rungs.empty()) << "too early";
     // The following steps, trials included, send these residuals or keep them.
-    for (int number = StepNotes::kSteps; number <= kMostStepsToChoose; ++number) step(number);
+    for (int number = StepNotes::kSteps; number <= kMostStepsToChoose; ++number) {
+      conservation.Step(number);
+    }
     EXPECT_EQ(choice.noted, "LOW_RANK 1");
     if (GetParam()) {
       EXPECT_EQ(choice.taken().rfind("LAZY", 0), 0u) << choice.taken();
     }
-    std::vector<double> kept(given.size());
-    const Tensor residual = automatic.flow->residual();
-    if (residual.data != nullptr) {
-      std::copy_n(residual.as<float>(), kept.size(), kept.begin());
-      ranks->AllReduce(kept.data(), automatic.layout.count(), ReduceOp::kSum, "residuals");
-    }
-    // Sums with a residual are rounded to BF16.
-    for (size_t i = 0; i < given.size(); ++i) ASSERT_NEAR(sent[i] + kept[i], given[i], 0.5) << i;
+    conservation.Check();
   });
 }
 
@@ -222,14 +243,10 @@ TEST(AutoFlowTest, SparseSendsFewChunksFromItsFirstStepOn) {
       ExchangeChoice choice;
       options.chosen = [&](const ExchangeChoice& made) { choice = made; };
       TestFlow f(layout, options, DType::kFP32, &slow);
-      std::vector<double> given(layout.count()), sent(given);
+      Conservation conservation(&f, ranks);
       const double all = 2 * static_cast<double>(layout.count());  // bytes in BF16
       for (int step = 0; choice.rungs.empty() && step <= kMostStepsToChoose; ++step) {
-        const std::vector<float> sums = Step(&f, step, ranks->rank());
-        for (int64_t i = 0; i < layout.count(); ++i) {
-          sent[i] += sums[i];
-          for (int rank = 0; rank < 2; ++rank) given[i] += GradientOf(i, step, rank);
-        }
+        conservation.Step(step);
         const auto bytes = static_cast<double>(f.flow->stats().wire_bytes);
         if (!choice.rungs.empty() && warm_up) {
           EXPECT_GT(bytes, 0.7 * all) << "the job's warm-up begins";
@@ -238,11 +255,8 @@ TEST(AutoFlowTest, SparseSendsFewChunksFromItsFirstStepOn) {
         }
       }
       EXPECT_EQ(choice.taken().rfind("SPARSE", 0), 0u) << choice.taken();
-      std::vector<double> kept(given.size());
-      std::copy_n(f.flow->residual().as<float>(), kept.size(), kept.begin());
-      ranks->AllReduce(kept.data(), layout.count(), ReduceOp::kSum, "residuals");
-      // Sums with a residual are rounded to BF16.
-      for (size_t i = 0; i < given.size(); ++i) ASSERT_NEAR(sent[i] + kept[i], given[i], 0.5) << i;
+      EXPECT_NE(f.flow->residual().data, nullptr);
+      conservation.Check();
     });
   }
 }

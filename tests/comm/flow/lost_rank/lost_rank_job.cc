@@ -1,7 +1,8 @@
 // lost_rank_job MODE RANK before|inside|halfway|after LABEL SINCE SIGNAL: some steps of a flow, in
 // the course of which RANK gets the signal at the first collective whose label begins with LABEL,
 // where "*" stands for anything, after one whose label begins with SINCE ("": from the start).
-// Modes are those of comm.mode, error_feedback, and AUTO_SPARSE: AUTO where only SPARSE compresses.
+// MODE is a value of comm.mode, error_feedback, or AUTO_SPARSE: a job of mode AUTO in which only
+// SPARSE compresses.
 #include <cstdio>
 #include <cstdlib>
 #include <map>

@@ -4,7 +4,7 @@
 # code 3, and say which rank is missing and what they wait for. AUTO_links and AUTO_arithmetic are
 # phases of AUTO, AUTO_SPARSE is a job of AUTO that tries SPARSE.
 set -uo pipefail
-root=$PWD mpi=$2 mode=$3
+root=$PWD mpi=$2 mode=$3 job_mode=$3
 cd "$TEST_TMPDIR" || exit 1
 ln -s "$root/$1" lost_rank_job
 job=$PWD/lost_rank_job # no other test's processes have this name
@@ -60,14 +60,14 @@ case $mode in
   AUTO_links)
     # Allreduces, allgathers and encoded sums, each beginning at a barrier and ending with the
     # agreement on its time.
-    at='' agreed='times of algorithms'
+    job_mode=AUTO at='' agreed='times of algorithms'
     cases=("before|measuring algorithms||$times" "before|measuring ring||$times"
       "before|$agreed||$times" "before|measuring allgather" "after|measuring allgather|$agreed"
       "before|measuring encoded sum" "inside|measuring encoded sum" "halfway|measuring encoded sum"
       "after|measuring encoded sum|$agreed")
     ;;
   AUTO_arithmetic)
-    at='' cases=()
+    job_mode=AUTO at='' cases=()
     for rung in 'LAZY FP32' 'LAZY BF16' 'QUANTIZED 8' 'QUANTIZED 4 rotated' 'SPARSE 0.3' \
       'SPARSE 0.15' 'SPARSE 0.05' 'SPARSE 0.02' 'LOW_RANK 8' 'LOW_RANK 4' 'LOW_RANK 2' \
       'LOW_RANK 1' 'TOPK 0.01' 'TOPK 0.001'; do
@@ -110,8 +110,8 @@ one_case() {
   TEST_TMPDIR=$(mktemp -d /tmp/lost_rank.XXXXXX)
   trap 'rm -rf "$TEST_TMPDIR"' EXIT
   [ "$signal" = KILL ] && command=(sh "$PWD/unseen.sh" "$victim" "$job")
-  (cd "$root" && exec timeout 60 "$mpi" 3 "${command[@]}" "${mode/AUTO_[al]*/AUTO}" "$victim" "$4" \
-    "$5" "$6" "$(kill -l "$signal")") >"$name.log" 2>&1
+  (cd "$root" && exec timeout 60 "$mpi" 3 "${command[@]}" "$job_mode" "$victim" "$4" "$5" \
+    "$6" "$(kill -l "$signal")") >"$name.log" 2>&1
   code=$?
   echo "$what: exit code $code after $((SECONDS - start)) s"
   cat "$name.log"
