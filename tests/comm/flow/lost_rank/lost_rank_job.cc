@@ -3,11 +3,13 @@
 // where "*" stands for anything, after one whose label begins with SINCE ("": from the start).
 // MODE is a value of comm.mode, error_feedback, or AUTO_SPARSE: a job of mode AUTO in which only
 // SPARSE compresses.
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <map>
 #include <memory>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -28,6 +30,9 @@ constexpr int kSteps = 6;
 constexpr int kAutoSteps = kMostStepsToChoose + 2;
 // Of AUTO: so slow that it tries compressors, however busy the machine is.
 constexpr double kBytesPerSecond = 2e6;
+// Of AUTO, a step's compute: far more than the exchange of a compressor, so that the fastest one
+// has a rival.
+constexpr std::chrono::milliseconds kCompute(60);
 
 // Two layers with weights that every mode compresses, or a vector.
 PoolLayout LayoutOf(const std::string& mode) {
@@ -99,9 +104,11 @@ int Body(int argc, char** argv) {
   comm->watchdog()->Guard("");
   TestFlow f(layout, options, DType::kFP32, comm.get());
   const bool automatic = options.config.mode() == CommConfig::AUTO;
+  const int entries = static_cast<int>(layout.entries().size());
   for (int step = 0; step < (automatic ? kAutoSteps : kSteps); ++step) {
     f.flow->BeginStep(step);
-    for (int e = 0; e < static_cast<int>(f.layout.entries().size()); ++e) {
+    for (int e = 0; e < entries; ++e) {
+      if (automatic) std::this_thread::sleep_for(kCompute / entries);
       const PoolEntry& entry = f.layout.entries()[e];
       for (int64_t i = entry.offset; i < entry.offset + entry.count; ++i) {
         f.Set(i, static_cast<float>((i * 7 + step * 3 + comm->rank()) % 11) - 5);
