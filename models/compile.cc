@@ -45,6 +45,7 @@ class Compiler {
     FindResults();
     BuildParameters(options_, device_, &net_);
     PlanMemory(options_, device_, &net_);
+    BindParameters(&net_);
     device_->ReleaseUnused();  // memory of trials
     return std::move(net_);
   }

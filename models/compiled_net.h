@@ -53,8 +53,9 @@ struct CompiledNet {
   Arena memory;
   std::shared_ptr<void> arena;
   std::shared_ptr<ParameterStore> parameters;
-  int logits = -1;           // blob; -1 if there is no loss or Softmax
-  std::vector<int> scalars;  // blobs with one number: losses and accuracies
+  const void* bound_weights = nullptr;  // data of the compute pool that operations read
+  int logits = -1;                      // blob; -1 if there is no loss or Softmax
+  std::vector<int> scalars;             // blobs with one number: losses and accuracies
 };
 
 // Compiles a net. Throws as the constructor of Net does.
@@ -78,6 +79,9 @@ const PoolEntry& SharedEntry(const ParameterStore& store, const Layer& layer,
 
 // Creates the pools, or finds this net's parameters in the pools of options.parameters.
 void BuildParameters(const NetOptions& options, Device* device, CompiledNet* net);
+
+// Points the arguments of all operations to the parameters' present pools.
+void BindParameters(CompiledNet* net);
 
 // Chooses buffers and lifetimes for all memory of `net` and places the buffers
 // (models/lifetimes.cc).

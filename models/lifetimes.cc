@@ -197,15 +197,6 @@ class Planner {
   void SetArgs(CompiledOp* op) {
     const ParameterStore& store = *net_.parameters;
     KernelArgs args;
-    for (int entry : op->entries) {
-      const int64_t offset = store.layout().entries()[entry].offset;
-      const auto at = [&](const Tensor& pool) {
-        return pool.as<char>() + offset * SizeOf(pool.desc.dtype);
-      };
-      args.parameters.push_back(at(store.compute()));
-      args.master.push_back(store.master().as<float>() + offset);
-      if (op->backward) args.parameter_diffs.push_back(at(store.gradient()));
-    }
     for (int entry : op->state_entries) {
       args.states.push_back(store.states().as<float>() +
                             store.state_layout().entries()[entry].offset);

@@ -113,6 +113,11 @@ class Net::Impl {
     CHECK(batch.Fits(input_shape_)) << batch.images.desc.shape.ToString()
                                     << " for a net that takes " << input_shape_.ToString();
     sequence_ = sequence;
+    if (net_.parameters->compute().data != net_.bound_weights) {
+      BindParameters(&net_);
+      forward_pass_->Clear();
+      backward_pass_->Clear();
+    }
     const auto forward = [&](int k) {
       CompiledOp& op = net_.ops[k];
       op.forward_args.batch = &batch;

@@ -106,4 +106,28 @@ void BuildParameters(const NetOptions& options, Device* device, CompiledNet* net
   }
 }
 
+void BindParameters(CompiledNet* net) {
+  const ParameterStore& store = *net->parameters;
+  const Tensor& compute = store.compute();
+  // FP32 weights for operations that ask for them.
+  const Tensor& fp32 = compute.desc.dtype == DType::kFP32 ? compute : store.master();
+  for (CompiledOp& op : net->ops) {
+    for (KernelArgs* args : {&op.forward_args, &op.backward_args, &op.recompute_args}) {
+      args->parameters.clear();
+      args->master.clear();
+      args->parameter_diffs.clear();
+      for (int entry : op.entries) {
+        const int64_t offset = store.layout().entries()[entry].offset;
+        const auto at = [&](const Tensor& pool) {
+          return pool.as<char>() + offset * SizeOf(pool.desc.dtype);
+        };
+        args->parameters.push_back(at(compute));
+        args->master.push_back(fp32.as<float>() + offset);
+        if (op.backward) args->parameter_diffs.push_back(at(store.gradient()));
+      }
+    }
+  }
+  net->bound_weights = compute.data;
+}
+
 }  // namespace gf

@@ -68,10 +68,14 @@ void ParameterStore::Import(const float* values, const PoolEntry& entry, const T
   device_->Convert(plain, View(pool, entry), device_->compute_stream());
 }
 
+void ParameterStore::SetOwnCompute(bool own) {
+  if (compute_.desc.dtype != DType::kFP32 || own == has_own_compute()) return;
+  compute_ = own ? NewPool(device_, layout_.count(), DType::kFP32) : master_;
+  SyncCompute();
+}
+
 void ParameterStore::SyncCompute() {
-  if (compute_.data != master_.data) {
-    device_->Convert(master_, compute_, device_->compute_stream());
-  }
+  if (has_own_compute()) device_->Convert(master_, compute_, device_->compute_stream());
   BumpVersion();
 }
 

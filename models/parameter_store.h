@@ -21,10 +21,18 @@ class ParameterStore {
   const PoolLayout& layout() const { return layout_; }
   const PoolLayout& state_layout() const { return state_layout_; }
 
-  const Tensor& master() const { return master_; }      // FP32 [layout.count()]
-  const Tensor& compute() const { return compute_; }    // compute type; FP32: the master pool
+  const Tensor& master() const { return master_; }  // FP32 [layout.count()]
+  // What nets compute with, in the compute type; in FP32 the master pool itself, unless the store
+  // has a pool of its own for it.
+  const Tensor& compute() const { return compute_; }
   const Tensor& gradient() const { return gradient_; }  // compute type
   const Tensor& states() const { return states_; }      // FP32 [state_layout.count()]
+
+  bool has_own_compute() const { return compute_.data != master_.data; }
+  // FP32: whether the compute pool is a pool of its own from now on, at first with the master
+  // pool's values. Nets follow in their next forward pass; not to be called between a forward and
+  // its backward pass. Other types always have one.
+  void SetOwnCompute(bool own);
 
   // Must be called after any write to the master or compute pool, so that kernels update data
   // derived from the weights.

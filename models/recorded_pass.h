@@ -35,6 +35,9 @@ class RecordedPass {
   // Runs the pass without recordings.
   void RunPlain(const Call& enqueue, const Call& after) const;
 
+  // Forgets the recordings: from now on operations enqueue other work.
+  void Clear() { stretches_.clear(); }
+
   // Number of replayed operations.
   int recorded() const;
 

@@ -146,6 +146,14 @@ UpdateTraffic TrafficOf(const SolverConfig& solver, ComputeType compute) {
   return traffic;
 }
 
+UpdateTraffic TrafficWith(UpdateTraffic traffic, ComputeType compute, bool steps_ahead) {
+  if (!steps_ahead) return traffic;
+  // Reads weight and residual, writes the compute copy, which in FP32 is there for this alone.
+  traffic.ahead = 4 + 4 + static_cast<double>(SizeOf(ToDType(compute)));
+  if (compute == FP32) traffic.update += 4;
+  return traffic;
+}
+
 // Note [Single-device steps]
 // The total time of a step on one device is known from its rate. The profile, or FLOPs and bytes,
 // divide it among forward and backward passes of the layers. The update takes its bytes divided by

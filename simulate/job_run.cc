@@ -94,12 +94,13 @@ DType Simulator::WireOf(const CommConfig& comm) const {
   return WireTypeOf(comm, ToDType(job_.config.compute_type()));
 }
 
-SimulatedSetup Simulator::SetupFor(const CommConfig& comm) const {
+SimulatedSetup Simulator::SetupFor(const CommConfig& comm, int world) const {
   const ClusterConfig& cluster = job_.cluster;
   SimulatedSetup setup;
   setup.layout = &net_.layout;
   setup.compute = ComputeOf(net_, times_);
-  setup.traffic = traffic_;
+  setup.traffic = TrafficWith(traffic_, job_.config.compute_type(),
+                              StepsAhead(comm, job_.config.solver().type(), world));
   setup.memory_bytes_per_s = memory_bytes_per_s_;
   setup.wire_bytes = static_cast<int64_t>(SizeOf(WireOf(comm)));
   setup.algorithm = comm.algorithm();
@@ -111,7 +112,7 @@ SimulatedSetup Simulator::SetupFor(const CommConfig& comm) const {
 SimulatedStep Simulator::Mean(const CommConfig& comm, double density, Pricer* pricer) const {
   const int world = pricer->network().world();
   const BucketSchedule schedule = ScheduleOf(net_.layout, comm, WireOf(comm), world, density);
-  SimulatedSetup setup = SetupFor(comm);
+  SimulatedSetup setup = SetupFor(comm, world);
   if (job_.cluster.run().has_node_images_per_s()) {
     setup.load_s = net_.batch * std::min(world, job_.cluster.node().devices()) /
                    job_.cluster.run().node_images_per_s();
@@ -256,7 +257,7 @@ SimulatedStep Simulator::Trace() {
   const int world = pricer.network().world();
   const double density = DensityOf(comm);
   const BucketSchedule schedule = ScheduleOf(net_.layout, comm, WireOf(comm), world, density);
-  const SimulatedSetup setup = SetupFor(comm);
+  const SimulatedSetup setup = SetupFor(comm, world);
   const std::vector<double> factors = JitterOf(job_.cluster.device().jitter(), world, job_.seed, 0);
   SimulatedStep step = SimulateStep(setup, schedule, factors, &pricer, /*spans=*/true);
   if (comm.mode() != CommConfig::PERIODIC) return step;

@@ -79,7 +79,7 @@ class Simulator {
   RunResult RunWith(Pricer* pricer);
   // The type that travels.
   DType WireOf(const CommConfig& comm) const;
-  SimulatedSetup SetupFor(const CommConfig& comm) const;
+  SimulatedSetup SetupFor(const CommConfig& comm, int world) const;
   // Mean of the job's steps with this exchange at a density.
   SimulatedStep Mean(const CommConfig& comm, double density, Pricer* pricer) const;
   // The job's comm; of mode AUTO the rung that it takes there, with its reasons in `choice`.

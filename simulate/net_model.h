@@ -51,6 +51,9 @@ ComputeTimes PassesOf(const NetModel& net, const ProfileConfig& profile);
 // Of a solver and a compute type.
 UpdateTraffic TrafficOf(const SolverConfig& solver, ComputeType compute);
 
+// The traffic where weights are ahead of the solver's (StepsAhead), or are not.
+UpdateTraffic TrafficWith(UpdateTraffic traffic, ComputeType compute, bool steps_ahead);
+
 // Computes the times of a step. The device's rate for the nearest batch size gives the length of
 // the step; the profile, or FLOPs and bytes if it is null, divide it among layers. A rate of BF16
 // or FP16 serves the other one; without any rate and without a profile, FLOPs and bytes give the

@@ -39,4 +39,17 @@ void PoolSolver::Inspect(const std::vector<ElementRange>& ranges) {
   AddFinite(finite);
 }
 
+void PoolSolver::StepAhead(const Tensor& residual, const std::vector<ElementRange>& ranges,
+                           double lr, double scale) {
+  CHECK(store_->has_own_compute());
+  const float* const w = store_->master().as<float>();
+  const float* const h = residual.as<float>();
+  WithTypes([&](const auto& kernels, const auto*, auto* compute) {
+    ForPieces(ranges, [&](int entry, int64_t begin, int64_t end) {
+      const auto rate = static_cast<float>(lr * rules_[entry].lr_mult * scale);
+      kernels.ahead(w + begin, compute + begin, h + begin, end - begin, rate);
+    });
+  });
+}
+
 }  // namespace gf

@@ -18,6 +18,8 @@ class PoolSolver : public Solver {
     if (finite_ || !scalars_.only_if_finite) Apply(ranges);
   }
   bool Finite() override { return finite_; }
+  void StepAhead(const Tensor& residual, const std::vector<ElementRange>& ranges, double lr,
+                 double scale) override;
 
  protected:
   // `config` has passed CheckUpdate (NewSolver). The store must outlive the solver.

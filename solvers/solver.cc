@@ -29,6 +29,11 @@ void Solver::SetCarried(const std::vector<bool>& entries) {
   CHECK(entries.empty()) << "this solver has no velocity to leave out";
 }
 
+void Solver::StepAhead(const Tensor& residual, const std::vector<ElementRange>& ranges, double lr,
+                       double scale) {
+  LOG(FATAL) << "this solver has no weights that are ahead";
+}
+
 std::unique_ptr<Solver> NewSolver(const std::string& what, const std::string& type,
                                   const SolverConfig& config, ParameterStore* store) {
   CheckUpdate(config, type, "solver");

@@ -58,6 +58,11 @@ class Solver {
   // Updates these elements of the master and the compute pool from the gradient pool.
   virtual void Update(const std::vector<ElementRange>& ranges) = 0;
 
+  // Between two steps: compute = master - lr * lr_mult * scale * residual in these elements, for a
+  // store with a compute pool of its own. `residual`: FP32, with the pools' offsets.
+  virtual void StepAhead(const Tensor& residual, const std::vector<ElementRange>& ranges, double lr,
+                         double scale);
+
   // The state that checkpoints must store: FP32 pools with the parameters' offsets, by name.
   virtual std::vector<std::pair<std::string, Tensor>> State() const = 0;
 

@@ -1,5 +1,7 @@
 #include "solvers/update_kernels.h"
 
+#include <type_traits>
+
 #include "core/bf16_inline.h"
 
 namespace gf {
@@ -11,10 +13,16 @@ constexpr int64_t kBlock = 128 * kSums;
 // a page.
 constexpr int64_t kAhead = 1024;
 
+template <typename T>
+static inline bool IsCopy(const float* w, const T* compute) {
+  return static_cast<const void*>(compute) != w;
+}
+
 // sqrtf of <cmath> may set errno.
 static inline float SquareRoot(float x) { return __builtin_sqrtf(x); }
 
-template <bool kNesterov, bool kCarried, typename T>
+// kCopy: whether there is a compute copy.
+template <bool kNesterov, bool kCarried, bool kCopy, typename T>
 void Momentum(float* __restrict w, T* __restrict compute, float* __restrict v,
               const T* __restrict g, int64_t n, const MomentumFactors& factors) {
   const float gradient_rate = factors.gradient_rate, weight_rate = factors.weight_rate;
@@ -29,20 +37,33 @@ void Momentum(float* __restrict w, T* __restrict compute, float* __restrict v,
     if (kCarried) change += gradient_rate * gradient;
     const float result = weight - weight_rate * change;
     w[i] = result;
-    if (sizeof(T) == 2) Store(compute + i, result);
+    if (kCopy) Store(compute + i, result);
   }
 }
 
 template <typename T>
 void ByMomentum(float* w, T* compute, float* v, const T* g, int64_t n,
                 const MomentumFactors& factors) {
-  if (factors.nesterov) {
-    (factors.carried ? Momentum<true, true, T> : Momentum<true, false, T>)(w, compute, v, g, n,
-                                                                           factors);
+  const auto run = [&](auto copy) {
+    constexpr bool kCopy = decltype(copy)::value;
+    const auto momentum =
+        factors.nesterov
+            ? (factors.carried ? Momentum<true, true, kCopy, T> : Momentum<true, false, kCopy, T>)
+            : (factors.carried ? Momentum<false, true, kCopy, T>
+                               : Momentum<false, false, kCopy, T>);
+    momentum(w, compute, v, g, n, factors);
+  };
+  if (IsCopy(w, compute)) {
+    run(std::true_type());
   } else {
-    (factors.carried ? Momentum<false, true, T> : Momentum<false, false, T>)(w, compute, v, g, n,
-                                                                             factors);
+    run(std::false_type());
   }
+}
+
+template <typename T>
+void Ahead(const float* __restrict w, T* __restrict compute, const float* __restrict h, int64_t n,
+           float rate) {
+  for (int64_t i = 0; i < n; ++i) Store(compute + i, w[i] - rate * h[i]);
 }
 
 static inline float LambDirection(float w, float m, float v, const LambFactors& f) {
@@ -95,10 +116,17 @@ template <typename T>
 void LambApply(float* __restrict w, T* __restrict compute, const float* __restrict m,
                const float* __restrict v, int64_t n, const LambFactors& factors, float rate) {
   const LambFactors f = factors;
-  for (int64_t i = 0; i < n; ++i) {
-    const float result = w[i] - rate * LambDirection(w[i], m[i], v[i], f);
-    w[i] = result;
-    if (sizeof(T) == 2) Store(compute + i, result);
+  const auto run = [&](auto copy) __attribute__((always_inline)) {
+    for (int64_t i = 0; i < n; ++i) {
+      const float result = w[i] - rate * LambDirection(w[i], m[i], v[i], f);
+      w[i] = result;
+      if (decltype(copy)::value) Store(compute + i, result);
+    }
+  };
+  if (IsCopy(w, compute)) {
+    run(std::true_type());
+  } else {
+    run(std::false_type());
   }
 }
 
@@ -147,10 +175,10 @@ void Merge(T* __restrict g, float* __restrict sum, int64_t n) {
 }  // namespace
 
 GF_SIMD_DEFINE(UpdateKernels, Updates) = {
-    {&ByMomentum<float>, &LambMoments<float>, &LambApply<float>, &Squares<float>, &Finite,
-     &Add<float>, &Merge<float>},
-    {&ByMomentum<uint16_t>, &LambMoments<uint16_t>, &LambApply<uint16_t>, &Squares<uint16_t>,
-     &FiniteBf16, &Add<uint16_t>, &Merge<uint16_t>},
+    {&ByMomentum<float>, &LambMoments<float>, &LambApply<float>, &Ahead<float>, &Squares<float>,
+     &Finite, &Add<float>, &Merge<float>},
+    {&ByMomentum<uint16_t>, &LambMoments<uint16_t>, &LambApply<uint16_t>, &Ahead<uint16_t>,
+     &Squares<uint16_t>, &FiniteBf16, &Add<uint16_t>, &Merge<uint16_t>},
 };
 
 }  // namespace gf

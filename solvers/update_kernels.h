@@ -8,7 +8,7 @@
 namespace gf {
 
 // Inner loops over n elements of pools, on one thread. T, the type of gradients `g` and of the
-// compute copy of the weights, is float or uint16_t (BF16). For float, `compute` is not written.
+// compute copy of the weights, is float or uint16_t (BF16); a `compute` that is `w` is not written.
 template <typename T>
 struct UpdateFunctions {
   // u = gradient_rate * (scale * g + decay * w); v = momentum * v + u;
@@ -24,6 +24,8 @@ struct UpdateFunctions {
   // w -= rate * r
   void (*lamb_apply)(float* w, T* compute, const float* m, const float* v, int64_t n,
                      const LambFactors& factors, float rate);
+  // compute = w - rate * h
+  void (*ahead)(const float* w, T* compute, const float* h, int64_t n, float rate);
   // Sums of squares of w and g: FP32 partial sums of at most 128 elements, added in double.
   void (*squares)(const float* w, const T* g, int64_t n, double sums[2]);
   // Whether all elements are finite.

@@ -87,7 +87,6 @@ void PrintMemory(const Net& net, Phase phase, FILE* out) {
     return pool.data == nullptr ? std::string("none")
                                 : HumanBytes(static_cast<double>(pool.desc.bytes()));
   };
-  const bool own_compute = store.compute().data != store.master().data;
   PrintTable(
       {{"parameters", StrCat(WithCommas(store.layout().parameter_count()), " in ",
                              Counted(store.layout().entries().size(), "tensor"))},
@@ -96,7 +95,8 @@ void PrintMemory(const Net& net, Phase phase, FILE* out) {
                               HumanBytes(static_cast<double>(net.arena_bytes_without_reuse())),
                               " without reuse)")},
        {"master weights", megabytes(store.master())},
-       {"compute weights", own_compute ? megabytes(store.compute()) : "the master weights"},
+       {"compute weights",
+        store.has_own_compute() ? megabytes(store.compute()) : "the master weights"},
        {"gradients", phase == TRAIN ? megabytes(store.gradient()) : "none"}},
       out);
 }

@@ -8,6 +8,13 @@
 #include "comm/sparse/chunks.h"
 
 namespace gf {
+namespace {
+
+// Bytes that a weight that goes ahead moves, in terms of an update's: 16 (weight, residual, and the
+// written copy, which is read first) of 20 (weight and velocity twice, and the gradient).
+constexpr double kAheadPerUpdate = 0.8;
+
+}  // namespace
 
 ExchangeChoice LadderPricer::Price(const std::vector<Rung>& ladder, const Rung& lazy,
                                    const std::string& noted, const StepFacts& facts) {
@@ -18,6 +25,7 @@ ExchangeChoice LadderPricer::Price(const std::vector<Rung>& ladder, const Rung& 
     costs.Scale(LinkFactor(facts, ScheduleFor(lazy.config, {}), element, &costs));
   }
   StepSetup setup = SetupOf(facts, job_.layout);
+  if (job_.options.steps_ahead) setup.traffic.ahead = kAheadPerUpdate * setup.traffic.update;
   ExchangeChoice choice;
   choice.limit = job_.options.config.auto_().exposed();
   choice.slower = job_.options.config.auto_().slower();

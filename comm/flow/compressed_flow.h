@@ -27,6 +27,8 @@ class CompressedFlow : public GradientFlow {
     return compressor_->State();
   }
   Tensor shared_state() const override { return compressor_->shared_state(); }
+  WaitingGradients waiting() const override { return compressor_->waiting(); }
+  bool may_wait() const override { return compressor_->may_wait(); }
   std::vector<bool> carries_momentum() const override { return compressor_->carries_momentum(); }
   DecaySteps decay_steps() const override { return compressor_->decay_steps(); }
   std::vector<int64_t> important_chunks() const override { return compressor_->important_chunks(); }

@@ -9,6 +9,7 @@
 #include "comm/collective.h"
 #include "comm/flow/buckets.h"
 #include "comm/flow/gradient_flow_options.h"
+#include "comm/flow/waiting_gradients.h"
 #include "core/dtype.h"
 #include "core/pool_layout.h"
 #include "core/tensor.h"
@@ -84,6 +85,8 @@ class Compressor {
   // See GradientFlow. State may bring its pools up to date: a later step leaves them as it likes.
   virtual std::vector<std::pair<std::string, Tensor>> State() const = 0;
   virtual Tensor shared_state() const { return {}; }
+  virtual WaitingGradients waiting() const { return {}; }
+  virtual bool may_wait() const { return false; }
   virtual std::vector<bool> carries_momentum() const { return {}; }
   virtual DecaySteps decay_steps() const { return {}; }
   virtual std::vector<int64_t> important_chunks() const { return {}; }

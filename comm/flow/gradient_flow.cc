@@ -118,6 +118,12 @@ CommConfig::Mode SendingModeOf(const CommConfig& config) {
   return config.mode() == CommConfig::PERIODIC ? config.periodic().exchange() : config.mode();
 }
 
+bool StepsAhead(const CommConfig& config, const std::string& solver, int world) {
+  const bool sends_less = config.mode() == CommConfig::AUTO ||
+                          (config.mode() == CommConfig::SPARSE && config.sparse().density() < 1);
+  return sends_less && config.sparse().step_ahead() && solver == "SGD" && world > 1;
+}
+
 std::string FlowNameOf(const CommConfig& config, int world) {
   const bool periodic = config.mode() == CommConfig::PERIODIC;
   if (world > 1 && config.sharded_update()) return "sharded";

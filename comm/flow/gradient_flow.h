@@ -13,6 +13,7 @@
 #include "comm/flow/gradient_flow_options.h"
 #include "comm/flow/gradient_transport.h"
 #include "comm/flow/transfer_times.h"
+#include "comm/flow/waiting_gradients.h"
 #include "core/config/job.pb.h"
 #include "core/device.h"
 #include "core/pool_layout.h"
@@ -42,6 +43,10 @@ CommConfig::Mode SendingModeOf(const CommConfig& config);
 
 // The name in GradientFlowRegistry of what a job of `world` ranks needs.
 std::string FlowNameOf(const CommConfig& config, int world);
+
+// Whether ranks compute gradients at weights that are ahead by what SPARSE has not sent, see Note
+// [Step-ahead error feedback]. AUTO: while it may take SPARSE.
+bool StepsAhead(const CommConfig& config, const std::string& solver, int world);
 
 // Sums the gradients of a step over the ranks; the trainer's interface to communication. The solver
 // divides the sums by summed_ranks(). Per step: BeginStep, GradientsReady for each layer as
@@ -109,6 +114,11 @@ class GradientFlow {
   // A pool of State(); no data: there is none.
   Tensor StatePool(const std::string& name) const;
   Tensor residual() const { return StatePool("residual"); }
+
+  // Between two steps, of a flow that `may_wait`. What does not wait was updated in the last step.
+  virtual WaitingGradients waiting() const { return {}; }
+  // Whether gradients may wait in later steps so that the solver does not see them: SPARSE.
+  virtual bool may_wait() const { return false; }
 
   // Whether sums of this step carry their momentum already, by entry; empty: none does.
   virtual std::vector<bool> carries_momentum() const { return {}; }

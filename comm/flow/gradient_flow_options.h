@@ -30,6 +30,8 @@ struct GradientFlowOptions {
   bool nesterov = false;
   // solver.type, for AUTO: not every mode goes with every solver.
   std::string solver = "SGD";
+  // Gradients are taken at weights that are ahead by what waits (GradientFlow::waiting).
+  bool steps_ahead = false;
   // AUTO asks the job whether its checkpoints have room for the State() of a new flow. Returns the
   // reason against it, "" if there is none; the same on all ranks, which all call it. May be empty.
   std::function<std::string(const GradientFlow&)> objection;

@@ -20,7 +20,9 @@ namespace {
 // chunks S_t before backward of step t starts. As entries become ready:
 //   chunk in S_t:  packed = g + residual, residual = 0; what is packed travels in buckets;
 //   otherwise:     residual = momentum * (g + residual); the weights stay as they are.
-// Without momentum, or without momentum_correction, the residual stays whole (factor 1).
+// Without momentum, or without momentum_correction, the residual stays whole (factor 1). So it does
+// by default where gradients are taken at weights that are ahead by the residual: what waits then
+// has its effect already, and must not fade.
 // The L1 norms of all chunks are then summed over the ranks: a communicated chunk's is that of
 // the sum, divided by the world, so that the ranks together count it once; any other's is that of
 // the rank's own g + residual. The largest make S_t+1. Every rank adds the same norms in the same
@@ -68,6 +70,11 @@ class SparseCompressor : public Compressor {
     return {{"residual", residual_}};
   }
   std::vector<int64_t> important_chunks() const override { return next_.ids(); }
+  WaitingGradients waiting() const override {
+    return {residual_, restored_ ? std::vector<ElementRange>{{0, grid_.count()}}
+                                 : set_.OtherRanges(0, grid_.count())};
+  }
+  bool may_wait() const override { return true; }
   DecaySteps decay_steps() const override {
     return config_.catch_up_decay() ? DecaySteps{steps_, grid_.chunk_size()} : DecaySteps();
   }
@@ -82,9 +89,11 @@ class SparseCompressor : public Compressor {
   void Restore(const std::vector<int64_t>& important_chunks) override {
     next_ = ChunkSet(grid_, important_chunks);
     merge_ = true;
+    restored_ = true;
   }
 
   void Begin(int64_t step) override {
+    restored_ = false;
     set_ = next_;
     dense_ = set_.IsAll();
     const double next = DensityAt(step + 1, pool_.options.total_steps, config_.density(),
@@ -141,7 +150,9 @@ class SparseCompressor : public Compressor {
   // The factor of residuals in every step.
   float Correction() const {
     const float momentum = pool_.options.momentum;
-    return config_.momentum_correction() && momentum > 0 ? momentum : 1;
+    const bool corrects = config_.has_momentum_correction() ? config_.momentum_correction()
+                                                            : !pool_.options.steps_ahead;
+    return corrects && momentum > 0 ? momentum : 1;
   }
 
   // In place, in the buckets of LAZY.
@@ -199,6 +210,7 @@ class SparseCompressor : public Compressor {
   const Tensor steps_, next_steps_;         // by chunk, see decay_steps, of this step and the next
   const std::unique_ptr<ChunkArithmetic> arithmetic_;
 
+  bool restored_ = false;    // any chunk may have a residual
   bool none_waits_ = false;  // all of next_steps_ are 1
   bool dense_ = true, merge_ = false, need_norms_ = false, overflowed_ = false;
   int64_t next_count_ = 0;          // chunks in the next step

@@ -15,7 +15,7 @@ class Compute {
       : setup_(setup),
         factors_(factors),
         slowest_(*std::max_element(factors.begin(), factors.end())) {
-    forward_ = setup.compute.data + setup.compute.forward;
+    forward_ = setup.compute.data + AheadSeconds(schedule) + setup.compute.forward;
     ready_.resize(setup.layout->entries().size());
     double now = forward_;
     for (const StepCompute::Piece& piece : setup.compute.backward) {
@@ -62,6 +62,13 @@ class Compute {
   }
 
  private:
+  // Before the forward pass, the weights of what was not sent go ahead.
+  double AheadSeconds(const BucketSchedule& schedule) const {
+    if (!schedule.sparse) return 0;
+    const double waiting = (1 - schedule.density) * static_cast<double>(setup_.layout->count());
+    return waiting * setup_.traffic.ahead / setup_.memory_bytes_per_s;
+  }
+
   // The compressor's arithmetic on a parameter's gradient.
   double CompressSeconds(int entry, const BucketSchedule& schedule) const {
     const UpdateTraffic& traffic = setup_.traffic;

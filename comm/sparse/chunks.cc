@@ -57,4 +57,15 @@ std::vector<ElementRange> ChunkSet::ElementRanges(int64_t begin, int64_t end) co
   return ranges;
 }
 
+std::vector<ElementRange> ChunkSet::OtherRanges(int64_t begin, int64_t end) const {
+  std::vector<ElementRange> ranges;
+  int64_t from = begin;
+  for (const ElementRange& own : ElementRanges(begin, end)) {
+    if (own.begin > from) ranges.push_back({from, own.begin});
+    from = own.end;
+  }
+  if (from < end) ranges.push_back({from, end});
+  return ranges;
+}
+
 }  // namespace gf

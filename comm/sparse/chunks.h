@@ -58,6 +58,8 @@ class ChunkSet {
   // Elements of important chunks within [begin, end) of the pool, as ascending ranges of
   // which no two touch; none is empty.
   std::vector<ElementRange> ElementRanges(int64_t begin, int64_t end) const;
+  // The same of the other chunks.
+  std::vector<ElementRange> OtherRanges(int64_t begin, int64_t end) const;
 
   bool operator==(const ChunkSet& other) const {
     return grid_ == other.grid_ && ids_ == other.ids_;

@@ -1,5 +1,7 @@
 #include "solvers/cuda/cuda_solver.h"
 
+#include <glog/logging.h>
+
 #include <algorithm>
 
 #include "solvers/step_factors.h"
@@ -10,7 +12,8 @@ CudaSolver::CudaSolver(const SolverConfig& config, ParameterStore* store)
     : config_(config),
       store_(store),
       inspections_(static_cast<CudaDevice*>(store->device()), &pieces_),
-      updates_(static_cast<CudaDevice*>(store->device()), &pieces_) {
+      updates_(static_cast<CudaDevice*>(store->device()), &pieces_),
+      ahead_(static_cast<CudaDevice*>(store->device()), &pieces_) {
   const std::vector<ParameterRule> parameter_rules = RulesOf(config, store->layout());
   std::vector<EntryRule> rules;
   for (const PoolEntry& entry : store->layout().entries()) {
@@ -44,7 +47,6 @@ CudaSolver::CudaSolver(const SolverConfig& config, ParameterStore* store)
   pools_.bad = static_cast<int*>(allocate(sizeof(int)));
   pools_.type = store->gradient().desc.dtype;
   pools_.weights = store->master().as<float>();
-  pools_.compute = pools_.type == DType::kFP32 ? nullptr : store->compute().data;
   pools_.gradients = store->gradient().data;
 }
 
@@ -56,7 +58,13 @@ Tensor CudaSolver::NewState() const {
   return state;
 }
 
+// The store's compute pool is settled before the first step, so recorded updates find it.
+void CudaSolver::FindCompute() {
+  pools_.compute = store_->has_own_compute() ? store_->compute().data : nullptr;
+}
+
 void CudaSolver::BeginStep(const UpdateScalars& scalars) {
+  FindCompute();
   StepNumbers numbers;
   numbers.lr = scalars.lr;
   numbers.gradient_scale = scalars.gradient_scale;
@@ -76,6 +84,17 @@ void CudaSolver::Inspect(const std::vector<ElementRange>& ranges) {
 
 void CudaSolver::Update(const std::vector<ElementRange>& ranges) {
   updates_.Run(ranges, record(), [this](const RangeList& list) { EnqueueUpdate(list); });
+}
+
+void CudaSolver::StepAhead(const Tensor& residual, const std::vector<ElementRange>& ranges,
+                           double lr, double scale) {
+  CHECK(store_->has_own_compute());
+  FindCompute();
+  ahead_.BeginStep();
+  // The rate is an argument of the kernel, so nothing is recorded.
+  ahead_.Run(ranges, false, [&](const RangeList& list) {
+    WriteAhead(pools_, list, residual.as<float>(), lr * scale, stream());
+  });
 }
 
 void CudaSolver::ReadFinite() {

@@ -20,6 +20,8 @@ class CudaSolver : public Solver {
   void ReadFinite() override;
   bool Finite() override;
   void Update(const std::vector<ElementRange>& ranges) override;
+  void StepAhead(const Tensor& residual, const std::vector<ElementRange>& ranges, double lr,
+                 double scale) override;
 
  protected:
   // `config` has passed CheckUpdate (NewSolver). The store must outlive the solver.
@@ -37,12 +39,14 @@ class CudaSolver : public Solver {
   cudaStream_t stream() const { return RawStream(store_->device()->compute_stream()); }
 
  private:
+  void FindCompute();
+
   const SolverConfig config_;
   ParameterStore* const store_;
   std::vector<PoolPiece> pieces_;
   std::vector<std::shared_ptr<void>> memory_;
   UpdatePools pools_;
-  RangeCalls inspections_, updates_;
+  RangeCalls inspections_, updates_, ahead_;
   std::unique_ptr<HostReading> finite_;  // result of all inspections so far
 };
 

@@ -151,6 +151,30 @@ __global__ void __launch_bounds__(kThreads)
   });
 }
 
+template <typename T>
+struct AheadRun {
+  const UpdatePools& pools;
+  const float* residual;
+  const float rate;
+
+  template <int kCount>
+  __device__ void Run(int64_t i) const {
+    Floats<kCount> w = LoadFloats<kCount>(pools.weights + i);
+    const Floats<kCount> h = LoadFloats<kCount>(residual + i);
+#pragma unroll
+    for (int k = 0; k < kCount; ++k) w.v[k] -= rate * h.v[k];
+    StoreFloats(static_cast<T*>(pools.compute) + i, w);
+  }
+};
+
+template <typename T>
+__global__ void __launch_bounds__(kThreads)
+    AheadKernel(UpdatePools pools, RangeList list, const float* residual, double rate) {
+  const PoolPiece piece = pools.pieces[list.first_piece + blockIdx.x];
+  const auto own = static_cast<float>(rate * pools.rules[piece.entry].lr_mult);
+  ForPiece(piece, list, AheadRun<T>{pools, residual, own});
+}
+
 }  // namespace
 
 void BeginUpdates(const UpdatePools& pools, const StepNumbers& numbers, cudaStream_t stream) {
@@ -182,6 +206,13 @@ void MomentumUpdate(const UpdatePools& pools, const RangeList& list, bool inside
     const bool late = pools.decay_steps != nullptr;
     const auto kernel = late ? LateDecayKernel<decltype(t)> : MomentumKernel<decltype(t)>;
     Launch(shape, kernel, pools, list, inside);
+  });
+}
+
+void WriteAhead(const UpdatePools& pools, const RangeList& list, const float* residual, double rate,
+                cudaStream_t stream) {
+  ForType(pools, list, stream, [&](auto t, const LaunchShape& shape) {
+    Launch(shape, AheadKernel<decltype(t)>, pools, list, residual, rate);
   });
 }
 

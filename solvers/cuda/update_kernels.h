@@ -55,7 +55,7 @@ struct UpdatePools {
 
   DType type = DType::kFP32;  // type of gradients and compute weights
   float* weights = nullptr;
-  void* compute = nullptr;  // null in FP32, where `weights` serve as compute weights
+  void* compute = nullptr;  // null: `weights` serve as compute weights
   const void* gradients = nullptr;
   float* first = nullptr;   // velocity; LAMB: mean
   float* second = nullptr;  // LAMB: variance
@@ -95,6 +95,10 @@ void SetRates(const UpdatePools& pools, RateRule rule, double trust, double epsi
 // the step's rate if `rates` is null, times lr_mult.
 void MomentumUpdate(const UpdatePools& pools, const RangeList& list, bool inside,
                     cudaStream_t stream);
+
+// compute = weights - rate * lr_mult * residual; the rate is rounded to FP32 after lr_mult.
+void WriteAhead(const UpdatePools& pools, const RangeList& list, const float* residual, double rate,
+                cudaStream_t stream);
 
 // See UpdateFunctions::lamb_moments and lamb_apply; decay is a constant of the entry.
 void LambMoments(const UpdatePools& pools, const RangeList& list, cudaStream_t stream);

@@ -111,6 +111,7 @@ void BuildFlow(const JobConfig& config, bool deterministic, Communicator* comm,
   flow.momentum = config.solver().momentum();
   flow.nesterov = config.solver().nesterov();
   flow.solver = config.solver().type();
+  flow.steps_ahead = StepsAhead(config.comm(), flow.solver, comm->size());
   flow.objection = [comm, parts](const GradientFlow& taken) -> std::string {
     try {
       CheckRoom(*parts, taken, comm);

@@ -17,6 +17,7 @@ StepUpdate::StepUpdate(const SolverConfig& solver, const CommConfig& comm, int w
     : parts_(parts),
       iter_size_(solver.iter_size()),
       scaler_(solver.loss_scale()),
+      ahead_(StepsAhead(comm, solver.type(), world), parts.store, parts.solver),
       keeps_residuals_(!parts.flow->State().empty() || comm.mode() == CommConfig::AUTO) {
   const bool sparse = comm.mode() == CommConfig::SPARSE;
   const bool whole = parts.solver->whole_tensors();
@@ -32,6 +33,7 @@ StepUpdate::StepUpdate(const SolverConfig& solver, const CommConfig& comm, int w
     while (share_ < world) share_ *= 2;
   }
   SetBatches();
+  ahead_.Prepare(*parts.flow);
 }
 
 void StepUpdate::Restore() {
@@ -52,6 +54,12 @@ void StepUpdate::SetBatches() {
   micro_batches_ = parts_.micro_batches ? parts_.micro_batches(parts_.state->step) : iter_size_;
   batches_unit_ = 1;
   while (batches_unit_ * 2 <= micro_batches_) batches_unit_ *= 2;
+}
+
+void StepUpdate::Begin(double lr) {
+  const Timeline::Span span(parts_.timeline, lane::kUpdate, "step ahead");
+  // A GPU may have skipped the update of what does not wait, which the host does not know yet.
+  ahead_.Go(*parts_.flow, lr, 1 / unit(), scaler_.active());
 }
 
 void StepUpdate::Finish(double lr, int micro_batches) {

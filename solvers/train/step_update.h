@@ -10,6 +10,7 @@
 #include "solvers/checkpoint/checkpoint.h"
 #include "solvers/loss_scaler.h"
 #include "solvers/solver.h"
+#include "solvers/train/step_ahead.h"
 
 namespace gf {
 
@@ -44,6 +45,12 @@ class StepUpdate {
   // flow keeps residuals. A power of two if the loss scale and the number of batches in the step
   // are powers of two. See Note [Unit of residuals].
   double loss_factor() const { return unit() / micro_batches_; }
+
+  // Before the first forward pass of the step state->step, whose rate is `lr`. See Note [Step-ahead
+  // error feedback].
+  void Begin(double lr);
+  // Between two steps: nets compute with the weights themselves again.
+  void StepBack() { ahead_.Back(); }
 
   // At the end of a step's backward pass over `micro_batches` batches per rank, the number that
   // Parts has for the step state->step.
@@ -88,6 +95,7 @@ class StepUpdate {
   const Parts parts_;
   const int iter_size_;
   LossScaler scaler_;
+  StepAhead ahead_;
   const bool keeps_residuals_;
   double share_ = 1;
   int micro_batches_ = 1;    // per rank in the step state->step

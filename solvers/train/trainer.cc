@@ -94,6 +94,7 @@ void Trainer::Step() {
   step.lr = parts_.rate->At(state_.step);
   step.images = parts_.batches->ImagesOf(state_.step);
   parts_.timeline->SetStep(state_.step + 1);
+  parts_.update->Begin(step.lr);
   for (int i = 0; i < batches; ++i) {
     const bool last = i + 1 == batches;
     const Batch& batch = parts_.feed->Next();
@@ -190,6 +191,7 @@ void Trainer::Validate() {
   comm_->watchdog()->SetActivity(StrCat("validation after step ", state_.step));
   const Timeline::Span span(parts_.timeline.get(), lane::kValidation, "validation");
   parts_.flow->Settle();
+  parts_.update->StepBack();
   parts_.statistics->Take();
   const auto start = Clock::now();
   const std::optional<Tally> tally =

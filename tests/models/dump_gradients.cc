@@ -18,6 +18,7 @@ DEFINE_int32(side, 0, "pixels of an image's side; 0 = what the net says");
 DEFINE_double(bias, 0, "middle of the biases of convolutions and inner products");
 DEFINE_double(gamma, 0.35, "middle of the batch norms' gammas");
 DEFINE_string(last_norm, "", "part of the names of the batch norms whose gamma is 0.1");
+DEFINE_uint64(seed, 7, "of the batch");
 DEFINE_string(out, ".", "folder");
 
 namespace gf {
@@ -69,7 +70,7 @@ int Main(int argc, char** argv) {
   how.gamma = static_cast<float>(FLAGS_gamma);
   how.last_norm = FLAGS_last_norm;
   SetRandom(how, net->parameters().get());
-  const Batch batch = RandomBatch(net->input_shape(), net->classes());
+  const Batch batch = RandomBatch(net->input_shape(), net->classes(), FLAGS_seed);
 
   std::vector<NamedTensor> weights;
   Append("", Parameters(*net), store.layout(), &weights);

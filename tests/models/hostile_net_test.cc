@@ -40,18 +40,18 @@ TEST(HostileNetTest, ABlobThatCannotFitIsNamed) {
 }
 
 TEST(HostileNetTest, AllActivationsTogetherMustFit) {
-  // Each blob takes 1.2 GB, and is kept for the backward pass.
-  const int layers = static_cast<int>(HostMemory() / 1.2e9) + 10;
+  // Each blob takes 0.3 GB, and is kept for the backward pass.
+  const int layers = static_cast<int>(HostMemory() / 0.3e9) + 10;
   std::string text =
       "layer { name: 'data' type: 'Input' top: 'c0' "
-      "input_param { shape { dim: [1, 3, 10000, 10000] } } }";
+      "input_param { shape { dim: [1, 3, 5000, 5000] } } }";
   for (int i = 0; i < layers; ++i) {
     text += StrCat("layer { name: 'c", i + 1, "' type: 'Convolution' bottom: 'c", i, "' top: 'c",
                    i + 1, "' convolution_param { num_output: 3 kernel_size: 1 } }");
   }
   text += "layer { name: 'label' type: 'Input' top: 'y' input_param { shape { dim: 1 } } }" +
           StrCat("layer { name: 'p' type: 'Convolution' bottom: 'c", layers,
-                 "' top: 'p' convolution_param { num_output: 3 kernel_size: 1 stride: 10000 } }"
+                 "' top: 'p' convolution_param { num_output: 3 kernel_size: 1 stride: 5000 } }"
                  "layer { name: 'l' type: 'SoftmaxWithLoss' bottom: 'p' bottom: 'y' top: 'l' }");
   const std::string error = ErrorOf([&] { NewNet(text); });
   EXPECT_TRUE(Has(error, "all activations of the net take ")) << error;

@@ -1,6 +1,7 @@
 #include "tests/models/net_for_test.h"
 
 #include <cmath>
+#include <cstdio>
 #include <cstdlib>
 #include <utility>
 
@@ -19,6 +20,18 @@ NetOptions TestOptions(Phase phase) {
   NetOptions options;
   options.phase = phase;
   return options;
+}
+
+std::vector<DType> ComputeTypes() {
+  NetOptions options = TestOptions();
+  options.compute = DType::kBF16;
+  try {
+    NewNet(ShippedNet("lenet", 1), options);
+  } catch (const UserError& error) {
+    std::printf("BF16 is NOT TESTED: %s\n", error.what());
+    return {DType::kFP32};
+  }
+  return {DType::kFP32, DType::kBF16};
 }
 
 std::unique_ptr<Net> NewNet(const NetSource& source, const NetOptions& options) {

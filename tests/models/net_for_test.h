@@ -19,6 +19,9 @@ Device* TestDevice();
 // Options of a net in FP32 on its own parameters.
 NetOptions TestOptions(Phase phase = TRAIN);
 
+// FP32, and BF16 where this processor computes in it; says so where it does not.
+std::vector<DType> ComputeTypes();
+
 std::unique_ptr<Net> NewNet(const NetSource& source, const NetOptions& options);
 std::unique_ptr<Net> NewNet(const std::string& text, const NetOptions& options = TestOptions());
 

@@ -13,7 +13,7 @@ TEST(NetSharingTest, ANetOnAnothersParametersFollowsThem) {
   const std::string text = kInputs + Conv("c", "x", 18) + Simple("BatchNorm", "n", "c") +
                            Simple("Scale", "s", "n", "scale_param { bias_term: true }") +
                            Inner("ip", "s", 5) + Loss("loss", "ip");
-  for (DType compute : {DType::kFP32, DType::kBF16}) {
+  for (DType compute : ComputeTypes()) {
     NetOptions options = TestOptions();
     options.compute = compute;
     const auto train = NewNet(text, options);

@@ -38,7 +38,7 @@ TEST(NetTest, ALossThatAnotherLayerReadsStillCounts) {
 }
 
 TEST(NetTest, TwoRunsHaveTheSameBits) {
-  for (DType compute : {DType::kFP32, DType::kBF16}) {
+  for (DType compute : ComputeTypes()) {
     NetOptions options = TestOptions();
     options.compute = compute;
     options.deterministic = true;

@@ -184,6 +184,39 @@ TEST_P(CudaSolverTest, TakesTheSameStepsInChangingChunks) {
   ExpectSameSteps([&](int step) { return step % 2 == 0 ? chunks(step) : Calls{{}}; }, true);
 }
 
+// With a compute pool of its own, FP32 has a copy of the weights, too, and weights of some ranges
+// are ahead.
+TEST_P(CudaSolverTest, GoesAheadAsTheCpu) {
+  SolverConfig config;
+  config.set_momentum(0.9f);
+  for (ParameterStore* store : {expected_.get(), tested_.get()}) store->SetOwnCompute(true);
+  const auto expected = NewSolver("solver", std::get<0>(GetParam()), config, expected_.get());
+  const auto tested = NewSolver("solver", std::get<0>(GetParam()), config, tested_.get());
+  Random random(1, 6);
+  UpdateScalars scalars;
+  for (int step = 0; step < 6; ++step) {
+    SetGradients(&random);
+    scalars.lr = 0.05 + 0.01 * step;
+    for (Solver* solver : {expected.get(), tested.get()}) {
+      solver->BeginStep(scalars);
+      solver->Update({All()});
+    }
+    ++scalars.update;
+    ExpectSame(*expected, *tested);
+    // Velocities are numbers as good as residuals. Other ranges in every step.
+    const int64_t first = 64 + 100 * step, second = 1000 + step;
+    const std::vector<ElementRange> ranges = {{0, first}, {second, All().end - 37}};
+    for (Solver* solver : {expected.get(), tested.get()}) {
+      solver->StepAhead(solver->State()[0].second, ranges, scalars.lr, 0.25);
+    }
+    ExpectNear(tested_->master(), expected_->master(), 1e-5);
+    const double tolerance = type_ == DType::kFP32 ? 1e-5 : type_ == DType::kFP16 ? 1e-3 : 8e-3;
+    ExpectNear(tested_->compute(), expected_->compute(), tolerance);
+    EXPECT_NE(Values(*expected_, expected_->compute(), expected_->layout()),
+              Values(*expected_, expected_->master(), expected_->layout()));
+  }
+}
+
 // The GPU decides by itself whether it updates; nothing is asked in between.
 TEST_P(CudaSolverTest, UpdatesOnlyIfFinite) {
   SolverConfig config;

@@ -44,15 +44,21 @@ for name, forward_only in (("default", False), ("step", True)):
     assert ("that a product of matrices reaches" in text) == (not forward_only), text
 PY
 
+compute=BF16
+if "$gfbench" update $net --compute=BF16 --steps=1 2>&1 | grep -q 'not supported here'; then
+  echo "NOT TESTED: updates in BF16, in which this processor does not compute"
+  compute=FP32
+fi
 for solver in SGD LARS LARC LAMB; do
-  "$gfbench" update $net --solver=$solver --compute=BF16 --steps=3 --json="$out/update.json" \
+  "$gfbench" update $net --solver=$solver --compute=$compute --steps=3 --json="$out/update.json" \
     >"$out/update.txt" || fail "gfbench update --solver=$solver"
-  python3 - "$out/update.json" $solver <<'PY' || fail "the figures of gfbench update"
+  python3 - "$out/update.json" $solver $compute <<'PY' || fail "the figures of gfbench update"
 import json
 import sys
 with open(sys.argv[1]) as f:
     result = json.load(f)
-bytes_each = {"SGD": 20, "LARS": 26, "LARC": 26, "LAMB": 40}[sys.argv[2]]
+bytes_each = {"BF16": {"SGD": 20, "LARS": 26, "LARC": 26, "LAMB": 40},
+              "FP32": {"SGD": 20, "LARS": 28, "LARC": 28, "LAMB": 40}}[sys.argv[3]][sys.argv[2]]
 assert result["bytes"] == bytes_each * result["parameters"] > 0, result
 assert result["update_ms"] > 0 and result["copy_ms"] > 0 and result["ratio"] > 0, result
 PY

@@ -17,11 +17,13 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+constexpr float kRate = 0.001f;
+
 double Seconds(Clock::duration duration) { return std::chrono::duration<double>(duration).count(); }
 
 SolverConfig SolverSettings() {
   SolverConfig config;
-  config.set_base_lr(0.001f);
+  config.set_base_lr(kRate);
   config.set_weight_decay(5e-4f);
   return config;
 }
@@ -55,8 +57,11 @@ void TrainingSteps::Exchange(const CommConfig& config, std::shared_ptr<GradientT
     for (const std::string& line : LinesOf(choice)) std::printf("%s\n", line.c_str());
     std::fflush(stdout);  // what follows may take minutes
   };
+  options.steps_ahead = StepsAhead(config, "SGD", comm_->size());
   first_step_ = step_;
   flow_ = NewGradientFlow(store->layout(), store->gradient(), comm_, options);
+  ahead_.emplace(options.steps_ahead, store, solver_.get());
+  ahead_->Prepare(*flow_);
   choosing_ = config.mode() == CommConfig::AUTO && comm_->size() > 1 && store->layout().count() > 0;
   taken_ = taken;
   if (!taken.empty()) CHECK(flow_->Adopt(taken)) << taken;
@@ -64,6 +69,7 @@ void TrainingSteps::Exchange(const CommConfig& config, std::shared_ptr<GradientT
 
 void TrainingSteps::ExchangeNothing() {
   flow_.reset();
+  workload_->parameters()->SetOwnCompute(false);
   choosing_ = false;
   taken_.clear();
 }
@@ -95,7 +101,10 @@ StepTimes TrainingSteps::Step() {
 
 StepTimes TrainingSteps::OneStep() {
   const auto start = Clock::now();
-  if (flow_) flow_->BeginStep(step_ - first_step_);
+  if (flow_) {
+    if (FLAGS_replay_update) ahead_->Go(*flow_, kRate, 1);
+    flow_->BeginStep(step_ - first_step_);
+  }
   workload_->Forward(step_++);
   const auto forward = Clock::now();
   workload_->Backward([&](const std::vector<int>& entries) {
@@ -103,7 +112,7 @@ StepTimes TrainingSteps::OneStep() {
   });
   const auto backward = Clock::now();
   UpdateScalars scalars;
-  scalars.lr = 0.001;
+  scalars.lr = kRate;
   scalars.gradient_scale = 1.0 / (flow_ ? flow_->summed_ranks() : comm_->size());
   solver_->SetCarried(flow_ ? flow_->carries_momentum() : std::vector<bool>());
   solver_->BeginStep(scalars);

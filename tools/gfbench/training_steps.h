@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -10,6 +11,7 @@
 #include "comm/flow/gradient_transport.h"
 #include "core/device.h"
 #include "solvers/solver.h"
+#include "solvers/train/step_ahead.h"
 #include "tools/gfbench/workload.h"
 
 namespace gf {
@@ -57,6 +59,7 @@ class TrainingSteps {
   Communicator* const comm_;
   std::unique_ptr<Solver> solver_;
   std::unique_ptr<GradientFlow> flow_;  // null: nothing is exchanged
+  std::optional<StepAhead> ahead_;      // for flow_
   int64_t step_ = 0;
   int64_t first_step_ = 0;  // of this exchange
   bool choosing_ = false;   // of mode AUTO

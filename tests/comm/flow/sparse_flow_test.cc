@@ -64,7 +64,9 @@ class Reference {
   std::vector<double> Step(int step) {
     std::vector<double> sums(layout_.count(), std::nan(""));
     std::vector<double> norms(grid_.chunks());
-    const bool corrects = options_.config.sparse().momentum_correction() && options_.momentum > 0;
+    const SparseConfig& sparse = options_.config.sparse();
+    const bool corrects = (!sparse.has_momentum_correction() || sparse.momentum_correction()) &&
+                          options_.momentum > 0;
     const double correction = corrects ? kMomentum : 1;
     for (const PoolEntry& entry : layout_.entries()) {
       for (int64_t i = entry.offset; i < entry.offset + entry.count; ++i) {
