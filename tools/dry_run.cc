@@ -166,7 +166,7 @@ void CheckValidation(const JobConfig& config, const NetSource& source, const Net
 // What training would refuse of the solver once it knows the net and the data, and its warnings.
 void CheckTraining(const JobConfig& config, const NetSource& source, const Net& net, Device* device,
                    Communicator* comm) {
-  if (comm->rank() == 0) WarnAtStart(config, net.parameters()->layout().count(), comm->size());
+  if (comm->rank() == 0) WarnAtStart(config, net.parameters()->layout(), comm->size());
   if (config.has_validation_data()) CheckValidation(config, source, net, device, comm);
   const SolverConfig& solver = config.solver();
   const DataConfig& data = config.train_data();

@@ -37,7 +37,7 @@ class AutoFlow : public GradientFlow {
   AutoFlow(const PoolLayout& layout, const Tensor& gradients, Communicator* comm,
            const GradientFlowOptions& options)
       : GradientFlow(layout, gradients, comm, options),
-        handover_(layout, gradients, options.device, options.momentum, options.nesterov) {
+        handover_(layout, gradients, options.device, {options.momentum, options.nesterov}) {
     if (options.deterministic) {
       ThrowUserError(
           "comm.mode: AUTO chooses by measured times: set a mode for a deterministic run");

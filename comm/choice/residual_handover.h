@@ -4,6 +4,7 @@
 
 #include "comm/flow/gradient_flow.h"
 #include "comm/pack/range_packer.h"
+#include "comm/topk/residual_units.h"
 #include "core/device.h"
 #include "core/pool_layout.h"
 #include "core/tensor.h"
@@ -14,15 +15,15 @@ namespace gf {
 // reads the device's memory.
 class ResidualHandover {
  public:
-  // `momentum`, `nesterov`: the solver's. layout and device outlive the object.
+  // Layout and device outlive the object.
   ResidualHandover(const PoolLayout& layout, const Tensor& gradients, Device* device,
-                   float momentum, bool nesterov);
+                   const MomentumOfSolver& solver);
 
   // Adds the residual of a flow to its last sums, so that probes see the numbers of a whole step.
   void AddTo(const GradientFlow& flow) const;
 
-  // Between two steps: takes the residual of a flow that ends. Where sums carry momentum, velocity
-  // and residual become gradients that move the weights as far.
+  // Between two steps: takes the residual of a flow that ends, as gradients (Note [Units of
+  // residuals]).
   void Keep(const GradientFlow& flow);
   // Adds the residual to the gradients of the entries [first, last), which are ready.
   void Merge(int first, int last);
@@ -33,8 +34,7 @@ class ResidualHandover {
   const PoolLayout& layout_;
   const Tensor gradients_;
   Device* const device_;
-  const float momentum_;
-  const bool nesterov_;
+  const MomentumOfSolver solver_;
   std::unique_ptr<RangePacker> merger_;
 };
 

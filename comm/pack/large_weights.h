@@ -7,10 +7,13 @@
 
 namespace gf {
 
-// Whether a tensor is worth compressing: weights of at least 4096 elements. Biases and the
-// parameters of normalization layers travel as a whole, which costs few bytes.
+// Elements of the smallest weight that is worth compressing.
+constexpr int64_t kLargeWeight = 4096;
+
+// Whether a tensor is worth compressing. Biases and the parameters of normalization layers travel
+// as a whole, which costs few bytes.
 inline bool IsLargeWeight(const PoolEntry& entry) {
-  return entry.shape.rank() >= 2 && entry.count >= 4096;
+  return entry.shape.rank() >= 2 && entry.count >= kLargeWeight;
 }
 
 // The other tensors.

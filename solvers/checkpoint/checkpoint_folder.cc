@@ -24,6 +24,15 @@ std::string NameOf(int64_t step) {
   return name;
 }
 
+// Whether a checkpoint whose state can be read has residuals.
+bool HasResiduals(const std::string& path) {
+  try {
+    return ReadState(path).residual_ranks > 0;
+  } catch (const UserError&) {
+    return false;
+  }
+}
+
 }  // namespace
 
 CheckpointFolder::CheckpointFolder(const std::string& path, int keep) : path_(path), keep_(keep) {}
@@ -94,7 +103,7 @@ std::string CheckpointFolder::Write(const TrainingState& state, const ParameterS
     Rename(temporary, target);
     SyncFolder(path_);
   });
-  Prune(state.step);
+  Prune(state);
   return target;
 }
 
@@ -106,14 +115,21 @@ void CheckpointFolder::Discard(const std::string& name) {
   RemoveAll(trash);
 }
 
-void CheckpointFolder::Prune(int64_t newest_step) {
+void CheckpointFolder::Prune(const TrainingState& newest) {
   if (keep_ <= 0) return;
   std::vector<FoundCheckpoint> older;
   for (const FoundCheckpoint& found : ListCheckpoints(path_)) {
     // A folder without a state is no checkpoint of ours: not counted, not removed.
-    if (found.step < newest_step && IsFile(found.path + "/state.json")) older.push_back(found);
+    if (found.step < newest.step && IsFile(found.path + "/state.json")) older.push_back(found);
   }
-  for (size_t i = 0; i + keep_ - 1 < older.size(); ++i) {
+  const auto excess = older.size() - std::min<size_t>(older.size(), keep_ - 1);
+  size_t spared = older.size();
+  if (excess > 0 && newest.residual_ranks == 0) {
+    while (spared > 0 && !HasResiduals(older[spared - 1].path)) --spared;
+    --spared;  // of none: the largest number
+  }
+  for (size_t i = 0; i < excess; ++i) {
+    if (i == spared) continue;
     try {
       Discard(NameOf(older[i].step));
     } catch (const UserError& e) {

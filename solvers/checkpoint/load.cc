@@ -127,7 +127,8 @@ TrainingState LoadStart(const JobConfig& config, const StartOptions& options, in
       if (comm->rank() == 0) note(text);
     };
     state.exchange = KeepChoice(state, config, threads, flow, comm, say);
-    LoadResiduals(checkpoint, state.residual_ranks, config.comm().sparse(), store, flow, comm,
+    LoadResiduals(checkpoint, state.residual_ranks, config.comm().sparse(),
+                  {config.solver().momentum(), config.solver().nesterov()}, store, flow, comm,
                   note);
   }
   return state;

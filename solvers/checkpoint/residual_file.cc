@@ -12,7 +12,6 @@
 namespace gf {
 namespace {
 
-constexpr char kResidual[] = "residual", kVelocity[] = "velocity";
 // In front of the names of a solver's pools, and of what belongs to rounds of PERIODIC.
 constexpr char kLocal[] = "local_", kOuter[] = "outer_";
 // More than any mode and solver have.

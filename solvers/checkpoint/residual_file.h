@@ -12,6 +12,9 @@
 
 namespace gf {
 
+// The names of the pools of gradients that were not sent, and of their velocities.
+constexpr char kResidual[] = "residual", kVelocity[] = "velocity";
+
 // Pools with the names that they have in files (GradientFlow::State).
 using NamedPools = std::vector<std::pair<std::string, Tensor>>;
 

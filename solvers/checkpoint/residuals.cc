@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <exception>
+#include <limits>
 #include <map>
 #include <memory>
 #include <set>
@@ -69,6 +70,68 @@ class ResidualWriter {
   std::exception_ptr error_;
 };
 
+// Converts what rank 0 reads where TOPK wrote or gets it and another mode does not: Note [Units of
+// residuals].
+class UnitConverter {
+ public:
+  UnitConverter() = default;
+  // `pools`: what the flow keeps, `saved`: the names of what the checkpoint has.
+  UnitConverter(const NamedPools& pools, const std::set<std::string>& saved,
+                const MomentumOfSolver& solver, ParameterStore* store)
+      : solver_(solver), store_(store) {
+    bool keeps_velocity = false;
+    for (const auto& [name, pool] : pools) {
+      if (name == kResidual) residual_ = pool;
+      keeps_velocity = keeps_velocity || name == kVelocity;
+    }
+    if (residual_.data == nullptr || saved.count(kResidual) == 0) return;
+    from_topk_ = saved.count(kVelocity) > 0 && !keeps_velocity;
+    to_topk_ = saved.count(kVelocity) == 0 && keeps_velocity;
+    if (!from_topk_) return;
+    velocity_.desc = residual_.desc;
+    velocity_.owner = store->device()->Allocate(velocity_.desc.bytes());
+    velocity_.data = velocity_.owner.get();
+  }
+
+  // The pools to read: those of the flow, and a velocity that it does not keep.
+  NamedPools Read(NamedPools pools) const {
+    if (from_topk_) pools.emplace_back(kVelocity, velocity_);
+    return pools;
+  }
+
+  // Of the names in a checkpoint, or of a flow's pools, those that conversion does not settle.
+  std::set<std::string> Unsettled(std::set<std::string> saved) const {
+    if (from_topk_) saved.erase(kVelocity);
+    return saved;
+  }
+  NamedPools Unsettled(NamedPools pools) const {
+    const auto settled = [&](const auto& pool) { return to_topk_ && pool.first == kVelocity; };
+    pools.erase(std::remove_if(pools.begin(), pools.end(), settled), pools.end());
+    return pools;
+  }
+
+  bool converts() const { return from_topk_ || to_topk_; }
+  // The residual that was read last.
+  void Convert() const {
+    if (!converts()) return;
+    HostCopy residual(store_->device(), residual_);
+    float* const values = residual.tensor().as<float>();
+    if (from_topk_) {
+      const HostCopy velocity(store_->device(), velocity_);
+      ToGradients(store_->layout(), solver_, velocity.tensor().as<float>(), values);
+    } else {
+      ToTopkResiduals(store_->layout(), solver_, values);
+    }
+    residual.Put();
+  }
+
+ private:
+  MomentumOfSolver solver_;
+  ParameterStore* store_ = nullptr;
+  Tensor residual_, velocity_;
+  bool from_topk_ = false, to_topk_ = false;
+};
+
 bool IsZero(Device* device, const Tensor& pool) {
   const HostCopy copy(device, pool);
   const float* const values = copy.tensor().as<float>();
@@ -117,8 +180,8 @@ ExtraFiles StageResiduals(CheckpointFolder* folder, int64_t step, const Paramete
 }
 
 void LoadResiduals(const std::string& folder, int saved_ranks, const SparseConfig& config,
-                   ParameterStore* store, GradientFlow* flow, Communicator* comm,
-                   const std::function<void(const std::string&)>& note) {
+                   const MomentumOfSolver& solver, ParameterStore* store, GradientFlow* flow,
+                   Communicator* comm, const std::function<void(const std::string&)>& note) {
   const auto say = [&](const std::string& text) {
     if (comm->rank() == 0) note(text);
   };
@@ -140,22 +203,27 @@ void LoadResiduals(const std::string& folder, int saved_ranks, const SparseConfi
   }
   const std::string label = "residuals of the start";
   const int64_t pool = store->layout().count();
+  UnitConverter converter;  // of rank 0
   std::set<std::string> saved;
   std::vector<int64_t> chunks;
   RunOnRankZero(comm, label, [&] {
     saved = CheckResidualFiles(folder, saved_ranks, *store);
-    NoteDifferences(saved, pools, note);
+    converter = UnitConverter(pools, saved, solver, store);
+    if (converter.converts()) note("the checkpoint's residuals are converted to this mode's unit");
+    NoteDifferences(converter.Unsettled(saved), converter.Unsettled(pools), note);
     chunks = ReadChunks(folder + "/" + kChunksFile, config, pool, note);
     // Chunks that have not waited yet, if the file does not know, are not worth a remark.
     const bool chunked = !flow->important_chunks().empty();
-    ReadSharedState(folder + "/" + kChunksFile, store->device(), flow->shared_state(),
+    const float least = chunked ? 1 : std::numeric_limits<float>::lowest();
+    ReadSharedState(folder + "/" + kChunksFile, store->device(), flow->shared_state(), least,
                     chunked ? [](const std::string&) {} : note);
   });
   if (saved_ranks == comm->size()) {
     // Rank 0's pool is the buffer for the others; its own comes last.
     for (int rank = saved_ranks - 1; rank >= 0; --rank) {
       RunOnRankZero(comm, label, [&] {
-        ReadPools(folder + "/" + ResidualFile(rank), Select(pools, saved), store);
+        ReadPools(folder + "/" + ResidualFile(rank), Select(converter.Read(pools), saved), store);
+        converter.Convert();
       });
       if (rank == 0) break;
       for (const auto& pool : pools) SendPool(store->device(), pool.second, rank, label, comm);
@@ -163,8 +231,10 @@ void LoadResiduals(const std::string& folder, int saved_ranks, const SparseConfi
   } else {
     say(StrCat("every rank begins with the mean of the residuals of ",
                Counted(saved_ranks, "rank")));
-    RunOnRankZero(comm, label,
-                  [&] { ReadMeans(folder, saved_ranks, Select(pools, saved), store); });
+    RunOnRankZero(comm, label, [&] {
+      ReadMeans(folder, saved_ranks, Select(converter.Read(pools), saved), store);
+      converter.Convert();
+    });
     for (const auto& pool : pools) BroadcastPool(store->device(), pool.second, label, comm);
   }
   if (flow->shared_state().data != nullptr) {

@@ -6,6 +6,7 @@
 
 #include "comm/communicator.h"
 #include "comm/flow/gradient_flow.h"
+#include "comm/topk/residual_units.h"
 #include "core/config/job.pb.h"
 #include "models/parameter_store.h"
 #include "solvers/checkpoint/checkpoint_folder.h"
@@ -37,8 +38,9 @@ namespace gf {
 //                           its residual is added to its gradient in the first step
 //   no residuals (LAZY)     the job starts with none; SPARSE's first step communicates all chunks
 //   no chunks               SPARSE's first step communicates all chunks
-//   a mode without them     the residuals are lost; so is TOPK's velocity where another mode has
-//                           residuals, and TOPK begins with a velocity of 0 after such a mode
+//   a mode without them     the residuals are lost
+//   from TOPK to another mode, or from another to TOPK
+//                           residuals are converted: Note [Units of residuals]
 //   to or from PERIODIC, or from a round to a longer warm-up
 //                           all ranks take the solver's pools of rank 0
 
@@ -53,8 +55,8 @@ ExtraFiles StageResiduals(CheckpointFolder* folder, int64_t step, const Paramete
 // called by all ranks. `saved_ranks`: the checkpoint's residual_ranks. `note` gets remarks for
 // people on rank 0. Throws UserError on all ranks for files that do not fit the net.
 void LoadResiduals(const std::string& folder, int saved_ranks, const SparseConfig& config,
-                   ParameterStore* store, GradientFlow* flow, Communicator* comm,
-                   const std::function<void(const std::string&)>& note);
+                   const MomentumOfSolver& solver, ParameterStore* store, GradientFlow* flow,
+                   Communicator* comm, const std::function<void(const std::string&)>& note);
 
 // Bytes that residuals add to a checkpoint at most, nearly; `flow` is new.
 uint64_t ResidualBytes(const GradientFlow& flow, const ParameterStore& store, int world);

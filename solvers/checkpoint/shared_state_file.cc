@@ -1,6 +1,7 @@
 #include "solvers/checkpoint/shared_state_file.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <utility>
 
@@ -76,7 +77,7 @@ std::vector<int64_t> ReadChunks(const std::string& path, const SparseConfig& con
   return chunks;
 }
 
-void ReadSharedState(const std::string& path, Device* device, const Tensor& shared,
+void ReadSharedState(const std::string& path, Device* device, const Tensor& shared, float least,
                      const std::function<void(const std::string&)>& note) {
   if (shared.data == nullptr) return;
   const SafetensorsReader file(path);
@@ -85,6 +86,12 @@ void ReadSharedState(const std::string& path, Device* device, const Tensor& shar
     return note("the checkpoint has no factors of this rank: they start anew; nothing is lost");
   }
   const std::vector<float> values = file.ReadFloats(*entry);
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (std::isfinite(values[i]) && values[i] >= least) continue;
+    ThrowUserError(path, ": ", kShared, "[", i, "] is ", values[i], ", expected a ",
+                   least > 0 ? StrCat("number of at least ", least) : "finite number",
+                   ": the file is damaged; resume from another checkpoint");
+  }
   HostCopy copy(device, shared);
   std::copy(values.begin(), values.end(), copy.tensor().as<float>());
   copy.Put();

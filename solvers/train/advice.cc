@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "comm/flow/gradient_flow.h"
+#include "comm/pack/large_weights.h"
 #include "comm/sparse/chunks.h"
 #include "comm/topk/topk_buckets.h"
 #include "core/error.h"
@@ -111,7 +112,16 @@ std::string TopkSendsAll(const JobConfig& config, int world) {
                          WireTypeOf(comm, ToDType(config.compute_type())));
 }
 
-void WarnAtStart(const JobConfig& config, int64_t elements, int world) {
+std::string NothingIsLarge(const CommConfig& comm, const PoolLayout& layout) {
+  const CommConfig::Mode mode = SendingModeOf(comm);
+  if (mode != CommConfig::TOPK && mode != CommConfig::QUANTIZED) return "";
+  const auto& entries = layout.entries();
+  if (entries.empty() || std::any_of(entries.begin(), entries.end(), IsLargeWeight)) return "";
+  return StrCat(NameOfSendingMode(comm), " sends everything as a whole: the net has no weights of ",
+                WithCommas(kLargeWeight), " elements or more; set comm.mode to LAZY");
+}
+
+void WarnAtStart(const JobConfig& config, const PoolLayout& layout, int world) {
   const NetSource net = ReadNet(config.net());  // without the job's changes
   for (const std::string& sentence : UnusedDataSettings(net, config.train_data(), TRAIN)) {
     PrintWarning(sentence);
@@ -122,7 +132,8 @@ void WarnAtStart(const JobConfig& config, int64_t elements, int world) {
     }
   }
   for (const std::string& sentence :
-       {FewChunks(config.comm(), elements), TopkSendsAll(config, world)}) {
+       {FewChunks(config.comm(), layout.count()), TopkSendsAll(config, world),
+        NothingIsLarge(config.comm(), layout)}) {
     if (!sentence.empty()) PrintWarning(sentence);
   }
 }

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "core/config/config.h"
+#include "core/pool_layout.h"
 
 namespace gf {
 
@@ -22,7 +23,10 @@ std::string FewChunks(const CommConfig& comm, int64_t elements);
 // Mode TOPK with a density at which `world` ranks send everything; "" if all is well.
 std::string TopkSendsAll(const JobConfig& config, int world);
 
+// Mode TOPK or QUANTIZED for a net without weights that are large enough for it; "" if all is well.
+std::string NothingIsLarge(const CommConfig& comm, const PoolLayout& layout);
+
 // Prints the sentences for training.
-void WarnAtStart(const JobConfig& config, int64_t elements, int world);
+void WarnAtStart(const JobConfig& config, const PoolLayout& layout, int world);
 
 }  // namespace gf

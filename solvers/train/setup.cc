@@ -71,7 +71,7 @@ void BuildNets(const JobConfig& config, const TrainOptions& options, Communicato
                                         int64_t{config.train_data().batch_size()} * comm->size());
     parts->rate = std::make_unique<LearningRate>(config.solver(), *parts->batches);
   });
-  if (comm->rank() == 0) WarnAtStart(config, parts->store->layout().count(), comm->size());
+  if (comm->rank() == 0) WarnAtStart(config, parts->store->layout(), comm->size());
   parts->feed = std::make_unique<BatchFeed>(parts->train.loader.get(), parts->train.net.get(),
                                             parts->timeline.get());
   parts->last_step = parts->rate->max_steps();
@@ -79,13 +79,17 @@ void BuildNets(const JobConfig& config, const TrainOptions& options, Communicato
 }
 
 // Why the last complete step cannot be saved in the middle of the next one; empty if it can.
-std::string WhyStepsAreNotKept(const JobConfig& config, const Device& device) {
+std::string WhyStepsAreNotKept(const JobConfig& config, bool deterministic,
+                               const TrainingParts& parts) {
   if (config.checkpoint().dir().empty()) return "checkpoint.dir is not set";
   if (!config.checkpoint().keep_last_step()) return "checkpoint.keep_last_step is false";
   if (config.comm().sharded_update()) {
     return "comm.sharded_update spreads the optimizer's state over the ranks";
   }
-  if (!device.shares_host_memory()) return "the weights are in the memory of the GPU";
+  if (!parts.device->shares_host_memory()) return "the weights are in the memory of the GPU";
+  if (deterministic && !parts.flow->State().empty()) {
+    return "a run with --deterministic would go on without the residuals of the other ranks";
+  }
   return "";
 }
 
@@ -136,7 +140,7 @@ void BuildFlow(const JobConfig& config, bool deterministic, Communicator* comm,
     parts->train.net->SetBucketEnds(LastEntries(*parts->flow));
   }
   std::function<void()> before_update;
-  if (comm->rank() == 0 && WhyStepsAreNotKept(config, *parts->device).empty()) {
+  if (comm->rank() == 0 && WhyStepsAreNotKept(config, deterministic, *parts).empty()) {
     before_update = [parts] { parts->keeper->BeginUpdate(); };
   }
   AgreeOnErrors(comm, "preparing the update", [&] {
@@ -191,7 +195,8 @@ void Load(const JobConfig& config, const TrainOptions& options, Communicator* co
 }
 
 // Watches over the steps of rank 0 from here on.
-void KeepSteps(const JobConfig& config, Communicator* comm, TrainingParts* parts) {
+void KeepSteps(const JobConfig& config, bool deterministic, Communicator* comm,
+               TrainingParts* parts) {
   if (comm->rank() != 0) return;
   const auto save = [parts](TrainingState state) {
     // Written by rank 0 itself, with residuals and mean statistics.
@@ -201,7 +206,7 @@ void KeepSteps(const JobConfig& config, Communicator* comm, TrainingParts* parts
     return parts->checkpoints->Write(state, *parts->store, *parts->solver);
   };
   parts->keeper = std::make_unique<StepKeeper>(
-      StepKeeper::Parts{parts->store, save, WhyStepsAreNotKept(config, *parts->device),
+      StepKeeper::Parts{parts->store, save, WhyStepsAreNotKept(config, deterministic, *parts),
                         parts->last_step},
       parts->state);
   comm->watchdog()->BeforeExit([parts] { parts->keeper->Save(); });
@@ -230,7 +235,7 @@ void SetUp(const JobConfig& config, const TrainOptions& options, Communicator* c
            parts->report.get());
   for (const std::string& text : notes) parts->report->Note(text);
   CheckSameNet(parts->source, *parts->store, *parts->train.loader, comm);
-  KeepSteps(config, comm, parts);
+  KeepSteps(config, options.deterministic, comm, parts);
 }
 
 }  // namespace gf

@@ -249,6 +249,10 @@ void Trainer::Run() {
     if (parts_.timeline_writer->AfterStep(state_.step)) NoteTimeline();
   }
   Show();
+  if (config_.comm().mode() == CommConfig::AUTO && comm_->size() > 1 && state_.exchange.empty()) {
+    parts_.report->Note(
+        "comm.mode AUTO has chosen nothing: the job had fewer steps than it measures");
+  }
   Save();
   if (!stop_) Validate();
   if (parts_.timeline_writer->AtEnd()) NoteTimeline();

@@ -6,8 +6,9 @@
 make_job
 sed -i 's/^solver {/& iter_size: 1/' job.prototxt
 
+exact=(--deterministic)
 train() {
-  exec "$mpirun" -np 2 "$gftrain" --config=job.prototxt --deterministic \
+  exec "$mpirun" -np 2 "$gftrain" --config=job.prototxt "${exact[@]}" \
     --set comm.timeout_s=60 --set comm.flight_recorder= --set telemetry.jsonl= \
     --set solver.warmup_steps=0 --set telemetry.display_interval=1 \
     --set validation_interval_epochs=1000000000 "$@"
@@ -73,6 +74,7 @@ same_weights once/step-00000001 lost/step-00000001
 
 # What is saved has no residuals, also in a job that was resumed with some.
 sparse=(--set comm.mode=SPARSE --set comm.sparse.chunk_size=800)
+exact=()
 (train --set checkpoint.dir=sparse "${sparse[@]}" --set solver.iter_size=1 --max_steps=1) \
   >sparse.log 2>&1 || fail "SPARSE"
 [ -f sparse/step-00000001/residual-00001.safetensors ] || fail "SPARSE without residuals"
@@ -81,9 +83,23 @@ start sparse "${sparse[@]}" --resume --set checkpoint.keep=1
 kill -INT "$job"
 wait "$job"
 wait_for 'ended in step 3; step 2 is saved in sparse/step-00000002; continue with --resume$'
+[ -f sparse/step-00000001/residual-00001.safetensors ] ||
+  fail "the last checkpoint with residuals is gone"
 (train --set checkpoint.dir=sparse "${sparse[@]}" --resume --set solver.iter_size=1 \
   --max_steps=3) >resumed.log 2>&1 || fail "resuming SPARSE"
 grep -q 'resuming from sparse/step-00000002' resumed.log || fail "SPARSE resumed from elsewhere"
+
+
+# What --deterministic promises needs the residuals of all ranks.
+exact=(--deterministic)
+(train --set checkpoint.dir=exact "${sparse[@]}" --set solver.iter_size=1 --max_steps=1) \
+  >exact.log 2>&1 || fail "SPARSE, deterministic"
+step=2
+start exact "${sparse[@]}" --resume
+kill -INT "$job"
+wait "$job"
+wait_for 'ended in step 3; lost: 2 steps, because a run with --deterministic would go on without'
+[ ! -e exact/step-00000002 ] || fail "--deterministic: a checkpoint without residuals"
 
 step=1
 start overlapped --set checkpoint.keep_last_step=false

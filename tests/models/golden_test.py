@@ -1,9 +1,9 @@
 """Loss, logits, gradients and statistics of one training step, and evaluation logits, of a shipped
 network on random parameters: ours against PyTorch's. See torch_reference.py for the metric.
 
-Ours must agree with PyTorch in FP32 or in FP64, on one of SEEDS batches: where two arguments of a
-maximum are equal but for rounding, programs and types disagree by up to 1 %, and on which batch that
-is so differs between processors."""
+Ours must agree with PyTorch in FP32 or in FP64, on one of SEEDS batches. Where two arguments of a
+maximum are equal but for rounding, programs and types disagree by up to 1 %, and the batches where
+that happens differ between processors."""
 
 import os
 import subprocess

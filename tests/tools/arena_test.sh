@@ -135,6 +135,10 @@ refused '--methods: "a".*no field "density"' arena $net --methods='a = density: 
 refused '--methods: "a": comm.sparse.density is 3' arena $net \
   --methods='a = sparse { density: 3 }'
 refused '--rounds is 0, must be at least 1' arena $net --rounds=0
+refused '--device=cuda: gfbench times an exchange on processors only' arena $net --device=cuda
+refused '--device=cuda: gfbench times an exchange on processors only' train $net --device=cuda
+refused "--json=$out/nowhere/x.json: $out/nowhere is not a folder" train $net \
+  --json="$out/nowhere/x.json"
 refused '--peers: "a": expected NAME = COMMAND' arena $net --peers=a
 refused '--peers needs a net that computes: leave out --replay' arena $net "$replay" --peers='a = b'
 refused 'profile.prototxt: .*the net resnet18 has no layer "conv2"' arena "$replay" \
@@ -148,6 +152,8 @@ refused '--noreplay_update goes with --replay' train $net --noreplay_update
 refused '--profile_out needs a net that computes' train $net "$replay" --profile_out="$out/x"
 refused '--compute=FP16: the device cpu does not have this type' train $net "$replay" \
   --compute=FP16
+grep -v '"ip1"' "$out/profile.prototxt" >"$out/partial.prototxt"
+refused 'partial.prototxt: it has no time of layer "ip1"' train $net --replay="$out/partial.prototxt"
 sed '/^layer/s/_ms: [0-9]*/_ms: 0/g' "$out/profile.prototxt" >"$out/zero.prototxt"
 refused 'zero.prototxt: all times are 0' train $net --replay="$out/zero.prototxt" \
   --replay_images_per_s=10

@@ -47,8 +47,7 @@ class Arena {
  public:
   Arena(const std::vector<Method>& methods, const std::vector<Peer>& peers, Communicator* comm)
       : methods_(methods), peers_(peers), comm_(comm) {
-    // As torchrun and DDP do: without a number, one thread per rank.
-    device_ = DeviceRegistry::Get().Create("device", "cpu", std::max(FLAGS_threads, 1));
+    device_ = DeviceOfRank();
     AgreeOnErrors(comm, "building the net",
                   [&] { workload_ = NewWorkload(device_.get(), comm->rank()); });
     training_ = std::make_unique<TrainingSteps>(workload_.get(), device_.get(), comm);

@@ -2,9 +2,12 @@
 
 #include <gflags/gflags.h>
 
+#include <filesystem>
 #include <nlohmann/json.hpp>
+#include <string>
 
 #include "core/error.h"
+#include "core/folder.h"
 #include "core/output_file.h"
 
 DEFINE_int32(steps, 10, "steps that are timed");
@@ -24,6 +27,11 @@ void CheckCommonFlags() {
   check("steps", FLAGS_steps, 1);
   check("warmup", FLAGS_warmup, 0);
   check("threads", FLAGS_threads, 0);
+  const std::string folder = std::filesystem::path(FLAGS_json).parent_path();
+  if (!folder.empty() && !IsFolder(folder)) {
+    ThrowUserError("--json=", FLAGS_json, ": ", folder,
+                   " is not a folder: create it, or name a file elsewhere");
+  }
   if (FLAGS_threads > 1024) ThrowUserError("--threads is ", FLAGS_threads, ", must be 0 to 1024");
 }
 

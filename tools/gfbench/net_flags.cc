@@ -2,6 +2,8 @@
 
 #include <gflags/gflags.h>
 
+#include <algorithm>
+
 #include "core/error.h"
 #include "tools/gfbench/common_flags.h"
 #include "tools/gfbench/synthetic.h"
@@ -24,6 +26,15 @@ FlagGroup NetFlags() {
 
 std::string SolverOfFlag(const std::string& otherwise) {
   return FLAGS_solver.empty() ? otherwise : FLAGS_solver;
+}
+
+std::unique_ptr<Device> DeviceOfRank() {
+  if (FLAGS_device != "cpu") {
+    ThrowUserError("--device=", FLAGS_device,
+                   ": gfbench times an exchange on processors only (cpu); gfbench step and update "
+                   "take a GPU");
+  }
+  return DeviceRegistry::Get().Create("--device", FLAGS_device, std::max(FLAGS_threads, 1));
 }
 
 std::unique_ptr<Device> DeviceOfFlags() {

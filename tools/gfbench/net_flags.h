@@ -25,6 +25,9 @@ FlagGroup NetFlags();
 // What --solver says, `otherwise` if it is not given.
 std::string SolverOfFlag(const std::string& otherwise);
 
+// For ranks on processors: with one thread unless --threads says more, as torchrun and DDP do.
+// Throws UserError for another --device.
+std::unique_ptr<Device> DeviceOfRank();
 // The device that --device names, with --threads.
 std::unique_ptr<Device> DeviceOfFlags();
 

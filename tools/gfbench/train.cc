@@ -29,9 +29,7 @@ namespace gf {
 namespace {
 
 int Body(const CommConfig& config, Communicator* comm) {
-  // As torchrun and DDP do: without a number, one thread per rank.
-  const auto device =
-      DeviceRegistry::Get().Create("device", "cpu", FLAGS_threads > 0 ? FLAGS_threads : 1);
+  const auto device = DeviceOfRank();
   std::unique_ptr<Workload> workload;
   AgreeOnErrors(comm, "building the net",
                 [&] { workload = NewWorkload(device.get(), comm->rank()); });

@@ -101,10 +101,9 @@ StepTimes TrainingSteps::Step() {
 
 StepTimes TrainingSteps::OneStep() {
   const auto start = Clock::now();
-  if (flow_) {
-    if (FLAGS_replay_update) ahead_->Go(*flow_, kRate, 1);
-    flow_->BeginStep(step_ - first_step_);
-  }
+  if (flow_ && FLAGS_replay_update) ahead_->Go(*flow_, kRate, 1);
+  const auto ahead = Clock::now();
+  if (flow_) flow_->BeginStep(step_ - first_step_);
   workload_->Forward(step_++);
   const auto forward = Clock::now();
   workload_->Backward([&](const std::vector<int>& entries) {
@@ -131,7 +130,7 @@ StepTimes TrainingSteps::OneStep() {
           Seconds(end - backward),
           stats.exposed_s,
           stats.transfer_s,
-          stats.arithmetic_s,
+          stats.arithmetic_s + Seconds(ahead - start),
           static_cast<double>(stats.wire_bytes)};
 }
 

@@ -2,6 +2,7 @@
 
 #include <gflags/gflags.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "core/error.h"
@@ -52,6 +53,18 @@ std::unique_ptr<Workload> NewReplay(Device* device, int rank) {
   }
   NetModel net = ModelOf(ReadNet(FLAGS_net), FLAGS_batch, options.image_shape);
   const ProfileConfig profile = ReadProfile(FLAGS_replay);
+  for (const LayerModel& layer : net.layers) {
+    const auto& timed = profile.layer();
+    if (layer.forward_flops == 0 || std::any_of(timed.begin(), timed.end(), [&](const auto& each) {
+          return each.name() == layer.name;
+        })) {
+      continue;
+    }
+    ThrowUserError("--replay=", FLAGS_replay, ": it has no time of layer \"", layer.name, "\" of ",
+                   FLAGS_net,
+                   ": add it, or write a profile of this net with "
+                   "gfbench step --profile_out");
+  }
   ComputeTimes times;
   try {
     times = PassesOf(net, profile);

@@ -74,7 +74,7 @@ TEST_P(ResidualHandoverTest, WeightsMoveAsFarAsWithoutCompression) {
         expected[i].Step(sum, false);
       }
     }
-    ResidualHandover handover(lazy.layout, lazy.gradients, options.device, 0.9f, nesterov);
+    ResidualHandover handover(lazy.layout, lazy.gradients, options.device, {0.9f, nesterov});
     handover.Keep(*topk.flow);
     for (int number = 4; number < 400; ++number) {
       step(&lazy, number, /*any=*/false, &handover);

@@ -26,8 +26,11 @@ class CheckpointFolderTest : public ::testing::Test {
     solver_ = NewSolver("solver", "SGD", config, store_.get());
   }
 
-  std::string Write(CheckpointFolder* folder, int64_t step) {
+  // `ranks`: with residuals of so many, in empty files.
+  std::string Write(CheckpointFolder* folder, int64_t step, int ranks = 0) {
     TrainingState state;
+    state.world = 2;
+    state.residual_ranks = ranks;
     state.step = state.position = step;
     state.epoch = static_cast<double>(step) / 4;
     state.solver = "SGD";
@@ -67,6 +70,23 @@ TEST_F(CheckpointFolderTest, KeepsTheLastFew) {
     EXPECT_EQ(Write(&folder, step), path_ + "/step-000000" + std::to_string(step));
   }
   EXPECT_EQ(Names(), (std::vector<std::string>{"step-00000030", "step-00000040"}));
+}
+
+// A checkpoint that a killed job leaves has no residuals, and is no reason to lose those that
+// exist.
+TEST_F(CheckpointFolderTest, ThoseWithoutResidualsDoNotPushOutTheLastWithThem) {
+  CheckpointFolder folder(path_, 2);
+  folder.Prepare(1000);
+  for (int64_t step : {10, 20, 30}) Write(&folder, step, 2);
+  EXPECT_EQ(Steps(), (std::vector<int64_t>{20, 30}));
+  Write(&folder, 40);
+  EXPECT_EQ(Steps(), (std::vector<int64_t>{30, 40}));
+  Write(&folder, 50);
+  EXPECT_EQ(Steps(), (std::vector<int64_t>{30, 40, 50}));
+  Write(&folder, 60);
+  EXPECT_EQ(Steps(), (std::vector<int64_t>{30, 50, 60}));
+  Write(&folder, 70, 2);
+  EXPECT_EQ(Steps(), (std::vector<int64_t>{60, 70}));
 }
 
 TEST_F(CheckpointFolderTest, FindsUndamagedOnesByStep) {

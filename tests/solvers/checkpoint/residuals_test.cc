@@ -111,7 +111,7 @@ struct Rank {
   std::string Load(int saved_ranks) {
     std::string notes;
     LoadResiduals(comm->rank() == 0 ? Folder() : "", saved_ranks, options.config.sparse(),
-                  store.get(), flow.get(), comm,
+                  {options.momentum, options.nesterov}, store.get(), flow.get(), comm,
                   [&](const std::string& text) { notes += text + "\n"; });
     return notes;
   }
@@ -251,26 +251,53 @@ TEST_F(ResidualsTest, VelocitiesTravelWithThem) {
   });
 }
 
-TEST_F(ResidualsTest, BetweenModesWithAndWithoutVelocitiesTheDifferenceIsSaid) {
-  Save(2);
+// Of large weights; a mode without momentum on the ranks keeps gradients.
+TEST_F(ResidualsTest, BetweenTopkAndOtherModesUnitsAreConverted) {
+  constexpr float kMomentum = 0.9f;
+  for (const int world : {2, 1}) {  // one rank gets the means
+    RunLocal(2, 60, [](Communicator* comm) {
+      Rank saved(comm, "TOPK", kChunkSize, 700);
+      saved.Fill();
+      saved.Save();
+    });
+    RunLocal(world, 60, [&](Communicator* comm) {
+      Rank topk(comm, "TOPK", kChunkSize, 700), sparse(comm, "SPARSE", kChunkSize, 700);
+      topk.Load(2);
+      const std::string notes = sparse.Load(2);
+      EXPECT_EQ(notes.find("lost"), std::string::npos) << notes;
+      EXPECT_EQ(notes.find("are converted") != std::string::npos, comm->rank() == 0) << notes;
+      const auto kept = topk.Kept();
+      const auto gradients = sparse.Residual();
+      const auto& entries = sparse.store->layout().entries();
+      size_t i = 0;
+      for (const PoolEntry& entry : entries) {
+        for (int64_t k = 0; k < entry.shape.count(); ++k, ++i) {
+          const bool large = entry.name == "fc.weight";
+          const float expected =
+              large ? (1 - kMomentum) * kept[0][i] + kMomentum * kept[1][i] : kept[0][i];
+          ASSERT_NEAR(gradients[i], expected, 1e-4) << entry.name;
+        }
+      }
+    });
+  }
   RunLocal(2, 60, [](Communicator* comm) {
-    Rank saved(comm), topk(comm, "TOPK");
-    saved.Fill();
-    const std::string notes = topk.Load(2);
-    EXPECT_EQ(notes, comm->rank() == 0 ? "the checkpoint has no velocity: it starts at 0\n" : "");
-    EXPECT_EQ(topk.Residual(), saved.Residual());
-    for (const float value : topk.Kept()[1]) ASSERT_EQ(value, 0);
-    topk.Fill();
-    topk.Save();
-  });
-  RunLocal(2, 60, [](Communicator* comm) {
-    Rank topk(comm, "TOPK"), sparse(comm);
-    topk.Fill();
-    const std::string notes = sparse.Load(2);
-    EXPECT_EQ(notes, comm->rank() == 0
-                         ? "the checkpoint's velocity of unsent gradients is lost in this mode\n"
-                         : "");
-    EXPECT_EQ(sparse.Residual(), topk.Residual());
+    Rank sparse(comm, "SPARSE", kChunkSize, 700), topk(comm, "TOPK", kChunkSize, 700);
+    sparse.Fill();
+    sparse.Save();
+    EXPECT_EQ(topk.Load(2), comm->rank() == 0
+                                ? "the checkpoint's residuals are converted to this mode's unit\n"
+                                : "");
+    const auto kept = topk.Kept();
+    const auto gradients = sparse.Residual();
+    size_t i = 0;
+    for (const PoolEntry& entry : topk.store->layout().entries()) {
+      for (int64_t k = 0; k < entry.shape.count(); ++k, ++i) {
+        const float expected =
+            entry.name == "fc.weight" ? gradients[i] / (1 - kMomentum) : gradients[i];
+        ASSERT_NEAR(kept[0][i], expected, 1e-3) << entry.name;
+        ASSERT_EQ(kept[1][i], 0) << entry.name;
+      }
+    }
   });
 }
 
@@ -455,6 +482,48 @@ TEST_F(ResidualsTest, AllRanksRestoreIfOneHasKeptSomething) {
       EXPECT_FALSE(loaded.flow->carries_momentum().empty()) << "rank " << comm->rank();
       loaded.flow->Finish([](const std::vector<ElementRange>&) {});
     });
+  }
+}
+
+TEST_F(ResidualsTest, SharedStateThatCannotBeIsRefusedOnAllRanks) {
+  const auto damage = [](float bad) {
+    std::map<std::string, std::string> metadata;
+    std::vector<SafetensorsEntry> entries;
+    std::vector<std::vector<char>> bytes;
+    const std::string path = Folder() + "/" + kChunksFile;
+    {
+      const SafetensorsReader file(path);
+      metadata = file.metadata();
+      for (const SafetensorsEntry& entry : file.entries()) {
+        entries.push_back({entry.name, entry.dtype, entry.shape});
+        bytes.push_back(file.ReadBytes(entry));
+        if (entry.name != "shared") continue;
+        std::memcpy(bytes.back().data() + sizeof(float), &bad, sizeof(float));
+      }
+    }
+    SafetensorsWriter file(path, entries, metadata);
+    for (const auto& each : bytes) file.Write(each.data(), each.size());
+    file.Finish();
+  };
+  for (const char* const mode : {"SPARSE", "LOW_RANK"}) {
+    for (const float bad : {NAN, INFINITY, 0.f}) {
+      RunLocal(2, 60, [&](Communicator* comm) {
+        Rank rank(comm, mode, kChunkSize, 700);
+        rank.Fill();
+        rank.Save();
+        comm->Barrier("saved");
+        if (comm->rank() == 0) damage(bad);
+        std::string error;
+        try {
+          Rank(comm, mode, kChunkSize, 700).Load(2);
+        } catch (const UserError& e) {
+          error = e.what();
+        }
+        // A factor may be 0; a chunk has waited for at least one step.
+        const bool refused = !std::isfinite(bad) || mode == std::string("SPARSE");
+        EXPECT_EQ(error.find("shared[1] is ") != std::string::npos, refused) << mode << error;
+      });
+    }
   }
 }
 

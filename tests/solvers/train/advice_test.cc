@@ -50,6 +50,29 @@ TEST(AdviceTest, SettingsOfADataLayerWithoutCounterpartAreNamed) {
   EXPECT_EQ(Sentences(TEST, "source: 'x' mean: 1 std: 2 resize_height: 256 resize_width: 256"), "");
 }
 
+TEST(AdviceTest, ModesThatFindNothingToCompressAreNamed) {
+  const auto layout = [](int64_t inputs) {
+    PoolLayout layout;
+    PoolEntry entry;
+    entry.name = "ip.weight";
+    entry.shape = Shape({64, inputs});
+    layout.Add(entry);
+    return layout;
+  };
+  CommConfig comm;
+  for (const CommConfig::Mode mode : {CommConfig::TOPK, CommConfig::QUANTIZED}) {
+    comm.set_mode(mode);
+    EXPECT_EQ(NothingIsLarge(comm, layout(64)), "");
+    EXPECT_EQ(NothingIsLarge(comm, PoolLayout()), "");
+    EXPECT_EQ(NothingIsLarge(comm, layout(63)),
+              "comm.mode " + CommConfig::Mode_Name(mode) +
+                  " sends everything as a whole: the net has no weights of 4,096 elements or "
+                  "more; set comm.mode to LAZY");
+  }
+  comm.set_mode(CommConfig::SPARSE);
+  EXPECT_EQ(NothingIsLarge(comm, layout(63)), "");
+}
+
 TEST(AdviceTest, FewChunksAreNamedWithABetterSize) {
   CommConfig comm;
   comm.set_mode(CommConfig::SPARSE);
