@@ -153,7 +153,8 @@ refused '--profile_out needs a net that computes' train $net "$replay" --profile
 refused '--compute=FP16: the device cpu does not have this type' train $net "$replay" \
   --compute=FP16
 grep -v '"ip1"' "$out/profile.prototxt" >"$out/partial.prototxt"
-refused 'partial.prototxt: it has no time of layer "ip1"' train $net --replay="$out/partial.prototxt"
+refused 'partial.prototxt: it has no time of layer "ip1"' train $net \
+  --replay="$out/partial.prototxt"
 sed '/^layer/s/_ms: [0-9]*/_ms: 0/g' "$out/profile.prototxt" >"$out/zero.prototxt"
 refused 'zero.prototxt: all times are 0' train $net --replay="$out/zero.prototxt" \
   --replay_images_per_s=10

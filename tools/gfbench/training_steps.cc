@@ -2,6 +2,7 @@
 
 #include <glog/logging.h>
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <cstdio>
@@ -57,7 +58,8 @@ void TrainingSteps::Exchange(const CommConfig& config, std::shared_ptr<GradientT
     for (const std::string& line : LinesOf(choice)) std::printf("%s\n", line.c_str());
     std::fflush(stdout);  // what follows may take minutes
   };
-  options.steps_ahead = StepsAhead(config, "SGD", comm_->size());
+  // Also on one rank, which shows a method's arithmetic alone.
+  options.steps_ahead = StepsAhead(config, "SGD", std::max(2, comm_->size()));
   first_step_ = step_;
   flow_ = NewGradientFlow(store->layout(), store->gradient(), comm_, options);
   ahead_.emplace(options.steps_ahead, store, solver_.get());
