@@ -99,8 +99,10 @@ SimulatedSetup Simulator::SetupFor(const CommConfig& comm, int world) const {
   SimulatedSetup setup;
   setup.layout = &net_.layout;
   setup.compute = ComputeOf(net_, times_);
-  setup.traffic = TrafficWith(traffic_, job_.config.compute_type(),
-                              StepsAhead(comm, job_.config.solver().type(), world));
+  setup.traffic =
+      TrafficWith(traffic_, job_.config.compute_type(),
+                  StepsAhead(comm, job_.config.solver().type(), world,
+                             ToDType(job_.config.compute_type()), job_.config.device() == "cpu"));
   setup.memory_bytes_per_s = memory_bytes_per_s_;
   setup.wire_bytes = static_cast<int64_t>(SizeOf(WireOf(comm)));
   setup.algorithm = comm.algorithm();

@@ -1,7 +1,5 @@
 #include "solvers/update_kernels.h"
 
-#include <type_traits>
-
 #include "core/bf16_inline.h"
 
 namespace gf {
@@ -11,7 +9,7 @@ constexpr int kSums = 32;
 constexpr int64_t kBlock = 128 * kSums;
 // Number of elements to prefetch in loops that only read: hardware prefetching stops at the end of
 // a page.
-constexpr int64_t kAhead = 1024;
+constexpr int64_t kPrefetch = 1024;
 
 template <typename T>
 static inline bool IsCopy(const float* w, const T* compute) {
@@ -41,23 +39,20 @@ void Momentum(float* __restrict w, T* __restrict compute, float* __restrict v,
   }
 }
 
+template <bool kCopy, typename T>
+void MomentumOf(float* w, T* compute, float* v, const T* g, int64_t n,
+                const MomentumFactors& factors) {
+  const auto run =
+      factors.nesterov
+          ? (factors.carried ? Momentum<true, true, kCopy, T> : Momentum<true, false, kCopy, T>)
+          : (factors.carried ? Momentum<false, true, kCopy, T> : Momentum<false, false, kCopy, T>);
+  run(w, compute, v, g, n, factors);
+}
+
 template <typename T>
 void ByMomentum(float* w, T* compute, float* v, const T* g, int64_t n,
                 const MomentumFactors& factors) {
-  const auto run = [&](auto copy) {
-    constexpr bool kCopy = decltype(copy)::value;
-    const auto momentum =
-        factors.nesterov
-            ? (factors.carried ? Momentum<true, true, kCopy, T> : Momentum<true, false, kCopy, T>)
-            : (factors.carried ? Momentum<false, true, kCopy, T>
-                               : Momentum<false, false, kCopy, T>);
-    momentum(w, compute, v, g, n, factors);
-  };
-  if (IsCopy(w, compute)) {
-    run(std::true_type());
-  } else {
-    run(std::false_type());
-  }
+  (IsCopy(w, compute) ? MomentumOf<true, T> : MomentumOf<false, T>)(w, compute, v, g, n, factors);
 }
 
 template <typename T>
@@ -70,11 +65,11 @@ static inline float LambDirection(float w, float m, float v, const LambFactors& 
   return f.correction1 * m / (SquareRoot(f.correction2 * v) + f.epsilon) + f.decay * w;
 }
 
-// Sums of the squares of w[i] and second(i) over i, with kSums partial sums per block. `ahead(i)`
-// prefetches the data of element i.
-template <typename Second, typename Ahead>
-static inline void SumSquares(const float* w, int64_t n, const Second& second, const Ahead& ahead,
-                              double result[2]) {
+// Sums of the squares of w[i] and second(i) over i, with kSums partial sums per block.
+// `prefetch(i)` prefetches the data of element i.
+template <typename Second, typename Prefetch>
+static inline void SumSquares(const float* w, int64_t n, const Second& second,
+                              const Prefetch& prefetch, double result[2]) {
   result[0] = result[1] = 0;
   for (int64_t begin = 0; begin < n; begin += kBlock) {
     const int64_t end = n - begin < kBlock ? n : begin + kBlock;
@@ -86,7 +81,7 @@ static inline void SumSquares(const float* w, int64_t n, const Second& second, c
     };
     int64_t i = begin;
     for (; i + kSums <= end; i += kSums) {
-      ahead(i + kAhead);
+      prefetch(i + kPrefetch);
       for (int k = 0; k < kSums; ++k) add(i, k);
     }
     for (int k = 0; i + k < end; ++k) add(i, k);
@@ -112,22 +107,22 @@ void LambMoments(const float* __restrict w, float* __restrict m, float* __restri
       [](int64_t) __attribute__((always_inline)){}, sums);
 }
 
-template <typename T>
-void LambApply(float* __restrict w, T* __restrict compute, const float* __restrict m,
-               const float* __restrict v, int64_t n, const LambFactors& factors, float rate) {
+template <bool kCopy, typename T>
+void LambUpdate(float* __restrict w, T* __restrict compute, const float* __restrict m,
+                const float* __restrict v, int64_t n, const LambFactors& factors, float rate) {
   const LambFactors f = factors;
-  const auto run = [&](auto copy) __attribute__((always_inline)) {
-    for (int64_t i = 0; i < n; ++i) {
-      const float result = w[i] - rate * LambDirection(w[i], m[i], v[i], f);
-      w[i] = result;
-      if (decltype(copy)::value) Store(compute + i, result);
-    }
-  };
-  if (IsCopy(w, compute)) {
-    run(std::true_type());
-  } else {
-    run(std::false_type());
+  for (int64_t i = 0; i < n; ++i) {
+    const float result = w[i] - rate * LambDirection(w[i], m[i], v[i], f);
+    w[i] = result;
+    if (kCopy) Store(compute + i, result);
   }
+}
+
+template <typename T>
+void LambApply(float* w, T* compute, const float* m, const float* v, int64_t n,
+               const LambFactors& factors, float rate) {
+  (IsCopy(w, compute) ? LambUpdate<true, T> : LambUpdate<false, T>)(w, compute, m, v, n, factors,
+                                                                    rate);
 }
 
 template <typename T>

@@ -219,6 +219,10 @@ void DryRun(const JobConfig* config, const DryRunOptions& options, Communicator*
   if (comm->rank() != 0) return;
   std::fprintf(out, "%s (%s), phase %s, %s, %s\n\n", net.name().c_str(), file.c_str(),
                options.phase.c_str(), Name(net_options.compute), device->Description().c_str());
+  if (config != nullptr && StepsAhead(config->comm(), config->solver().type(), comm->size(),
+                                      net_options.compute, device->shares_host_memory())) {
+    net.parameters()->SetOwnCompute(true);
+  }
   PrintLayers(net, out);
   std::fprintf(out, "\n");
   PrintMemory(net, phase, out);

@@ -71,7 +71,7 @@ class AutoFlow : public GradientFlow {
     return is_choosing() ? std::vector<int64_t>() : inner_->important_chunks();
   }
   WaitingGradients waiting() const override { return inner_->waiting(); }
-  bool may_wait() const override { return is_choosing() || inner_->may_wait(); }
+  bool may_wait() const override { return inner_->may_wait(); }
   std::vector<bool> carries_momentum() const override { return inner_->carries_momentum(); }
   DecaySteps decay_steps() const override { return inner_->decay_steps(); }
   bool overflowed() const override { return inner_->overflowed(); }

@@ -19,7 +19,7 @@ void ResidualHandover::Keep(const GradientFlow& flow) {
   const Tensor residual = flow.residual();
   if (residual.data == nullptr) return;
   const Tensor velocity = flow.StatePool("velocity");
-  // A new flow of TOPK gets gradients, too: its residual is 0.
+  // Before its first sparse step TOPK has kept nothing.
   if (velocity.data != nullptr && !flow.carries_momentum().empty()) {
     ToGradients(layout_, solver_, velocity.as<float>(), residual.as<float>());
   }

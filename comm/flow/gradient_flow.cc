@@ -118,10 +118,13 @@ CommConfig::Mode SendingModeOf(const CommConfig& config) {
   return config.mode() == CommConfig::PERIODIC ? config.periodic().exchange() : config.mode();
 }
 
-bool StepsAhead(const CommConfig& config, const std::string& solver, int world) {
+bool StepsAhead(const CommConfig& config, const std::string& solver, int world, DType compute,
+                bool on_host) {
   const bool sends_less = config.mode() == CommConfig::AUTO ||
                           (config.mode() == CommConfig::SPARSE && config.sparse().density() < 1);
-  return sends_less && config.sparse().step_ahead() && solver == "SGD" && world > 1;
+  // In BF16 some of the processor's layers compute with the FP32 master weights.
+  const bool has_type = compute == DType::kFP32 || !on_host;
+  return sends_less && config.sparse().step_ahead() && solver == "SGD" && world > 1 && has_type;
 }
 
 std::string FlowNameOf(const CommConfig& config, int world) {

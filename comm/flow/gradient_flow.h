@@ -45,8 +45,10 @@ CommConfig::Mode SendingModeOf(const CommConfig& config);
 std::string FlowNameOf(const CommConfig& config, int world);
 
 // Whether ranks compute gradients at weights that are ahead by what SPARSE has not sent, see Note
-// [Step-ahead error feedback]. AUTO: while it may take SPARSE.
-bool StepsAhead(const CommConfig& config, const std::string& solver, int world);
+// [Step-ahead error feedback]. AUTO: while it has SPARSE. `on_host`: gradients are computed in
+// `compute` by the processor.
+bool StepsAhead(const CommConfig& config, const std::string& solver, int world, DType compute,
+                bool on_host);
 
 // Sums the gradients of a step over the ranks; the trainer's interface to communication. The solver
 // divides the sums by summed_ranks(). Per step: BeginStep, GradientsReady for each layer as
@@ -115,7 +117,10 @@ class GradientFlow {
   Tensor StatePool(const std::string& name) const;
   Tensor residual() const { return StatePool("residual"); }
 
-  // Between two steps, of a flow that `may_wait`. What does not wait was updated in the last step.
+  // GradientFlowOptions::steps_ahead.
+  bool steps_ahead() const { return options_.steps_ahead; }
+  // Between two steps, of a flow that `may_wait`. What does not wait was updated in the last step,
+  // unless that was skipped.
   virtual WaitingGradients waiting() const { return {}; }
   // Whether gradients may wait in later steps so that the solver does not see them: SPARSE.
   virtual bool may_wait() const { return false; }

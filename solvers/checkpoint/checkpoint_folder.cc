@@ -24,10 +24,10 @@ std::string NameOf(int64_t step) {
   return name;
 }
 
-// Whether a checkpoint whose state can be read has residuals.
+// Whether a checkpoint is undamaged and has residuals.
 bool HasResiduals(const std::string& path) {
   try {
-    return ReadState(path).residual_ranks > 0;
+    return VerifyCheckpoint(path).residual_ranks > 0;
   } catch (const UserError&) {
     return false;
   }
@@ -93,7 +93,8 @@ std::string CheckpointFolder::Find(int64_t step) const {
 }
 
 std::string CheckpointFolder::Write(const TrainingState& state, const ParameterStore& store,
-                                    const Solver& solver, const ExtraFiles& extra) {
+                                    const Solver& solver, const ExtraFiles& extra,
+                                    bool spare_residuals) {
   const std::string name = NameOf(state.step), target = path_ + "/" + name;
   Stage(state.step, [&](const std::string& temporary) {
     WriteCheckpointFiles(temporary, state, store, solver, extra);
@@ -103,7 +104,7 @@ std::string CheckpointFolder::Write(const TrainingState& state, const ParameterS
     Rename(temporary, target);
     SyncFolder(path_);
   });
-  Prune(state);
+  Prune(state.step, spare_residuals);
   return target;
 }
 
@@ -115,16 +116,16 @@ void CheckpointFolder::Discard(const std::string& name) {
   RemoveAll(trash);
 }
 
-void CheckpointFolder::Prune(const TrainingState& newest) {
+void CheckpointFolder::Prune(int64_t newest_step, bool spare_residuals) {
   if (keep_ <= 0) return;
   std::vector<FoundCheckpoint> older;
   for (const FoundCheckpoint& found : ListCheckpoints(path_)) {
     // A folder without a state is no checkpoint of ours: not counted, not removed.
-    if (found.step < newest.step && IsFile(found.path + "/state.json")) older.push_back(found);
+    if (found.step < newest_step && IsFile(found.path + "/state.json")) older.push_back(found);
   }
   const auto excess = older.size() - std::min<size_t>(older.size(), keep_ - 1);
   size_t spared = older.size();
-  if (excess > 0 && newest.residual_ranks == 0) {
+  if (excess > 0 && spare_residuals) {
     while (spared > 0 && !HasResiduals(older[spared - 1].path)) --spared;
     --spared;  // of none: the largest number
   }

@@ -35,15 +35,14 @@ class CheckpointFolder {
   // The folder of the undamaged checkpoint of this step, "" if there is none.
   std::string Find(int64_t step) const;
 
-  // Writes a checkpoint and returns its folder; then removes the oldest beyond `keep`, but if this
-  // one has no residuals, not the newest of those that have some. `extra`: what was staged. Throws
-  // UserError, with older checkpoints untouched and nothing left behind.
+  // Writes a checkpoint and returns its folder; then removes the oldest beyond `keep`. `extra`:
+  // what was staged. `spare_residuals`: not the newest undamaged one of those with residuals, which
+  // this one lacks. Throws UserError, with older checkpoints untouched and nothing left behind.
   std::string Write(const TrainingState& state, const ParameterStore& store, const Solver& solver,
-                    const ExtraFiles& extra = {});
+                    const ExtraFiles& extra = {}, bool spare_residuals = false);
 
  private:
-  // `newest`: the state of the checkpoint that was written.
-  void Prune(const TrainingState& newest);
+  void Prune(int64_t newest_step, bool spare_residuals);
   void Discard(const std::string& name);
 
   std::string path_;

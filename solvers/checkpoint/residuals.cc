@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstring>
 #include <exception>
-#include <limits>
 #include <map>
 #include <memory>
 #include <set>
@@ -214,8 +213,7 @@ void LoadResiduals(const std::string& folder, int saved_ranks, const SparseConfi
     chunks = ReadChunks(folder + "/" + kChunksFile, config, pool, note);
     // Chunks that have not waited yet, if the file does not know, are not worth a remark.
     const bool chunked = !flow->important_chunks().empty();
-    const float least = chunked ? 1 : std::numeric_limits<float>::lowest();
-    ReadSharedState(folder + "/" + kChunksFile, store->device(), flow->shared_state(), least,
+    ReadSharedState(folder + "/" + kChunksFile, store->device(), flow->shared_state(), chunked,
                     chunked ? [](const std::string&) {} : note);
   });
   if (saved_ranks == comm->size()) {

@@ -16,6 +16,8 @@ namespace {
 
 constexpr char kChunks[] = "important_chunks", kChunkSize[] = "chunk_size", kPool[] = "pool",
                kShared[] = "shared";
+// FP32 counts no further.
+constexpr int kMostCounted = 1 << 24;
 
 int64_t ReadNumber(const SafetensorsReader& file, const char* key) {
   constexpr size_t kMostDigits = 18;
@@ -77,7 +79,7 @@ std::vector<int64_t> ReadChunks(const std::string& path, const SparseConfig& con
   return chunks;
 }
 
-void ReadSharedState(const std::string& path, Device* device, const Tensor& shared, float least,
+void ReadSharedState(const std::string& path, Device* device, const Tensor& shared, bool counts,
                      const std::function<void(const std::string&)>& note) {
   if (shared.data == nullptr) return;
   const SafetensorsReader file(path);
@@ -87,9 +89,12 @@ void ReadSharedState(const std::string& path, Device* device, const Tensor& shar
   }
   const std::vector<float> values = file.ReadFloats(*entry);
   for (size_t i = 0; i < values.size(); ++i) {
-    if (std::isfinite(values[i]) && values[i] >= least) continue;
-    ThrowUserError(path, ": ", kShared, "[", i, "] is ", values[i], ", expected a ",
-                   least > 0 ? StrCat("number of at least ", least) : "finite number",
+    const float value = values[i];
+    const bool counted = value >= 1 && value <= kMostCounted && value == std::floor(value);
+    if (counts ? counted : std::isfinite(value)) continue;
+    ThrowUserError(path, ": ", kShared, "[", i, "] is ", value, ", expected a ",
+                   counts ? StrCat("whole number from 1 to ", WithCommas(int64_t{kMostCounted}))
+                          : "finite number",
                    ": the file is damaged; resume from another checkpoint");
   }
   HostCopy copy(device, shared);

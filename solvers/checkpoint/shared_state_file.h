@@ -26,9 +26,10 @@ std::vector<int64_t> ReadChunks(const std::string& path, const SparseConfig& con
                                 int64_t elements,
                                 const std::function<void(const std::string&)>& note);
 
-// Reads a flow's shared_state(), numbers of at least `least`. If the file lacks it, or has another
-// shape, the state starts anew, and `note` says so.
-void ReadSharedState(const std::string& path, Device* device, const Tensor& shared, float least,
+// Reads a flow's shared_state(); `counts`: whole numbers from 1 (SPARSE's waiting times), not any
+// finite ones. If the file lacks it, or has another shape, the state starts anew, and `note` says
+// so.
+void ReadSharedState(const std::string& path, Device* device, const Tensor& shared, bool counts,
                      const std::function<void(const std::string&)>& note);
 
 }  // namespace gf

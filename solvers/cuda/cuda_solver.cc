@@ -58,9 +58,11 @@ Tensor CudaSolver::NewState() const {
   return state;
 }
 
-// The store's compute pool is settled before the first step, so recorded updates find it.
 void CudaSolver::FindCompute() {
-  pools_.compute = store_->has_own_compute() ? store_->compute().data : nullptr;
+  void* const compute = store_->has_own_compute() ? store_->compute().data : nullptr;
+  // Recorded updates hold the pool.
+  CHECK(!updated_ || compute == pools_.compute) << "the compute pool has changed during a job";
+  pools_.compute = compute;
 }
 
 void CudaSolver::BeginStep(const UpdateScalars& scalars) {
@@ -83,6 +85,7 @@ void CudaSolver::Inspect(const std::vector<ElementRange>& ranges) {
 }
 
 void CudaSolver::Update(const std::vector<ElementRange>& ranges) {
+  updated_ = true;
   updates_.Run(ranges, record(), [this](const RangeList& list) { EnqueueUpdate(list); });
 }
 

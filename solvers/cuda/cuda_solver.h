@@ -47,6 +47,7 @@ class CudaSolver : public Solver {
   std::vector<std::shared_ptr<void>> memory_;
   UpdatePools pools_;
   RangeCalls inspections_, updates_, ahead_;
+  bool updated_ = false;
   std::unique_ptr<HostReading> finite_;  // result of all inspections so far
 };
 

@@ -88,7 +88,7 @@ std::string WhyStepsAreNotKept(const JobConfig& config, bool deterministic,
   }
   if (!parts.device->shares_host_memory()) return "the weights are in the memory of the GPU";
   if (deterministic && !parts.flow->State().empty()) {
-    return "a run with --deterministic would go on without the residuals of the other ranks";
+    return "a run with --deterministic cannot go on without what each rank keeps for itself";
   }
   return "";
 }
@@ -115,7 +115,9 @@ void BuildFlow(const JobConfig& config, bool deterministic, Communicator* comm,
   flow.momentum = config.solver().momentum();
   flow.nesterov = config.solver().nesterov();
   flow.solver = config.solver().type();
-  flow.steps_ahead = StepsAhead(config.comm(), flow.solver, comm->size());
+  flow.steps_ahead =
+      StepsAhead(config.comm(), flow.solver, comm->size(), parts->store->gradient().desc.dtype,
+                 parts->device->shares_host_memory());
   flow.objection = [comm, parts](const GradientFlow& taken) -> std::string {
     try {
       CheckRoom(*parts, taken, comm);
@@ -203,7 +205,8 @@ void KeepSteps(const JobConfig& config, bool deterministic, Communicator* comm,
     const std::string path = parts->checkpoints->Find(state.step);
     if (!path.empty()) return path;
     state.residual_ranks = 0;
-    return parts->checkpoints->Write(state, *parts->store, *parts->solver);
+    return parts->checkpoints->Write(state, *parts->store, *parts->solver, {},
+                                     /*spare_residuals=*/true);
   };
   parts->keeper = std::make_unique<StepKeeper>(
       StepKeeper::Parts{parts->store, save, WhyStepsAreNotKept(config, deterministic, *parts),

@@ -2,23 +2,24 @@
 
 namespace gf {
 
-void StepAhead::Prepare(const GradientFlow& flow) {
-  if (enabled_) store_->SetOwnCompute(flow.may_wait());
+void StepAhead::Prepare() {
+  if (flow_->steps_ahead()) store_->SetOwnCompute(flow_->may_wait());
 }
 
-void StepAhead::Go(const GradientFlow& flow, double lr, double scale, bool everything) {
-  if (!enabled_) return;
-  Prepare(flow);
-  WaitingGradients waiting = flow.waiting();
-  if (waiting.residual.data == nullptr) return;
-  if (everything) waiting.ranges = {{0, store_->layout().count()}};
-  if (waiting.ranges.empty()) return;
+bool StepAhead::Go(double lr, double scale, bool skipped) {
+  if (!flow_->steps_ahead()) return false;
+  Prepare();
+  if (!flow_->may_wait()) return false;
+  WaitingGradients waiting = flow_->waiting();
+  if (skipped) waiting.ranges = {{0, store_->layout().count()}};
+  if (waiting.ranges.empty()) return false;
   solver_->StepAhead(waiting.residual, waiting.ranges, lr, scale);
   store_->BumpVersion();
+  return true;
 }
 
 void StepAhead::Back() {
-  if (enabled_) store_->SyncCompute();
+  if (flow_->steps_ahead()) store_->SyncCompute();
 }
 
 }  // namespace gf

@@ -15,24 +15,24 @@ namespace gf {
 // master pool, and with it checkpoints and validation, know nothing of it. In nets of 16-bit types,
 // normalization layers compute with their master weights, which are not ahead.
 
-// Moves the weights that nets compute with.
+// Moves the weights that nets compute with, if flow->steps_ahead(); otherwise does nothing.
 class StepAhead {
  public:
-  // `enabled`: see StepsAhead; otherwise the functions do nothing. Store and solver outlive the
-  // object.
-  StepAhead(bool enabled, ParameterStore* store, Solver* solver)
-      : enabled_(enabled), store_(store), solver_(solver) {}
+  // All outlive the object.
+  StepAhead(const GradientFlow* flow, ParameterStore* store, Solver* solver)
+      : flow_(flow), store_(store), solver_(solver) {}
 
-  // Gives the store a compute pool of its own, or takes it away, as the flow needs it.
-  void Prepare(const GradientFlow& flow);
+  // Gives the store a compute pool of its own, or takes it away, as the flow needs it now.
+  void Prepare();
   // Before the first forward pass of a step whose rate is `lr`. `scale` makes a mean gradient of
-  // the residual. `everything`: what does not wait may have missed its update, too.
-  void Go(const GradientFlow& flow, double lr, double scale, bool everything = false);
+  // the residual. `skipped`: the step before may have been skipped, so that what it sent was not
+  // applied. Returns whether something waits.
+  bool Go(double lr, double scale, bool skipped = false);
   // Between two steps: nets compute with the weights themselves again.
   void Back();
 
  private:
-  const bool enabled_;
+  const GradientFlow* const flow_;
   ParameterStore* const store_;
   Solver* const solver_;
 };

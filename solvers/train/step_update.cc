@@ -17,7 +17,7 @@ StepUpdate::StepUpdate(const SolverConfig& solver, const CommConfig& comm, int w
     : parts_(parts),
       iter_size_(solver.iter_size()),
       scaler_(solver.loss_scale()),
-      ahead_(StepsAhead(comm, solver.type(), world), parts.store, parts.solver),
+      ahead_(parts.flow, parts.store, parts.solver),
       keeps_residuals_(!parts.flow->State().empty() || comm.mode() == CommConfig::AUTO) {
   const bool sparse = comm.mode() == CommConfig::SPARSE;
   const bool whole = parts.solver->whole_tensors();
@@ -33,7 +33,7 @@ StepUpdate::StepUpdate(const SolverConfig& solver, const CommConfig& comm, int w
     while (share_ < world) share_ *= 2;
   }
   SetBatches();
-  ahead_.Prepare(*parts.flow);
+  ahead_.Prepare();
 }
 
 void StepUpdate::Restore() {
@@ -57,9 +57,11 @@ void StepUpdate::SetBatches() {
 }
 
 void StepUpdate::Begin(double lr) {
+  if (!parts_.flow->steps_ahead()) return;
   const Timeline::Span span(parts_.timeline, lane::kUpdate, "step ahead");
-  // A GPU may have skipped the update of what does not wait, which the host does not know yet.
-  ahead_.Go(*parts_.flow, lr, 1 / unit(), scaler_.active());
+  // The host does not know yet whether a GPU skips an update.
+  const bool may_have_skipped = scaler_.active();
+  ahead_.Go(lr, 1 / unit(), may_have_skipped);
 }
 
 void StepUpdate::Finish(double lr, int micro_batches) {
@@ -77,14 +79,14 @@ void StepUpdate::Finish(double lr, int micro_batches) {
     const Timeline::Span span(parts_.timeline, lane::kUpdate, "update");
     solver->Update(ranges);
   };
-  std::vector<ElementRange> waiting;
+  std::vector<ElementRange> deferred;
   solver->SetCarried(parts_.flow->carries_momentum());
   solver->SetDecaySteps(parts_.flow->decay_steps());
   solver->BeginStep(scalars);
   parts_.flow->Finish([&](const std::vector<ElementRange>& ranges) {
     if (scaler_.active()) solver->Inspect(ranges);
     if (wait_) {
-      waiting.insert(waiting.end(), ranges.begin(), ranges.end());
+      deferred.insert(deferred.end(), ranges.begin(), ranges.end());
     } else {
       update(ranges);
     }
@@ -92,9 +94,9 @@ void StepUpdate::Finish(double lr, int micro_batches) {
   if (scaler_.active()) solver->ReadFinite();
   if (wait_ && !parts_.flow->overflowed()) {
     if (parts_.before_update) parts_.before_update();
-    std::sort(waiting.begin(), waiting.end(),
+    std::sort(deferred.begin(), deferred.end(),
               [](const ElementRange& a, const ElementRange& b) { return a.begin < b.begin; });
-    update(waiting);
+    update(deferred);
   }
   open_ = true;
   lr_ = lr;

@@ -249,9 +249,10 @@ void Trainer::Run() {
     if (parts_.timeline_writer->AfterStep(state_.step)) NoteTimeline();
   }
   Show();
-  if (config_.comm().mode() == CommConfig::AUTO && comm_->size() > 1 && state_.exchange.empty()) {
-    parts_.report->Note(
-        "comm.mode AUTO has chosen nothing: the job had fewer steps than it measures");
+  const bool chooses = config_.comm().mode() == CommConfig::AUTO && comm_->size() > 1 &&
+                       parts_.store->layout().count() > 0;
+  if (chooses && !stop_ && state_.exchange.empty()) {
+    parts_.report->Note("training ended before comm.mode AUTO had measured enough to choose");
   }
   Save();
   if (!stop_) Validate();

@@ -205,6 +205,20 @@ keeps_residuals "fp32.stopped/$between" "$ranks"
 [ "$ranks" != 1 ] && cmp -s "fp32.stopped/$between"/residual-0000{0,1}.safetensors &&
   fail "ranks have the same residuals"
 
+# Gradients are computed at weights that are ahead of those that validation and checkpoints have.
+if [ "$ranks" != 1 ]; then
+  train --set checkpoint.dir=plain "${sparse[@]}" --set comm.sparse.step_ahead=false \
+    --set comm.sparse.momentum_correction=false >plain.log 2>&1 || fail "no step ahead"
+  cmp -s "plain/$last/weights.safetensors" "fp32.whole/$last/weights.safetensors" &&
+    fail "step_ahead changes nothing"
+  "$gfeval" --config=job.prototxt --checkpoint="fp32.whole/$second" >eval.log 2>&1 || fail "gfeval"
+  validated=$(sed -n "s/^validation  step $((2 * interval)) .* loss \([0-9.]*\) .*/\1/p" \
+    fp32.whole.log)
+  evaluated=$(sed -n 's/^  loss *//p' eval.log)
+  awk "BEGIN { d = $validated - $evaluated; exit !(d < 1e-4 && d > -1e-4) }" ||
+    fail "validation has a loss of $validated, gfeval $evaluated"
+fi
+
 # A checkpoint whose residuals are damaged is passed over for the one before it, with the same end.
 cp -r fp32.whole damaged
 truncate -s -5 "damaged/$last/residual-0000$((ranks - 1)).safetensors"

@@ -1,9 +1,10 @@
 """Loss, logits, gradients and statistics of one training step, and evaluation logits, of a shipped
 network on random parameters: ours against PyTorch's. See torch_reference.py for the metric.
 
-Ours must agree with PyTorch in FP32 or in FP64, on one of SEEDS batches. Where two arguments of a
-maximum are equal but for rounding, programs and types disagree by up to 1 %, and the batches where
-that happens differ between processors."""
+Ours must agree with PyTorch in FP32 or in FP64. Where two arguments of a maximum are equal but for
+rounding, gradients of programs and types differ by up to 1 %, and the batches where that happens
+depend on the processor. So gradients must agree on one of SEEDS batches, everything else and
+gradients within LIMIT on each."""
 
 import os
 import subprocess
@@ -17,6 +18,7 @@ import safetensors_io
 import torch_reference
 
 TOLERANCE = 1e-4
+LIMIT = 2e-2  # of gradients that differ on a batch
 SEEDS = (7, 8, 9)
 
 
@@ -26,7 +28,7 @@ def error(ours, expected, floor=0.0):
 
 
 def differing(net, ours, weights, batch, double):
-    """Names of tensors that differ from PyTorch's in FP32 or FP64 by more than TOLERANCE."""
+    """{name: error} of tensors that differ from PyTorch's in FP32 or FP64 by more than TOLERANCE."""
     def reference(mode):
         return torch_reference.compute(net, weights, batch["data"], batch["label"], mode=mode,
                                        double=double)
@@ -50,11 +52,11 @@ def differing(net, ours, weights, batch, double):
           f"whole gradient {whole:.4g}; worst:")
     for name in worst[:5]:
         print(f"  {errors[name]:.2e} {name}")
-    return [name for name in worst if not errors[name] <= TOLERANCE]
+    return {name: errors[name] for name in worst if not errors[name] <= TOLERANCE}
 
 
 def differing_on(dump, net, flags, seed):
-    """Names of tensors that differ from PyTorch's in FP32 and in FP64 on a batch."""
+    """{name: error} of tensors that differ from PyTorch's in FP32 and in FP64 on a batch."""
     with tempfile.TemporaryDirectory() as folder:
         subprocess.run([dump, "--net=" + net, "--out=" + folder, f"--seed={seed}"] + flags,
                        check=True)
@@ -72,7 +74,11 @@ def main():
         if not bad:
             return
         print(f"{net}, batch {seed}: {len(bad)} tensors differ by more than {TOLERANCE}: "
-              f"{bad[:20]}")
+              f"{list(bad)[:20]}")
+        wrong = [name for name, by in bad.items()
+                 if not name.startswith("grad/") or not by <= LIMIT]
+        if wrong:
+            sys.exit(f"{net}: these differ for another reason than ties of maxima: {wrong[:20]}")
     sys.exit(f"{net}: tensors differ on all batches")
 
 

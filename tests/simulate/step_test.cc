@@ -56,6 +56,31 @@ struct Case {
 
 constexpr double kTiny = 1e-4;  // the links between device and card take a little
 
+// Of SPARSE: before forward, the weights of what was not sent are written anew.
+TEST(StepTest, WeightsThatAreAheadTakeTimeBeforeForward) {
+  Case c;
+  c.setup.memory_bytes_per_s = 1e6;
+  CommConfig comm;
+  Pricer pricer(c.cluster, 2);
+  BucketSchedule schedule = DenseSchedule(c.net.layout, comm, 4);
+  const auto forward = [&](bool sparse, double density, double ahead) {
+    c.setup.traffic.ahead = ahead;
+    schedule.sparse = sparse;
+    schedule.density = density;
+    return SimulateStep(c.setup, schedule, {1, 1}, &pricer, true).parts.forward;
+  };
+  const double plain = forward(true, 0.25, 0);
+  EXPECT_NEAR(forward(true, 0.25, 12) - plain, 0.75 * 3 * 1024 * 12 / 1e6, 1e-9);
+  EXPECT_EQ(forward(true, 1, 12), plain);
+  EXPECT_EQ(forward(false, 0.25, 12), plain);
+  // For weights of 4 bytes the update writes the copy, too.
+  EXPECT_EQ(TrafficWith({}, FP32, true).ahead, 12);
+  EXPECT_EQ(TrafficWith({}, FP32, true).update, 4);
+  EXPECT_EQ(TrafficWith({}, FP16, true).ahead, 10);
+  EXPECT_EQ(TrafficWith({}, FP16, true).update, 0);
+  EXPECT_EQ(TrafficWith({}, FP32, false).ahead, 0);
+}
+
 TEST(StepTest, CommunicationHiddenByBackwardIsNotExposed) {
   const StepParts parts = Case().Run(CommConfig::PER_TENSOR).parts;
   EXPECT_NEAR(parts.forward, 0.010, 1e-12);

@@ -82,6 +82,7 @@ step_ms: 150
 layer { name: "conv1"  backward_ms: 20 }
 layer { name: "conv2"  forward_ms: 40  backward_ms: 0 }
 layer { name: "ip1"  forward_ms: 0  backward_ms: 60 }
+layer { name: "ip2"  forward_ms: 0  backward_ms: 0 }
 END
 replay="--replay=$out/profile.prototxt"
 "$gfbench" train $net --batch=8 --steps=2 "$replay" --json="$out/batch8.json" >/dev/null ||

@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "comm/agree.h"
 #include "comm/collective_runner.h"
 #include "comm/flow/tuner.h"
 #include "core/error.h"
@@ -266,6 +267,7 @@ class AllReduceBenchmark : public Command {
     char** argv = arguments.argv;
     return RunOnRanks(&argc, &argv, FLAGS_timeout_s, [](Communicator* comm) {
       if (comm->size() == 1) ThrowUserError("one rank has nobody to talk to: use mpirun -n 2");
+      RunOnRankZero(comm, "--json", CheckJsonFolder);
       return Benchmark(comm).Run();
     });
   }

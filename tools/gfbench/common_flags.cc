@@ -2,7 +2,6 @@
 
 #include <gflags/gflags.h>
 
-#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <string>
 
@@ -27,12 +26,15 @@ void CheckCommonFlags() {
   check("steps", FLAGS_steps, 1);
   check("warmup", FLAGS_warmup, 0);
   check("threads", FLAGS_threads, 0);
-  const std::string folder = std::filesystem::path(FLAGS_json).parent_path();
-  if (!folder.empty() && !IsFolder(folder)) {
-    ThrowUserError("--json=", FLAGS_json, ": ", folder,
-                   " is not a folder: create it, or name a file elsewhere");
-  }
   if (FLAGS_threads > 1024) ThrowUserError("--threads is ", FLAGS_threads, ", must be 0 to 1024");
+}
+
+void CheckJsonFolder() {
+  if (FLAGS_json.empty()) return;
+  const std::string folder = ParentFolder(FLAGS_json);
+  if (IsFolder(folder)) return;
+  ThrowUserError("--json=", FLAGS_json, ": ", folder,
+                 " is not a folder: create it, or name a file elsewhere");
 }
 
 void WriteJson(const nlohmann::ordered_json& figures) {

@@ -21,6 +21,8 @@ FlagGroup CommonFlags();
 
 // Throws UserError for values out of range.
 void CheckCommonFlags();
+// Throws UserError if the folder of --json is missing; for the rank that writes.
+void CheckJsonFolder();
 
 // Writes the figures to the file of --json, if it is given. Throws UserError.
 void WriteJson(const nlohmann::ordered_json& figures);

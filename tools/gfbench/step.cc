@@ -238,6 +238,7 @@ class StepBenchmark : public Command {
     CheckCostFlags();
     NetOptions options = NetOptionsOfFlags();
     CheckCommonFlags();
+    CheckJsonFolder();
     if (FLAGS_forward_only && !FLAGS_profile_out.empty()) {
       ThrowUserError("--profile_out is for training steps: leave out --forward_only");
     }

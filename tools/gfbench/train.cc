@@ -29,6 +29,7 @@ namespace gf {
 namespace {
 
 int Body(const CommConfig& config, Communicator* comm) {
+  RunOnRankZero(comm, "--json", CheckJsonFolder);
   const auto device = DeviceOfRank();
   std::unique_ptr<Workload> workload;
   AgreeOnErrors(comm, "building the net",

@@ -59,11 +59,12 @@ void TrainingSteps::Exchange(const CommConfig& config, std::shared_ptr<GradientT
     std::fflush(stdout);  // what follows may take minutes
   };
   // Also on one rank, which shows a method's arithmetic alone.
-  options.steps_ahead = StepsAhead(config, "SGD", std::max(2, comm_->size()));
+  options.steps_ahead = StepsAhead(config, options.solver, std::max(2, comm_->size()),
+                                   store->gradient().desc.dtype, device_->shares_host_memory());
   first_step_ = step_;
   flow_ = NewGradientFlow(store->layout(), store->gradient(), comm_, options);
-  ahead_.emplace(options.steps_ahead, store, solver_.get());
-  ahead_->Prepare(*flow_);
+  ahead_.emplace(flow_.get(), store, solver_.get());
+  ahead_->Prepare();
   choosing_ = config.mode() == CommConfig::AUTO && comm_->size() > 1 && store->layout().count() > 0;
   taken_ = taken;
   if (!taken.empty()) CHECK(flow_->Adopt(taken)) << taken;
@@ -103,8 +104,8 @@ StepTimes TrainingSteps::Step() {
 
 StepTimes TrainingSteps::OneStep() {
   const auto start = Clock::now();
-  if (flow_ && FLAGS_replay_update) ahead_->Go(*flow_, kRate, 1);
-  const auto ahead = Clock::now();
+  const bool is_ahead = flow_ && FLAGS_replay_update && ahead_->Go(kRate, 1);
+  const double ahead_s = is_ahead ? Seconds(Clock::now() - start) : 0;
   if (flow_) flow_->BeginStep(step_ - first_step_);
   workload_->Forward(step_++);
   const auto forward = Clock::now();
@@ -132,7 +133,7 @@ StepTimes TrainingSteps::OneStep() {
           Seconds(end - backward),
           stats.exposed_s,
           stats.transfer_s,
-          stats.arithmetic_s + Seconds(ahead - start),
+          stats.arithmetic_s + ahead_s,
           static_cast<double>(stats.wire_bytes)};
 }
 

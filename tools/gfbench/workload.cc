@@ -53,6 +53,12 @@ std::unique_ptr<Workload> NewReplay(Device* device, int rank) {
   }
   NetModel net = ModelOf(ReadNet(FLAGS_net), FLAGS_batch, options.image_shape);
   const ProfileConfig profile = ReadProfile(FLAGS_replay);
+  ComputeTimes times;
+  try {
+    times = PassesOf(net, profile);
+  } catch (const UserError& error) {
+    ThrowUserError("--replay=", FLAGS_replay, ": ", error.what());
+  }
   for (const LayerModel& layer : net.layers) {
     const auto& timed = profile.layer();
     if (layer.forward_flops == 0 || std::any_of(timed.begin(), timed.end(), [&](const auto& each) {
@@ -64,12 +70,6 @@ std::unique_ptr<Workload> NewReplay(Device* device, int rank) {
                    FLAGS_net,
                    ": add it, or write a profile of this net with "
                    "gfbench step --profile_out");
-  }
-  ComputeTimes times;
-  try {
-    times = PassesOf(net, profile);
-  } catch (const UserError& error) {
-    ThrowUserError("--replay=", FLAGS_replay, ": ", error.what());
   }
   if (FLAGS_replay_images_per_s > 0) {
     if (times.step() <= 0) {

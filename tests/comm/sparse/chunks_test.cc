@@ -102,5 +102,18 @@ TEST(ChunkSetDeathTest, IdsMustAscend) {
   EXPECT_DEATH(ChunkSet(ChunkGrid(95, 10), {10}), "");
 }
 
+TEST(ChunkSetTest, OtherRangesAreWhatTheImportantChunksLeave) {
+  const ChunkGrid grid(47, 10);
+  using Ranges = std::vector<ElementRange>;
+  EXPECT_EQ(ChunkSet(grid, {}).OtherRanges(0, 47), (Ranges{{0, 47}}));
+  EXPECT_EQ(ChunkSet::All(grid).OtherRanges(0, 47), Ranges());
+  EXPECT_EQ(ChunkSet(grid, {0}).OtherRanges(0, 47), (Ranges{{10, 47}}));
+  EXPECT_EQ(ChunkSet(grid, {4}).OtherRanges(0, 47), (Ranges{{0, 40}}));
+  EXPECT_EQ(ChunkSet(grid, {1, 2, 4}).OtherRanges(0, 47), (Ranges{{0, 10}, {30, 40}}));
+  EXPECT_EQ(ChunkSet(grid, {1, 3}).OtherRanges(5, 35), (Ranges{{5, 10}, {20, 30}}));
+  EXPECT_EQ(ChunkSet(grid, {1, 3}).OtherRanges(12, 18), Ranges());
+  EXPECT_EQ(ChunkSet(grid, {1, 3}).OtherRanges(25, 25), Ranges());
+}
+
 }  // namespace
 }  // namespace gf

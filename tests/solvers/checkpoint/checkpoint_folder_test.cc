@@ -10,6 +10,7 @@
 #include <fstream>
 
 #include "core/error.h"
+#include "solvers/checkpoint/safetensors.h"
 #include "tests/solvers/store_for_test.h"
 
 namespace gf {
@@ -26,15 +27,31 @@ class CheckpointFolderTest : public ::testing::Test {
     solver_ = NewSolver("solver", "SGD", config, store_.get());
   }
 
-  // `ranks`: with residuals of so many, in empty files.
-  std::string Write(CheckpointFolder* folder, int64_t step, int ranks = 0) {
+  // `ranks`: with files of so many ranks' residuals.
+  std::string Write(CheckpointFolder* folder, int64_t step, int ranks = 0,
+                    bool spare_residuals = false) {
     TrainingState state;
     state.world = 2;
     state.residual_ranks = ranks;
     state.step = state.position = step;
     state.epoch = static_cast<double>(step) / 4;
     state.solver = "SGD";
-    return folder->Write(state, *store_, *solver_);
+    ExtraFiles extra;
+    for (int rank = 0; rank < ranks; ++rank) {
+      folder->Stage(step, [&](const std::string& path) {
+        SafetensorsWriter file(path + "/" + ResidualFile(rank), {{"x", "F32", Shape({1})}}, {});
+        const float value = 1;
+        file.Write(&value, sizeof(value));
+        extra.emplace_back(ResidualFile(rank), file.Finish());
+      });
+    }
+    if (ranks > 0) {
+      folder->Stage(step, [&](const std::string& path) {
+        SafetensorsWriter file(path + "/" + kChunksFile, {}, {});
+        extra.emplace_back(kChunksFile, file.Finish());
+      });
+    }
+    return folder->Write(state, *store_, *solver_, extra, spare_residuals);
   }
 
   std::vector<int64_t> Steps() {
@@ -79,14 +96,33 @@ TEST_F(CheckpointFolderTest, ThoseWithoutResidualsDoNotPushOutTheLastWithThem) {
   folder.Prepare(1000);
   for (int64_t step : {10, 20, 30}) Write(&folder, step, 2);
   EXPECT_EQ(Steps(), (std::vector<int64_t>{20, 30}));
-  Write(&folder, 40);
+  Write(&folder, 40, 0, true);
   EXPECT_EQ(Steps(), (std::vector<int64_t>{30, 40}));
-  Write(&folder, 50);
+  Write(&folder, 50, 0, true);
   EXPECT_EQ(Steps(), (std::vector<int64_t>{30, 40, 50}));
-  Write(&folder, 60);
+  Write(&folder, 60, 0, true);
   EXPECT_EQ(Steps(), (std::vector<int64_t>{30, 50, 60}));
   Write(&folder, 70, 2);
   EXPECT_EQ(Steps(), (std::vector<int64_t>{60, 70}));
+}
+
+TEST_F(CheckpointFolderTest, DamagedOnesWithResidualsAreNotSpared) {
+  CheckpointFolder folder(path_, 1);
+  folder.Prepare(1000);
+  Write(&folder, 10, 2);
+  std::ofstream(Write(&folder, 20, 2, true) + "/weights.safetensors", std::ios::app) << "more";
+  EXPECT_EQ(Steps(), (std::vector<int64_t>{10, 20}));
+  Write(&folder, 30, 0, true);
+  EXPECT_EQ(Steps(), (std::vector<int64_t>{10, 30}));
+}
+
+// A job in a mode without residuals goes on from one with them.
+TEST_F(CheckpointFolderTest, OtherCheckpointsPushThemOut) {
+  CheckpointFolder folder(path_, 2);
+  folder.Prepare(1000);
+  Write(&folder, 10, 2);
+  for (int64_t step : {20, 30}) Write(&folder, step);
+  EXPECT_EQ(Steps(), (std::vector<int64_t>{20, 30}));
 }
 
 TEST_F(CheckpointFolderTest, FindsUndamagedOnesByStep) {

@@ -506,7 +506,7 @@ TEST_F(ResidualsTest, SharedStateThatCannotBeIsRefusedOnAllRanks) {
     file.Finish();
   };
   for (const char* const mode : {"SPARSE", "LOW_RANK"}) {
-    for (const float bad : {NAN, INFINITY, 0.f}) {
+    for (const float bad : {NAN, INFINITY, 0.f, 1.5f, 1e9f}) {
       RunLocal(2, 60, [&](Communicator* comm) {
         Rank rank(comm, mode, kChunkSize, 700);
         rank.Fill();
@@ -519,7 +519,7 @@ TEST_F(ResidualsTest, SharedStateThatCannotBeIsRefusedOnAllRanks) {
         } catch (const UserError& e) {
           error = e.what();
         }
-        // A factor may be 0; a chunk has waited for at least one step.
+        // A factor may be any number; a chunk waits for whole steps.
         const bool refused = !std::isfinite(bad) || mode == std::string("SPARSE");
         EXPECT_EQ(error.find("shared[1] is ") != std::string::npos, refused) << mode << error;
       });
