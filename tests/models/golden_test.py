@@ -28,7 +28,7 @@ def error(ours, expected, floor=0.0):
 
 
 def differing(net, ours, weights, batch, double):
-    """{name: error} of tensors that differ from PyTorch's in FP32 or FP64 by more than TOLERANCE."""
+    """{name: error} of tensors that differ from PyTorch's by more than TOLERANCE."""
     def reference(mode):
         return torch_reference.compute(net, weights, batch["data"], batch["label"], mode=mode,
                                        double=double)

@@ -110,7 +110,8 @@ refused 'unknown flag --profile_out' update $net --profile_out="$out/profile.pro
 refused 'expected resized_crop' data --data="$out/folder" --task=paint
 refused 'comm.sparse.density is 3, must be at most 1' train $net --comm='sparse { density: 3 }'
 refused '--data is missing' data --steps=1
-refused '--json=/nowhere/x.json: /nowhere is not a folder' $net --steps=1 --warmup=0 --json=/nowhere/x.json
+refused '--json=/nowhere/x.json: /nowhere is not a folder' $net --steps=1 --warmup=0 \
+  --json=/nowhere/x.json
 for command in allreduce arena data step train update; do
   "$gfbench" --help | grep -q "^  $command  *[a-z]" || fail "--help does not list $command"
   "$gfbench" $command --help >"$out/help.txt" || fail "$command --help"

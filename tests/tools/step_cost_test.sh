@@ -47,5 +47,6 @@ refused 'solver.type is "ADAM", must be LAMB, LARC, LARS or SGD' \
   $net --cost --gpu=h200 --solver=ADAM
 refused 'must be LAMB, LARC, LARS or SGD' --net=models/lenet.prototxt --solver=ADAM
 refused '--net is missing' --cost --gpu=h200
-refused '--json=/nowhere/x.json: /nowhere is not a folder' $net --cost --gpu=h200 --json=/nowhere/x.json
+refused '--json=/nowhere/x.json: /nowhere is not a folder' $net --cost --gpu=h200 \
+  --json=/nowhere/x.json
 echo PASS
