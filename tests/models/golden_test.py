@@ -19,7 +19,7 @@ import torch_reference
 
 TOLERANCE = 1e-4
 LIMIT = 2e-2  # of gradients that differ on a batch
-SEEDS = (7, 8, 9)
+SEEDS = range(7, 13)
 
 
 def error(ours, expected, floor=0.0):
@@ -63,8 +63,9 @@ def differing_on(dump, net, flags, seed):
         files = [safetensors_io.read(os.path.join(folder, name + ".safetensors"))
                  for name in ("weights", "input", "ours")]
     weights, batch, ours = files
-    return (differing(net, ours, weights, batch, double=False)
-            and differing(net, ours, weights, batch, double=True))
+    single = differing(net, ours, weights, batch, double=False)
+    double = single and differing(net, ours, weights, batch, double=True)
+    return {name: min(by, single.get(name, 0)) for name, by in double.items()}
 
 
 def main():

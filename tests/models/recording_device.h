@@ -19,6 +19,7 @@ class RecordingDevice : public SeparateDevice {
   RecordingDevice();
 
   std::string name() const override { return "recording"; }
+  bool Supports(DType compute) const override { return cpu()->Supports(compute); }
   std::unique_ptr<Recording> Record(const std::function<void()>& enqueue) override;
   void Convert(const Tensor& from, const Tensor& to, Stream* stream) override;
   using SeparateDevice::cpu;
