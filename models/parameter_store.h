@@ -22,16 +22,16 @@ class ParameterStore {
   const PoolLayout& state_layout() const { return state_layout_; }
 
   const Tensor& master() const { return master_; }  // FP32 [layout.count()]
-  // What nets compute with, in the compute type; in FP32 the master pool itself, unless the store
-  // has a pool of its own for it.
+  // The weights that nets compute with, in the compute type. In FP32 this is the master pool,
+  // unless SetOwnCompute has added a second pool.
   const Tensor& compute() const { return compute_; }
   const Tensor& gradient() const { return gradient_; }  // compute type
   const Tensor& states() const { return states_; }      // FP32 [state_layout.count()]
 
   bool has_own_compute() const { return compute_.data != master_.data; }
-  // FP32: whether the compute pool is a pool of its own from now on, at first with the master
-  // pool's values. Nets follow in their next forward pass; not to be called between a forward and
-  // its backward pass. Other types always have one.
+  // FP32: adds a compute pool with the values of the master pool, or removes it. Other types always
+  // have one. Nets use the new pool from their next forward pass on; must not be called between a
+  // forward pass and its backward pass.
   void SetOwnCompute(bool own);
 
   // Must be called after any write to the master or compute pool, so that kernels update data

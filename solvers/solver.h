@@ -58,8 +58,8 @@ class Solver {
   // Updates these elements of the master and the compute pool from the gradient pool.
   virtual void Update(const std::vector<ElementRange>& ranges) = 0;
 
-  // Between two steps: compute = master - lr * lr_mult * scale * residual in these elements, for a
-  // store with a compute pool of its own. `residual`: FP32, with the pools' offsets.
+  // Between two steps: compute = master - lr * lr_mult * scale * residual in these ranges. The
+  // store must have its own compute pool. `residual` is FP32 and has the pools' offsets.
   virtual void StepAhead(const Tensor& residual, const std::vector<ElementRange>& ranges, double lr,
                          double scale);
 

@@ -62,7 +62,7 @@ class Compute {
   }
 
  private:
-  // Before the forward pass, the weights of what was not sent go ahead.
+  // The time to write the weights that are ahead.
   double AheadSeconds(const BucketSchedule& schedule) const {
     if (!schedule.sparse) return 0;
     const double waiting = (1 - schedule.density) * static_cast<double>(setup_.layout->count());

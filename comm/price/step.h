@@ -25,9 +25,9 @@ struct StepCompute {
 
 // Memory traffic in bytes per element, of updates, of SPARSE for gradients that it does not send
 // (FP32 weights, momentum and residuals; gradients in the compute type) and for weights that are
-// ahead by these (GradientFlow::waiting; 0: none are), of error feedback, of
-// TOPK, of LOW_RANK's phases, and of QUANTIZED without its codes (BucketSchedule.code_bytes): of
-// encoding, of decoding, and of keeping what a sum has lost, which a rank does for its part only.
+// ahead by these (0: none are), of error feedback, of TOPK, of LOW_RANK's phases, and of QUANTIZED
+// without its codes (BucketSchedule.code_bytes): of encoding, of decoding, and of keeping what a
+// sum has lost, which a rank does for its part only.
 struct UpdateTraffic {
   double update = 0, keep = 0, ahead = 0, pack = 0, round = 0, accumulate = 0;
   double project = 0, correlate = 0, expand = 0;
@@ -48,8 +48,7 @@ struct StepSetup {
   StepCompute compute;
   UpdateTraffic traffic;
   double memory_bytes_per_s = 0;
-  // If set, replaces the traffic of compressors; that of updates and of weights that are ahead
-  // still counts.
+  // If set, replaces the traffic of compressors. Updates and weights that are ahead still count.
   std::optional<CompressorSeconds> measured;
   int64_t wire_bytes = 4;  // bytes per element on the wire
   bool waits_for_layer = false;

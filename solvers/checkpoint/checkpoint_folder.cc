@@ -124,13 +124,12 @@ void CheckpointFolder::Prune(int64_t newest_step, bool spare_residuals) {
     if (found.step < newest_step && IsFile(found.path + "/state.json")) older.push_back(found);
   }
   const auto excess = older.size() - std::min<size_t>(older.size(), keep_ - 1);
-  size_t spared = older.size();
-  if (excess > 0 && spare_residuals) {
-    while (spared > 0 && !HasResiduals(older[spared - 1].path)) --spared;
-    --spared;  // of none: the largest number
+  int64_t spared = -1;  // a step
+  for (auto it = older.rbegin(); spare_residuals && spared < 0 && it != older.rend(); ++it) {
+    if (HasResiduals(it->path)) spared = it->step;
   }
   for (size_t i = 0; i < excess; ++i) {
-    if (i == spared) continue;
+    if (older[i].step == spared) continue;
     try {
       Discard(NameOf(older[i].step));
     } catch (const UserError& e) {

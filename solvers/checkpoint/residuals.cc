@@ -74,7 +74,7 @@ class ResidualWriter {
 class UnitConverter {
  public:
   UnitConverter() = default;
-  // `pools`: what the flow keeps, `saved`: the names of what the checkpoint has.
+  // `pools`: of the flow. `saved`: the names of the pools in the checkpoint.
   UnitConverter(const NamedPools& pools, const std::set<std::string>& saved,
                 const MomentumOfSolver& solver, ParameterStore* store)
       : solver_(solver), store_(store) {
@@ -92,13 +92,13 @@ class UnitConverter {
     velocity_.data = velocity_.owner.get();
   }
 
-  // The pools to read: those of the flow, and a velocity that it does not keep.
+  // Returns the pools to read: the flow's, and a velocity if only the checkpoint has one.
   NamedPools Read(NamedPools pools) const {
     if (from_topk_) pools.emplace_back(kVelocity, velocity_);
     return pools;
   }
 
-  // Of the names in a checkpoint, or of a flow's pools, those that conversion does not settle.
+  // Returns the checkpoint's names, or the flow's pools, that conversion leaves without a partner.
   std::set<std::string> Unsettled(std::set<std::string> saved) const {
     if (from_topk_) saved.erase(kVelocity);
     return saved;
@@ -110,7 +110,7 @@ class UnitConverter {
   }
 
   bool converts() const { return from_topk_ || to_topk_; }
-  // The residual that was read last.
+  // Converts the residual that was read last.
   void Convert() const {
     if (!converts()) return;
     HostCopy residual(store_->device(), residual_);

@@ -22,11 +22,11 @@ class StepAhead {
   StepAhead(const GradientFlow* flow, ParameterStore* store, Solver* solver)
       : flow_(flow), store_(store), solver_(solver) {}
 
-  // Gives the store a compute pool of its own, or takes it away, as the flow needs it now.
+  // Adds the store's own compute pool if the flow may_wait(), otherwise removes it.
   void Prepare();
   // Before the first forward pass of a step whose rate is `lr`. `scale` makes a mean gradient of
-  // the residual. `skipped`: the step before may have been skipped, so that what it sent was not
-  // applied. Returns whether something waits.
+  // the residual. `skipped`: the step before may have been skipped, and its sums not applied.
+  // Returns whether something waits.
   bool Go(double lr, double scale, bool skipped = false);
   // Between two steps: nets compute with the weights themselves again.
   void Back();

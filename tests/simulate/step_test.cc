@@ -56,7 +56,7 @@ struct Case {
 
 constexpr double kTiny = 1e-4;  // the links between device and card take a little
 
-// Of SPARSE: before forward, the weights of what was not sent are written anew.
+// SPARSE writes them before the forward pass.
 TEST(StepTest, WeightsThatAreAheadTakeTimeBeforeForward) {
   Case c;
   c.setup.memory_bytes_per_s = 1e6;

@@ -1,4 +1,4 @@
-// What is kept moves a weight as far in one unit as in the other.
+// Conversion does not change how far residuals move a weight.
 #include "comm/topk/residual_units.h"
 
 #include <gtest/gtest.h>

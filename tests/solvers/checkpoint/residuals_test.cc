@@ -1,3 +1,4 @@
+// Residuals of checkpoints, saved and loaded.
 #include "solvers/checkpoint/residuals.h"
 
 #include <gtest/gtest.h>
@@ -11,23 +12,11 @@
 #include <mutex>
 #include <set>
 
-#include "comm/local/communicator.h"
-#include "core/error.h"
-#include "solvers/checkpoint/safetensors.h"
-#include "solvers/checkpoint/save.h"
 #include "tests/comm/separate_device.h"
-#include "tests/solvers/store_for_test.h"
+#include "tests/solvers/checkpoint/residuals_for_test.h"
 
 namespace gf {
 namespace {
-
-namespace fs = std::filesystem;
-
-constexpr int64_t kChunkSize = 100;
-const std::vector<int64_t> kImportant = {0, 2, 3, 8};
-
-std::string Root() { return ::testing::TempDir() + "/residuals_test"; }
-std::string Folder() { return Root() + "/step-00000007"; }
 
 // Nothing but a name, for a device without solvers.
 class NoSolver : public Solver {
@@ -43,140 +32,6 @@ const bool no_solver_registered = SolverRegistry::Get().Add(
     "separate/SGD", [](const SolverConfig&, ParameterStore*) -> std::unique_ptr<Solver> {
       return std::make_unique<NoSolver>();
     });
-
-// What a rank has.
-struct Rank {
-  explicit Rank(Communicator* comm, const std::string& mode = "SPARSE",
-                int64_t chunk_size = kChunkSize, int64_t classes = 10,
-                Device* device = TestDevice())
-      : comm(comm), store(TestStore(DType::kFP32, classes, device)) {
-    solver = NewSolver("solver", "SGD", SolverConfig(), store.get());
-    CommConfig::Mode value = CommConfig::LAZY;
-    EXPECT_TRUE(CommConfig::Mode_Parse(mode, &value));
-    options.config.set_mode(value);
-    options.config.set_algorithm("native");
-    options.config.mutable_sparse()->set_chunk_size(chunk_size);
-    options.device = device;
-    options.momentum = 0.9f;
-    flow = NewGradientFlow(store->layout(), store->gradient(), comm, options);
-  }
-
-  // Different values on every rank, whose sums are exact.
-  float Value(int rank, size_t i) const {
-    return static_cast<float>((i * 7 + rank * 13) % 97) - 48;
-  }
-
-  void Fill() {
-    size_t i = 0;
-    for (const auto& [name, pool] : flow->State()) {
-      for (const PoolEntry& entry : store->layout().entries()) {
-        std::vector<float> values(entry.shape.count());
-        for (float& value : values) value = Value(comm->rank(), i++);
-        store->Import(values, entry, pool);
-      }
-    }
-    flow->Restore(kImportant);
-  }
-
-  // Of every pool that it keeps.
-  std::vector<std::vector<float>> Kept() const {
-    std::vector<std::vector<float>> kept;
-    for (const auto& [name, pool] : flow->State()) {
-      kept.push_back(Values(*store, pool, store->layout()));
-    }
-    return kept;
-  }
-
-  std::vector<float> Residual() const { return Values(*store, flow->residual(), store->layout()); }
-
-  // The largest file that can be written stands for a full disk.
-  std::string Save(rlim_t largest_file = RLIM_INFINITY) {
-    TrainingState state;
-    state.step = state.position = 7;
-    state.epoch = 1;
-    state.solver = "SGD";
-    state.world = comm->size();
-    CheckpointFolder folder(Root(), 1);
-    if (comm->rank() == 0) {
-      folder.Prepare(1000);
-      rlimit limit = {};
-      getrlimit(RLIMIT_FSIZE, &limit);
-      limit.rlim_cur = largest_file;
-      setrlimit(RLIMIT_FSIZE, &limit);
-    }
-    return SaveCheckpoint(&folder, state, *store, *solver, *flow, options.config.sparse(), comm);
-  }
-
-  // Returns the notes (of rank 0).
-  std::string Load(int saved_ranks) {
-    std::string notes;
-    LoadResiduals(comm->rank() == 0 ? Folder() : "", saved_ranks, options.config.sparse(),
-                  {options.momentum, options.nesterov}, store.get(), flow.get(), comm,
-                  [&](const std::string& text) { notes += text + "\n"; });
-    return notes;
-  }
-
-  Communicator* comm;
-  std::unique_ptr<ParameterStore> store;
-  std::unique_ptr<Solver> solver;
-  GradientFlowOptions options;
-  std::unique_ptr<GradientFlow> flow;
-};
-
-class ResidualsTest : public ::testing::Test {
- protected:
-  ResidualsTest() { fs::remove_all(Root()); }
-
-  static void Save(int world) {
-    RunLocal(world, 60, [](Communicator* comm) {
-      Rank rank(comm);
-      rank.Fill();
-      EXPECT_EQ(rank.Save(), comm->rank() == 0 ? Folder() : "");
-    });
-    EXPECT_EQ(VerifyCheckpoint(Folder()).residual_ranks, world);
-  }
-
-  // The error, the same on all ranks; "" if there is none.
-  static std::string LoadError(int saved_ranks, int world, int64_t classes = 10) {
-    std::mutex mutex;
-    std::multiset<std::string> errors;
-    RunLocal(world, 60, [&](Communicator* comm) {
-      std::string error;
-      try {
-        Rank(comm, "SPARSE", kChunkSize, classes).Load(saved_ranks);
-      } catch (const UserError& e) {
-        error = e.what();
-      }
-      std::lock_guard<std::mutex> lock(mutex);
-      errors.insert(error);
-    });
-    const std::string error = *errors.begin();
-    EXPECT_EQ(errors.count(error), static_cast<size_t>(world)) << error;
-    return error;
-  }
-
-  // Writes a rank's file anew. `change(name, values)` may change the values of a tensor and returns
-  // its new name, "" to leave it out.
-  static void Rewrite(
-      int rank, const std::function<std::string(const std::string&, std::vector<float>*)>& change) {
-    const std::string path = Folder() + "/" + ResidualFile(rank);
-    std::vector<SafetensorsEntry> entries;
-    std::vector<std::vector<float>> all;
-    {
-      const SafetensorsReader file(path);
-      for (SafetensorsEntry entry : file.entries()) {
-        std::vector<float> values = file.ReadFloats(entry);
-        entry.name = change(entry.name, &values);
-        if (entry.name.empty()) continue;
-        entries.push_back(entry);
-        all.push_back(values);
-      }
-    }
-    SafetensorsWriter file(path, entries, {});
-    for (const auto& values : all) file.Write(values.data(), values.size() * sizeof(float));
-    file.Finish();
-  }
-};
 
 TEST_F(ResidualsTest, EveryRankGetsItsOwnBack) {
   for (int world : {1, 2, 3}) {
@@ -375,100 +230,6 @@ TEST_F(ResidualsTest, TheyAreTheSameInMemoryThatTheHostDoesNotRead) {
   }
 }
 
-TEST_F(ResidualsTest, DamagedTruncatedAndMissingFilesAreNoticed) {
-  for (const std::string& name : {ResidualFile(0), ResidualFile(2), std::string(kChunksFile)}) {
-    const auto error = [] {
-      try {
-        VerifyCheckpoint(Folder());
-      } catch (const UserError& e) {
-        return std::string(e.what());
-      }
-      return std::string();
-    };
-    Save(3);
-    const std::string file = Folder() + "/" + name;
-    std::FILE* const stream = std::fopen(file.c_str(), "r+");
-    std::fseek(stream, -3, SEEK_END);
-    std::fputc(0x55, stream);
-    std::fclose(stream);
-    EXPECT_NE(error().find(name + ": its checksum"), std::string::npos) << error();
-    fs::resize_file(file, fs::file_size(file) - 5);
-    EXPECT_NE(error().find(name + ": has "), std::string::npos) << error();
-    fs::remove(file);
-    EXPECT_NE(error().find(name), std::string::npos) << error();
-  }
-}
-
-TEST_F(ResidualsTest, ThoseOfAnotherNetAreRefusedOnAllRanks) {
-  Save(2);
-  for (int world : {1, 2}) {
-    const std::string error = LoadError(2, world, 11);
-    EXPECT_NE(error.find("residual/fc.bias (file 10, net 11)"), std::string::npos) << error;
-  }
-}
-
-// Under right names and shapes.
-TEST_F(ResidualsTest, ValuesThatAreNotFiniteAreRefusedOnAllRanks) {
-  for (const float bad : {NAN, -INFINITY}) {
-    for (int rank : {0, 1}) {
-      Save(2);
-      Rewrite(rank, [&](const std::string& name, std::vector<float>* values) {
-        if (name == "residual/fc.weight") (*values)[5] = bad;
-        return name;
-      });
-      for (int world : {1, 2}) {
-        const std::string error = LoadError(2, world);
-        EXPECT_NE(error.find(ResidualFile(rank) + ": residual/fc.weight[5] is "), std::string::npos)
-            << error;
-        EXPECT_NE(error.find("resume from another checkpoint"), std::string::npos) << error;
-      }
-    }
-  }
-}
-
-TEST_F(ResidualsTest, FilesWithoutResidualsAreRefusedOnAllRanks) {
-  for (int rank : {0, 1}) {
-    Save(2);
-    Rewrite(rank, [](const std::string& name, std::vector<float>*) {
-      return "velocity" + name.substr(name.find('/'));
-    });
-    for (int world : {1, 2, 3}) {
-      const std::string error = LoadError(2, world);
-      EXPECT_NE(
-          error.find(ResidualFile(rank) + ": it holds velocity, expected tensors \"residual/...\""),
-          std::string::npos)
-          << error;
-    }
-    Rewrite(rank, [](const std::string&, std::vector<float>*) { return ""; });
-    EXPECT_NE(LoadError(2, 2).find(ResidualFile(rank) + ": it holds no pool, expected tensors"),
-              std::string::npos)
-        << LoadError(2, 2);
-  }
-}
-
-TEST_F(ResidualsTest, RanksWithOtherPoolsThanRankZeroAreRefused) {
-  const auto drop_velocity = [](const std::string& name, std::vector<float>*) {
-    return name.rfind("velocity/", 0) == 0 ? "" : name;
-  };
-  for (int rank : {0, 1}) {
-    RunLocal(2, 60, [](Communicator* comm) {
-      Rank saved(comm, "TOPK");
-      saved.Fill();
-      saved.Save();
-    });
-    Rewrite(rank, drop_velocity);
-    const std::string both = "residual and velocity";
-    for (int world : {1, 2}) {
-      const std::string error = LoadError(2, world);
-      EXPECT_NE(
-          error.find(ResidualFile(1) + ": it holds " + (rank == 0 ? both : "residual") +
-                     ", expected " + (rank == 0 ? "residual" : both) + " as in " + ResidualFile(0)),
-          std::string::npos)
-          << error;
-    }
-  }
-}
-
 // Where one rank has kept something and another has not, both take momentum from the same place.
 TEST_F(ResidualsTest, AllRanksRestoreIfOneHasKeptSomething) {
   for (int keeper : {0, 1}) {
@@ -482,78 +243,6 @@ TEST_F(ResidualsTest, AllRanksRestoreIfOneHasKeptSomething) {
       EXPECT_FALSE(loaded.flow->carries_momentum().empty()) << "rank " << comm->rank();
       loaded.flow->Finish([](const std::vector<ElementRange>&) {});
     });
-  }
-}
-
-TEST_F(ResidualsTest, SharedStateThatCannotBeIsRefusedOnAllRanks) {
-  const auto damage = [](float bad) {
-    std::map<std::string, std::string> metadata;
-    std::vector<SafetensorsEntry> entries;
-    std::vector<std::vector<char>> bytes;
-    const std::string path = Folder() + "/" + kChunksFile;
-    {
-      const SafetensorsReader file(path);
-      metadata = file.metadata();
-      for (const SafetensorsEntry& entry : file.entries()) {
-        entries.push_back({entry.name, entry.dtype, entry.shape});
-        bytes.push_back(file.ReadBytes(entry));
-        if (entry.name != "shared") continue;
-        std::memcpy(bytes.back().data() + sizeof(float), &bad, sizeof(float));
-      }
-    }
-    SafetensorsWriter file(path, entries, metadata);
-    for (const auto& each : bytes) file.Write(each.data(), each.size());
-    file.Finish();
-  };
-  for (const char* const mode : {"SPARSE", "LOW_RANK"}) {
-    for (const float bad : {NAN, INFINITY, 0.f, 1.5f, 1e9f}) {
-      RunLocal(2, 60, [&](Communicator* comm) {
-        Rank rank(comm, mode, kChunkSize, 700);
-        rank.Fill();
-        rank.Save();
-        comm->Barrier("saved");
-        if (comm->rank() == 0) damage(bad);
-        std::string error;
-        try {
-          Rank(comm, mode, kChunkSize, 700).Load(2);
-        } catch (const UserError& e) {
-          error = e.what();
-        }
-        // A factor may be any number; a chunk waits for whole steps.
-        const bool refused = !std::isfinite(bad) || mode == std::string("SPARSE");
-        EXPECT_EQ(error.find("shared[1] is ") != std::string::npos, refused) << mode << error;
-      });
-    }
-  }
-}
-
-TEST_F(ResidualsTest, ChunksThatCannotBeAreRefused) {
-  Save(1);
-  std::map<std::string, std::string> metadata;
-  {
-    const SafetensorsReader file(Folder() + "/" + kChunksFile);
-    metadata = file.metadata();
-  }
-  const auto write = [&](const std::string& dtype, const std::vector<int64_t>& chunks) {
-    const int64_t count = static_cast<int64_t>(chunks.size());
-    SafetensorsWriter file(Folder() + "/" + kChunksFile,
-                           {{"important_chunks", dtype, Shape({count})}}, metadata);
-    file.Write(chunks.data(), count * 8);
-    file.Finish();
-  };
-  write("I64", {0, 5});
-  EXPECT_EQ(LoadError(1, 1), "");
-  for (const std::vector<int64_t>& chunks :
-       std::vector<std::vector<int64_t>>{{-1}, {3, 3}, {4, 2}, {int64_t{1} << 40}, {INT64_MAX}}) {
-    write("I64", chunks);
-    EXPECT_NE(LoadError(1, 1).find("is out of place"), std::string::npos) << LoadError(1, 1);
-  }
-  write("F64", {0});
-  EXPECT_NE(LoadError(1, 1).find("important_chunks"), std::string::npos);
-  for (const char* number : {"", "x", "-5", "99999999999999999999"}) {
-    metadata["pool"] = number;
-    write("I64", {0});
-    EXPECT_NE(LoadError(1, 1).find("\"pool\""), std::string::npos) << number;
   }
 }
 
