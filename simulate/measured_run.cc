@@ -11,6 +11,7 @@
 #include "core/file.h"
 #include "core/folder.h"
 #include "core/median.h"
+#include "core/readable.h"
 #include "simulate/cluster.h"
 
 namespace gf {
@@ -112,8 +113,9 @@ MeasuredRun ReadMeasuredRun(const std::string& log) {
     ThrowUserError(log, ": no start is logged: is it the log of a gftrain job (--run_dir)?");
   }
   if (lines.rates.size() < 2) {
-    ThrowUserError(lines.where, ": the run has logged ", lines.rates.size(),
-                   " intervals since this start, expected at least 2: let it run longer, or lower "
+    ThrowUserError(lines.where, ": the run has logged ",
+                   Counted(static_cast<int64_t>(lines.rates.size()), "interval"),
+                   " since this start, expected at least 2: let it run longer, or lower "
                    "telemetry.display_interval");
   }
   for (auto* values : {&lines.rates, &lines.waits, &lines.exposed}) values->erase(values->begin());

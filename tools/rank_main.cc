@@ -109,6 +109,23 @@ int RunOnRanks(int* argc, char*** argv, double timeout_s,
   return code;
 }
 
+int CheckAndRunOnRanks(int* argc, char*** argv, const std::function<double()>& check,
+                       const std::function<int(Communicator*)>& body) {
+  double timeout_s = CommConfig().timeout_s();
+  std::exception_ptr mistake;
+  try {
+    timeout_s = check();
+  } catch (const UserError&) {
+    mistake = std::current_exception();
+  }
+  return RunOnRanks(argc, argv, timeout_s, [&](Communicator* comm) {
+    AgreeOnErrors(comm, "checking the flags", [&] {
+      if (mistake) std::rethrow_exception(mistake);
+    });
+    return body(comm);
+  });
+}
+
 int RunJob(int argc, char** argv, FlagSpec flags, JobTool* tool) {
   InitLogging(argv[0]);
   std::vector<std::string> overrides;

@@ -26,6 +26,11 @@ int RunOnRanks(int* argc, char*** argv, double timeout_s,
                const std::function<int(Communicator*)>& body,
                const std::string& flight_recorder = "");
 
+// The same after `check`, which checks the flags and returns `timeout_s`. A UserError of `check`,
+// which every rank throws, is told once.
+int CheckAndRunOnRanks(int* argc, char*** argv, const std::function<double()>& check,
+                       const std::function<int(Communicator*)>& body);
+
 // What a tool that works on a job does with its config.
 class JobTool {
  public:

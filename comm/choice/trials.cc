@@ -26,6 +26,15 @@ const PricedRung* FastestBut(const std::vector<const PricedRung*>& excluded,
   return fastest;
 }
 
+// How much longer, relatively, one step of a trial takes than another. The median of the trials.
+double ScatterOf(const std::vector<Trial>& trials) {
+  std::vector<double> scatter;
+  for (const Trial& trial : trials) scatter.push_back(trial.scatter / trial.seconds);
+  const auto median = scatter.begin() + scatter.size() / 2;
+  std::nth_element(scatter.begin(), median, scatter.end());
+  return *median;
+}
+
 bool IsMilder(const Trial& a, const Trial& b) { return a.rung < b.rung; }
 
 std::string Milliseconds(double seconds) {
@@ -59,6 +68,8 @@ std::vector<Trial> TrialsOf(const ExchangeChoice& choice) {
 
 void ChooseTried(const std::vector<Trial>& trials, ExchangeChoice* choice) {
   const int best = choice->chosen;
+  for (const Trial& trial : trials) CHECK_GT(trial.seconds, 0) << choice->rungs[trial.rung].name;
+  const double scatter = std::min(ScatterOf(trials), choice->slower);
   std::vector<Trial> all = trials;
   std::vector<int> priced;
   for (const PricedRung& rung : choice->rungs) {
@@ -71,7 +82,6 @@ void ChooseTried(const std::vector<Trial>& trials, ExchangeChoice* choice) {
   double shortest = all.front().seconds;
   for (const Trial& trial : all) {
     PricedRung* const rung = &choice->rungs[trial.rung];
-    CHECK_GT(trial.seconds, 0) << rung->name;
     shortest = std::min(shortest, trial.seconds);
     if (rung->tried > 0 && trial.seconds >= rung->tried) continue;
     rung->tried = trial.seconds;
@@ -81,7 +91,7 @@ void ChooseTried(const std::vector<Trial>& trials, ExchangeChoice* choice) {
   }
   const auto taken = std::find_if(all.begin(), all.end(), [&](const Trial& trial) {
     const double tried = choice->rungs[trial.rung].tried;
-    return tried <= (1 + choice->slower) * shortest &&
+    return tried <= (1 + choice->slower) * (1 + scatter) * shortest &&
            (trial.rung >= best || tried < choice->rungs[best].tried);
   });
   choice->chosen = taken->rung;
@@ -103,8 +113,10 @@ bool TrialSteps::Begin() {
   const Clock::time_point now = Clock::now();
   if (steps_ > 1) {
     const double seconds = std::chrono::duration<double>(now - begin_).count();
-    double* const shortest = &trials_[current_].seconds;
-    *shortest = *shortest == 0 ? seconds : std::min(*shortest, seconds);
+    Trial* const trial = &trials_[current_];
+    const double longest = std::max(trial->seconds + trial->scatter, seconds);
+    trial->seconds = trial->seconds == 0 ? seconds : std::min(trial->seconds, seconds);
+    trial->scatter = longest - trial->seconds;
   }
   begin_ = now;
   const bool next = current_ < 0 || steps_ == kTrialSteps;
@@ -118,11 +130,17 @@ bool TrialSteps::Begin() {
 
 std::vector<Trial> TrialSteps::Agree(Communicator* comm) const {
   std::vector<double> seconds;
-  for (const Trial& trial : trials_) seconds.push_back(trial.seconds);
+  for (const Trial& trial : trials_) {
+    seconds.push_back(trial.seconds);
+    seconds.push_back(trial.scatter);
+  }
   comm->AllReduce(seconds.data(), static_cast<int64_t>(seconds.size()), ReduceOp::kMax,
                   "the trials of comm.mode AUTO");
   std::vector<Trial> agreed = trials_;
-  for (size_t i = 0; i < agreed.size(); ++i) agreed[i].seconds = seconds[i];
+  for (size_t i = 0; i < agreed.size(); ++i) {
+    agreed[i].seconds = seconds[2 * i];
+    agreed[i].scatter = seconds[2 * i + 1];
+  }
   return agreed;
 }
 

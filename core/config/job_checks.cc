@@ -88,12 +88,8 @@ void RefuseCompressor(const CommConfig& comm, const char* field, const MistakeRe
 
 void CheckFeedback(const CommConfig& comm, const MistakeReport& report) {
   if (!comm.error_feedback()) return;
-  const bool rounded = comm.wire_type() == CommConfig::BF16 || comm.wire_type() == CommConfig::FP16;
   const bool periodic = comm.mode() == CommConfig::PERIODIC;  // which refuses FP16
-  report.Require(rounded, "error_feedback", " needs comm.wire_type BF16",
-                 periodic ? "" : " or FP16", ", got ", CommConfig::WireType_Name(comm.wire_type()),
-                 ": set ", periodic ? "it" : "one of them", ", or error_feedback to false");
-  if (comm.mode() == CommConfig::PERIODIC) {
+  if (periodic) {
     const CommConfig::Mode exchange = comm.periodic().exchange();
     report.Require(exchange == CommConfig::LAZY, "error_feedback",
                    " needs comm.periodic.exchange LAZY, got ", CommConfig::Mode_Name(exchange),
@@ -101,6 +97,10 @@ void CheckFeedback(const CommConfig& comm, const MistakeReport& report) {
   } else {
     RefuseCompressor(comm, "error_feedback", report);
   }
+  const bool rounded = comm.wire_type() == CommConfig::BF16 || comm.wire_type() == CommConfig::FP16;
+  report.Require(rounded, "error_feedback", " needs comm.wire_type BF16",
+                 periodic ? "" : " or FP16", ", got ", CommConfig::WireType_Name(comm.wire_type()),
+                 ": set ", periodic ? "it" : "one of them", ", or error_feedback to false");
   const char* const advice = "set one of them to false";
   report.RefuseBoth(comm.sharded_update(), "error_feedback", "sharded_update", advice);
   report.RefuseBoth(comm.threshold_auto(), "error_feedback", "threshold_auto", advice);
@@ -132,6 +132,18 @@ void CheckPeriodic(const CommConfig& comm, const MistakeReport& report) {
   report.Require(comm.wire_type() != CommConfig::FP16, "wire_type",
                  " FP16 does not go with comm.mode PERIODIC, whose differences of weights may be "
                  "too small for it: set BF16 or FP32");
+}
+
+// A job that cannot step ahead does not, unless it is told to.
+void CheckStepAhead(const JobConfig& config, const MistakeReport& report) {
+  const SparseConfig& sparse = config.comm().sparse();
+  if (config.comm().mode() != CommConfig::SPARSE) return;
+  if (!sparse.has_step_ahead() || !sparse.step_ahead()) return;
+  report.Require(config.solver().type() == "SGD", "step_ahead", " needs solver.type SGD, got ",
+                 config.solver().type(), ": remove it");
+  report.Require(config.device() != "cpu" || config.compute_type() == FP32, "step_ahead",
+                 " needs compute_type FP32 on CPUs, got ", ComputeType_Name(config.compute_type()),
+                 ": remove it");
 }
 
 void CheckExchange(const CommConfig& comm, const MistakeReport& report) {
@@ -196,6 +208,7 @@ void CheckJob(const JobConfig& config, const Places& places) {
   comm.Require(config.comm().mode() != CommConfig::AUTO || config.device() == "cpu", "mode",
                " AUTO cannot measure on the device \"", config.device(),
                "\": set a mode, e.g. LAZY with wire_type BF16, or QUANTIZED");
+  CheckStepAhead(config, comm.Inner("sparse"));
   const bool periodic = config.comm().mode() == CommConfig::PERIODIC;
   comm.Require(!periodic || solver.loss_scale().policy() == LossScaleConfig::NONE, "mode",
                " PERIODIC does not go with loss scaling, whose skipped steps would differ between "

@@ -20,7 +20,7 @@ std::optional<Tally> Evaluate(Net* net, Loader* loader, Communicator* comm,
     }
     if (!stop) continue;
     stopped = stop() ? 1 : 0;
-    comm->AllReduce(&stopped, 1, ReduceOp::kMax, "whether to go on with the validation");
+    comm->AllReduce(&stopped, 1, ReduceOp::kMax, "signals during the validation");
   }
   loader->Seek(0);
   if (stopped != 0) return std::nullopt;

@@ -3,10 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "comm/flow/gradient_flow.h"
-#include "comm/pack/large_weights.h"
-#include "comm/sparse/chunks.h"
-#include "comm/topk/topk_buckets.h"
+#include "comm/flow/mode_advice.h"
 #include "core/error.h"
 #include "core/readable.h"
 #include "models/graph.h"
@@ -81,46 +78,6 @@ std::vector<std::string> UnusedDataSettings(const NetSource& net, const DataConf
   return sentences;
 }
 
-namespace {
-
-// "comm.mode SPARSE"
-std::string NameOfSendingMode(const CommConfig& comm) {
-  const bool periodic = comm.mode() == CommConfig::PERIODIC;
-  return StrCat(periodic ? "comm.periodic.exchange " : "comm.mode ",
-                CommConfig::Mode_Name(SendingModeOf(comm)));
-}
-
-}  // namespace
-
-std::string FewChunks(const CommConfig& comm, int64_t elements) {
-  constexpr int64_t kEnough = 100;
-  const SparseConfig& sparse = comm.sparse();
-  if (SendingModeOf(comm) != CommConfig::SPARSE || sparse.density() >= 1) return "";
-  const int64_t chunks = ChunkGrid(elements, sparse.chunk_size()).chunks();
-  if (chunks >= kEnough) return "";
-  return StrCat(NameOfSendingMode(comm), " chooses among only ", Counted(chunks, "chunk"), ": ",
-                WithCommas(elements), " gradients in chunks of comm.sparse.chunk_size (",
-                WithCommas(sparse.chunk_size()), "); set comm.sparse.chunk_size to ",
-                std::max<int64_t>(1, elements / (2 * kEnough)),
-                " or less, or take LAZY for a net as small as this");
-}
-
-std::string TopkSendsAll(const JobConfig& config, int world) {
-  const CommConfig& comm = config.comm();
-  if (SendingModeOf(comm) != CommConfig::TOPK) return "";
-  return WhyTopkSendsAll(comm.topk().density(), world,
-                         WireTypeOf(comm, ToDType(config.compute_type())));
-}
-
-std::string NothingIsLarge(const CommConfig& comm, const PoolLayout& layout) {
-  const CommConfig::Mode mode = SendingModeOf(comm);
-  if (mode != CommConfig::TOPK && mode != CommConfig::QUANTIZED) return "";
-  const auto& entries = layout.entries();
-  if (entries.empty() || std::any_of(entries.begin(), entries.end(), IsLargeWeight)) return "";
-  return StrCat(NameOfSendingMode(comm), " sends everything as a whole: the net has no weights of ",
-                WithCommas(kLargeWeight), " elements or more; set comm.mode to LAZY");
-}
-
 void WarnAtStart(const JobConfig& config, const PoolLayout& layout, int world) {
   const NetSource net = ReadNet(config.net());  // without the job's changes
   for (const std::string& sentence : UnusedDataSettings(net, config.train_data(), TRAIN)) {
@@ -132,9 +89,8 @@ void WarnAtStart(const JobConfig& config, const PoolLayout& layout, int world) {
     }
   }
   for (const std::string& sentence :
-       {FewChunks(config.comm(), layout.count()), TopkSendsAll(config, world),
-        NothingIsLarge(config.comm(), layout)}) {
-    if (!sentence.empty()) PrintWarning(sentence);
+       ModeAdvice(config.comm(), layout, ToDType(config.compute_type()), world)) {
+    PrintWarning(sentence);
   }
 }
 

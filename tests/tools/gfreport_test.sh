@@ -28,7 +28,8 @@ for name, ranks, rate in (("one", 1, 100.0), ("<b>two", 2, 190.0)):
                         "loss": 1.5})
         records.append({"kind": "auto", "step": 4, "chosen": "SPARSE 0.05", "rungs": [
             {"rung": "LAZY FP32", "buckets": 37, "bytes": 4000000, "arithmetic_ms": 0.0,
-             "exposed_ms": 812.25, "step_ms": 1100.0, "verdict": "exposes <i>"},
+             "exposed_ms": 812.25, "step_ms": 1100.0, "tried_ms": 1234.56,
+             "verdict": "exposes <i>"},
             {"rung": "TOPK 0.01", "verdict": "needs SGD"}, 7]})
         records.append({"kind": "end", "step": 5, "elapsed_s": 7.0, "reason": "training has ended"})
         f.write("".join(json.dumps(r) + "\n" for r in records))
@@ -53,7 +54,7 @@ assert not re.search(loads, page), "the page loads something"
 assert "prefers-color-scheme: dark" in page, "no dark mode"
 assert "<b>two" not in page and "&lt;b&gt;two" in page, "names are not escaped"
 assert "one: comm.mode AUTO has taken SPARSE 0.05" in page, "no choice of AUTO"
-for cell in ("37", "4000000", "812.2", "1100.0", "exposes &lt;i&gt;", "needs SGD"):
+for cell in ("37", "4000000", "812.2", "1100.0", "1234.6", "exposes &lt;i&gt;", "needs SGD"):
     assert re.search("<td[^>]*>%s</td>" % cell, page), cell
 figures = re.findall(r"<figure>.*?</figure>", page, re.S)
 titles = [re.search("<figcaption>(.*?)</figcaption>", f).group(1) for f in figures]

@@ -256,6 +256,21 @@ class AllReduceBenchmark : public Command {
   }
 
   int Run(const Arguments& arguments) override {
+    const auto check = [] {
+      CheckFlags();
+      return FLAGS_timeout_s;
+    };
+    int argc = arguments.argc;
+    char** argv = arguments.argv;
+    return CheckAndRunOnRanks(&argc, &argv, check, [](Communicator* comm) {
+      if (comm->size() == 1) ThrowUserError("one rank has nobody to talk to: use mpirun -n 2");
+      RunOnRankZero(comm, "--json", CheckJsonFolder);
+      return Benchmark(comm).Run();
+    });
+  }
+
+ private:
+  static void CheckFlags() {
     CheckCommonFlags();
     if (FLAGS_min_bytes < 4 || FLAGS_max_bytes < FLAGS_min_bytes || FLAGS_factor < 2 ||
         FLAGS_rounds < 1) {
@@ -263,13 +278,6 @@ class AllReduceBenchmark : public Command {
           "expected 4 <= --min_bytes <= --max_bytes, --factor of at least 2, --rounds "
           "of at least 1");
     }
-    int argc = arguments.argc;
-    char** argv = arguments.argv;
-    return RunOnRanks(&argc, &argv, FLAGS_timeout_s, [](Communicator* comm) {
-      if (comm->size() == 1) ThrowUserError("one rank has nobody to talk to: use mpirun -n 2");
-      RunOnRankZero(comm, "--json", CheckJsonFolder);
-      return Benchmark(comm).Run();
-    });
   }
 };
 

@@ -109,6 +109,14 @@ class Arena {
       transports_[i] = std::make_shared<MeasuredTransport>(
           NewGradientTransport(*config, false, device_.get(), comm_));
     }
+    if (comm_->rank() == 0 && rows_[i].rounds.empty()) {
+      if (config->mode() == CommConfig::AUTO) {
+        PrintRemark(StrCat("method \"", rows_[i].name, "\" measures before it chooses"));
+      }
+      for (const std::string& sentence : training_->Advice(*config)) {
+        PrintWarning("method \"", rows_[i].name, "\": ", sentence);
+      }
+    }
     training_->Exchange(*config, transports_[i], rows_[i].taken);
   }
 
@@ -188,21 +196,26 @@ class ArenaBenchmark : public Command {
   }
 
   int Run(const Arguments& arguments) override {
-    CheckCommonFlags();
-    if (FLAGS_rounds < 1) ThrowUserError("--rounds is ", FLAGS_rounds, ", must be at least 1");
-    const std::vector<Peer> peers = ParsePeers(FLAGS_peers);
-    CheckWorkloadFlags(peers.empty() ? "" : "--peers");
-    ComputeType compute = FP32;
-    ComputeType_Parse(FLAGS_compute, &compute);  // NetOptionsOfFlags refuses what it does not know
-    const std::vector<Method> methods = ParseMethods(FLAGS_methods, compute);
-    double timeout_s = CommConfig().timeout_s();
-    for (const Method& method : methods) {
-      if (method.config) timeout_s = std::max(timeout_s, method.config->timeout_s());
-    }
+    std::vector<Peer> peers;
+    std::vector<Method> methods;
+    const auto check = [&] {
+      CheckCommonFlags();
+      if (FLAGS_rounds < 1) ThrowUserError("--rounds is ", FLAGS_rounds, ", must be at least 1");
+      peers = ParsePeers(FLAGS_peers);
+      CheckWorkloadFlags(peers.empty() ? "" : "--peers");
+      ComputeType compute = FP32;
+      ComputeType_Parse(FLAGS_compute, &compute);  // NetOptionsOfFlags refuses unknown ones
+      methods = ParseMethods(FLAGS_methods, compute);
+      double timeout_s = CommConfig().timeout_s();
+      for (const Method& method : methods) {
+        if (method.config) timeout_s = std::max(timeout_s, method.config->timeout_s());
+      }
+      return timeout_s;
+    };
     int argc = arguments.argc;
     char** argv = arguments.argv;
-    return RunOnRanks(&argc, &argv, timeout_s,
-                      [&](Communicator* comm) { return Body(methods, peers, comm); });
+    return CheckAndRunOnRanks(&argc, &argv, check,
+                              [&](Communicator* comm) { return Body(methods, peers, comm); });
   }
 };
 

@@ -35,7 +35,12 @@ int Body(const CommConfig& config, Communicator* comm) {
   AgreeOnErrors(comm, "building the net",
                 [&] { workload = NewWorkload(device.get(), comm->rank()); });
   TrainingSteps training(workload.get(), device.get(), comm);
-  if (FLAGS_exchange) training.Exchange(config);
+  if (FLAGS_exchange) {
+    if (comm->rank() == 0) {
+      for (const std::string& sentence : training.Advice(config)) PrintWarning(sentence);
+    }
+    training.Exchange(config);
+  }
   const std::string taken = training.ChooseExchange();
   for (int i = 0; i < FLAGS_warmup; ++i) training.Step();
   if (!FLAGS_profile_out.empty()) workload->net()->EnableTimes();
@@ -118,15 +123,18 @@ class TrainBenchmark : public Command {
   }
 
   int Run(const Arguments& arguments) override {
-    CheckCommonFlags();
-    CheckWorkloadFlags(FLAGS_profile_out.empty() ? "" : "--profile_out");
     CommConfig config;
-    ParseTextProto(FLAGS_comm, "--comm", &config);
-    CheckComm(config, "comm");
+    const auto check = [&config] {
+      CheckCommonFlags();
+      CheckWorkloadFlags(FLAGS_profile_out.empty() ? "" : "--profile_out");
+      ParseTextProto(FLAGS_comm, "--comm", &config);
+      CheckComm(config, "comm");
+      return config.timeout_s();
+    };
     int argc = arguments.argc;
     char** argv = arguments.argv;
-    return RunOnRanks(&argc, &argv, config.timeout_s(),
-                      [&](Communicator* comm) { return Body(config, comm); });
+    return CheckAndRunOnRanks(&argc, &argv, check,
+                              [&](Communicator* comm) { return Body(config, comm); });
   }
 };
 

@@ -11,6 +11,7 @@
 
 #include "comm/choice/ladder.h"
 #include "comm/choice/trials.h"
+#include "comm/flow/mode_advice.h"
 #include "solvers/report/choice.h"
 
 namespace gf {
@@ -68,6 +69,11 @@ void TrainingSteps::Exchange(const CommConfig& config, std::shared_ptr<GradientT
   choosing_ = config.mode() == CommConfig::AUTO && comm_->size() > 1 && store->layout().count() > 0;
   taken_ = taken;
   if (!taken.empty()) CHECK(flow_->Adopt(taken)) << taken;
+}
+
+std::vector<std::string> TrainingSteps::Advice(const CommConfig& config) const {
+  const ParameterStore& store = *workload_->parameters();
+  return ModeAdvice(config, store.layout(), store.gradient().desc.dtype, comm_->size());
 }
 
 void TrainingSteps::ExchangeNothing() {

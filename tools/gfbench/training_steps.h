@@ -38,6 +38,9 @@ class TrainingSteps {
   // From now on nothing is exchanged.
   void ExchangeNothing();
 
+  // Sentences about an exchange that chooses or compresses nothing (ModeAdvice).
+  std::vector<std::string> Advice(const CommConfig& config) const;
+
   // Steps until mode AUTO has chosen, and prints its table; none in other modes. Returns what it
   // has taken: "" in other modes, in a world of one rank and for a net without parameters.
   std::string ChooseExchange();

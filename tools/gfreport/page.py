@@ -32,7 +32,7 @@ td { overflow-wrap: break-word; } td.number { text-align: right; }
 #values i { display: inline-block; width: 10px; height: 10px; margin-right: 6px; }
 """
 AUTO_FIGURES = (("buckets", "%d"), ("bytes", "%d"), ("arithmetic_ms", "%.1f"),
-                ("exposed_ms", "%.1f"), ("step_ms", "%.1f"))
+                ("exposed_ms", "%.1f"), ("step_ms", "%.1f"), ("tried_ms", "%.1f"))
 PARTS = ["compute and update", "exposed communication", "data wait"]
 
 
@@ -159,7 +159,8 @@ def choices(runs):
             parts.append("<h2>%s</h2>" % html.escape(
                 "%s: comm.mode AUTO has taken %s" % (run.name, str(record.get("chosen", ""))[:80])))
             parts.append(table(["rung", "buckets", "bytes sent", "arithmetic, ms", "exposed, ms",
-                                "step, ms", "verdict"], rows, numbers=(1, 2, 3, 4, 5)))
+                                "step, ms", "tried, ms", "verdict"], rows,
+                               numbers=(1, 2, 3, 4, 5, 6)))
     return "".join(parts)
 
 

@@ -88,6 +88,22 @@ TEST(TrialsTest, TheMildestOfTheFastIsTaken) {
   EXPECT_EQ(choice.taken(), "c");
 }
 
+// The scatter of most trials is more than the difference. One disturbed step does not count.
+TEST(TrialsTest, AStrongerRungDoesNotWinByNoise) {
+  const auto taken = [](double mild, double scatter, double slower) {
+    ExchangeChoice choice = Priced({{9, 0}, {1.02, 0}, {1, 0}, {1.01, 0}}, 1);
+    choice.slower = slower;
+    ChooseTried({{1, 0, mild, 0.9}, {2, 0, 1, scatter}, {3, 0, 1.3, 1.3 * scatter}}, &choice);
+    return choice.taken();
+  };
+  EXPECT_EQ(taken(1.09, 0.04, 0.05), "b") << "1.05 * 1.04 = 1.092";
+  EXPECT_EQ(taken(1.10, 0.04, 0.05), "c");
+  EXPECT_EQ(taken(1.10, 0, 0.05), "c");
+  EXPECT_EQ(taken(1.10, 0.5, 0.05), "b") << "scatter counts up to 5 %: 1.1025";
+  EXPECT_EQ(taken(1.11, 0.5, 0.05), "c");
+  EXPECT_EQ(taken(1.01, 0.5, 0), "c") << "none may be slower";
+}
+
 TEST(TrialsTest, TheNotedStepsAreATrial) {
   ExchangeChoice choice = Priced({{9, 0}, {1.02, 0}, {1, 0}}, 1);
   choice.noted_step = 1.1;
@@ -148,6 +164,8 @@ TEST(TrialsTest, TheShortestStepCounts) {
     EXPECT_LT(agreed[0].seconds, 0.3);
     EXPECT_GE(agreed[1].seconds, 0.08);
     EXPECT_LT(agreed[1].seconds, 0.3);
+    EXPECT_GT(agreed[0].scatter, 0.2);
+    EXPECT_LT(agreed[0].scatter, 0.5);
   });
 }
 

@@ -234,6 +234,10 @@ TEST_F(ConfigTest, ModesOfExchangeThatDoNotGoTogetherAreRefused) {
   EXPECT_EQ(Error({"comm.error_feedback=true", "comm.wire_type=BF16", "comm.mode=SPARSE"}),
             "--set comm.error_feedback=true: comm.error_feedback does not go with comm.mode "
             "SPARSE: set another mode, e.g. LAZY");
+  EXPECT_EQ(Error({"comm.error_feedback=true", "comm.mode=SPARSE"})
+                .rfind("--set comm.error_feedback=true: comm.error_feedback does not go with", 0),
+            0u)
+      << "another wire type would not help";
   EXPECT_EQ(Error({"comm.error_feedback=true", "comm.wire_type=BF16", "comm.mode=QUANTIZED"}),
             "--set comm.error_feedback=true: comm.error_feedback does not go with comm.mode "
             "QUANTIZED: set another mode, e.g. LAZY");
@@ -247,6 +251,14 @@ TEST_F(ConfigTest, ModesOfExchangeThatDoNotGoTogetherAreRefused) {
             "--set comm.error_feedback=true: comm.error_feedback needs gradients in FP32: set "
             "compute_type to FP32, or error_feedback to false");
   EXPECT_EQ(Error({"comm.error_feedback=true", "comm.wire_type=FP16"}), "no error");
+  EXPECT_EQ(Error({"comm.mode=SPARSE", "comm.sparse.step_ahead=true", "solver.type=LARS"}),
+            "--set comm.sparse.step_ahead=true: comm.sparse.step_ahead needs solver.type SGD, got "
+            "LARS: remove it");
+  EXPECT_EQ(Error({"comm.mode=SPARSE", "comm.sparse.step_ahead=true", "compute_type=BF16"}),
+            "--set comm.sparse.step_ahead=true: comm.sparse.step_ahead needs compute_type FP32 on "
+            "CPUs, got BF16: remove it");
+  EXPECT_EQ(Error({"comm.mode=SPARSE", "comm.sparse.step_ahead=true"}), "no error");
+  EXPECT_EQ(Error({"comm.mode=SPARSE", "solver.type=LARS"}), "no error");
   EXPECT_EQ(Error({"comm.mode=PERIODIC", "comm.periodic.exchange=PER_TENSOR"}),
             "--set comm.periodic.exchange=PER_TENSOR: comm.periodic.exchange is PER_TENSOR, "
             "expected LAZY, SPARSE, TOPK, LOW_RANK or QUANTIZED");

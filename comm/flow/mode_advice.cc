@@ -1,0 +1,60 @@
+#include "comm/flow/mode_advice.h"
+
+#include <algorithm>
+
+#include "comm/flow/gradient_flow.h"
+#include "comm/pack/large_weights.h"
+#include "comm/sparse/chunks.h"
+#include "comm/topk/topk_buckets.h"
+#include "core/error.h"
+#include "core/readable.h"
+
+namespace gf {
+namespace {
+
+// "comm.mode SPARSE"
+std::string NameOfSendingMode(const CommConfig& comm) {
+  const bool periodic = comm.mode() == CommConfig::PERIODIC;
+  return StrCat(periodic ? "comm.periodic.exchange " : "comm.mode ",
+                CommConfig::Mode_Name(SendingModeOf(comm)));
+}
+
+}  // namespace
+
+std::string FewChunks(const CommConfig& comm, int64_t elements) {
+  constexpr int64_t kEnough = 100;
+  const SparseConfig& sparse = comm.sparse();
+  if (SendingModeOf(comm) != CommConfig::SPARSE || sparse.density() >= 1) return "";
+  const int64_t chunks = ChunkGrid(elements, sparse.chunk_size()).chunks();
+  if (chunks >= kEnough) return "";
+  return StrCat(NameOfSendingMode(comm), " chooses among only ", Counted(chunks, "chunk"), ": ",
+                WithCommas(elements), " gradients in chunks of comm.sparse.chunk_size (",
+                WithCommas(sparse.chunk_size()), "); set comm.sparse.chunk_size to ",
+                std::max<int64_t>(1, elements / (2 * kEnough)),
+                " or less, or take LAZY for a net as small as this");
+}
+
+std::string TopkSendsAll(const CommConfig& comm, DType gradients, int world) {
+  if (SendingModeOf(comm) != CommConfig::TOPK) return "";
+  return WhyTopkSendsAll(comm.topk().density(), world, WireTypeOf(comm, gradients));
+}
+
+std::string NothingIsLarge(const CommConfig& comm, const PoolLayout& layout) {
+  const CommConfig::Mode mode = SendingModeOf(comm);
+  if (mode != CommConfig::TOPK && mode != CommConfig::QUANTIZED) return "";
+  const auto& entries = layout.entries();
+  if (entries.empty() || std::any_of(entries.begin(), entries.end(), IsLargeWeight)) return "";
+  return StrCat(NameOfSendingMode(comm), " sends everything as a whole: the net has no weights of ",
+                WithCommas(kLargeWeight), " elements or more; set comm.mode to LAZY");
+}
+
+std::vector<std::string> ModeAdvice(const CommConfig& comm, const PoolLayout& layout,
+                                    DType gradients, int world) {
+  std::vector<std::string> sentences = {FewChunks(comm, layout.count()),
+                                        TopkSendsAll(comm, gradients, world),
+                                        NothingIsLarge(comm, layout)};
+  sentences.erase(std::remove(sentences.begin(), sentences.end(), ""), sentences.end());
+  return sentences;
+}
+
+}  // namespace gf

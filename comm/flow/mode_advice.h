@@ -1,0 +1,29 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/config/job.pb.h"
+#include "core/pool_layout.h"
+#include "core/tensor.h"
+
+namespace gf {
+
+// Sentences about modes that choose or compress nothing, for warnings at the start; "" if all is
+// well.
+
+// Mode SPARSE with too few chunks among `elements` gradients for a choice.
+std::string FewChunks(const CommConfig& comm, int64_t elements);
+
+// Mode TOPK with a density at which `world` ranks send all `gradients`.
+std::string TopkSendsAll(const CommConfig& comm, DType gradients, int world);
+
+// Mode TOPK or QUANTIZED for a net without weights that are large enough for it.
+std::string NothingIsLarge(const CommConfig& comm, const PoolLayout& layout);
+
+// All of these that are not "".
+std::vector<std::string> ModeAdvice(const CommConfig& comm, const PoolLayout& layout,
+                                    DType gradients, int world);
+
+}  // namespace gf
