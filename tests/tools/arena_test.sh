@@ -62,7 +62,12 @@ PY
 
 # AUTO chooses in its first turn and then stays with its choice.
 bazel/mpirun.sh -n 2 "$gfbench" arena $net --batch=4 --rounds=2 --steps=2 --warmup=1 \
-  --methods='LAZY BF16; AUTO' --json="$out/auto.json" >"$out/auto.txt" || fail "AUTO"
+  --methods='LAZY BF16; SPARSE 0.15; AUTO' --json="$out/auto.json" >"$out/auto.txt" \
+  2>"$out/remarks.txt" || fail "AUTO"
+[ "$(grep -c 'method "AUTO" measures before it chooses' "$out/remarks.txt")" = 1 ] ||
+  fail "no name before the table of AUTO"
+[ "$(grep -c 'warning: method "SPARSE 0.15": .* among only 15 chunks' "$out/remarks.txt")" = 1 ] ||
+  fail "no warning of few chunks"
 [ "$(grep -c 'comm.mode AUTO after step' "$out/auto.txt")" = 1 ] || fail "not one table of AUTO"
 taken=$(sed -n 's/^comm.mode AUTO after step [0-9]*: //p' "$out/auto.txt")
 grep -qE "^AUTO: ${taken//\*/\\*} +[0-9]" "$out/auto.txt" || fail "no line for AUTO"

@@ -113,6 +113,13 @@ refused 'comm.sparse.density is 3, must be at most 1' train $net --comm='sparse 
 refused '--data is missing' data --steps=1
 refused '--json=/nowhere/x.json: /nowhere is not a folder' $net --steps=1 --warmup=0 \
   --json=/nowhere/x.json
+# Every rank makes a mistake of the flags; one says so.
+for mistake in 'allreduce --rounds=0' "train $net --comm=mode:LAZZY" "arena $net --rounds=0"; do
+  # shellcheck disable=SC2086 # words
+  bazel/mpirun.sh -n 3 "$gfbench" $mistake >"$out/refused.txt" 2>&1
+  [ $? = 2 ] || fail "not exit code 2 on three ranks: $mistake"
+  [ "$(grep -c 'gfbench: error: ' "$out/refused.txt")" = 1 ] || fail "not told once: $mistake"
+done
 for command in allreduce arena data step train update; do
   "$gfbench" --help | grep -q "^  $command  *[a-z]" || fail "--help does not list $command"
   "$gfbench" $command --help >"$out/help.txt" || fail "$command --help"
