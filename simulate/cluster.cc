@@ -34,6 +34,7 @@ const FieldRules& ClusterRules() {
       {"CollectiveConfig.segment_bytes", Between(64, 1e12)},
       {"CollectiveConfig.compute_lost", Between(0, 0.9)},
       {"AcceleratorConfig.memory_gb_s", Between(1e-3, 1e6).Required()},
+      {"AcceleratorConfig.compressor_gb_s", Between(1e-3, 1e6)},
       {"AcceleratorConfig.tflops", Between(1e-4, 1e6)},
       {"AcceleratorConfig.jitter", Between(0, 0.5)},
       {"RateConfig.net", Required()},

@@ -76,6 +76,7 @@ Simulator::Simulator(const SimulatedJob& job) : job_(job) {
     times_ = TimesOf(net_, job_.cluster.device(), job_.profile, config.compute_type(), traffic_,
                      job_.cluster_places);
     memory_bytes_per_s_ = job_.cluster.device().memory_gb_s() * 1e9;
+    compressor_bytes_per_s_ = job_.cluster.device().compressor_gb_s() * 1e9;
   }
 }
 
@@ -104,6 +105,7 @@ SimulatedSetup Simulator::SetupFor(const CommConfig& comm, int world) const {
                   StepsAhead(comm, job_.config.solver().type(), world,
                              ToDType(job_.config.compute_type()), job_.config.device() == "cpu"));
   setup.memory_bytes_per_s = memory_bytes_per_s_;
+  setup.compressor_bytes_per_s = compressor_bytes_per_s_;
   setup.wire_bytes = static_cast<int64_t>(SizeOf(WireOf(comm)));
   setup.algorithm = comm.algorithm();
   setup.waits_for_layer = cluster.collective().waits_for_layer();

@@ -93,6 +93,7 @@ class Simulator {
   ComputeTimes times_;
   UpdateTraffic traffic_;
   double memory_bytes_per_s_ = 0;
+  double compressor_bytes_per_s_ = 0;  // 0: memory_bytes_per_s_
 };
 
 }  // namespace gf

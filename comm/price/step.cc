@@ -7,6 +7,11 @@
 namespace gf {
 namespace {
 
+// Bytes per second that compressors read and write.
+double CompressorRate(const StepSetup& setup) {
+  return setup.compressor_bytes_per_s > 0 ? setup.compressor_bytes_per_s : setup.memory_bytes_per_s;
+}
+
 // The compute of a step in nominal seconds, stretched by the ranks' factors and by collectives.
 class Compute {
  public:
@@ -66,7 +71,7 @@ class Compute {
   double AheadSeconds(const BucketSchedule& schedule) const {
     if (!schedule.sparse) return 0;
     const double waiting = (1 - schedule.density) * static_cast<double>(setup_.layout->count());
-    return waiting * setup_.traffic.ahead / setup_.memory_bytes_per_s;
+    return waiting * setup_.traffic.ahead / CompressorRate(setup_);
   }
 
   // The compressor's arithmetic on a parameter's gradient.
@@ -82,7 +87,7 @@ class Compute {
     if (setup_.measured) {
       return setup_.measured->before * count / static_cast<double>(setup_.layout->count());
     }
-    return count * bytes / setup_.memory_bytes_per_s;
+    return count * bytes / CompressorRate(setup_);
   }
 
   const StepSetup& setup_;
@@ -165,7 +170,7 @@ class Step {
   // A rank reads all ranks' codes of its part and writes the codes of the sum.
   double SumSeconds(const Send& send) const {
     if (setup_.measured) return setup_.measured->sum * ShareOf(send);
-    return static_cast<double>(send.encoded) * (1 + PartOfRank()) / setup_.memory_bytes_per_s;
+    return static_cast<double>(send.encoded) * (1 + PartOfRank()) / CompressorRate(setup_);
   }
 
   // The compressor's arithmetic when a collective has come: decoding sums. A rank also decodes all
@@ -177,7 +182,7 @@ class Step {
     const double bytes =
         static_cast<double>(send.elements) * (traffic.decode + traffic.keep_lost * PartOfRank()) +
         2.0 * static_cast<double>(send.encoded);
-    return bytes / setup_.memory_bytes_per_s;
+    return bytes / CompressorRate(setup_);
   }
 
   // What a collective stands for, as a fraction of the schedule; factors stand for no elements.
@@ -257,12 +262,12 @@ class Step {
   void FinishLast() {
     const std::string& name = schedule_.last.name;
     const UpdateTraffic& traffic = setup_.traffic;
-    const double per_byte =
-        static_cast<double>(schedule_.last.elements) / setup_.memory_bytes_per_s;
+    const auto elements = static_cast<double>(schedule_.last.elements);
+    const double per_byte = elements / CompressorRate(setup_);
     if (!setup_.measured) Work(name, traffic.correlate * per_byte);
     Wait(name, Run(schedule_.last, std::max(free_, now_)));
     const double expand = setup_.measured ? setup_.measured->last : traffic.expand * per_byte;
-    Work(name, expand + traffic.update * per_byte);
+    Work(name, expand + elements * traffic.update / setup_.memory_bytes_per_s);
   }
 
   const StepSetup& setup_;

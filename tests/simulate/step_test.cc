@@ -219,6 +219,46 @@ TEST(StepTest, FactorsTakeTwoRounds) {
               kTiny);
 }
 
+// Not the update's.
+TEST(StepTest, ACompressorsArithmeticHasARateOfItsOwn) {
+  Case c;
+  c.setup.traffic.update = 20;
+  c.setup.traffic.ahead = c.setup.traffic.keep = c.setup.traffic.accumulate = 8;
+  c.setup.traffic.project = c.setup.traffic.correlate = c.setup.traffic.expand = 8;
+  c.setup.traffic.encode = c.setup.traffic.decode = 8;
+  c.setup.memory_bytes_per_s = 1e9;
+  Pricer pricer(c.cluster, 2);
+  const auto slower = [&](const BucketSchedule& schedule, double rate) {
+    c.setup.compressor_bytes_per_s = rate;
+    return SimulateStep(c.setup, schedule, {1, 1}, &pricer).parts.total();
+  };
+  // Bytes per element of what is not the update.
+  const auto bytes = [&](const BucketSchedule& schedule) {
+    return (slower(schedule, 1e6) - slower(schedule, 0)) * (1e6 / (1 - 1e-3)) / (3 * 1024);
+  };
+  BucketSchedule schedule;
+  schedule.sends = {{2, 3 * 1024, "all"}};
+  EXPECT_NEAR(bytes(schedule), 0, 1e-6);
+  schedule.topk = true;
+  EXPECT_NEAR(bytes(schedule), 8, 1e-6);
+  schedule.topk = false;
+  schedule.sparse = true;
+  schedule.density = 0.25;
+  EXPECT_NEAR(bytes(schedule), 8 + 0.75 * 8, 1e-6);
+  schedule.sparse = false;
+  schedule.low_rank = true;
+  schedule.sends = {{2, 0, "left", 0, 512}};
+  schedule.last = {0, 3 * 1024, "right", 0, 256};
+  EXPECT_NEAR(bytes(schedule), 3 * 8, 1e-6);
+  schedule.low_rank = false;
+  schedule.last = Send();
+  schedule.sends = {{2, 3 * 1024, "all", 0, -1, 3 * 1024}};
+  schedule.code_bytes = 1;
+  EXPECT_NEAR(bytes(schedule), 8 + 1 + 8 + 1.5 + 2, 1e-6) << "codes, sums, and what they become";
+  c.setup.memory_bytes_per_s = 1e6;
+  EXPECT_NEAR(slower(schedule, 0), slower(schedule, 1e6), 1e-12) << "as the memory";
+}
+
 TEST(StepTest, CodesGoToAllAndTheirSumsComeBack) {
   Case codes;
   codes.setup.memory_bytes_per_s = 1e6;  // 1 us per byte
