@@ -62,7 +62,13 @@ int RunCommand(int argc, char** argv, const Program& program) {
   arguments.argc = static_cast<int>(words.size());
   arguments.argv = words.data();
   if (command->takes_words()) spec.words = &arguments.words;
-  const int code = ParseFlags(arguments.argc, arguments.argv, spec);
+  int code = -1;
+  try {
+    code = ParseFlags(arguments.argc, arguments.argv, spec);
+  } catch (const UserError&) {
+    if (!command->tells_mistakes()) throw;
+    arguments.mistake = std::current_exception();
+  }
   return code >= 0 ? code : command->Run(arguments);
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <exception>
 #include <memory>
 #include <string>
 #include <vector>
@@ -14,6 +15,7 @@ struct Arguments {
   int argc = 0;
   char** argv = nullptr;           // for MPI
   std::vector<std::string> words;  // what is neither the command's name nor a flag
+  std::exception_ptr mistake;      // of the flags; null unless the command tells mistakes itself
 };
 
 // One thing that a program of several does, run as `PROGRAM NAME --flags`. A new one is a new file:
@@ -27,6 +29,8 @@ class Command {
   virtual FlagSpec Spec() const = 0;
   // Whether it takes words that are not flags.
   virtual bool takes_words() const { return false; }
+  // Whether it runs on ranks, which all make the same mistake and tell it once.
+  virtual bool tells_mistakes() const { return false; }
   // Returns the exit code; throws UserError.
   virtual int Run(const Arguments& arguments) = 0;
 };

@@ -49,6 +49,23 @@ void CheckSameFlags(const FlagSpec& spec, Communicator* comm) {
   }
 }
 
+// The UserError that `body` throws; null: none.
+std::exception_ptr MistakeOf(const std::function<void()>& body) {
+  try {
+    body();
+  } catch (const UserError&) {
+    return std::current_exception();
+  }
+  return nullptr;
+}
+
+// Throws the mistakes of the ranks on all of them. Collective.
+void Tell(const std::exception_ptr& mistake, const std::string& label, Communicator* comm) {
+  AgreeOnErrors(comm, label, [&] {
+    if (mistake) std::rethrow_exception(mistake);
+  });
+}
+
 // Other ranks would wait for one that has printed its help and gone.
 void CheckAllAnswered(bool mine, Communicator* comm) {
   std::vector<int> ranks;
@@ -109,19 +126,15 @@ int RunOnRanks(int* argc, char*** argv, double timeout_s,
   return code;
 }
 
-int CheckAndRunOnRanks(int* argc, char*** argv, const std::function<double()>& check,
+int CheckAndRunOnRanks(const Arguments& arguments, const std::function<double()>& check,
                        const std::function<int(Communicator*)>& body) {
   double timeout_s = CommConfig().timeout_s();
-  std::exception_ptr mistake;
-  try {
-    timeout_s = check();
-  } catch (const UserError&) {
-    mistake = std::current_exception();
-  }
-  return RunOnRanks(argc, argv, timeout_s, [&](Communicator* comm) {
-    AgreeOnErrors(comm, "checking the flags", [&] {
-      if (mistake) std::rethrow_exception(mistake);
-    });
+  std::exception_ptr mistake = arguments.mistake;
+  if (!mistake) mistake = MistakeOf([&] { timeout_s = check(); });
+  int argc = arguments.argc;
+  char** argv = arguments.argv;
+  return RunOnRanks(&argc, &argv, timeout_s, [&](Communicator* comm) {
+    Tell(mistake, "checking the flags", comm);
     return body(comm);
   });
 }
@@ -132,19 +145,14 @@ int RunJob(int argc, char** argv, FlagSpec flags, JobTool* tool) {
   flags.overrides = &overrides;
   JobConfig config;
   int answered = -1;  // the exit code of a rank whose flags only ask for help
-  std::exception_ptr mistake;
-  try {
+  const std::exception_ptr mistake = MistakeOf([&] {
     answered = ParseFlags(argc, argv, flags);
     if (answered < 0) config = tool->ReadConfig(overrides);
-  } catch (const UserError&) {
-    mistake = std::current_exception();
-  }
+  });
   const auto body = [&](Communicator* comm) {
     CheckAllAnswered(answered >= 0, comm);
     if (answered >= 0) return answered;
-    AgreeOnErrors(comm, "reading the config", [&] {
-      if (mistake) std::rethrow_exception(mistake);
-    });
+    Tell(mistake, "reading the config", comm);
     CheckSameFlags(flags, comm);
     tool->Run(config, SetComputeThreads(config.threads(), comm), comm);
     return 0;

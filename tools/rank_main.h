@@ -6,6 +6,7 @@
 
 #include "comm/communicator.h"
 #include "core/config/job.pb.h"
+#include "tools/command.h"
 #include "tools/flags.h"
 
 namespace gf {
@@ -26,9 +27,9 @@ int RunOnRanks(int* argc, char*** argv, double timeout_s,
                const std::function<int(Communicator*)>& body,
                const std::string& flight_recorder = "");
 
-// The same after `check`, which checks the flags and returns `timeout_s`. A UserError of `check`,
-// which every rank throws, is told once.
-int CheckAndRunOnRanks(int* argc, char*** argv, const std::function<double()>& check,
+// As RunOnRanks for a command that tells mistakes, after `check` has checked the values of its
+// flags and returned `timeout_s`. A mistake that every rank makes is told once.
+int CheckAndRunOnRanks(const Arguments& arguments, const std::function<double()>& check,
                        const std::function<int(Communicator*)>& body);
 
 // What a tool that works on a job does with its config.

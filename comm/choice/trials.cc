@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <cstdio>
 #include <sstream>
+#include <utility>
 
 #include "core/error.h"
+#include "core/median.h"
 
 namespace gf {
 namespace {
@@ -26,13 +28,11 @@ const PricedRung* FastestBut(const std::vector<const PricedRung*>& excluded,
   return fastest;
 }
 
-// How much longer, relatively, one step of a trial takes than another. The median of the trials.
+// The median over the trials of how much longer, relatively, the longest step is than the shortest.
 double ScatterOf(const std::vector<Trial>& trials) {
   std::vector<double> scatter;
   for (const Trial& trial : trials) scatter.push_back(trial.scatter / trial.seconds);
-  const auto median = scatter.begin() + scatter.size() / 2;
-  std::nth_element(scatter.begin(), median, scatter.end());
-  return *median;
+  return Median(std::move(scatter));
 }
 
 bool IsMilder(const Trial& a, const Trial& b) { return a.rung < b.rung; }
@@ -69,11 +69,12 @@ std::vector<Trial> TrialsOf(const ExchangeChoice& choice) {
 void ChooseTried(const std::vector<Trial>& trials, ExchangeChoice* choice) {
   const int best = choice->chosen;
   for (const Trial& trial : trials) CHECK_GT(trial.seconds, 0) << choice->rungs[trial.rung].name;
-  const double scatter = std::min(ScatterOf(trials), choice->slower);
+  choice->scatter = std::min(ScatterOf(trials), choice->slower);
   std::vector<Trial> all = trials;
   std::vector<int> priced;
   for (const PricedRung& rung : choice->rungs) {
     if (rung.priced && rung.name == choice->noted) {
+      CHECK_GT(choice->noted_step, 0);
       all.push_back({static_cast<int>(priced.size()), 0, choice->noted_step});
     }
     priced.push_back(rung.power);
@@ -91,9 +92,10 @@ void ChooseTried(const std::vector<Trial>& trials, ExchangeChoice* choice) {
   }
   const auto taken = std::find_if(all.begin(), all.end(), [&](const Trial& trial) {
     const double tried = choice->rungs[trial.rung].tried;
-    return tried <= (1 + choice->slower) * (1 + scatter) * shortest &&
+    return tried <= (1 + choice->slower) * (1 + choice->scatter) * shortest &&
            (trial.rung >= best || tried < choice->rungs[best].tried);
   });
+  CHECK(taken != all.end());
   choice->chosen = taken->rung;
   std::string* const verdict = &choice->rungs[taken->rung].verdict;
   *verdict = "taken: " + *verdict;

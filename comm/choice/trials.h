@@ -14,7 +14,7 @@ namespace gf {
 struct Trial {
   int rung = 0, power = 0;
   double seconds = 0;  // of its shortest step; 0: not measured
-  double scatter = 0;  // seconds that its longest step took more
+  double scatter = 0;  // seconds by which its longest step exceeds its shortest
 };
 
 // Steps of each trial. The first one counts for nothing: the flow is new.
@@ -39,7 +39,7 @@ std::vector<Trial> TrialsOf(const ExchangeChoice& choice);
 // thresholds of the rung's shorter trial, and writes the times and verdicts. A rung milder than the
 // best by price exposes more, so it must be faster than the best. All trials were measured.
 //
-// A stronger rung must not win by noise: steps may be longer by the trials' scatter, too. It is the
+// So that a stronger rung does not win by noise, the limit also grows by the trials' scatter: the
 // median of `scatter / seconds`, at most `slower`.
 void ChooseTried(const std::vector<Trial>& trials, ExchangeChoice* choice);
 

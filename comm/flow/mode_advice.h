@@ -5,18 +5,18 @@
 #include <vector>
 
 #include "core/config/job.pb.h"
+#include "core/dtype.h"
 #include "core/pool_layout.h"
-#include "core/tensor.h"
 
 namespace gf {
 
-// Sentences about modes that choose or compress nothing, for warnings at the start; "" if all is
-// well.
+// Sentences about modes that have too little to choose from or to compress, for warnings at the
+// start. "": all is well.
 
 // Mode SPARSE with too few chunks among `elements` gradients for a choice.
 std::string FewChunks(const CommConfig& comm, int64_t elements);
 
-// Mode TOPK with a density at which `world` ranks send all `gradients`.
+// Mode TOPK with a density at which `world` ranks send everything. `gradients`: their type.
 std::string TopkSendsAll(const CommConfig& comm, DType gradients, int world);
 
 // Mode TOPK or QUANTIZED for a net without weights that are large enough for it.

@@ -48,7 +48,7 @@ struct StepSetup {
   StepCompute compute;
   UpdateTraffic traffic;
   double memory_bytes_per_s = 0;
-  double compressor_bytes_per_s = 0;  // of compressors; 0: memory_bytes_per_s
+  double compressor_bytes_per_s = 0;  // of compressors' arithmetic; 0: as memory
   // If set, replaces the traffic of compressors. Updates and weights that are ahead still count.
   std::optional<CompressorSeconds> measured;
   int64_t wire_bytes = 4;  // bytes per element on the wire

@@ -134,11 +134,16 @@ void CheckPeriodic(const CommConfig& comm, const MistakeReport& report) {
                  "too small for it: set BF16 or FP32");
 }
 
-// A job that cannot step ahead does not, unless it is told to.
+// By default a job that cannot step ahead does without (StepsAhead in comm/flow has the same
+// rules). Setting the field to true is then a mistake.
 void CheckStepAhead(const JobConfig& config, const MistakeReport& report) {
   const SparseConfig& sparse = config.comm().sparse();
-  if (config.comm().mode() != CommConfig::SPARSE) return;
   if (!sparse.has_step_ahead() || !sparse.step_ahead()) return;
+  const CommConfig::Mode mode = config.comm().mode();
+  const bool exchanges =
+      mode == CommConfig::PERIODIC && config.comm().periodic().exchange() == CommConfig::SPARSE;
+  report.Require(!exchanges, "step_ahead", " does not go with comm.mode PERIODIC: remove it");
+  if (mode != CommConfig::SPARSE) return;
   report.Require(config.solver().type() == "SGD", "step_ahead", " needs solver.type SGD, got ",
                  config.solver().type(), ": remove it");
   report.Require(config.device() != "cpu" || config.compute_type() == FP32, "step_ahead",

@@ -26,6 +26,14 @@ std::string Row(const std::string& name, const std::string& buckets, const std::
   return text + verdict;
 }
 
+std::string Scatter(const ExchangeChoice& choice) {
+  if (choice.scatter == 0) return "";
+  char text[80];
+  std::snprintf(text, sizeof(text), ", and %.1f %% more because trials scatter",
+                100 * choice.scatter);
+  return text;
+}
+
 }  // namespace
 
 std::vector<std::string> LinesOf(const ExchangeChoice& choice) {
@@ -34,7 +42,7 @@ std::vector<std::string> LinesOf(const ExchangeChoice& choice) {
       StrCat("  compute ", Ms(choice.compute), " ms, a step with ", choice.noted, " took ",
              Ms(choice.noted_step), " ms"),
       StrCat("  at most ", 100 * choice.limit, " % of compute may be exposed, and a step may be ",
-             100 * choice.slower, " % longer than the fastest"),
+             100 * choice.slower, " % longer than the fastest", Scatter(choice)),
       Row("", "buckets", "sent", "arithmetic, ms", "exposed, ms", "step, ms", "verdict")};
   for (const PricedRung& rung : choice.rungs) {
     if (rung.priced) {
@@ -70,6 +78,7 @@ nlohmann::ordered_json RecordOf(const ExchangeChoice& choice) {
           {"compute_ms", kMilli * choice.compute},
           {"first_steps", choice.noted},
           {"first_step_ms", kMilli * choice.noted_step},
+          {"scatter", choice.scatter},
           {"rungs", std::move(rungs)}};
 }
 

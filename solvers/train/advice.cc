@@ -5,7 +5,6 @@
 
 #include "comm/flow/mode_advice.h"
 #include "core/error.h"
-#include "core/readable.h"
 #include "models/graph.h"
 
 namespace gf {

@@ -154,6 +154,24 @@ TEST(JobRunTest, FourThousandRanksSendCodesWithinASecond) {
   EXPECT_LT(std::clock() - start, CLOCKS_PER_SEC);
 }
 
+TEST(JobRunTest, CompressorsMayBeSlowerThanMemory) {
+  const auto backward = [](const char* mode, double times) {
+    SimulatedJob job = Job({mode});
+    AcceleratorConfig* const device = job.cluster.mutable_device();
+    if (times > 0) device->set_compressor_gb_s(times * device->memory_gb_s());
+    const StepParts parts = Simulator(job).Run(2).step;
+    return parts.forward + parts.backward;
+  };
+  for (const char* mode :
+       {"comm.mode=SPARSE", "comm.mode=TOPK", "comm.mode=LOW_RANK", "comm.mode=QUANTIZED"}) {
+    const double slower = backward(mode, 0.5) - backward(mode, 1);
+    EXPECT_GT(slower, 1e-4) << mode;
+    EXPECT_NEAR(backward(mode, 0.25) - backward(mode, 1), 3 * slower, 1e-3 * slower) << mode;
+    EXPECT_EQ(backward(mode, 0), backward(mode, 1)) << mode;
+  }
+  EXPECT_EQ(backward("comm.mode=LAZY", 0.25), backward("comm.mode=LAZY", 1));
+}
+
 TEST(JobRunTest, AutoTakesARungOfTheLadder) {
   const auto run = [](double gb_s) {
     SimulatedJob job = Job({"comm.mode=AUTO", "compute_type=FP32"});

@@ -219,22 +219,23 @@ TEST(StepTest, FactorsTakeTwoRounds) {
               kTiny);
 }
 
-// Not the update's.
+// The update keeps the memory's rate.
 TEST(StepTest, ACompressorsArithmeticHasARateOfItsOwn) {
   Case c;
   c.setup.traffic.update = 20;
   c.setup.traffic.ahead = c.setup.traffic.keep = c.setup.traffic.accumulate = 8;
   c.setup.traffic.project = c.setup.traffic.correlate = c.setup.traffic.expand = 8;
-  c.setup.traffic.encode = c.setup.traffic.decode = 8;
+  c.setup.traffic.encode = c.setup.traffic.decode = c.setup.traffic.keep_lost = 8;
+  c.setup.traffic.pack = c.setup.traffic.round = 8;
   c.setup.memory_bytes_per_s = 1e9;
   Pricer pricer(c.cluster, 2);
-  const auto slower = [&](const BucketSchedule& schedule, double rate) {
+  const auto step_s = [&](const BucketSchedule& schedule, double rate) {
     c.setup.compressor_bytes_per_s = rate;
     return SimulateStep(c.setup, schedule, {1, 1}, &pricer).parts.total();
   };
   // Bytes per element of what is not the update.
   const auto bytes = [&](const BucketSchedule& schedule) {
-    return (slower(schedule, 1e6) - slower(schedule, 0)) * (1e6 / (1 - 1e-3)) / (3 * 1024);
+    return (step_s(schedule, 1e6) - step_s(schedule, 0)) * (1e6 / (1 - 1e-3)) / (3 * 1024);
   };
   BucketSchedule schedule;
   schedule.sends = {{2, 3 * 1024, "all"}};
@@ -244,8 +245,11 @@ TEST(StepTest, ACompressorsArithmeticHasARateOfItsOwn) {
   schedule.topk = false;
   schedule.sparse = true;
   schedule.density = 0.25;
-  EXPECT_NEAR(bytes(schedule), 8 + 0.75 * 8, 1e-6);
+  EXPECT_NEAR(bytes(schedule), 8 + 0.25 * 8 + 0.75 * 8, 1e-6);
   schedule.sparse = false;
+  schedule.feedback = true;
+  EXPECT_NEAR(bytes(schedule), 8, 1e-6);
+  schedule.feedback = false;
   schedule.low_rank = true;
   schedule.sends = {{2, 0, "left", 0, 512}};
   schedule.last = {0, 3 * 1024, "right", 0, 256};
@@ -254,9 +258,10 @@ TEST(StepTest, ACompressorsArithmeticHasARateOfItsOwn) {
   schedule.last = Send();
   schedule.sends = {{2, 3 * 1024, "all", 0, -1, 3 * 1024}};
   schedule.code_bytes = 1;
-  EXPECT_NEAR(bytes(schedule), 8 + 1 + 8 + 1.5 + 2, 1e-6) << "codes, sums, and what they become";
+  EXPECT_NEAR(bytes(schedule), 8 + 1 + 8 + 8 / 2 + 1.5 + 2, 1e-6)
+      << "codes, sums, and what they become";
   c.setup.memory_bytes_per_s = 1e6;
-  EXPECT_NEAR(slower(schedule, 0), slower(schedule, 1e6), 1e-12) << "as the memory";
+  EXPECT_NEAR(step_s(schedule, 0), step_s(schedule, 1e6), 1e-12) << "as the memory";
 }
 
 TEST(StepTest, CodesGoToAllAndTheirSumsComeBack) {

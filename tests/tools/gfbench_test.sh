@@ -114,7 +114,8 @@ refused '--data is missing' data --steps=1
 refused '--json=/nowhere/x.json: /nowhere is not a folder' $net --steps=1 --warmup=0 \
   --json=/nowhere/x.json
 # Every rank makes a mistake of the flags; one says so.
-for mistake in 'allreduce --rounds=0' "train $net --comm=mode:LAZZY" "arena $net --rounds=0"; do
+for mistake in 'allreduce --rounds=0' "train $net --comm=mode:LAZZY" "arena $net --rounds=0" \
+  "arena $net --round=2" 'allreduce --factor=x'; do
   # shellcheck disable=SC2086 # words
   bazel/mpirun.sh -n 3 "$gfbench" $mistake >"$out/refused.txt" 2>&1
   [ $? = 2 ] || fail "not exit code 2 on three ranks: $mistake"

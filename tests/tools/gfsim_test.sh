@@ -187,6 +187,11 @@ PATH=$PWD/tools/gfbench:$PWD/tools/gfsim:$PATH tools/gfsim/compare_steps --net=$
   --rounds=1 --out="$out/compared" 'mode: LAZY' 'mode: SPARSE sparse { chunk_size: 1000 }' \
   >"$out/compared.txt" || fail "compare_steps"
 [ "$(grep -c -E '^mode: .* ms .* ms .*%' "$out/compared.txt")" = 2 ] || fail "compare_steps prints"
+grep -qE '^mode: SPARSE .* [0-9]+\.[0-9] at [0-9]+\.[0-9] GB/s$' "$out/compared.txt" ||
+  fail "no arithmetic of SPARSE"
+grep -q 'GB/s$' <(grep '^mode: LAZY' "$out/compared.txt") && fail "LAZY has no arithmetic"
+grep -q 'compressor_gb_s' "$out/compared/compared.prototxt" || fail "arithmetic is not simulated"
+grep -qE '^median of the differences: [0-9.]+ %$' "$out/compared.txt" || fail "no median"
 
 # A simulated step without a run is a page of its own.
 tools/gfreport/gfreport --timeline="$out/timeline.json" --out="$out/step.html" ||

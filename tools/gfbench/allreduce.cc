@@ -255,14 +255,14 @@ class AllReduceBenchmark : public Command {
     return spec;
   }
 
+  bool tells_mistakes() const override { return true; }
+
   int Run(const Arguments& arguments) override {
     const auto check = [] {
       CheckFlags();
       return FLAGS_timeout_s;
     };
-    int argc = arguments.argc;
-    char** argv = arguments.argv;
-    return CheckAndRunOnRanks(&argc, &argv, check, [](Communicator* comm) {
+    return CheckAndRunOnRanks(arguments, check, [](Communicator* comm) {
       if (comm->size() == 1) ThrowUserError("one rank has nobody to talk to: use mpirun -n 2");
       RunOnRankZero(comm, "--json", CheckJsonFolder);
       return Benchmark(comm).Run();

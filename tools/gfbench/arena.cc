@@ -195,6 +195,8 @@ class ArenaBenchmark : public Command {
     return spec;
   }
 
+  bool tells_mistakes() const override { return true; }
+
   int Run(const Arguments& arguments) override {
     std::vector<Peer> peers;
     std::vector<Method> methods;
@@ -212,9 +214,7 @@ class ArenaBenchmark : public Command {
       }
       return timeout_s;
     };
-    int argc = arguments.argc;
-    char** argv = arguments.argv;
-    return CheckAndRunOnRanks(&argc, &argv, check,
+    return CheckAndRunOnRanks(arguments, check,
                               [&](Communicator* comm) { return Body(methods, peers, comm); });
   }
 };

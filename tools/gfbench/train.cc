@@ -122,6 +122,8 @@ class TrainBenchmark : public Command {
     return spec;
   }
 
+  bool tells_mistakes() const override { return true; }
+
   int Run(const Arguments& arguments) override {
     CommConfig config;
     const auto check = [&config] {
@@ -131,9 +133,7 @@ class TrainBenchmark : public Command {
       CheckComm(config, "comm");
       return config.timeout_s();
     };
-    int argc = arguments.argc;
-    char** argv = arguments.argv;
-    return CheckAndRunOnRanks(&argc, &argv, check,
+    return CheckAndRunOnRanks(arguments, check,
                               [&](Communicator* comm) { return Body(config, comm); });
   }
 };

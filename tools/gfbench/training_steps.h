@@ -38,7 +38,7 @@ class TrainingSteps {
   // From now on nothing is exchanged.
   void ExchangeNothing();
 
-  // Sentences about an exchange that chooses or compresses nothing (ModeAdvice).
+  // What users should know about an exchange: see ModeAdvice.
   std::vector<std::string> Advice(const CommConfig& config) const;
 
   // Steps until mode AUTO has chosen, and prints its table; none in other modes. Returns what it

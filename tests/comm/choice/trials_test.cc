@@ -102,6 +102,11 @@ TEST(TrialsTest, AStrongerRungDoesNotWinByNoise) {
   EXPECT_EQ(taken(1.10, 0.5, 0.05), "b") << "scatter counts up to 5 %: 1.1025";
   EXPECT_EQ(taken(1.11, 0.5, 0.05), "c");
   EXPECT_EQ(taken(1.01, 0.5, 0), "c") << "none may be slower";
+  // With two trials the steadier one counts.
+  ExchangeChoice choice = Priced({{9, 0}, {1.02, 0}, {1, 0}}, 1);
+  ChooseTried({{1, 0, 1.08, 0.9}, {2, 0, 1, 0}}, &choice);
+  EXPECT_EQ(choice.taken(), "c");
+  EXPECT_EQ(choice.scatter, 0);
 }
 
 TEST(TrialsTest, TheNotedStepsAreATrial) {
@@ -144,7 +149,7 @@ TEST(TrialsTest, AllRanksTryWhatRankZeroTries) {
   });
 }
 
-// The first step of a trial and one disturbed step do not count, and the slowest rank's times do.
+// The shortest step after the first counts, on the slowest rank; the others make its scatter.
 TEST(TrialsTest, TheShortestStepCounts) {
   RunLocal(2, 60, [](Communicator* ranks) {
     TrialSteps steps({{1, 0}, {2, 0}});
@@ -164,8 +169,7 @@ TEST(TrialsTest, TheShortestStepCounts) {
     EXPECT_LT(agreed[0].seconds, 0.3);
     EXPECT_GE(agreed[1].seconds, 0.08);
     EXPECT_LT(agreed[1].seconds, 0.3);
-    EXPECT_GT(agreed[0].scatter, 0.2);
-    EXPECT_LT(agreed[0].scatter, 0.5);
+    EXPECT_GT(agreed[0].scatter, 0.1);
   });
 }
 

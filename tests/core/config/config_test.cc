@@ -257,7 +257,21 @@ TEST_F(ConfigTest, ModesOfExchangeThatDoNotGoTogetherAreRefused) {
   EXPECT_EQ(Error({"comm.mode=SPARSE", "comm.sparse.step_ahead=true", "compute_type=BF16"}),
             "--set comm.sparse.step_ahead=true: comm.sparse.step_ahead needs compute_type FP32 on "
             "CPUs, got BF16: remove it");
+  EXPECT_EQ(
+      Error({"comm.mode=PERIODIC", "comm.periodic.exchange=SPARSE", "comm.sparse.step_ahead=true"}),
+      "--set comm.sparse.step_ahead=true: comm.sparse.step_ahead does not go with comm.mode "
+      "PERIODIC: remove it");
   EXPECT_EQ(Error({"comm.mode=SPARSE", "comm.sparse.step_ahead=true"}), "no error");
+  EXPECT_EQ(Error({"comm.mode=SPARSE", "comm.sparse.step_ahead=false", "solver.type=LARS"}),
+            "no error");
+  EXPECT_EQ(Error({"comm.mode=SPARSE", "comm.sparse.step_ahead=true", "device=cuda",
+                   "compute_type=BF16"}),
+            "no error");
+  EXPECT_EQ(Error({"comm.mode=PERIODIC", "comm.periodic.exchange=TOPK", "comm.error_feedback=true"})
+                .rfind("--set comm.error_feedback=true: comm.error_feedback needs "
+                       "comm.periodic.exchange LAZY, got TOPK",
+                       0),
+            0u);
   EXPECT_EQ(Error({"comm.mode=SPARSE", "solver.type=LARS"}), "no error");
   EXPECT_EQ(Error({"comm.mode=PERIODIC", "comm.periodic.exchange=PER_TENSOR"}),
             "--set comm.periodic.exchange=PER_TENSOR: comm.periodic.exchange is PER_TENSOR, "
