@@ -156,7 +156,7 @@ TEST(JobRunTest, FourThousandRanksSendCodesWithinASecond) {
 
 TEST(JobRunTest, CompressorsMayBeSlowerThanMemory) {
   const auto backward = [](const char* mode, double times) {
-    SimulatedJob job = Job({mode});
+    SimulatedJob job = Job({mode, "solver.type=SGD"});
     AcceleratorConfig* const device = job.cluster.mutable_device();
     if (times > 0) device->set_compressor_gb_s(times * device->memory_gb_s());
     const StepParts parts = Simulator(job).Run(2).step;
