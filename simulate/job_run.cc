@@ -42,10 +42,9 @@ std::string LayerTimesOf(const SimulatedJob& job) {
 
 Simulator::Simulator(const SimulatedJob& job) : job_(job) {
   const JobConfig& config = job_.config;
-  CheckJobFields(config, "");
-  CommConfig comm = config.comm();
-  comm.clear_threshold_auto();  // the thresholds themselves are simulated
-  CheckComm(comm, "comm");
+  JobConfig checked = config;
+  checked.mutable_comm()->clear_threshold_auto();  // the thresholds themselves are simulated
+  CheckJob(checked, Places());
   if (config.solver().iter_size() != 1 || config.solver().batch_phase_size() > 0) {
     ThrowUserError(
         "solver.iter_size, solver.batch_phase: accumulated batches cannot be simulated: set "

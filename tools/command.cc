@@ -69,6 +69,7 @@ int RunCommand(int argc, char** argv, const Program& program) {
     if (!command->tells_mistakes()) throw;
     arguments.mistake = std::current_exception();
   }
+  arguments.spec = spec;
   return code >= 0 ? code : command->Run(arguments);
 }
 

@@ -15,6 +15,7 @@ struct Arguments {
   int argc = 0;
   char** argv = nullptr;           // for MPI
   std::vector<std::string> words;  // what is neither the command's name nor a flag
+  FlagSpec spec;                   // of the command
   std::exception_ptr mistake;      // of the flags; null unless the command tells mistakes itself
 };
 

@@ -135,6 +135,7 @@ int CheckAndRunOnRanks(const Arguments& arguments, const std::function<double()>
   char** argv = arguments.argv;
   return RunOnRanks(&argc, &argv, timeout_s, [&](Communicator* comm) {
     Tell(mistake, "checking the flags", comm);
+    CheckSameFlags(arguments.spec, comm);
     return body(comm);
   });
 }

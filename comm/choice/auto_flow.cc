@@ -31,7 +31,7 @@ namespace {
 // agreed, and rank 0's decisions count, so that all ranks take the same rung. Flows change before
 // backward of a step, when nobody needs the gradients of the step before. A flow of SPARSE begins
 // with the chunks that these make important, as its first step would send everything. Chunks that
-// wait when a trial of SPARSE ends lose the weight decay of one to three steps.
+// wait when a trial of SPARSE ends lose the weight decay of one to four steps.
 class AutoFlow : public GradientFlow {
  public:
   AutoFlow(const PoolLayout& layout, const Tensor& gradients, Communicator* comm,

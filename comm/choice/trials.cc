@@ -28,7 +28,8 @@ const PricedRung* FastestBut(const std::vector<const PricedRung*>& excluded,
   return fastest;
 }
 
-// The median over the trials of how much longer, relatively, the longest step is than the shortest.
+// The median over the trials of how much longer, relatively, the second shortest step is than the
+// shortest.
 double ScatterOf(const std::vector<Trial>& trials) {
   std::vector<double> scatter;
   for (const Trial& trial : trials) scatter.push_back(trial.scatter / trial.seconds);
@@ -69,13 +70,13 @@ std::vector<Trial> TrialsOf(const ExchangeChoice& choice) {
 void ChooseTried(const std::vector<Trial>& trials, ExchangeChoice* choice) {
   const int best = choice->chosen;
   for (const Trial& trial : trials) CHECK_GT(trial.seconds, 0) << choice->rungs[trial.rung].name;
-  choice->scatter = std::min(ScatterOf(trials), choice->slower);
+  choice->scatter = ScatterOf(trials);
   std::vector<Trial> all = trials;
   std::vector<int> priced;
   for (const PricedRung& rung : choice->rungs) {
     if (rung.priced && rung.name == choice->noted) {
       CHECK_GT(choice->noted_step, 0);
-      all.push_back({static_cast<int>(priced.size()), 0, choice->noted_step});
+      all.push_back({static_cast<int>(priced.size()), 0, choice->noted_step, 0, true});
     }
     priced.push_back(rung.power);
   }
@@ -87,7 +88,7 @@ void ChooseTried(const std::vector<Trial>& trials, ExchangeChoice* choice) {
     if (rung->tried > 0 && trial.seconds >= rung->tried) continue;
     rung->tried = trial.seconds;
     rung->power = trial.power;
-    rung->verdict = "tried, " + Milliseconds(trial.seconds);
+    rung->verdict = (trial.noted ? "first steps, " : "tried, ") + Milliseconds(trial.seconds);
     if (trial.power != priced[trial.rung]) rung->verdict += " with the default thresholds";
   }
   const auto taken = std::find_if(all.begin(), all.end(), [&](const Trial& trial) {
@@ -115,16 +116,16 @@ bool TrialSteps::Begin() {
   const Clock::time_point now = Clock::now();
   if (steps_ > 1) {
     const double seconds = std::chrono::duration<double>(now - begin_).count();
-    Trial* const trial = &trials_[current_];
-    const double longest = std::max(trial->seconds + trial->scatter, seconds);
-    trial->seconds = trial->seconds == 0 ? seconds : std::min(trial->seconds, seconds);
-    trial->scatter = longest - trial->seconds;
+    times_.insert(std::upper_bound(times_.begin(), times_.end(), seconds), seconds);
+    trials_[current_].seconds = times_[0];
+    if (times_.size() > 1) trials_[current_].scatter = times_[1] - times_[0];
   }
   begin_ = now;
   const bool next = current_ < 0 || steps_ == kTrialSteps;
   if (next) {
     ++current_;
     steps_ = 0;
+    times_.clear();
   }
   ++steps_;
   return next;

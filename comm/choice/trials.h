@@ -14,7 +14,8 @@ namespace gf {
 struct Trial {
   int rung = 0, power = 0;
   double seconds = 0;  // of its shortest step; 0: not measured
-  double scatter = 0;  // seconds by which its longest step exceeds its shortest
+  double scatter = 0;  // seconds by which its second shortest step exceeds this one
+  bool noted = false;  // these were the noted steps
 };
 
 // Steps of each trial. The first one counts for nothing: the flow is new.
@@ -27,7 +28,7 @@ struct Trial {
 // is tried if there is one candidate only, or if the best is the rung of the noted steps and these
 // were at most `slower` longer than the shortest price. The noted steps are a trial of their rung,
 // too.
-constexpr int kTrialSteps = 3;
+constexpr int kTrialSteps = 4;
 constexpr int kMostTrials = 5;
 // Of a job of mode AUTO, until it has chosen.
 constexpr int kMostStepsToChoose = StepNotes::kSteps + kMostTrials * kTrialSteps;
@@ -40,7 +41,7 @@ std::vector<Trial> TrialsOf(const ExchangeChoice& choice);
 // best by price exposes more, so it must be faster than the best. All trials were measured.
 //
 // So that a stronger rung does not win by noise, the limit also grows by the trials' scatter: the
-// median of `scatter / seconds`, at most `slower`.
+// median of `scatter / seconds`. It is that large where trials tell little; the price then decides.
 void ChooseTried(const std::vector<Trial>& trials, ExchangeChoice* choice);
 
 // The trials of all ranks: rank 0's. Collective.
@@ -67,6 +68,7 @@ class TrialSteps {
   std::vector<Trial> trials_;
   int current_ = -1;
   int steps_ = 0;  // of the current trial that have begun
+  std::vector<double> times_;  // of these, ascending, without the first
   Clock::time_point begin_;
 };
 

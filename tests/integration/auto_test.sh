@@ -30,7 +30,7 @@ grep -q exchange "whole/$(step 2)/state.json" && fail "chosen too early"
 
 # The same bits from a checkpoint after the choice on.
 mkdir again
-cp -r "whole/$(step 20)" again
+cp -r "whole/$(step 26)" again
 train again 2 --resume --set checkpoint.dir=again --set checkpoint.interval_steps=2
 grep -q "^comm.mode AUTO: $pattern, as before the checkpoint" again.log || fail "not kept"
 [ -z "$(chosen_in again.log)" ] || fail "chosen a second time"

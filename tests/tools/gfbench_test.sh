@@ -111,6 +111,7 @@ refused 'unknown flag --profile_out' update $net --profile_out="$out/profile.pro
 refused 'expected resized_crop' data --data="$out/folder" --task=paint
 refused 'comm.sparse.density is 3, must be at most 1' train $net --comm='sparse { density: 3 }'
 refused '--data is missing' data --steps=1
+refused "--json=$out: this is a folder" $net --steps=1 --warmup=0 --json="$out"
 refused '--json=/nowhere/x.json: /nowhere is not a folder' $net --steps=1 --warmup=0 \
   --json=/nowhere/x.json
 # Every rank makes a mistake of the flags; one says so.
@@ -121,6 +122,10 @@ for mistake in 'allreduce --rounds=0' "train $net --comm=mode:LAZZY" "arena $net
   [ $? = 2 ] || fail "not exit code 2 on three ranks: $mistake"
   [ "$(grep -c 'gfbench: error: ' "$out/refused.txt")" = 1 ] || fail "not told once: $mistake"
 done
+bazel/mpirun.sh -n 1 "$gfbench" train $net --steps=3 : -n 1 "$gfbench" train $net --steps=4 \
+  >"$out/refused.txt" 2>&1
+[ $? = 2 ] || fail "not exit code 2 where flags differ between ranks"
+grep -q 'ranks disagree.*--steps' "$out/refused.txt" || fail "flags that differ are not named"
 for command in allreduce arena data step train update; do
   "$gfbench" --help | grep -q "^  $command  *[a-z]" || fail "--help does not list $command"
   "$gfbench" $command --help >"$out/help.txt" || fail "$command --help"

@@ -99,9 +99,9 @@ TEST(TrialsTest, AStrongerRungDoesNotWinByNoise) {
   EXPECT_EQ(taken(1.09, 0.04, 0.05), "b") << "1.05 * 1.04 = 1.092";
   EXPECT_EQ(taken(1.10, 0.04, 0.05), "c");
   EXPECT_EQ(taken(1.10, 0, 0.05), "c");
-  EXPECT_EQ(taken(1.10, 0.5, 0.05), "b") << "scatter counts up to 5 %: 1.1025";
-  EXPECT_EQ(taken(1.11, 0.5, 0.05), "c");
-  EXPECT_EQ(taken(1.01, 0.5, 0), "c") << "none may be slower";
+  EXPECT_EQ(taken(1.57, 0.5, 0.05), "b") << "1.05 * 1.5 = 1.575: trials tell little";
+  EXPECT_EQ(taken(1.58, 0.5, 0.05), "c");
+  EXPECT_EQ(taken(1.01, 0, 0), "c");
   // With two trials the steadier one counts.
   ExchangeChoice choice = Priced({{9, 0}, {1.02, 0}, {1, 0}}, 1);
   ChooseTried({{1, 0, 1.08, 0.9}, {2, 0, 1, 0}}, &choice);
@@ -114,7 +114,7 @@ TEST(TrialsTest, TheNotedStepsAreATrial) {
   choice.noted_step = 1.1;
   ChooseTried({{1, 0, 1.2}, {2, 0, 1.3}}, &choice);
   EXPECT_EQ(choice.taken(), "a");
-  EXPECT_EQ(choice.rungs[0].verdict, "taken: tried, 1100.0 ms");
+  EXPECT_EQ(choice.rungs[0].verdict, "taken: first steps, 1100.0 ms");
 }
 
 // It exposes more, or it would have been the best by price.
@@ -149,11 +149,11 @@ TEST(TrialsTest, AllRanksTryWhatRankZeroTries) {
   });
 }
 
-// The shortest step after the first counts, on the slowest rank; the others make its scatter.
+// The shortest step after the first counts, on the slowest rank; the next one makes its scatter.
 TEST(TrialsTest, TheShortestStepCounts) {
   RunLocal(2, 60, [](Communicator* ranks) {
     TrialSteps steps({{1, 0}, {2, 0}});
-    const double delays[] = {0.001, 0.3, 0.02, 0.3, 0.06, 0.3};
+    const double delays[] = {0.001, 0.3, 0.02, 0.1, 0.3, 0.06, 0.3, 0.3};
     int step = 0;
     for (; !steps.complete(); ++step) {
       const bool next = steps.Begin();
@@ -169,7 +169,8 @@ TEST(TrialsTest, TheShortestStepCounts) {
     EXPECT_LT(agreed[0].seconds, 0.3);
     EXPECT_GE(agreed[1].seconds, 0.08);
     EXPECT_LT(agreed[1].seconds, 0.3);
-    EXPECT_GT(agreed[0].scatter, 0.1);
+    EXPECT_GT(agreed[0].scatter, 0.04);
+    EXPECT_GT(agreed[1].scatter, 0.15);
   });
 }
 
