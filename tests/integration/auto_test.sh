@@ -47,9 +47,9 @@ anew() { # NAME STEP RANKS WHY ARGUMENTS...
   grep -q '^comm.mode AUTO after step [0-9]*:' "$name.log" || fail "$name: no new choice"
 }
 anew early 2 2 'the checkpoint is from before a choice'
-anew world 20 3 "its choice $pattern was for 2 ranks"
-anew settings 20 2 "its choice $pattern was for other settings" --set comm.auto.exposed=0.5
-anew batch 20 2 "its choice $pattern was for another batch, size of images or device" \
+anew world 26 3 "its choice $pattern was for 2 ranks"
+anew settings 26 2 "its choice $pattern was for other settings" --set comm.auto.exposed=0.5
+anew batch 26 2 "its choice $pattern was for another batch, size of images or device" \
   --set train_data.batch_size=4
 
 # Nothing travels in a world of one rank.
