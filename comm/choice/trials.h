@@ -67,7 +67,7 @@ class TrialSteps {
 
   std::vector<Trial> trials_;
   int current_ = -1;
-  int steps_ = 0;  // of the current trial that have begun
+  int steps_ = 0;              // of the current trial that have begun
   std::vector<double> times_;  // of these, ascending, without the first
   Clock::time_point begin_;
 };

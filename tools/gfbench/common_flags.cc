@@ -32,7 +32,8 @@ void CheckCommonFlags() {
 void CheckJsonFolder() {
   if (FLAGS_json.empty()) return;
   const std::string folder = ParentFolder(FLAGS_json);
-  if (IsFolder(FLAGS_json)) ThrowUserError("--json=", FLAGS_json, ": this is a folder: name a file");
+  if (IsFolder(FLAGS_json))
+    ThrowUserError("--json=", FLAGS_json, ": this is a folder: name a file");
   if (IsFolder(folder)) return;
   ThrowUserError("--json=", FLAGS_json, ": ", folder,
                  " is not a folder: create it, or name a file elsewhere");
