@@ -28,8 +28,8 @@ int RunOnRanks(int* argc, char*** argv, double timeout_s,
                const std::string& flight_recorder = "");
 
 // As RunOnRanks for a command that tells mistakes, after `check` has checked the values of its
-// flags and returned `timeout_s`. A mistake that every rank makes is told once; flags
-// that differ between ranks are one, too.
+// flags and returned `timeout_s`. A mistake that every rank makes is told once. Ranks
+// whose flags differ are refused.
 int CheckAndRunOnRanks(const Arguments& arguments, const std::function<double()>& check,
                        const std::function<int(Communicator*)>& body);
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "comm/flow/buckets.h"
+#include "comm/flow/mode_advice.h"
 #include "comm/low_rank/matrices.h"
 #include "comm/pack/large_weights.h"
 #include "comm/sparse/chunks.h"
@@ -14,9 +15,6 @@
 
 namespace gf {
 namespace {
-
-// Below, there is little to choose from.
-constexpr int64_t kFewestChunks = 100;
 
 // A rung for any job: the settings it makes, and the conditions that may exclude it.
 struct RungKind {

@@ -35,7 +35,7 @@ struct ExchangeChoice {
   double compute = 0;             // seconds of a step in which nothing is exchanged
   std::string noted;              // the rung by which the first steps exchanged
   double noted_step = 0;          // seconds of one of these
-  double scatter = 0;             // of steps that tried the same rung, relative, as it has counted
+  double scatter = 0;             // of the trials, relative; see ChooseTried
   std::vector<PricedRung> rungs;  // from mild to strong
   int chosen = 0;                 // of the rungs
 

@@ -22,15 +22,14 @@ std::string NameOfSendingMode(const CommConfig& comm) {
 }  // namespace
 
 std::string FewChunks(const CommConfig& comm, int64_t elements) {
-  constexpr int64_t kEnough = 100;
   const SparseConfig& sparse = comm.sparse();
   if (SendingModeOf(comm) != CommConfig::SPARSE || sparse.density() >= 1) return "";
   const int64_t chunks = ChunkGrid(elements, sparse.chunk_size()).chunks();
-  if (chunks >= kEnough) return "";
+  if (chunks >= kFewestChunks) return "";
   return StrCat(NameOfSendingMode(comm), " chooses among only ", Counted(chunks, "chunk"), ": ",
                 WithCommas(elements), " gradients in chunks of comm.sparse.chunk_size (",
                 WithCommas(sparse.chunk_size()), "); set comm.sparse.chunk_size to ",
-                std::max<int64_t>(1, elements / (2 * kEnough)),
+                std::max<int64_t>(1, elements / (2 * kFewestChunks)),
                 " or less, or take LAZY for a net as small as this");
 }
 

@@ -13,6 +13,9 @@ namespace gf {
 // Sentences about modes that have too little to choose from or to compress, for warnings at the
 // start. "": all is well.
 
+// With fewer chunks SPARSE has little to choose from.
+constexpr int64_t kFewestChunks = 100;
+
 // Mode SPARSE with too few chunks among `elements` gradients for a choice.
 std::string FewChunks(const CommConfig& comm, int64_t elements);
 

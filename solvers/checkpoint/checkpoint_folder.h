@@ -36,8 +36,8 @@ class CheckpointFolder {
   std::string Find(int64_t step) const;
 
   // Writes a checkpoint and returns its folder; then removes the oldest beyond `keep`. `extra`:
-  // what was staged. `spare_residuals`: the newest undamaged checkpoint with residuals remains in
-  // any case. Throws UserError, with older checkpoints untouched and nothing left behind.
+  // the staged files. With `spare_residuals` the newest undamaged checkpoint that has residuals is
+  // not removed. Throws UserError, with older checkpoints untouched and nothing left behind.
   std::string Write(const TrainingState& state, const ParameterStore& store, const Solver& solver,
                     const ExtraFiles& extra = {}, bool spare_residuals = false);
 

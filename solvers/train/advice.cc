@@ -1,8 +1,5 @@
 #include "solvers/train/advice.h"
 
-#include <algorithm>
-#include <utility>
-
 #include "comm/flow/mode_advice.h"
 #include "core/error.h"
 #include "models/graph.h"

@@ -233,7 +233,7 @@ TEST(StepTest, ACompressorsArithmeticHasARateOfItsOwn) {
     c.setup.compressor_bytes_per_s = rate;
     return SimulateStep(c.setup, schedule, {1, 1}, &pricer).parts.total();
   };
-  // Bytes per element of what is not the update.
+  // Bytes per element that the compressor moves.
   const auto bytes = [&](const BucketSchedule& schedule) {
     return (step_s(schedule, 1e6) - step_s(schedule, 0)) * (1e6 / (1 - 1e-3)) / (3 * 1024);
   };
@@ -258,8 +258,7 @@ TEST(StepTest, ACompressorsArithmeticHasARateOfItsOwn) {
   schedule.last = Send();
   schedule.sends = {{2, 3 * 1024, "all", 0, -1, 3 * 1024}};
   schedule.code_bytes = 1;
-  EXPECT_NEAR(bytes(schedule), 8 + 1 + 8 + 8 / 2 + 1.5 + 2, 1e-6)
-      << "codes, sums, and what they become";
+  EXPECT_NEAR(bytes(schedule), 8 + 1 + 8 + 8 / 2 + 1.5 + 2, 1e-6) << "encoding, the sum, decoding";
   c.setup.memory_bytes_per_s = 1e6;
   EXPECT_NEAR(step_s(schedule, 0), step_s(schedule, 1e6), 1e-12) << "as the memory";
 }

@@ -28,7 +28,7 @@ inline const std::vector<int64_t> kImportant = {0, 2, 3, 8};
 inline std::string Root() { return ::testing::TempDir() + "/residuals_test"; }
 inline std::string Folder() { return Root() + "/step-00000007"; }
 
-// What a rank has.
+// A rank's communicator, weights, solver and flow.
 struct Rank {
   explicit Rank(Communicator* comm, const std::string& mode = "SPARSE",
                 int64_t chunk_size = kChunkSize, int64_t classes = 10,
