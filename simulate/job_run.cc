@@ -75,8 +75,8 @@ Simulator::Simulator(const SimulatedJob& job) : job_(job) {
     times_ = TimesOf(net_, job_.cluster.device(), job_.profile, config.compute_type(), traffic_,
                      job_.cluster_places);
     memory_bytes_per_s_ = job_.cluster.device().memory_gb_s() * 1e9;
-    compressor_bytes_per_s_ = job_.cluster.device().compressor_gb_s() * 1e9;
   }
+  compressor_bytes_per_s_ = job_.cluster.device().compressor_gb_s() * 1e9;
 }
 
 Simulator::~Simulator() = default;

@@ -31,7 +31,7 @@ namespace {
 // agreed, and rank 0's decisions count, so that all ranks take the same rung. Flows change before
 // backward of a step, when nobody needs the gradients of the step before. A flow of SPARSE begins
 // with the chunks that these make important, as its first step would send everything. Chunks that
-// wait when a trial of SPARSE ends lose the weight decay of one to four steps.
+// wait when a turn of SPARSE ends lose the weight decay of one to four steps.
 class AutoFlow : public GradientFlow {
  public:
   AutoFlow(const PoolLayout& layout, const Tensor& gradients, Communicator* comm,
@@ -97,7 +97,10 @@ class AutoFlow : public GradientFlow {
  protected:
   void OnBegin() override {
     if (notes_ && notes_->complete()) Choose();
-    if (trials_ && trials_->Begin()) NextTrial();
+    if (trials_) {
+      comm()->watchdog()->SetActivity(kActivity);
+      if (trials_->Begin(choice_, comm())) NextTrial();
+    }
     if (notes_ && !std::exchange(begun_, true) && IsLinkSlow()) NoteLight();
     if (notes_) notes_->Begin();
     handed_over_ = 0;
@@ -222,12 +225,11 @@ class AutoFlow : public GradientFlow {
   }
 
   void NextTrial() {
-    comm()->watchdog()->SetActivity(kActivity);
     if (!trials_->complete()) {
       const Trial& trial = trials_->current();
       return Build(WithoutWarmup(ladder_[trial.rung].config), trial.power);
     }
-    ChooseTried(trials_->Agree(comm()), &choice_);
+    ChooseTried(trials_->trials(), &choice_);
     BuildChosen();
     trials_.reset();
     Announce();

@@ -24,7 +24,7 @@ struct StepFacts {
   double outside = 0;
   // In which allreduces ran in a step without overlap.
   double transfer = 0;
-  // A whole step with overlap.
+  // A whole step with overlap, of the slowest rank.
   double step = 0;
 };
 

@@ -6,6 +6,7 @@
 
 #include "comm/collective_runner.h"
 #include "core/config/job_checks.h"
+#include "core/config/nearest.h"
 #include "core/error.h"
 #include "core/readable.h"
 
@@ -32,6 +33,12 @@ std::vector<std::string> AlgorithmNames() {
 const bool offered = OfferNames("CommConfig.algorithm", AlgorithmNames);
 
 }  // namespace
+
+void CheckAlgorithm(const std::string& what, const std::string& name) {
+  const std::vector<std::string> names = AlgorithmNames();
+  if (std::find(names.begin(), names.end(), name) != names.end()) return;
+  ThrowUserError(what, ": unknown algorithm \"", name, "\" (known: ", Join(names), ")");
+}
 
 AlgorithmChoice::AlgorithmChoice(const CommConfig& config, bool deterministic, Communicator* comm) {
   const std::string& name = config.algorithm();

@@ -13,6 +13,9 @@
 
 namespace gf {
 
+// Throws UserError unless this is a value of comm.algorithm; `what` names where it stands.
+void CheckAlgorithm(const std::string& what, const std::string& name);
+
 // Which algorithm sums vectors of which size: the one that the config names, or (auto) the fastest
 // in a short measurement on this job's ranks and network.
 //

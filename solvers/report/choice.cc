@@ -27,10 +27,9 @@ std::string Row(const std::string& name, const std::string& buckets, const std::
 }
 
 std::string Scatter(const ExchangeChoice& choice) {
-  if (choice.scatter == 0) return "";
+  if (choice.scatter <= choice.slower) return "";
   char text[80];
-  std::snprintf(text, sizeof(text), ", and %.1f %% more because trials scatter",
-                100 * choice.scatter);
+  std::snprintf(text, sizeof(text), ", here %.1f %% because trials scatter", 100 * choice.scatter);
   return text;
 }
 

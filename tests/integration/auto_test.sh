@@ -10,7 +10,7 @@ train() { # NAME RANKS ARGUMENTS...
   shift 2
   on_ranks "$ranks" "$gftrain" --config=job.prototxt --set comm.mode=AUTO --set threads=1 \
     --set comm.algorithm=ring --set comm.sparse.chunk_size=500 --set comm.timeout_s=60 \
-    --set solver.base_lr=0.002 --set solver.max_steps=60 --set checkpoint.keep=0 "$@" \
+    --set solver.base_lr=0.002 --set solver.max_steps=160 --set checkpoint.keep=0 "$@" \
     >"$name.log" 2>&1 || fail "$name"
 }
 chosen_in() { sed -n 's/^comm.mode AUTO after step [0-9]*: //p' "$1"; }
@@ -25,16 +25,16 @@ grep -qE '^  SPARSE 0.02 ' whole.log || fail "no whole table"
 [ "$(grep -c '"kind":"auto"' runs/whole/log.jsonl)" = 1 ] || fail "not in the log"
 grep '"kind":"auto"' runs/whole/log.jsonl | grep -q "\"chosen\":\"$pattern\"" ||
   fail "the log has another choice"
-grep -q "\"exchange\": \"$pattern\"" "whole/$(step 60)/state.json" || fail "not in the checkpoint"
+grep -q "\"exchange\": \"$pattern\"" "whole/$(step 160)/state.json" || fail "not in the checkpoint"
 grep -q exchange "whole/$(step 2)/state.json" && fail "chosen too early"
 
 # The same bits from a checkpoint after the choice on.
 mkdir again
-cp -r "whole/$(step 26)" again
+cp -r "whole/$(step 78)" again
 train again 2 --resume --set checkpoint.dir=again --set checkpoint.interval_steps=2
 grep -q "^comm.mode AUTO: $pattern, as before the checkpoint" again.log || fail "not kept"
 [ -z "$(chosen_in again.log)" ] || fail "chosen a second time"
-same_weights "whole/$(step 60)" "again/$(step 60)"
+same_weights "whole/$(step 160)" "again/$(step 160)"
 
 # From a checkpoint before the choice, for another world, and for other settings.
 anew() { # NAME STEP RANKS WHY ARGUMENTS...
@@ -47,9 +47,9 @@ anew() { # NAME STEP RANKS WHY ARGUMENTS...
   grep -q '^comm.mode AUTO after step [0-9]*:' "$name.log" || fail "$name: no new choice"
 }
 anew early 2 2 'the checkpoint is from before a choice'
-anew world 26 3 "its choice $pattern was for 2 ranks"
-anew settings 26 2 "its choice $pattern was for other settings" --set comm.auto.exposed=0.5
-anew batch 26 2 "its choice $pattern was for another batch, size of images or device" \
+anew world 78 3 "its choice $pattern was for 2 ranks"
+anew settings 78 2 "its choice $pattern was for other settings" --set comm.auto.exposed=0.5
+anew batch 78 2 "its choice $pattern was for another batch, size of images or device" \
   --set train_data.batch_size=4
 
 # Nothing travels in a world of one rank.

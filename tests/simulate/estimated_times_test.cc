@@ -84,6 +84,15 @@ TEST(EstimatedTimesTest, SlowerGpusTakeLonger) {
   EXPECT_GT(seconds("t4"), 8 * seconds("h200"));
 }
 
+TEST(EstimatedTimesTest, CompressorsHaveTheRateOfTheCluster) {
+  const auto seconds = [](double gb_s) {
+    SimulatedJob job = Job({"compute_type=FP16", "comm.mode=TOPK", "solver.type=SGD"});
+    if (gb_s > 0) job.cluster.mutable_device()->set_compressor_gb_s(gb_s);
+    return Simulator(job).Run(2).step.total();
+  };
+  EXPECT_GT(seconds(10), 2 * seconds(0));
+}
+
 TEST(EstimatedTimesTest, LayersHaveTheirOwn) {
   const SimulatedJob job = Job({"compute_type=FP16"});
   const NetSource source = ReadNet(job.config.net());

@@ -114,9 +114,13 @@ refused '--data is missing' data --steps=1
 refused "--json=$out: this is a folder" $net --steps=1 --warmup=0 --json="$out"
 refused '--json=/nowhere/x.json: /nowhere is not a folder' $net --steps=1 --warmup=0 \
   --json=/nowhere/x.json
+refused '--algorithms: unknown algorithm "bogus" (known: auto, .*native' allreduce \
+  --algorithms=ring,bogus
+refused '--profile_out=/nowhere/p: /nowhere is not a folder' $net --profile_out=/nowhere/p
+refused '--profile_out=/nowhere/p: /nowhere is not a folder' train $net --profile_out=/nowhere/p
 # Every rank makes a mistake of the flags; one says so.
 for mistake in 'allreduce --rounds=0' "train $net --comm=mode:LAZZY" "arena $net --rounds=0" \
-  "arena $net --round=2" 'allreduce --factor=x'; do
+  "arena $net --round=2" 'allreduce --factor=x' 'allreduce --algorithms=ring,bogus'; do
   # shellcheck disable=SC2086 # words
   bazel/mpirun.sh -n 3 "$gfbench" $mistake >"$out/refused.txt" 2>&1
   [ $? = 2 ] || fail "not exit code 2 on three ranks: $mistake"

@@ -46,6 +46,14 @@ DType TypeOf(const std::string& name, const char* flag) {
   ThrowUserError("--", flag, "=", name, ": expected FP32, BF16 or FP16");
 }
 
+// Those of --algorithms.
+std::vector<std::string> AlgorithmsOfFlag() {
+  std::vector<std::string> algorithms;
+  std::istringstream names(FLAGS_algorithms);
+  for (std::string name; std::getline(names, name, ',');) algorithms.push_back(name);
+  return algorithms;
+}
+
 class Benchmark {
  public:
   explicit Benchmark(Communicator* comm)
@@ -53,8 +61,6 @@ class Benchmark {
         dtype_(TypeOf(FLAGS_dtype, "dtype")),
         wire_(FLAGS_wire.empty() ? dtype_ : TypeOf(FLAGS_wire, "wire")) {
     if (dtype_ == DType::kFP16) ThrowUserError("--dtype=FP16: expected FP32 or BF16");
-    std::istringstream names(FLAGS_algorithms);
-    for (std::string name; std::getline(names, name, ',');) algorithms_.push_back(name);
     if (algorithms_.empty()) {
       algorithms_.push_back("auto");
       for (const std::string& name : AlgorithmRegistry::Get().Keys()) {
@@ -226,7 +232,7 @@ class Benchmark {
   Communicator* const comm_;
   const std::vector<int> topology_ = TopologyOf(comm_->hosts()).node;
   const DType dtype_, wire_;
-  std::vector<std::string> algorithms_;
+  std::vector<std::string> algorithms_ = AlgorithmsOfFlag();
   std::vector<AlgorithmChoice> choices_;
   std::vector<char> vector_;
   nlohmann::ordered_json results_ = nlohmann::ordered_json::array();
@@ -264,7 +270,7 @@ class AllReduceBenchmark : public Command {
     };
     return CheckAndRunOnRanks(arguments, check, [](Communicator* comm) {
       if (comm->size() == 1) ThrowUserError("one rank has nobody to talk to: use mpirun -n 2");
-      RunOnRankZero(comm, "--json", CheckJsonFolder);
+      RunOnRankZero(comm, "--json", CheckJsonFile);
       return Benchmark(comm).Run();
     });
   }
@@ -278,6 +284,7 @@ class AllReduceBenchmark : public Command {
           "expected 4 <= --min_bytes <= --max_bytes, --factor of at least 2, --rounds "
           "of at least 1");
     }
+    for (const std::string& name : AlgorithmsOfFlag()) CheckAlgorithm("--algorithms", name);
   }
 };
 

@@ -47,7 +47,7 @@ class Arena {
  public:
   Arena(const std::vector<Method>& methods, const std::vector<Peer>& peers, Communicator* comm)
       : methods_(methods), peers_(peers), comm_(comm) {
-    RunOnRankZero(comm, "--json", CheckJsonFolder);
+    RunOnRankZero(comm, "--json", CheckJsonFile);
     device_ = DeviceOfRank();
     AgreeOnErrors(comm, "building the net",
                   [&] { workload_ = NewWorkload(device_.get(), comm->rank()); });

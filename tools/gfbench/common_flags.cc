@@ -29,15 +29,16 @@ void CheckCommonFlags() {
   if (FLAGS_threads > 1024) ThrowUserError("--threads is ", FLAGS_threads, ", must be 0 to 1024");
 }
 
-void CheckJsonFolder() {
-  if (FLAGS_json.empty()) return;
-  const std::string folder = ParentFolder(FLAGS_json);
-  if (IsFolder(FLAGS_json))
-    ThrowUserError("--json=", FLAGS_json, ": this is a folder: name a file");
+void CheckOutputFile(const char* flag, const std::string& path) {
+  if (path.empty()) return;
+  if (IsFolder(path)) ThrowUserError("--", flag, "=", path, ": this is a folder: name a file");
+  const std::string folder = ParentFolder(path);
   if (IsFolder(folder)) return;
-  ThrowUserError("--json=", FLAGS_json, ": ", folder,
+  ThrowUserError("--", flag, "=", path, ": ", folder,
                  " is not a folder: create it, or name a file elsewhere");
 }
+
+void CheckJsonFile() { CheckOutputFile("json", FLAGS_json); }
 
 void WriteJson(const nlohmann::ordered_json& figures) {
   if (FLAGS_json.empty()) return;

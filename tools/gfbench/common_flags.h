@@ -3,6 +3,7 @@
 #include <gflags/gflags_declare.h>
 
 #include <nlohmann/json_fwd.hpp>
+#include <string>
 
 #include "tools/flags.h"
 
@@ -21,8 +22,11 @@ FlagGroup CommonFlags();
 
 // Throws UserError for values out of range.
 void CheckCommonFlags();
-// Throws UserError if the folder of --json is missing; for the rank that writes.
-void CheckJsonFolder();
+// Throws UserError if the flag's path is a folder, or its own folder is missing. For the rank that
+// writes the file. An empty path is none.
+void CheckOutputFile(const char* flag, const std::string& path);
+// The same for --json.
+void CheckJsonFile();
 
 // Writes the figures to the file of --json, if it is given. Throws UserError.
 void WriteJson(const nlohmann::ordered_json& figures);

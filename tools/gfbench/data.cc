@@ -105,7 +105,7 @@ class DataBenchmark : public Command {
 
   int Run(const Arguments& arguments) override {
     CheckCommonFlags();
-    CheckJsonFolder();
+    CheckJsonFile();
     if (FLAGS_data.empty()) ThrowUserError("--data is missing: name a folder, a file or a glob");
     const DataConfig config = ConfigOfTask();
     LoaderOptions options;

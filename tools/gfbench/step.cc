@@ -238,7 +238,8 @@ class StepBenchmark : public Command {
     CheckCostFlags();
     NetOptions options = NetOptionsOfFlags();
     CheckCommonFlags();
-    CheckJsonFolder();
+    CheckJsonFile();
+    CheckOutputFile("profile_out", FLAGS_profile_out);
     if (FLAGS_forward_only && !FLAGS_profile_out.empty()) {
       ThrowUserError("--profile_out is for training steps: leave out --forward_only");
     }

@@ -29,7 +29,10 @@ namespace gf {
 namespace {
 
 int Body(const CommConfig& config, Communicator* comm) {
-  RunOnRankZero(comm, "--json", CheckJsonFolder);
+  RunOnRankZero(comm, "output files", [] {
+    CheckJsonFile();
+    CheckOutputFile("profile_out", FLAGS_profile_out);
+  });
   const auto device = DeviceOfRank();
   std::unique_ptr<Workload> workload;
   AgreeOnErrors(comm, "building the net",

@@ -70,7 +70,7 @@ class UpdateBenchmark : public Command {
     FLAGS_batch = 1;
     const NetOptions options = NetOptionsOfFlags();
     CheckCommonFlags();
-    CheckJsonFolder();
+    CheckJsonFile();
     const auto device = DeviceOfFlags();
     Net net(ReadNet(FLAGS_net), options, device.get());
     net.InitParameters();

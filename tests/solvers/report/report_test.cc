@@ -70,9 +70,11 @@ TEST(ReportTest, ChoicesAreTables) {
   EXPECT_NE(lines[6].find(" 17 "), std::string::npos);
   EXPECT_NE(lines[6].find("250.0"), std::string::npos);
   choice.scatter = 0.0321;
-  EXPECT_EQ(LinesOf(choice)[2], lines[2] + ", and 3.2 % more because trials scatter");
+  EXPECT_EQ(LinesOf(choice)[2], lines[2]);
+  choice.scatter = 0.1234;
+  EXPECT_EQ(LinesOf(choice)[2], lines[2] + ", here 12.3 % because trials scatter");
   const nlohmann::ordered_json record = RecordOf(choice);
-  EXPECT_EQ(record["scatter"], 0.0321);
+  EXPECT_EQ(record["scatter"], 0.1234);
   EXPECT_EQ(record["chosen"], "LOW_RANK 4 / 4");
   EXPECT_EQ(record["rungs"][0]["exposed_ms"], 1500);
   EXPECT_EQ(record["rungs"][0]["buckets"], 3);

@@ -44,8 +44,8 @@ case $mode in
     ;;
   AUTO)
     # Steps that are noted: the first one, one with overlap, two without; their times; which rungs
-    # are tried; the flow of a trial, its first and its last step; the times of trials; rank 0's
-    # choice; the flow that follows it; and its first step, whatever was taken.
+    # are tried; the flow of a trial, its first and its last step; the times of trials; which are
+    # tried again; rank 0's choice; the flow that follows it; its first step, whatever was taken.
     at='' chosen='the choice of comm.mode AUTO' follows='preparing the exchange of gradients'
     tried='the trials of comm.mode AUTO'
     cases=("before|$second, step 1" "before|$first, step 2" "before|$last, step 2"
@@ -53,6 +53,7 @@ case $mode in
       "before|$tried|||0" "after|$tried|$follows" "before|$follows||$tried"
       "before|measuring ring||$chosen" "before|*, step 5|.*, step 5|$tried"
       "before|*, step 7|.*, step 7|$tried" "before|$tried||$tried"
+      "after|$tried|$tried|$tried|0"
       "before|$chosen|||0" "before|$chosen||$tried|0" "after|$chosen|$follows"
       "before|$follows||$chosen"
       "before|*, step *|.*, step [0-9]+|$chosen" "after|*, step *|.*, step [0-9]+|$chosen")
