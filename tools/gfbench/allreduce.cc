@@ -46,7 +46,7 @@ DType TypeOf(const std::string& name, const char* flag) {
   ThrowUserError("--", flag, "=", name, ": expected FP32, BF16 or FP16");
 }
 
-// Those of --algorithms.
+// The names in --algorithms.
 std::vector<std::string> AlgorithmsOfFlag() {
   std::vector<std::string> algorithms;
   std::istringstream names(FLAGS_algorithms);

@@ -223,7 +223,8 @@ TEST(TrialsTest, AllRanksTryWhatRankZeroTries) {
   });
 }
 
-// All steps of a trial but the first count, as the mean of all ranks. Rank 0 says what is repeated.
+// The first step of a trial does not count. The others count as the mean of all ranks. Rank 0
+// decides which trials are repeated.
 TEST(TrialsTest, TrialsTakeTurns) {
   RunLocal(2, 60, [](Communicator* ranks) {
     TrialSteps steps({{1, 0}, {2, 0}, {3, 0}});
