@@ -1,16 +1,21 @@
 // The part of cuDNN's graph interface that convolutions need, on the emulated GPU: forward and
 // backward convolutions in two dimensions, then pointwise additions and ReLUs. Two engines are
 // proposed: one that says of itself that its results are not reproducible and must not be taken,
-// and one that computes by the definition.
+// and one that computes by the definition. With GF_EMULATED_WRONG_ENGINE=skips (or halves) a
+// third is proposed before it, which says nothing of itself and does not write (or halves) the last
+// ninth of the results.
 
 #include <cudnn.h>
 #include <glog/logging.h>
 
 #include <algorithm>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 #include <map>
 #include <memory>
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "tests/emulated_gpu/dnn_operations.h"
@@ -55,6 +60,21 @@ bool Aligned(const Descriptor& operation, const std::map<int64_t, void*>& memory
     }
   }
   return true;
+}
+
+// The proposed engines, in the order of proposals.
+enum EngineNumber : int64_t { kUnreproducible = 7, kWrong = 8, kByDefinition = 9 };
+
+std::vector<int64_t> ProposedEngines() {
+  if (std::getenv("GF_EMULATED_WRONG_ENGINE") == nullptr) return {kUnreproducible, kByDefinition};
+  return {kUnreproducible, kWrong, kByDefinition};
+}
+
+// What the engine multiplies the last ninth of the results by; nothing: does not write it.
+std::optional<float> LastNinth(int64_t engine) {
+  if (engine != kWrong) return 1.f;
+  const std::string how = std::getenv("GF_EMULATED_WRONG_ENGINE");
+  return how == "halves" ? std::optional(0.5f) : std::nullopt;
 }
 
 // What engines say of themselves: tensor cores for types of 16 bits, but not for groups with an
@@ -126,11 +146,12 @@ cudnnStatus_t cudnnBackendGetAttribute(cudnnBackendDescriptor_t d, cudnnBackendA
   Descriptor* const own = Of(d).get();
   switch (name) {
     case CUDNN_ATTR_ENGINEHEUR_RESULTS: {
-      *count = 2;
-      for (int64_t i = 0; i < std::min<int64_t>(wanted, 2); ++i) {
+      const std::vector<int64_t> engines = ProposedEngines();
+      *count = static_cast<int64_t>(engines.size());
+      for (int64_t i = 0; i < std::min(wanted, *count); ++i) {
         Descriptor* const config = Of(static_cast<cudnnBackendDescriptor_t*>(values)[i]).get();
         config->others = own->others;  // with the graph
-        config->reproducible = i == 1;
+        config->engine = engines[i];
         config->finalized = true;
       }
       return CUDNN_STATUS_SUCCESS;
@@ -138,14 +159,18 @@ cudnnStatus_t cudnnBackendGetAttribute(cudnnBackendDescriptor_t d, cudnnBackendA
     case CUDNN_ATTR_ENGINECFG_ENGINE: {
       Descriptor* const engine = Of(*static_cast<cudnnBackendDescriptor_t*>(values)).get();
       engine->others = own->others;
-      engine->reproducible = own->reproducible;
+      engine->engine = own->engine;
       engine->finalized = true;
       *count = 1;
       return CUDNN_STATUS_SUCCESS;
     }
+    case CUDNN_ATTR_ENGINE_GLOBAL_INDEX:
+      *count = 1;
+      *static_cast<int64_t*>(values) = own->engine;
+      return CUDNN_STATUS_SUCCESS;
     case CUDNN_ATTR_ENGINE_NUMERICAL_NOTE: {
       std::vector<cudnnBackendNumericalNote_t> notes;
-      if (!own->reproducible) notes.push_back(CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC);
+      if (own->engine == kUnreproducible) notes.push_back(CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC);
       if (HasTensorCores(*own)) notes.push_back(CUDNN_NUMERICAL_NOTE_TENSOR_CORE);
       *count = static_cast<int64_t>(notes.size());
       CHECK_LE(*count, wanted);
@@ -165,7 +190,7 @@ cudnnStatus_t cudnnBackendExecute(cudnnHandle_t handle, cudnnBackendDescriptor_t
                                   cudnnBackendDescriptor_t pack) {
   if (!Of(plan)->finalized || !Of(pack)->finalized) return CUDNN_STATUS_BAD_PARAM_NOT_FINALIZED;
   const Descriptor& config = Of(plan)->Other(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG);
-  CHECK(config.reproducible) << "this engine must not be taken";
+  CHECK_NE(config.engine, kUnreproducible) << "this engine must not be taken";
   const Descriptor& graph = config.Other(CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH);
   const auto workspace = Of(pack)->One<void*>(CUDNN_ATTR_VARIANT_PACK_WORKSPACE);
   if (reinterpret_cast<uintptr_t>(workspace) % kWorkspaceAlignment != 0) {
@@ -177,9 +202,10 @@ cudnnStatus_t cudnnBackendExecute(cudnnHandle_t handle, cudnnBackendDescriptor_t
     if (!Aligned(*d, data)) return CUDNN_STATUS_BAD_PARAM_MISALIGNED_POINTER;
     operations.push_back(gf::emulated::NewOperation(*d));
   }
-  const auto execute = [operations, workspace, memory = *Of(pack)] {
+  const std::optional<float> last_ninth = LastNinth(config.engine);
+  const auto execute = [operations, workspace, last_ninth, memory = *Of(pack)] {
     std::memset(workspace, 0xee, kWorkspace);
-    gf::emulated::DoOperations(operations, memory);
+    gf::emulated::DoOperations(operations, memory, last_ninth);
   };
   gf::emulated::Enqueue(handle->stream, &gf::emulated::Counts::cudnn, execute);
   return CUDNN_STATUS_SUCCESS;

@@ -57,7 +57,8 @@ struct Tensor {
 
 class DnnMemory {
  public:
-  explicit DnnMemory(const Descriptor& pack) : data_(DataOf(pack)) {}
+  DnnMemory(const Descriptor& pack, std::optional<float> last_ninth)
+      : data_(DataOf(pack)), last_ninth_(last_ninth) {}
 
   // The values in plain order.
   std::vector<float> Read(const Tensor& t) const {
@@ -71,11 +72,15 @@ class DnnMemory {
       between_[t.id] = std::move(values);
       return;
     }
-    t.ForEach([&](int64_t i, int64_t at) { Store(t.type, data_.at(t.id), at, values[i]); });
+    t.ForEach([&](int64_t i, int64_t at) {
+      const auto factor = i < t.count() / 9 * 8 ? 1.f : last_ninth_;
+      if (factor) Store(t.type, data_.at(t.id), at, values[i] * *factor);
+    });
   }
 
  private:
   const std::map<int64_t, void*> data_;
+  const std::optional<float> last_ninth_;
   std::map<int64_t, std::vector<float>> between_;
 };
 
@@ -262,8 +267,8 @@ std::map<int64_t, void*> DataOf(const Descriptor& pack) {
 }
 
 void DoOperations(const std::vector<std::shared_ptr<DnnOperation>>& operations,
-                  const Descriptor& pack) {
-  DnnMemory memory(pack);
+                  const Descriptor& pack, std::optional<float> last_ninth) {
+  DnnMemory memory(pack, last_ninth);
   for (const auto& operation : operations) operation->Do(&memory);
 }
 

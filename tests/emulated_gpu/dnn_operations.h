@@ -6,6 +6,7 @@
 #include <cstring>
 #include <map>
 #include <memory>
+#include <optional>
 #include <vector>
 
 namespace gf::emulated {
@@ -19,7 +20,7 @@ struct Descriptor {
   std::map<cudnnBackendAttributeName_t, std::vector<char>> attributes;
   std::map<cudnnBackendAttributeName_t, std::vector<Shared>> others;
   bool finalized = false;
-  bool reproducible = true;  // engines and their configurations
+  int64_t engine = 0;  // its number, for engines and their configurations
 
   bool Has(cudnnBackendAttributeName_t name) const { return attributes.count(name) > 0; }
 
@@ -65,8 +66,9 @@ std::unique_ptr<DnnOperation> NewOperation(const Descriptor& d);
 // The memory of tensors by their numbers, from a variant pack.
 std::map<int64_t, void*> DataOf(const Descriptor& pack);
 
-// Does operations one after the other; `pack` names the memory of their tensors.
+// Does operations one after the other; `pack` names the memory of their tensors. The last ninth
+// of the results is multiplied by `last_ninth`, or not written if that is nothing.
 void DoOperations(const std::vector<std::shared_ptr<DnnOperation>>& operations,
-                  const Descriptor& pack);
+                  const Descriptor& pack, std::optional<float> last_ninth);
 
 }  // namespace gf::emulated

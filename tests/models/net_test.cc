@@ -99,6 +99,7 @@ TEST(NetTest, WithRecomputeBatchNormResultsAreNotKept) {
   text += Simple("Pooling", "pool", blob, "pooling_param { pool: AVE global_pooling: true }") +
           Inner("ip", "pool", 5) + Loss("loss", "ip");
   NetOptions options = TestOptions();
+  const auto storing = NewNet(text, options);
   options.recompute = true;
   const auto reusing = NewNet(text, options);
   options.reuse_memory = false;
@@ -108,9 +109,9 @@ TEST(NetTest, WithRecomputeBatchNormResultsAreNotKept) {
   EXPECT_EQ(Step(reusing.get()), Step(keeping.get()));
   EXPECT_EQ(Gradients(*reusing), Gradients(*keeping));
   EXPECT_EQ(States(*reusing), States(*keeping));
-  // At the turning point the results of the convolutions live, not those of the batch norms.
+  // At the turning point the results of the convolutions live, but of the batch norms at most two.
   const size_t bytes = size_t{16} * 16 * 32 * 32 * sizeof(float);
-  EXPECT_LT(reusing->arena_bytes(), (kBlocks + 4) * bytes);
+  EXPECT_LE(reusing->arena_bytes() + (kBlocks - 2) * bytes, storing->arena_bytes());
 }
 
 TEST(NetTest, TheOptionBatchSizeReplacesTheFiles) {

@@ -63,6 +63,8 @@ TEST_P(VariantsTest, ReusingMemoryChangesNoBit) {
   }
 }
 
+// Moving the last bit of every parameter changes gradients of ResNets by up to 3.4e-5 on a
+// processor, and by more where it turns a ReLU on or off.
 TEST_P(VariantsTest, FusionChangesResultsByRoundingOnly) {
   const Result& fused = Usual(GetParam());
   NetOptions options = TestOptions();
@@ -73,7 +75,7 @@ TEST_P(VariantsTest, FusionChangesResultsByRoundingOnly) {
   ASSERT_EQ(fused.gradients.size(), separate.gradients.size());
   const double whole = Norm(separate.gradients);
   for (const auto& entry : separate.gradients) {
-    EXPECT_LT(RelativeError(fused.gradients.at(entry.first), entry.second, 1e-4 * whole), 1e-5)
+    EXPECT_LT(RelativeError(fused.gradients.at(entry.first), entry.second, 1e-4 * whole), 4e-5)
         << entry.first;
   }
   for (const auto& entry : separate.states) {

@@ -63,11 +63,14 @@ class Stepper {
     if (sequence_ == 1) net_->parameters()->device()->Settle();
     const double start = Now();
     net_->Forward(batch_, sequence_++);
+    // As in training, the batch of the next step travels to a GPU meanwhile.
+    if (FLAGS_forward_only) net_->Stage(batch_);
     Done();
     const double forward = Now();
     double backward = forward, update = forward;
     if (!FLAGS_forward_only) {
       net_->Backward(1, nullptr);
+      net_->Stage(batch_);
       Done();
       backward = Now();
       UpdateScalars scalars;

@@ -1,10 +1,13 @@
 #include "layers/cuda/cudnn/cudnn_convolution.h"
 
 #include <cudnn.h>
+#include <glog/logging.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -12,6 +15,7 @@
 #include "core/cuda/error.h"
 #include "core/error.h"
 #include "layers/cuda/bias_kernels.h"
+#include "layers/cuda/cudnn/convolution_check.h"
 #include "layers/cuda/cudnn/convolution_trial.h"
 #include "layers/cuda/cudnn/graph.h"
 #include "layers/cuda/cudnn/plan_cache.h"
@@ -124,6 +128,17 @@ std::string KeyOf(const ConvolutionRequest& r) {
   return key;
 }
 
+// "gradient of the filters, BF16, 2 x 13 x 13 x 384, 384 filters of 3 x 3, 2 groups"
+std::string WordsFor(const ConvolutionRequest& r) {
+  const ConvolutionShape& s = r.shape;
+  const char* const pass = r.pass == ConvolutionPass::kForward        ? "forward"
+                           : r.pass == ConvolutionPass::kBackwardData ? "gradient of the images"
+                                                                      : "gradient of the filters";
+  return StrCat(pass, ", ", Name(r.type), ", ", s.n, " x ", s.in[0], " x ", s.in[1], " x ",
+                s.channels, ", ", s.outputs, " filters of ", s.kernel[0], " x ", s.kernel[1], ", ",
+                s.groups, s.groups == 1 ? " group" : " groups");
+}
+
 PlanCache* Cache() {
   static auto* const cache = new PlanCache(PlanCache::DefaultPath());
   return cache;
@@ -133,7 +148,10 @@ PlanCache* Cache() {
 class Chooser {
  public:
   Chooser(const ConvolutionRequest& request, CudaDevice* device)
-      : request_(request), device_(device), trial_(request.shape, request.type, device) {}
+      : request_(request),
+        device_(device),
+        trial_(request.shape, request.type, device),
+        check_(request, trial_, device) {}
 
   std::shared_ptr<CudnnConvolution> Choose() {
     const EnginePlan plain = FindPlan({});
@@ -197,7 +215,7 @@ class Chooser {
       CudnnLimits up_to_it = limits;
       up_to_it.most_plans = std::min(*known + 1, limits.most_plans);
       const auto plans = FindPlans(best.graph->operations, up_to_it);
-      if (*known < static_cast<int>(plans.size())) Try(plans[*known], epilogue.bias, &best);
+      if (*known < static_cast<int>(plans.size())) Try(plans[*known], epilogue, &best);
       if (best.exists()) return best;
     }
     auto plans = FindPlans(best.graph->operations, limits);
@@ -207,7 +225,7 @@ class Chooser {
     }
     int choice = -1, index = 0;
     for (const auto& plan : plans) {
-      if (Try(plan, epilogue.bias, &best)) choice = index;
+      if (Try(plan, epilogue, &best)) choice = index;
       if (request_.deterministic && best.exists()) return best;
       ++index;
     }
@@ -216,17 +234,36 @@ class Chooser {
   }
 
   // Whether the plan works and is the best so far.
-  bool Try(const std::shared_ptr<CudnnPlan>& plan, bool bias, EnginePlan* best) {
-    const float time = TimeOf(*plan, bias);
-    if (time >= best->milliseconds) return false;
+  bool Try(const std::shared_ptr<CudnnPlan>& plan, const ConvolutionEpilogue& epilogue,
+           EnginePlan* best) {
+    check_.ClearResult();
+    const float time = TimeOf(*plan, epilogue.bias);
+    if (time >= best->milliseconds || !IsRight(*plan, epilogue)) return false;
     best->plan = plan;
     best->milliseconds = time;
     return true;
   }
 
+  // Whether the last call of the plan computed what it should. No version of cuDNN may spoil a
+  // training run with one engine for one shape.
+  bool IsRight(const CudnnPlan& plan, const ConvolutionEpilogue& epilogue) {
+    const double error = check_.Error(epilogue);
+    if (error <= check_.largest_error()) return true;
+    if (!wrong_engines_.insert(plan.engine).second) return false;
+    LOG(WARNING) << "cuDNN's engine " << plan.engine << " computes a convolution wrong and is not "
+                 << "used for it (" << WordsFor(request_) << "): "
+                 << (std::isnan(error)
+                         ? "some results are not written or not numbers."
+                         : StrCat("its results are off by ", 100 * error, "%, at most ",
+                                  100 * check_.largest_error(), "% is allowed."));
+    return false;
+  }
+
   const ConvolutionRequest request_;
   CudaDevice* const device_;
   ConvolutionTrial trial_;
+  ConvolutionCheck check_;           // of the trial's tensors
+  std::set<int64_t> wrong_engines_;  // already named in a warning
 };
 
 }  // namespace

@@ -8,19 +8,28 @@ namespace {
 
 using Notes = std::vector<cudnnBackendNumericalNote_t>;
 
-// Properties of the engine of a configuration.
-Notes NotesOf(const CudnnDescriptor& config) {
-  const CudnnDescriptor engine(CUDNN_BACKEND_ENGINE_DESCRIPTOR);
-  cudnnBackendDescriptor_t raw = engine.get();
+// The engine of a configuration.
+struct Engine {
+  int64_t number = 0;
+  Notes notes;
+};
+
+Engine EngineOf(const CudnnDescriptor& config) {
+  Engine engine;
+  const CudnnDescriptor descriptor(CUDNN_BACKEND_ENGINE_DESCRIPTOR);
+  cudnnBackendDescriptor_t raw = descriptor.get();
   int64_t count = 0;
   GF_CUDNN(cudnnBackendGetAttribute(config.get(), CUDNN_ATTR_ENGINECFG_ENGINE,
                                     CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &count, &raw));
-  Notes notes(CUDNN_NUMERICAL_NOTE_TYPE_COUNT);
+  GF_CUDNN(cudnnBackendGetAttribute(raw, CUDNN_ATTR_ENGINE_GLOBAL_INDEX, CUDNN_TYPE_INT64, 1,
+                                    &count, &engine.number));
+  Notes* const notes = &engine.notes;
+  notes->resize(CUDNN_NUMERICAL_NOTE_TYPE_COUNT);
   GF_CUDNN(cudnnBackendGetAttribute(raw, CUDNN_ATTR_ENGINE_NUMERICAL_NOTE,
-                                    CUDNN_TYPE_NUMERICAL_NOTE, static_cast<int64_t>(notes.size()),
-                                    &count, notes.data()));
-  notes.resize(std::min<size_t>(notes.size(), count));
-  return notes;
+                                    CUDNN_TYPE_NUMERICAL_NOTE, static_cast<int64_t>(notes->size()),
+                                    &count, notes->data()));
+  notes->resize(std::min<size_t>(notes->size(), count));
+  return engine;
 }
 
 bool Has(const Notes& notes, cudnnBackendNumericalNote_t note) {
@@ -103,11 +112,12 @@ std::vector<std::shared_ptr<CudnnPlan>> FindPlans(
     for (CudnnDescriptor& config : Configurations(graph, mode, target)) {
       const bool enough = static_cast<int>(plans.size()) >= limits.most_plans;
       if (enough && !lacks_tensor_cores) return plans;
-      const Notes notes = NotesOf(config);
-      const bool tensor_cores = Has(notes, CUDNN_NUMERICAL_NOTE_TENSOR_CORE);
-      if (!Allowed(notes, limits) || (enough && !tensor_cores)) continue;
+      const Engine engine = EngineOf(config);
+      const bool tensor_cores = Has(engine.notes, CUDNN_NUMERICAL_NOTE_TENSOR_CORE);
+      if (!Allowed(engine.notes, limits) || (enough && !tensor_cores)) continue;
       if (auto plan = NewPlan(std::move(config), limits, target)) {
         plan->tensor_cores = tensor_cores;
+        plan->engine = engine.number;
         lacks_tensor_cores = lacks_tensor_cores && !tensor_cores;
         plans.push_back(std::move(plan));
       }

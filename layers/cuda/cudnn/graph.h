@@ -16,6 +16,7 @@ struct CudnnPlan {
   CudnnDescriptor config, plan;
   int64_t workspace_bytes = 0;
   bool tensor_cores = false;  // whether it uses tensor cores
+  int64_t engine = 0;         // cuDNN's number of the engine for such operations
 };
 
 // Limits on the choice of engines.

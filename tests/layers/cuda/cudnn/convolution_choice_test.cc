@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/cuda/cuda_device.h"
+#include "layers/cuda/cudnn/convolution_check.h"
 #include "layers/cuda/cudnn/convolution_trial.h"
 #include "layers/cuda/cudnn/cudnn_convolution.h"
 #include "tests/core/test_devices.h"
@@ -42,6 +43,15 @@ ConvolutionShape Grouped() {
   return s;
 }
 
+// With the same groups, but small.
+ConvolutionShape Small(int64_t images) {
+  ConvolutionShape s = Grouped();
+  s.n = images;
+  s.channels = 16;
+  s.outputs = 8;
+  return s;
+}
+
 // cuDNN has engines for groups with an epilogue, but on an H200 none on tensor cores: by its word
 // alone they are not taken.
 TEST_F(ConvolutionChoiceTest, TensorCoresBeatAnEpilogueInTheSameGraph) {
@@ -71,6 +81,74 @@ TEST_F(ConvolutionChoiceTest, TrialsRunOnRandomNumbers) {
     EXPECT_LT(std::abs(sum), 4 * std::sqrt(static_cast<double>(count) / 3));
   }
   EXPECT_GT(seen.size(), 1000u);
+}
+
+constexpr ConvolutionPass kPasses[] = {ConvolutionPass::kForward, ConvolutionPass::kBackwardData,
+                                       ConvolutionPass::kBackwardFilter};
+
+class ConvolutionCheckTest : public ConvolutionChoiceTest {
+ protected:
+  // The result by definition, with an error in its last ninth.
+  void Compute(const ConvolutionRequest& request, const ConvolutionTrial& trial, bool right) {
+    const ConvolutionShape& s = request.shape;
+    const cudaStream_t stream = device_->context().compute_stream()->get();
+    void* result = trial.y();
+    int64_t count = s.y_count();
+    if (request.pass == ConvolutionPass::kForward) {
+      DirectForward(s, request.type, trial.x(), trial.w(), trial.y(), stream);
+    } else if (request.pass == ConvolutionPass::kBackwardData) {
+      DirectBackwardData(s, request.type, trial.x(), trial.w(), trial.y(), stream);
+      result = trial.x(), count = s.x_count();
+    } else {
+      DirectBackwardFilter(s, request.type, trial.x(), trial.w(), trial.y(), stream);
+      result = trial.w(), count = s.w_count();
+    }
+    if (right) return;
+    const size_t bytes = count / 9 * SizeOf(request.type);
+    device_->Zero(static_cast<char*>(result) + 8 * bytes, bytes, device_->compute_stream());
+  }
+};
+
+TEST_F(ConvolutionCheckTest, TellsRightFromWrongResults) {
+  for (const DType type : {DType::kFP32, DType::kFP16, DType::kBF16}) {
+    for (const ConvolutionPass pass : kPasses) {
+      const ConvolutionRequest request = {pass, Small(1), type, {}};
+      const ConvolutionTrial trial(request.shape, type, device_.get());
+      ConvolutionCheck check(request, trial, device_.get());
+      check.ClearResult();
+      EXPECT_TRUE(std::isnan(check.Error({}))) << Name(type);
+      Compute(request, trial, /*right=*/true);
+      EXPECT_LT(check.Error({}), check.largest_error() / 2) << Name(type);
+      Compute(request, trial, /*right=*/false);
+      EXPECT_GT(check.Error({}), 10 * check.largest_error()) << Name(type);
+    }
+  }
+}
+
+// Engines that are wrong in a ninth of the results, with and without an epilogue, are not taken.
+TEST_F(ConvolutionCheckTest, WrongEnginesAreNotTaken) {
+  const std::string gpu = device_->context().properties().name;
+  if (gpu.find("emulated") == std::string::npos)
+    GTEST_SKIP() << "only the emulated cuDNN has wrong engines";
+  int64_t images = 1;
+  for (const char* wrong : {"skips", "halves"}) {
+    for (const bool deterministic : {false, true}) {
+      ++images;  // not chosen yet in this process
+      for (const ConvolutionPass pass : kPasses) {
+        ConvolutionRequest request = {pass, Small(images), DType::kFP32, {}, deterministic};
+        if (pass == ConvolutionPass::kForward) request.epilogue = {true, true};
+        setenv("GF_EMULATED_WRONG_ENGINE", wrong, 1);
+        const auto convolution = FindConvolution(request, device_.get());
+        const ConvolutionTrial trial(request.shape, request.type, device_.get());
+        ConvolutionCheck check(request, trial, device_.get());
+        check.ClearResult();
+        const auto workspace = device_->Allocate(convolution->workspace_bytes());
+        convolution->Run(trial.x(), trial.w(), trial.y(), trial.bias(), workspace.get());
+        EXPECT_LT(check.Error(request.epilogue), check.largest_error());
+        unsetenv("GF_EMULATED_WRONG_ENGINE");
+      }
+    }
+  }
 }
 
 }  // namespace
