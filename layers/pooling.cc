@@ -14,6 +14,9 @@ void PoolingLayer::SetUp(const std::vector<Shape>& bottoms) {
   if (p.pool() == PoolingParameter::STOCHASTIC) {
     Fail("stochastic pooling is not supported; use MAX or AVE");
   }
+  if (p.has_ceil_mode() && p.has_round_mode()) {
+    Fail("pooling_param has both round_mode and ceil_mode; give one");
+  }
   const auto pair = [&](const char* name, bool has, int64_t both, bool has_h, int64_t h, bool has_w,
                         int64_t w, int64_t fallback) {
     const std::vector<int64_t> sides(has ? 1 : 0, both);
@@ -48,7 +51,7 @@ void PoolingLayer::SetUp(const std::vector<Shape>& bottoms) {
       Fail("the output would be empty: ", i == 0 ? "height " : "width ", in, " with padding ", pad,
            " is smaller than the window (", kernel, ")");
     }
-    const bool up = p.round_mode() == PoolingParameter::CEIL;
+    const bool up = p.has_ceil_mode() ? p.ceil_mode() : p.round_mode() == PoolingParameter::CEIL;
     size[i] = (space + (up ? stride - 1 : 0)) / stride + 1;
     if (pad > 0 && (size[i] - 1) * stride >= in + pad) --size[i];
     if (!up) continue;

@@ -7,11 +7,6 @@ namespace gf {
 bool ScaleLayer::bias() const { return param().scale_param().bias_term(); }
 
 void ScaleLayer::SetUp(const std::vector<Shape>& bottoms) {
-  if (bottoms.size() > 1) {
-    Fail(
-        "the form with two bottoms is not supported; use Eltwise with operation: PROD for "
-        "bottoms of one shape");
-  }
   const ScaleParameter& scale = param().scale_param();
   const Shape& bottom = bottoms[0];
   begin_ = Axis(scale.axis(), bottom.rank());

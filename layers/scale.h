@@ -12,8 +12,6 @@ class ScaleLayer : public Layer {
  public:
   using Layer::Layer;
   void SetUp(const std::vector<Shape>& bottoms) override;
-  // Two, so that SetUp can suggest a replacement for Caffe's form with two bottoms.
-  int MaxBottoms() const override { return 2; }
 
   bool bias() const;
   // gamma belongs to the axes [begin, end) of the bottom.

@@ -12,8 +12,8 @@ std::array<int64_t, 2> WindowField(const Layer& layer, const std::string& name,
                                    bool has_w, int64_t w, int64_t fallback) {
   if (has_h || has_w) {
     if (!both.empty()) layer.Fail("give ", name, " or ", SidesOf(name), ", not both");
-    if (!has_h || !has_w) layer.Fail("give both ", SidesOf(name));
-    return {h, w};
+    if ((!has_h || !has_w) && name != "pad") layer.Fail("give both ", SidesOf(name));
+    return {has_h ? h : fallback, has_w ? w : fallback};
   }
   if (both.size() > 2) {
     layer.Fail(name, " has ", both.size(), " values; expected one, or two (height, width)");

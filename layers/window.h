@@ -24,7 +24,8 @@ struct Window {
 std::string SidesOf(const std::string& name);
 
 // Reads one of Caffe's window settings: "x: 3", "x: 3 x: 5" or "x_h: 3 x_w: 5"; returns `fallback`
-// if it is absent. Fails if the forms are mixed or the number of values is wrong.
+// if it is absent. A single pad_h or pad_w leaves the other pad at `fallback`. Fails if the forms
+// are mixed or the number of values is wrong.
 std::array<int64_t, 2> WindowField(const Layer& layer, const std::string& name,
                                    const std::vector<int64_t>& both, bool has_h, int64_t h,
                                    bool has_w, int64_t w, int64_t fallback);

@@ -107,6 +107,10 @@ class Compiler {
     CheckBottomTypes(op);
     op.layer->SetUp(shapes);
     CHECK_EQ(static_cast<int>(op.layer->tops().size()), p.top_size()) << p.name();
+    if (node.renamed && !op.layer->parameters().empty()) {
+      op.layer->Fail("an earlier layer of phase ", Phase_Name(options_.phase),
+                     " has the same name; layers with parameters need different names");
+    }
     for (const ParameterSpec& spec : op.layer->parameters()) {
       if (!IsSane(spec.shape)) {
         op.layer->Fail("its ", spec.name, " would be of ", spec.shape.ToString(),

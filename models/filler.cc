@@ -55,7 +55,6 @@ std::string FillerMistake(const FillerParameter& filler, const Shape& shape) {
     return StrCat("unknown filler type \"", type, "\"", Suggestion(type, kTypes));
   }
   if (type == "gaussian") {
-    if (filler.sparse() >= 0) return "sparse gaussian fillers are not supported";
     if (!(filler.std() >= 0)) {
       return StrCat("std of the gaussian filler is ", filler.std(), ", must be at least 0");
     }
@@ -70,10 +69,11 @@ void Fill(const FillerParameter& filler, const Shape& shape, uint64_t seed, cons
           float* values) {
   const std::string mistake = FillerMistake(filler, shape);
   if (!mistake.empty()) ThrowUserError(name, ": ", mistake);
-  const uint64_t stream = StreamId(RandomUse::kInit, HashName(name));
   // Calls body(words, count, out) for chunks of the values. out[i] must be computed from words[i],
-  // the stream's word for that value; two more words than `count` are available.
-  const auto draw = [&](const auto& body) {
+  // the word for that value in the random stream of this name; two more words than `count` are
+  // available.
+  const auto draw = [&](const std::string& stream_name, const auto& body) {
+    const uint64_t stream = StreamId(RandomUse::kInit, HashName(stream_name));
     constexpr int64_t kChunk = 1024;
     ParallelFor(shape.count(), kChunk, [&](int64_t begin, int64_t end) {
       uint32_t words[kChunk + 4];
@@ -85,19 +85,28 @@ void Fill(const FillerParameter& filler, const Shape& shape, uint64_t seed, cons
     });
   };
   const auto uniform = [&](float low, float high) {
-    draw([low, range = high - low](const uint32_t* words, int64_t count, float* out) {
+    draw(name, [low, range = high - low](const uint32_t* words, int64_t count, float* out) {
       for (int64_t i = 0; i < count; ++i) out[i] = low + range * ToUniform(words[i]);
     });
   };
   // Box-Muller: two words give two normal numbers.
   const auto gaussian = [&](float mean, float std) {
-    draw([mean, std](const uint32_t* words, int64_t count, float* out) {
+    draw(name, [mean, std](const uint32_t* words, int64_t count, float* out) {
       for (int64_t i = 0; i < count; i += 2) {
         const float uniform = (static_cast<float>(words[i] >> 8) + 0.5f) * 0x1p-24f;
         const float radius = std * std::sqrt(-2 * std::log(uniform));
         const float angle = 6.28318531f * ToUniform(words[i + 1]);
         out[i] = mean + radius * std::cos(angle);
         if (i + 1 < count) out[i + 1] = mean + radius * std::sin(angle);
+      }
+    });
+  };
+
+  // Sets each value to 0 unless chance keeps it.
+  const auto thin_out = [&](float kept) {
+    draw(name + " sparse", [kept](const uint32_t* words, int64_t count, float* out) {
+      for (int64_t i = 0; i < count; ++i) {
+        if (ToUniform(words[i]) >= kept) out[i] = 0;
       }
     });
   };
@@ -109,6 +118,9 @@ void Fill(const FillerParameter& filler, const Shape& shape, uint64_t seed, cons
     uniform(filler.min(), filler.max());
   } else if (type == "gaussian") {
     gaussian(filler.mean(), filler.std());
+    if (filler.sparse() >= 0) {
+      thin_out(static_cast<float>(filler.sparse()) / static_cast<float>(shape[0]));
+    }
   } else if (type == "xavier") {
     const float scale = static_cast<float>(std::sqrt(3.0 / Fan(filler, shape)));
     uniform(-scale, scale);

@@ -6,6 +6,7 @@
 
 #include "core/config/nearest.h"
 #include "core/error.h"
+#include "models/variants.h"
 
 namespace gf {
 namespace {
@@ -134,10 +135,12 @@ std::vector<GraphNode> ResolveGraph(const NetSource& source, Phase phase) {
       ThrowUserError(node.location, ": layer \"", node.param.name(), "\" has no type");
     }
     if (!Included(node, phase)) continue;
+    ReplaceVariant(&node);
     if (node.param.name().empty()) node.param.set_name(StrCat("layer", i));
-    if (!names.insert(node.param.name()).second) {
-      ThrowUserError(node.location, ": two layers of phase ", Phase_Name(phase), " are named \"",
-                     node.param.name(), "\"");
+    const std::string name = node.param.name();
+    for (int k = 2; !names.insert(node.param.name()).second; ++k) {
+      node.param.set_name(StrCat(name, "#", k));
+      node.renamed = true;
     }
     pending.push_back(std::move(node));
   }

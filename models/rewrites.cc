@@ -125,7 +125,7 @@ void MergeBatchNormAndScale(std::vector<GraphNode>* nodes) {
     // Caffe's BatchNorm has three `param` entries for its statistics; the merged layer uses the
     // entries of the Scale layer.
     graph.Change(i, [](GraphNode* node) { node->param.clear_param(); });
-    if (reader < 0) continue;
+    if (reader < 0 || norm.fusion().scale()) continue;
     const GraphNode scale = graph.node(reader);
     const ScaleParameter& p = scale.param.scale_param();
     if (scale.param.type() != "Scale" || scale.param.bottom_size() != 1 || p.axis() != 1 ||

@@ -5,6 +5,7 @@
 
 #include "comm/flow/gradient_flow.h"
 #include "core/config/config.h"
+#include "core/config/ignored_fields.h"
 #include "core/device.h"
 #include "core/error.h"
 #include "core/readable.h"
@@ -214,6 +215,11 @@ void DryRun(const JobConfig* config, const DryRunOptions& options, Communicator*
   if (options.batch_size > 0) net_options.batch_size = options.batch_size;
   const auto device = DeviceRegistry::Get().Create("device", device_name, 0);
   const NetSource source = config != nullptr ? ReadJobNet(*config) : ReadNet(file);
+  if (const std::string ignored = IgnoredFields(source.param);
+      !ignored.empty() && comm->rank() == 0) {
+    std::fprintf(out, "Fields of %s that change nothing here, and what decides: %s\n\n",
+                 file.c_str(), ignored.c_str());
+  }
   const Net net(source, net_options, device.get());
   if (config != nullptr && phase == TRAIN) CheckTraining(*config, source, net, device.get(), comm);
   if (comm->rank() != 0) return;

@@ -64,10 +64,9 @@ bool IsUnsupportedCaffeLayer(const std::string& field) {
                                 "log_param",           "memory_data_param",
                                 "multibox_loss_param", "mvn_param",
                                 "norm_param",          "parameter_param",
-                                "permute_param",       "power_param",
-                                "prelu_param",         "prior_box_param",
-                                "python_param",        "recurrent_param",
-                                "reduction_param",     "slice_param",
+                                "power_param",         "prelu_param",
+                                "prior_box_param",     "python_param",
+                                "recurrent_param",     "reduction_param",
                                 "spp_param",           "swish_param",
                                 "threshold_param",     "tile_param",
                                 "window_data_param"};

@@ -24,6 +24,25 @@ void Forward(const void* x_data, void* y_data, const float* gamma, const float* 
   }
 }
 
+template <typename T>
+void ForwardAdd(const void* x_data, const void* addend_data, void* y_data, const float* gamma,
+                int64_t spatial, int64_t block) {
+  const T *x = static_cast<const T*>(x_data), *addend = static_cast<const T*>(addend_data);
+  T* y = static_cast<T*>(y_data);
+  if (block == 1) {
+    const float scale = gamma[0];
+#pragma omp simd
+    for (int64_t s = 0; s < spatial; ++s) Store(y + s, scale * Load(x + s) + Load(addend + s));
+    return;
+  }
+  for (int64_t at = 0; at < spatial * block; at += block) {
+#pragma omp simd
+    for (int64_t l = 0; l < block; ++l) {
+      Store(y + at + l, gamma[l] * Load(x + at + l) + Load(addend + at + l));
+    }
+  }
+}
+
 // Sums within a row in FP32, sums over the rows in double.
 template <typename T>
 void Backward(const void* x_data, const void* dy_data, void* dx_data, const float* gamma,
@@ -72,7 +91,8 @@ void Backward(const void* x_data, const void* dy_data, void* dx_data, const floa
 
 }  // namespace
 
-GF_SIMD_DEFINE(ScaleKernels, Scale) = {{&Forward<float>, &Backward<float>},
-                                       {&Forward<uint16_t>, &Backward<uint16_t>}};
+GF_SIMD_DEFINE(ScaleKernels, Scale) = {
+    {&Forward<float>, &ForwardAdd<float>, &Backward<float>},
+    {&Forward<uint16_t>, &ForwardAdd<uint16_t>, &Backward<uint16_t>}};
 
 }  // namespace gf

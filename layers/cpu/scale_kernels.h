@@ -12,6 +12,9 @@ struct ScaleFunctions {
   // y = gamma * x + beta; y may be x.
   void (*forward)(const void* x, void* y, const float* gamma, const float* beta, int64_t spatial,
                   int64_t block);
+  // y = gamma * x + addend.
+  void (*forward_add)(const void* x, const void* addend, void* y, const float* gamma,
+                      int64_t spatial, int64_t block);
   // dx = gamma * dy (dx may be dy, or null if not needed), dgamma = sum of dy * x, dbeta = sum of
   // dy. Covers `rows` rows that are row_stride elements apart and the first `lanes` <= kScaleLanes
   // lanes from each pointer on.

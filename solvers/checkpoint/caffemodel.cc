@@ -13,6 +13,9 @@
 namespace gf {
 namespace {
 
+// Index of the factor among a BatchNorm's blobs, after mean and variance.
+constexpr int kFactorOfNorm = 2;
+
 // Extents of 1 in front are Caffe's old way to write vectors and matrices.
 Shape WithoutLeadingOnes(const Shape& shape) {
   const auto& dims = shape.dims();
@@ -83,6 +86,8 @@ class Collector {
     std::vector<const char*> kinds = {"weight", "bias"};
     if (layer.type() == "BatchNorm") {
       kinds = {"running_mean", "running_var"};
+      // NVCaffe's scale_bias; the factor is between the states and these.
+      if (layer.blobs_size() == 5) kinds.insert(kinds.end(), {"weight", "bias"});
     } else if (layer.type() == "Scale" && by_name_.count(owner + ".weight") == 0 &&
                layer.bottom_size() > 0) {
       const auto norm = norms_.find(layer.bottom(0));
@@ -113,7 +118,9 @@ class Collector {
       ThrowUserError(Where(*layer), ": has ", layer->blobs_size(), " blobs, expected ", expected,
                      ": ", SomeNames(names), norm ? ", and their factor" : "");
     }
-    for (size_t i = 0; i < names.size(); ++i) TakeBlob(layer, static_cast<int>(i), names[i]);
+    for (size_t i = 0; i < names.size(); ++i) {
+      TakeBlob(layer, static_cast<int>(i) + (norm && i >= size_t{kFactorOfNorm}), names[i]);
+    }
     if (norm) DivideByFactor(layer, names);
   }
 
@@ -138,7 +145,7 @@ class Collector {
 
   // Caffe keeps sums that decay; the factor is the sum of their weights.
   void DivideByFactor(LayerParameter* layer, const std::vector<std::string>& names) {
-    BlobProto* blob = layer->mutable_blobs(layer->blobs_size() - 1);
+    BlobProto* blob = layer->mutable_blobs(kFactorOfNorm);
     const Shape shape = CaffeBlobShape(*blob, StrCat(Where(*layer), ": its factor"));
     if (shape.count() != 1) {
       ThrowUserError(Where(*layer), ": its factor has the shape ", shape.ToString(),
@@ -146,8 +153,8 @@ class Collector {
     }
     const float factor = TakeCaffeBlob(blob)[0];
     const float inverse = factor == 0 ? 0 : 1 / factor;
-    for (const std::string& name : names) {
-      for (float& value : values_[name]) value *= inverse;
+    for (int i = 0; i < kFactorOfNorm; ++i) {
+      for (float& value : values_[names[i]]) value *= inverse;
     }
   }
 

@@ -1,6 +1,7 @@
 #include "solvers/train/advice.h"
 
 #include "comm/flow/mode_advice.h"
+#include "core/config/ignored_fields.h"
 #include "core/error.h"
 #include "models/graph.h"
 
@@ -25,6 +26,21 @@ class Unused {
                           data_.resize_width() + 2 * data_.pad() == data_.crop_size();
     if (settings.crop_size() > 0 && data_.crop_size() > 0 && !as_large) {
       Add("cropping at random", "random_crop", data_.random_crop() || data_.random_resized_crop());
+    }
+  }
+  // NVCaffe's.
+  void AddRandomSize(const TransformationParameter& settings) {
+    const bool is_set = data_.random_resized_crop();
+    if (phase_ != TRAIN) return;
+    if (settings.has_img_rand_resize_lower() || settings.has_img_rand_resize_upper()) {
+      Add("img_rand_resize", "random_resized_crop", is_set);
+    }
+    if (settings.has_rand_resize_ratio_lower() || settings.has_rand_resize_ratio_upper()) {
+      Add("rand_resize_ratio", "random_resized_crop", is_set);
+    }
+    if (settings.has_vertical_stretch_lower() || settings.has_vertical_stretch_upper() ||
+        settings.has_horizontal_stretch_lower() || settings.has_horizontal_stretch_upper()) {
+      Add("stretching", "random_resized_crop", is_set);
     }
   }
   void AddMeanValue() { Add("mean_value", "mean", data_.mean_size() > 0); }
@@ -65,6 +81,7 @@ std::vector<std::string> UnusedDataSettings(const NetSource& net, const DataConf
     unused.Add(layer.transform_param());
     unused.Add(layer.data_param());
     unused.Add(layer.image_data_param());
+    unused.AddRandomSize(layer.transform_param());
     if (layer.transform_param().mean_value_size() > 0) unused.AddMeanValue();
     if (layer.image_data_param().new_height() > 0) unused.AddSize();
     const std::string sentence = unused.Sentence();
@@ -76,6 +93,9 @@ std::vector<std::string> UnusedDataSettings(const NetSource& net, const DataConf
 
 void WarnAtStart(const JobConfig& config, const PoolLayout& layout, int world) {
   const NetSource net = ReadNet(config.net());  // without the job's changes
+  if (const std::string ignored = IgnoredFields(net.param); !ignored.empty()) {
+    PrintWarning(net.file, ": fields that change nothing here, and what decides: ", ignored);
+  }
   for (const std::string& sentence : UnusedDataSettings(net, config.train_data(), TRAIN)) {
     PrintWarning(sentence);
   }

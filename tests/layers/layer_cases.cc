@@ -202,12 +202,43 @@ Cases Pooling() {
   };
 }
 
+// At the end, so that the others keep their random numbers.
+Cases FromOtherCaffes() {
+  return {
+      WithTops(Case("SliceOddChannels", "type: 'Slice' slice_param { slice_point: [3, 8] }",
+                    {{2, 9, 4, 5}}),
+               3),
+      WithTops(Case("SliceBlocks", "type: 'Slice' slice_param { slice_point: [16, 48] }",
+                    {{2, 55, 4, 5}}),
+               3),
+      WithTops(
+          Case("SliceImages", "type: 'Slice' slice_param { axis: 0 slice_point: 1 }", {{3, 3, 4}}),
+          2),
+      WithTops(Case("SliceLastAxis", "type: 'Slice' slice_param { axis: -1 }", {{2, 3, 6}}), 3),
+      Case("Permute", "type: 'Permute' permute_param { order: [0, 2, 3, 1] }", {kImage}),
+      Case("PermuteAll", "type: 'Permute' permute_param { order: [3, 2, 1, 0] }", {kImage}),
+      Case("PermuteNothing", "type: 'Permute'", {kImage}),
+      Case("ShuffleChannel", "type: 'ShuffleChannel' shuffle_channel_param { group: 3 }",
+           {{2, 33, 4, 5}}),
+      Case("ShuffleChannelVector", "type: 'ShuffleChannel' shuffle_channel_param { group: 2 }",
+           {{3, 16}}),
+      Case("Axpy", "type: 'Axpy'", {{2, 19}, kImage, kImage}),
+      Case("AxpyOfOnePixel", "type: 'Axpy'", {{3, 5, 1, 1}, {3, 5, 1, 1}, {3, 5, 1, 1}}),
+      Case("ScaleByPlanes", "type: 'ScaleBy' scale_param { axis: 0 }", {kImage, {2, 19}}),
+      Case("ScaleByChannels", "type: 'ScaleBy'", {kImage, {19}}),
+      Case("ScaleByLastAxes", "type: 'ScaleBy' scale_param { axis: 2 }", {kImage, {5, 6}}),
+      Case("EuclideanLoss", "type: 'EuclideanLoss' loss_weight: 0.3", {{4, 33}, {4, 33}}),
+      Case("EuclideanLossOfImages", "type: 'EuclideanLoss'", {{2, 3, 2, 2}, {2, 3, 2, 2}}),
+      Case("SigmoidCrossEntropy", "type: 'SigmoidCrossEntropyLoss'", {{4, 3, 11}, {4, 33}}),
+  };
+}
+
 }  // namespace
 
 std::vector<LayerCase> LayerCases() {
   Cases all;
-  for (const auto& some :
-       {Elementwise, Eltwise, Copies, Normalization, Losses, Weighted, BatchNorm, Pooling, Large}) {
+  for (const auto& some : {Elementwise, Eltwise, Copies, Normalization, Losses, Weighted, BatchNorm,
+                           Pooling, Large, FromOtherCaffes}) {
     for (LayerCase& test : some()) all.push_back(std::move(test));
   }
   for (size_t i = 0; i < all.size(); ++i) all[i].seed = 1 + i;

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/models/net_for_test.h"
+#include "tests/models/layers_for_test.h"
 
 namespace gf {
 namespace {
@@ -239,11 +239,123 @@ TEST(CaffeIdiomsTest, ALossWithoutATopCountsUnderItsOwnName) {
   EXPECT_GT(net->Scalars()[0].second, 0);
 }
 
+// The same net in two forms, between an input of 2 x 4 x 5 x 5 and a loss, has the same parameters,
+// loss and gradients.
+void ExpectSame(const std::string& form, const std::string& other) {
+  const auto net = [](const std::string& layers) {
+    return NewNet(R"(
+      layer { name: "data" type: "Input" top: "data" top: "label" input_param {
+              shape { dim: [2, 4, 5, 5] } shape { dim: 2 } } }
+      layer { name: "conv" type: "Convolution" bottom: "data" top: "conv" convolution_param {
+              num_output: 4 kernel_size: 1 weight_filler { type: "xavier" } } })" +
+                  layers + R"(
+      layer { name: "ip" type: "InnerProduct" bottom: "top" top: "ip" inner_product_param {
+              num_output: 3 weight_filler { type: "xavier" } } }
+      layer { name: "loss" type: "SoftmaxWithLoss" bottom: "ip" bottom: "label" top: "loss" })");
+  };
+  const auto first = net(form), second = net(other);
+  SetRandom({}, first->parameters().get());
+  SetRandom({}, second->parameters().get());
+  const Batch batch = RandomBatch(first->input_shape(), 3);
+  EXPECT_FLOAT_EQ(first->Forward(batch).Value(), second->Forward(batch).Value());
+  first->Backward(1, nullptr);
+  second->Backward(1, nullptr);
+  EXPECT_EQ(PoolNames(*first), PoolNames(*second));
+  const Values gradients = Gradients(*second);
+  for (const auto& [name, values] : Gradients(*first)) {
+    EXPECT_LT(RelativeError(values, gradients.at(name)), 1e-6) << name;
+  }
+}
+
+TEST(CaffeIdiomsTest, DepthwiseConvolutionsHaveAGroupPerChannel) {
+  const auto layer = [](const std::string& type, const std::string& group) {
+    return "layer { name: 'depthwise' type: '" + type + "' bottom: 'conv' top: 'top' " +
+           "convolution_param { num_output: 4 kernel_size: 3 pad_h: 1 " + group + " } }";
+  };
+  for (const char* type : {"ConvolutionDepthwise", "DepthwiseConvolution"}) {
+    ExpectSame(layer(type, ""), layer("Convolution", "group: 4"));
+    const std::string error = ErrorOf([&] { NewNet(layer(type, "group: 2")); });
+    EXPECT_NE(error.find("convolution_param.group is 2, must be num_output (4)"), std::string::npos)
+        << error;
+  }
+}
+
+TEST(CaffeIdiomsTest, NvcaffesBatchNormHasItsOwnScaleAndBias) {
+  ExpectSame(R"(
+      layer { name: "norm" type: "BatchNorm" bottom: "conv" top: "top" batch_norm_param {
+              scale_bias: true scale_filler { value: 2 } bias_filler { value: 1 } } })",
+             R"(
+      layer { name: "norm" type: "BatchNorm" bottom: "conv" top: "norm" }
+      layer { name: "scale" type: "Scale" bottom: "norm" top: "top" scale_param {
+              bias_term: true } })");
+  // A filler alone means both, too. A Scale that follows is a layer of its own.
+  const auto net = NewNet(R"(
+      layer { name: "data" type: "Input" top: "data" input_param { shape { dim: [2, 4, 5, 5] } } }
+      layer { name: "norm" type: "BatchNorm" bottom: "data" top: "norm" batch_norm_param {
+              scale_filler { value: 2 } bias_filler { value: 1 } } }
+      layer { name: "scale" type: "Scale" bottom: "norm" top: "top" })");
+  EXPECT_EQ(PoolNames(*net), "scale.weight norm.weight norm.bias ");
+  net->InitParameters();
+  EXPECT_EQ(Parameters(*net).at("norm.weight"), std::vector<float>(4, 2));
+  EXPECT_EQ(Parameters(*net).at("norm.bias"), std::vector<float>(4, 1));
+}
+
+TEST(CaffeIdiomsTest, AScaleLayerTakesItsFactorsFromASecondBottom) {
+  const std::string sigmoid = R"(
+      layer { name: "pool" type: "Pooling" bottom: "conv" top: "pool" pooling_param {
+              pool: AVE global_pooling: true } }
+      layer { name: "gate" type: "Sigmoid" bottom: "pool" top: "gate" }
+      layer { name: "flat" type: "Flatten" bottom: "gate" top: "flat" })";
+  ExpectSame(sigmoid + R"(
+      layer { name: "x" type: "Scale" bottom: "conv" bottom: "flat" top: "x" scale_param {
+              axis: 0 } }
+      layer { name: "sum" type: "Eltwise" bottom: "x" bottom: "conv" top: "top" })",
+             sigmoid + R"(
+      layer { name: "sum" type: "Axpy" bottom: "gate" bottom: "conv" bottom: "conv"
+              top: "top" })");
+  const std::string error = ErrorOf([] {
+    NewNet(
+        "layer { name: 's' type: 'Scale' bottom: 'x' bottom: 'y' top: 's' "
+        "scale_param { bias_term: true } }");
+  });
+  EXPECT_NE(error.find("bias_term does not go with two bottoms"), std::string::npos) << error;
+}
+
 TEST(CaffeIdiomsTest, OldLayersAreRefusedWithAdvice) {
   const std::string error =
       ErrorOf([] { NewNet("layers { name: 'c' type: CONVOLUTION bottom: 'x' top: 'c' }"); });
   EXPECT_NE(error.find("old V1 format"), std::string::npos) << error;
   EXPECT_NE(error.find("test.prototxt:1:1"), std::string::npos) << error;
+}
+
+// As in Caffe's example mnist_autoencoder, two losses are named "loss".
+TEST(CaffeIdiomsTest, OnlyLayersWithoutParametersMayShareAName) {
+  const std::string start =
+      "layer { name: 'x' type: 'Input' top: 'x' input_param { shape { dim: [2, 1, 4, 4] } } }"
+      "layer { name: 'flat' type: 'Flatten' bottom: 'x' top: 'flat' }" +
+      Inner("code", "flat", 16);
+  const auto loss = [](const std::string& top, int weight) {
+    return StrCat("layer { name: 'loss' type: 'EuclideanLoss' bottom: 'code' bottom: 'flat' top: '",
+                  top, "' loss_weight: ", weight, " }");
+  };
+  const auto net = NewNet(start + loss("one", 1) + loss("two", 0));
+  net->InitParameters();
+  Step(net.get());
+  const auto scalars = net->Scalars();
+  ASSERT_EQ(scalars.size(), 2u);
+  EXPECT_EQ(scalars[0].first, "one");
+  EXPECT_EQ(scalars[1].first, "two");
+  EXPECT_EQ(scalars[0].second, scalars[1].second);
+  const std::string error = ErrorOf([&] {
+    NewNet(start +
+           "\nlayer { name: 'code' type: 'InnerProduct' bottom: 'flat' top: 'other' "
+           "inner_product_param { num_output: 3 } }" +
+           loss("one", 1));
+  });
+  EXPECT_TRUE(Has(error,
+                  "test.prototxt:2:1: layer \"code#2\" (InnerProduct): an earlier layer of phase "
+                  "TRAIN has the same name; layers with parameters need different names"))
+      << error;
 }
 
 }  // namespace

@@ -87,6 +87,24 @@ TEST(FillerTest, XavierAndMsraScaleByTheChosenFan) {
   }
 }
 
+TEST(FillerTest, ASparseGaussianKeepsTheGivenNumberOfOutputsPerInput) {
+  const Shape shape{50, 20000};
+  const auto all = Fill(Filler("type: 'gaussian'"), shape, 1, "a");
+  const auto sparse = Fill(Filler("type: 'gaussian' sparse: 15"), shape, 1, "a");
+  int64_t kept = 0;
+  for (size_t i = 0; i < all.size(); ++i) {
+    if (sparse[i] == 0) continue;
+    EXPECT_EQ(sparse[i], all[i]);
+    ++kept;
+  }
+  EXPECT_NEAR(static_cast<double>(kept) / 20000, 15, 0.15);
+  for (float value : Fill(Filler("type: 'gaussian' sparse: 0"), Shape{5, 100}, 1, "a")) {
+    EXPECT_EQ(value, 0);
+  }
+  EXPECT_EQ(Fill(Filler("type: 'gaussian' sparse: 50"), Shape{50, 100}, 1, "a"),
+            Fill(Filler("type: 'gaussian'"), Shape{50, 100}, 1, "a"));
+}
+
 TEST(FillerTest, EachRowOfAPositiveUnitballSumsToOne) {
   const auto values = Fill(Filler("type: 'positive_unitball'"), Shape{3, 100}, 1, "a");
   for (int i = 0; i < 3; ++i) {
@@ -137,7 +155,6 @@ TEST(FillerTest, UnknownTypesAndUnusableSettingsAreRefusedByName) {
             std::string::npos)
       << unknown;
   EXPECT_NE(error("type: 'gaussian' std: -1", Shape{4}).find("std"), std::string::npos);
-  EXPECT_NE(error("type: 'gaussian' sparse: 3", Shape{4}).find("sparse"), std::string::npos);
   EXPECT_NE(error("type: 'bilinear'", Shape{4, 4}).find("square"), std::string::npos);
 }
 

@@ -118,10 +118,11 @@ TEST(GraphTest, ACycleIsNamedInItsDirection) {
   EXPECT_TRUE(Has(error, "cycle: \"z\" -> \"x\" -> \"y\" -> \"z\"")) << error;
 }
 
-TEST(GraphTest, LayersOfEqualNamesInOnePhaseAreRefused) {
-  EXPECT_TRUE(Has(Error("layer { name: 'a' type: 'Input' top: 'a' }\n"
-                        "layer { name: 'a' type: 'ReLU' bottom: 'a' top: 'b' }"),
-                  "test.prototxt:2:1: two layers of phase TRAIN are named \"a\""));
+TEST(GraphTest, LayersOfEqualNamesInOnePhaseAreNumbered) {
+  EXPECT_EQ(Names(Resolve("layer { name: 'a' type: 'Input' top: 'a' }"
+                          "layer { name: 'a' type: 'ReLU' bottom: 'a' top: 'b' }"
+                          "layer { name: 'a' type: 'ReLU' bottom: 'b' top: 'c' }")),
+            "a a#2 a#3");
   EXPECT_EQ(Names(Resolve("layer { name: 'a' type: 'Input' top: 'a' include { phase: TRAIN } }"
                           "layer { name: 'a' type: 'Input' top: 'a' include { phase: TEST } }")),
             "a");

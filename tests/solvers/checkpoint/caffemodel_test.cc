@@ -162,6 +162,16 @@ TEST_F(CaffeModelTest, TheScaleOfABatchNormIsThatWhichReadsItsResultInPlace) {
   ExpectLoaded();
 }
 
+TEST_F(CaffeModelTest, ABatchNormOfNvcaffeHoldsItsScaleAndBias) {
+  for (const BlobProto& blob : Layer("scale")->blobs()) *Layer("norm")->add_blobs() = blob;
+  Layer("scale")->clear_blobs();
+  Load();
+  ExpectLoaded();
+  Layer("norm")->mutable_blobs(3)->mutable_shape()->set_dim(0, 5);
+  Layer("norm")->mutable_blobs(3)->mutable_data()->RemoveLast();
+  EXPECT_TRUE(Has(LoadError(), "layer \"norm\" (BatchNorm): norm.weight: has the shape 5 in"));
+}
+
 TEST_F(CaffeModelTest, BgrExchangesTheChannelsThatReadTheImages) {
   Load({true, /*bgr=*/true});
   const auto got = Parameters(*net_);

@@ -1,0 +1,85 @@
+#include "core/config/ignored_fields.h"
+
+#include <google/protobuf/message.h>
+
+#include <algorithm>
+#include <map>
+#include <vector>
+
+#include "core/str_cat.h"
+
+namespace gf {
+namespace {
+
+using google::protobuf::FieldDescriptor;
+using google::protobuf::Message;
+using google::protobuf::Reflection;
+
+// By message and field: what decides in its place. Caffe's own fields of this kind (engine,
+// force_backward, debug_info) say nothing about a net's results and are not worth a word.
+const std::map<std::string, std::string>& Reasons() {
+  const char kType[] = "compute_type of the job";
+  const char kDevice[] = "the device";
+  static const auto* const reasons = new std::map<std::string, std::string>{
+      {"NetParameter.default_forward_type", kType},
+      {"NetParameter.default_backward_type", kType},
+      {"NetParameter.default_forward_math", kType},
+      {"NetParameter.default_backward_math", kType},
+      {"LayerParameter.forward_type", kType},
+      {"LayerParameter.backward_type", kType},
+      {"LayerParameter.forward_math", kType},
+      {"LayerParameter.backward_math", kType},
+      {"NetParameter.global_grad_scale", "solver.loss_scale of the job"},
+      {"NetParameter.global_grad_scale_adaptive", "solver.loss_scale of the job"},
+      {"NetParameter.eltwise_mem_sharing", "memory is shared where it can be"},
+      {"NetParameter.default_conv_algos_override", kDevice},
+      {"NetParameter.default_cudnn_math_override", kDevice},
+      {"LayerParameter.cudnn_math_override", kDevice},
+      {"ConvolutionParameter.conv_algos_override", kDevice},
+      {"ConvolutionParameter.cudnn_convolution_algo_seeker", kDevice},
+      {"NetParameter.reduce_buckets", "comm of the job"},
+      {"DataParameter.cache", "train_data.cache_mib of the job"},
+      {"DataParameter.shuffle", "train_data.shuffle of the job"},
+      {"DataParameter.threads", "train_data.workers of the job"},
+      {"DataParameter.parser_threads", "train_data.workers of the job"},
+      {"TransformationParameter.use_gpu_transform", "the loader"},
+      {"TransformationParameter.random_seed", "seed of the job"},
+  };
+  return *reasons;
+}
+
+// Notes the ignored fields that a message and the messages in it set, in the order of the file's
+// schema.
+void Collect(const Message& message, std::vector<std::string>* found) {
+  const Reflection* const reflection = message.GetReflection();
+  std::vector<const FieldDescriptor*> fields;
+  reflection->ListFields(message, &fields);
+  for (const FieldDescriptor* field : fields) {
+    const auto reason =
+        Reasons().find(StrCat(field->containing_type()->name(), ".", field->name()));
+    if (reason != Reasons().end()) {
+      const std::string text = StrCat(field->name(), " (", reason->second, ")");
+      if (std::find(found->begin(), found->end(), text) == found->end()) found->push_back(text);
+    }
+    if (field->message_type() == nullptr) continue;
+    if (!field->is_repeated()) {
+      Collect(reflection->GetMessage(message, field), found);
+      continue;
+    }
+    for (int i = 0; i < reflection->FieldSize(message, field); ++i) {
+      Collect(reflection->GetRepeatedMessage(message, field, i), found);
+    }
+  }
+}
+
+}  // namespace
+
+std::string IgnoredFields(const NetParameter& net) {
+  std::vector<std::string> found;
+  Collect(net, &found);
+  std::string text;
+  for (const std::string& field : found) text += (text.empty() ? "" : ", ") + field;
+  return text;
+}
+
+}  // namespace gf

@@ -1,0 +1,57 @@
+#include "layers/permute.h"
+
+#include "layers/cuda/kernel_context.h"
+#include "layers/cuda/permute_kernels.h"
+
+namespace gf {
+namespace {
+
+PermuteView ViewOf(const Permutation& permutation) {
+  const auto count = static_cast<int>(permutation.dims.size());
+  std::vector<int64_t> strides(count, 1);
+  for (int i = count - 2; i >= 0; --i) strides[i] = strides[i + 1] * permutation.dims[i + 1];
+  PermuteView view;
+  for (const int axis : permutation.order) {
+    view.dims[view.axes] = permutation.dims[axis];
+    view.strides[view.axes++] = strides[axis];
+  }
+  if (view.axes == 0) view = {1, {1}, {1}};
+  return view;
+}
+
+class PermuteKernel : public RepeatingKernel {
+ public:
+  PermuteKernel(const PermutingLayer& layer, const KernelContext& context)
+      : layer_(layer), context_(context) {}
+
+  void Setup(KernelSetup* setup) override {
+    TensorDesc& bottom = setup->bottoms[0];
+    if (!layer_.TakesChannelsLast()) bottom.layout = Layout();
+    setup->tops[0].layout = bottom.layout;
+    const Permutation view = layer_.View(bottom.shape, !bottom.layout.plain());
+    forward_ = ViewOf(view);
+    backward_ = ViewOf(Inverse(view));
+    for (const PermuteView* v : {&forward_, &backward_}) {
+      CheckRowSize(layer_, bottom.shape.count() / v->dims[0]);
+    }
+  }
+
+  void Forward(const KernelArgs& args) override {
+    Permute(forward_, SizeOf(context_.compute), args.bottoms[0], args.tops[0], StreamOf(context_));
+  }
+  void Backward(const KernelArgs& args) override {
+    Permute(backward_, SizeOf(context_.compute), args.top_diffs[0][0], args.bottom_diffs[0],
+            StreamOf(context_));
+  }
+
+ private:
+  const PermutingLayer& layer_;
+  const KernelContext context_;
+  PermuteView forward_, backward_;
+};
+
+GF_REGISTER(KernelRegistry, "cuda/Permute", KernelOf<PermutingLayer, PermuteKernel>);
+GF_REGISTER(KernelRegistry, "cuda/ShuffleChannel", KernelOf<PermutingLayer, PermuteKernel>);
+
+}  // namespace
+}  // namespace gf

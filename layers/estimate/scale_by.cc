@@ -1,0 +1,53 @@
+#include "layers/scale_by.h"
+
+#include "layers/estimate/kernel.h"
+
+namespace gf {
+namespace {
+
+class ScaleByEstimate : public EstimateKernel {
+ public:
+  ScaleByEstimate(const ScaleByLayer& layer, const KernelContext& context)
+      : EstimateKernel(layer, context), layer_(layer) {}
+
+ protected:
+  void Agree(KernelSetup* setup) override {
+    TensorDesc& x = setup->bottoms[layer_.x()];
+    if (layer_.begin() != 0 || layer_.end() != 2) x.layout = Layout();
+    setup->bottoms[layer_.factor()].layout = Layout();
+    setup->tops[0].layout = x.layout;
+    if (layer_.addend() >= 0) setup->bottoms[layer_.addend()].layout = x.layout;
+    setup->needs_bottom[layer_.x()] = setup->backward && setup->propagate[layer_.factor()];
+    setup->needs_bottom[layer_.factor()] = setup->backward && setup->propagate[layer_.x()];
+    setup->in_place = layer_.x() == 0 && !setup->backward;
+    setup->in_place_backward = true;
+    setup->in_place_backward_bottom = layer_.addend() >= 0 ? layer_.addend() : layer_.x();
+  }
+  void ForwardCost(const KernelArgs& args) override {
+    int64_t bytes = Top();
+    for (size_t i = 0; i < setup().bottoms.size(); ++i) bytes += Bottom(static_cast<int>(i));
+    Move(OperationKind::kEltwise, bytes);
+  }
+  // First the sums, then the gradients of the other bottoms.
+  void BackwardCost(const KernelArgs& args) override {
+    const int64_t factor = Bottom(layer_.factor());
+    if (args.bottom_diffs[layer_.factor()] != nullptr) {
+      Move(OperationKind::kEltwise, Bottom(layer_.x()) + Top() + factor);
+    }
+    if (args.bottom_diffs[layer_.x()] != nullptr) {
+      Move(OperationKind::kEltwise, Top() + factor + Bottom(layer_.x()));
+    }
+    if (layer_.addend() >= 0 && args.bottom_diffs[layer_.addend()] != nullptr) {
+      Copy(OperationKind::kOther, args.top_diffs[0][0], args.bottom_diffs[layer_.addend()], Top());
+    }
+  }
+
+ private:
+  const ScaleByLayer& layer_;
+};
+
+GF_REGISTER(KernelRegistry, "cuda_estimate/Axpy", KernelOf<ScaleByLayer, ScaleByEstimate>);
+GF_REGISTER(KernelRegistry, "cuda_estimate/ScaleBy", KernelOf<ScaleByLayer, ScaleByEstimate>);
+
+}  // namespace
+}  // namespace gf

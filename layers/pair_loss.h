@@ -1,0 +1,41 @@
+#pragma once
+
+#include <vector>
+
+#include "layers/layer.h"
+
+namespace gf {
+
+// A sum over pairs of numbers of bottoms 0 and 1, which have one shape, divided by Normalizer. Top:
+// the loss, one FP32 number.
+//   EuclideanLoss            (a - b)^2 / 2
+//   SigmoidCrossEntropyLoss  log(1 + exp(x)) - x * target: the cross entropy between sigmoid(x) of
+//                            bottom 0 and the targets (bottom 1, 0 to 1)
+// The images that only fill up a batch do not count.
+class PairLossLayer : public Layer {
+ public:
+  using Layer::Layer;
+  int MinBottoms() const override { return 2; }
+  int MaxBottoms() const override { return 2; }
+  void SetUp(const std::vector<Shape>& bottoms) override;
+  DType TopType(int top, DType compute) const override { return DType::kFP32; }
+  // The default is 1.
+  float LossWeight(int top) const override;
+
+  bool is_euclidean() const { return type() == "EuclideanLoss"; }
+  // A target that does not count; SigmoidCrossEntropyLoss only.
+  bool has_ignored() const;
+  float ignored() const;
+
+  // Samples of the bottoms, and numbers of a sample.
+  int64_t samples() const { return samples_; }
+  int64_t inner() const { return inner_; }
+  // Divisor of the sum, at least 1, where `counted` pairs of `samples` samples count. By default
+  // the samples.
+  double Normalizer(int64_t counted, int64_t samples) const;
+
+ private:
+  int64_t samples_ = 0, inner_ = 0;
+};
+
+}  // namespace gf

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <vector>
+
+#include "layers/layer.h"
+
+namespace gf {
+
+// Elements in another order: those of a plain tensor with the extents `dims` become a plain tensor
+// whose axis i is axis order[i] of `dims`.
+struct Permutation {
+  std::vector<int64_t> dims;
+  std::vector<int> order;
+};
+
+// The same permutation with as few axes as possible.
+Permutation Simplified(const Permutation& permutation);
+// The permutation that undoes it.
+Permutation Inverse(const Permutation& permutation);
+
+// A layer whose top has the elements of its bottom in another order.
+class PermutingLayer : public Layer {
+ public:
+  using Layer::Layer;
+  // Whether View knows tensors whose channels are the innermost axis in memory.
+  virtual bool TakesChannelsLast() const { return false; }
+  // What the layer does to a bottom of this shape, simplified.
+  virtual Permutation View(const Shape& bottom, bool channels_last) const = 0;
+};
+
+// Axis i of the top is axis order[i] of the bottom; axes that are not named follow in their order.
+class PermuteLayer : public PermutingLayer {
+ public:
+  using PermutingLayer::PermutingLayer;
+  void SetUp(const std::vector<Shape>& bottoms) override;
+  Permutation View(const Shape& bottom, bool channels_last) const override;
+
+ private:
+  std::vector<int> order_;
+};
+
+// Channel i * (C / group) + j becomes channel j * group + i: every group of channels gets some of
+// each of the former groups. X. Zhang et al., "ShuffleNet", CVPR 2018, figure 1.
+class ShuffleChannelLayer : public PermutingLayer {
+ public:
+  using PermutingLayer::PermutingLayer;
+  void SetUp(const std::vector<Shape>& bottoms) override;
+  bool TakesChannelsLast() const override { return true; }
+  Permutation View(const Shape& bottom, bool channels_last) const override;
+};
+
+}  // namespace gf

@@ -1,0 +1,40 @@
+#include "layers/scale_by.h"
+
+#include "core/config/net.pb.h"
+
+namespace gf {
+
+void ScaleByLayer::SetUp(const std::vector<Shape>& bottoms) {
+  const Shape &values = bottoms[x()], &factors = bottoms[this->factor()];
+  int axes = factors.rank();
+  begin_ = 0;
+  if (is_axpy()) {
+    // One factor per plane: trailing extents are 1.
+    while (axes > 2 && factors[axes - 1] == 1) --axes;
+    if (axes != 2 || values.rank() < 2) {
+      Fail("bottom 0, the factors, must be N x C or N x C x 1 x 1, got ", factors.ToString());
+    }
+    if (bottoms[2] != values) {
+      Fail("bottoms 1 and 2 must have one shape, got ", values.ToString(), " and ",
+           bottoms[2].ToString());
+    }
+  } else {
+    begin_ = Axis(param().scale_param().axis(), values.rank());
+  }
+  end_ = begin_ + axes;
+  bool fits = end_ <= values.rank();
+  for (int i = 0; fits && i < axes; ++i) fits = factors[i] == values[begin_ + i];
+  if (!fits) {
+    Fail("the factors have the shape ", factors.ToString(), ", which does not fit ",
+         values.ToString(), " from axis ", begin_, " on");
+  }
+  tops_ = {values};
+}
+
+namespace {
+
+GF_REGISTER(LayerRegistry, "Axpy", ScaleByLayer);
+GF_REGISTER(LayerRegistry, "ScaleBy", ScaleByLayer);
+
+}  // namespace
+}  // namespace gf
