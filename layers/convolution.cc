@@ -30,6 +30,10 @@ void ConvolutionLayer::SetUp(const std::vector<Shape>& bottoms) {
   groups_ = p.group();
   if (outputs < 1) Fail("num_output is missing or zero");
   if (groups_ < 1) Fail("group must be at least 1");
+  if (param().fusion().depthwise() && inputs != outputs) {
+    Fail("a depthwise convolution has one filter per input channel: num_output is ", outputs,
+         ", must be ", inputs);
+  }
   if (inputs % groups_ != 0 || outputs % groups_ != 0) {
     Fail("group ", groups_, " must divide both the input channels (", inputs, ") and num_output (",
          outputs, ")");

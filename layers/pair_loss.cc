@@ -9,12 +9,13 @@ namespace gf {
 void PairLossLayer::SetUp(const std::vector<Shape>& bottoms) {
   if (bottoms[0].rank() == 0 || bottoms[0].count() != bottoms[1].count() ||
       bottoms[1].rank() == 0 || bottoms[0][0] != bottoms[1][0]) {
-    Fail("its bottoms must have as many numbers per sample, got ", bottoms[0].ToString(), " and ",
-         bottoms[1].ToString());
+    Fail("its bottoms must have the same number of samples, and of numbers per sample, got ",
+         bottoms[0].ToString(), " and ", bottoms[1].ToString());
   }
   const LossParameter& loss = param().loss_param();
-  if (is_euclidean() && (loss.has_ignore_label() || loss.has_normalization())) {
-    Fail("loss_param: ignore_label and normalization do not go with this type");
+  if (is_euclidean() &&
+      (loss.has_ignore_label() || loss.has_normalization() || loss.has_normalize())) {
+    Fail("loss_param: ignore_label, normalization and normalize do not go with this type");
   }
   if (loss.label_smoothing() != 0) Fail("loss_param.label_smoothing does not go with this type");
   samples_ = bottoms[0][0];

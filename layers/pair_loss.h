@@ -6,8 +6,8 @@
 
 namespace gf {
 
-// A sum over pairs of numbers of bottoms 0 and 1, which have one shape, divided by Normalizer. Top:
-// the loss, one FP32 number.
+// A sum over pairs of numbers of bottoms 0 and 1, divided by Normalizer. The bottoms have the same
+// number of samples, and of numbers per sample. Top: the loss, one FP32 number.
 //   EuclideanLoss            (a - b)^2 / 2
 //   SigmoidCrossEntropyLoss  log(1 + exp(x)) - x * target: the cross entropy between sigmoid(x) of
 //                            bottom 0 and the targets (bottom 1, 0 to 1)

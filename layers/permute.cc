@@ -6,7 +6,7 @@
 
 namespace gf {
 
-Permutation Simplified(const Permutation& permutation) {
+AxisOrder Simplified(const AxisOrder& permutation) {
   const auto& [dims, order] = permutation;
   // Runs of axes that stay together, by their first axis; axes of extent 1 are in none.
   std::vector<int64_t> extents(dims.size());
@@ -26,7 +26,7 @@ Permutation Simplified(const Permutation& permutation) {
   }
   std::vector<int> sorted = firsts;
   std::sort(sorted.begin(), sorted.end());
-  Permutation simple;
+  AxisOrder simple;
   for (const int first : sorted) simple.dims.push_back(extents[first]);
   for (const int first : firsts) {
     const auto place = std::lower_bound(sorted.begin(), sorted.end(), first);
@@ -35,8 +35,8 @@ Permutation Simplified(const Permutation& permutation) {
   return simple;
 }
 
-Permutation Inverse(const Permutation& permutation) {
-  Permutation inverse;
+AxisOrder Inverse(const AxisOrder& permutation) {
+  AxisOrder inverse;
   inverse.order.resize(permutation.order.size());
   for (size_t i = 0; i < permutation.order.size(); ++i) {
     inverse.dims.push_back(permutation.dims[permutation.order[i]]);
@@ -68,7 +68,7 @@ void PermuteLayer::SetUp(const std::vector<Shape>& bottoms) {
   tops_ = {Shape(dims)};
 }
 
-Permutation PermuteLayer::View(const Shape& bottom, bool channels_last) const {
+AxisOrder PermuteLayer::View(const Shape& bottom, bool channels_last) const {
   return Simplified({bottom.dims(), order_});
 }
 
@@ -82,7 +82,7 @@ void ShuffleChannelLayer::SetUp(const std::vector<Shape>& bottoms) {
   tops_ = {bottom};
 }
 
-Permutation ShuffleChannelLayer::View(const Shape& bottom, bool channels_last) const {
+AxisOrder ShuffleChannelLayer::View(const Shape& bottom, bool channels_last) const {
   const int64_t group = param().shuffle_channel_param().group(), channels = bottom[1];
   const int64_t spatial = bottom.count(2, bottom.rank());
   if (channels_last) return Simplified({{bottom[0] * spatial, group, channels / group}, {0, 2, 1}});

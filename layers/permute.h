@@ -8,15 +8,15 @@ namespace gf {
 
 // Elements in another order: those of a plain tensor with the extents `dims` become a plain tensor
 // whose axis i is axis order[i] of `dims`.
-struct Permutation {
+struct AxisOrder {
   std::vector<int64_t> dims;
   std::vector<int> order;
 };
 
 // The same permutation with as few axes as possible.
-Permutation Simplified(const Permutation& permutation);
+AxisOrder Simplified(const AxisOrder& permutation);
 // The permutation that undoes it.
-Permutation Inverse(const Permutation& permutation);
+AxisOrder Inverse(const AxisOrder& permutation);
 
 // A layer whose top has the elements of its bottom in another order.
 class PermutingLayer : public Layer {
@@ -25,7 +25,7 @@ class PermutingLayer : public Layer {
   // Whether View knows tensors whose channels are the innermost axis in memory.
   virtual bool TakesChannelsLast() const { return false; }
   // What the layer does to a bottom of this shape, simplified.
-  virtual Permutation View(const Shape& bottom, bool channels_last) const = 0;
+  virtual AxisOrder View(const Shape& bottom, bool channels_last) const = 0;
 };
 
 // Axis i of the top is axis order[i] of the bottom; axes that are not named follow in their order.
@@ -33,7 +33,7 @@ class PermuteLayer : public PermutingLayer {
  public:
   using PermutingLayer::PermutingLayer;
   void SetUp(const std::vector<Shape>& bottoms) override;
-  Permutation View(const Shape& bottom, bool channels_last) const override;
+  AxisOrder View(const Shape& bottom, bool channels_last) const override;
 
  private:
   std::vector<int> order_;
@@ -46,7 +46,7 @@ class ShuffleChannelLayer : public PermutingLayer {
   using PermutingLayer::PermutingLayer;
   void SetUp(const std::vector<Shape>& bottoms) override;
   bool TakesChannelsLast() const override { return true; }
-  Permutation View(const Shape& bottom, bool channels_last) const override;
+  AxisOrder View(const Shape& bottom, bool channels_last) const override;
 };
 
 }  // namespace gf

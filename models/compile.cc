@@ -107,9 +107,10 @@ class Compiler {
     CheckBottomTypes(op);
     op.layer->SetUp(shapes);
     CHECK_EQ(static_cast<int>(op.layer->tops().size()), p.top_size()) << p.name();
-    if (node.renamed && !op.layer->parameters().empty()) {
+    if (node.renamed && !(op.layer->parameters().empty() && op.layer->states().empty())) {
       op.layer->Fail("an earlier layer of phase ", Phase_Name(options_.phase),
-                     " has the same name; layers with parameters need different names");
+                     " has the same name; layers with parameters or statistics need different "
+                     "names");
     }
     for (const ParameterSpec& spec : op.layer->parameters()) {
       if (!IsSane(spec.shape)) {

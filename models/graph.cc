@@ -127,6 +127,7 @@ std::vector<GraphNode> ResolveGraph(const NetSource& source, Phase phase) {
   std::vector<GraphNode> pending;
   for (GraphNode& node : NetInputs(source)) pending.push_back(std::move(node));
   std::set<std::string> names;
+  std::map<std::string, int> repetitions;  // of a name in the file
   for (int i = 0; i < source.param.layer_size(); ++i) {
     GraphNode node;
     node.param = source.param.layer(i);
@@ -138,8 +139,8 @@ std::vector<GraphNode> ResolveGraph(const NetSource& source, Phase phase) {
     ReplaceVariant(&node);
     if (node.param.name().empty()) node.param.set_name(StrCat("layer", i));
     const std::string name = node.param.name();
-    for (int k = 2; !names.insert(node.param.name()).second; ++k) {
-      node.param.set_name(StrCat(name, "#", k));
+    while (!names.insert(node.param.name()).second) {
+      node.param.set_name(StrCat(name, "#", ++repetitions[name] + 1));
       node.renamed = true;
     }
     pending.push_back(std::move(node));

@@ -16,7 +16,7 @@ struct GraphNode {
   // Where a Scale that was merged into this BatchNorm stood: "file:line:col: layer "x" (Scale)".
   std::string merged_scale;
   // Whether an earlier layer has the name in the file: param.name() is "x#2" then. Layers without
-  // parameters may share a name, as in Caffe.
+  // parameters and statistics may share a name, as in Caffe.
   bool renamed = false;
 };
 

@@ -13,13 +13,14 @@ void DepthwiseToConvolution(const GraphNode& node, LayerParameter* layer) {
                    convolution->num_output(), ") or absent");
   }
   convolution->set_group(convolution->num_output());
+  layer->mutable_fusion()->set_depthwise(true);
   layer->set_type("Convolution");
 }
 
 void ScaleToScaleBy(const GraphNode& node, LayerParameter* layer) {
   if (layer->scale_param().bias_term()) {
     ThrowUserError(node.location, ": layer \"", layer->name(),
-                   "\" (Scale): bias_term does not go with two bottoms: add a Bias layer");
+                   "\" (Scale): bias_term is not supported with two bottoms; remove it");
   }
   layer->set_type("ScaleBy");
 }

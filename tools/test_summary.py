@@ -103,7 +103,7 @@ def read_events(lines):
             attempts[result.get("attempt", 1)] = [
                 output["uri"] for output in event.get("testResult", {}).get("testActionOutput", [])
                 if output["name"] == "test.log"]
-        elif "testSummary" in key:
+        elif "testSummary" in key and "testSummary" in event:  # without one: it was stopped
             label, summary = key["testSummary"]["label"], event["testSummary"]
             status[label] = summary["overallStatus"]
             seconds[label] = int(summary.get("totalRunDurationMillis", 0)) / 1000

@@ -7,7 +7,7 @@
 namespace gf {
 
 // The fields of a net that are read and change nothing here, each once, with what decides in their
-// place: "default_forward_type (compute_type of the job), shuffle (train_data.shuffle)". Empty:
+// place: "cache (train_data.cache_mib of the job), shuffle (train_data.shuffle of the job)". Empty:
 // there are none.
 std::string IgnoredFields(const NetParameter& net);
 

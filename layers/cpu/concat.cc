@@ -1,6 +1,6 @@
 #include "layers/concat.h"
 
-#include "layers/cpu/row_pieces.h"
+#include "layers/cpu/channel_pieces.h"
 #include "layers/kernel.h"
 
 namespace gf {
@@ -21,7 +21,7 @@ class ConcatKernel : public Kernel {
 
  private:
   const ConcatLayer& layer_;
-  RowPieces pieces_;
+  ChannelPieces pieces_;
 };
 
 GF_REGISTER(KernelRegistry, "cpu/Concat", KernelOf<ConcatLayer, ConcatKernel>);

@@ -12,7 +12,7 @@ using dnnl::memory;
 // A permutation as oneDNN's conversion from strided to plain memory.
 class Conversion {
  public:
-  void Setup(const Permutation& permutation, DType type) {
+  void Setup(const AxisOrder& permutation, DType type) {
     const auto count = static_cast<int>(permutation.dims.size());
     memory::dims strides(count, 1), dims, from;
     for (int i = count - 2; i >= 0; --i) strides[i] = strides[i + 1] * permutation.dims[i + 1];
@@ -49,7 +49,7 @@ class PermuteKernel : public Kernel {
     const bool channels_last = layer_.TakesChannelsLast() && IsChannelsLast(bottom);
     if (!channels_last) bottom.layout = Layout();
     setup->tops[0].layout = bottom.layout;
-    const Permutation view = layer_.View(bottom.shape, channels_last);
+    const AxisOrder view = layer_.View(bottom.shape, channels_last);
     forward_.Setup(view, type_);
     if (setup->backward) backward_.Setup(Inverse(view), type_);
   }

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "layers/cpu/row_pieces.h"
+#include "layers/cpu/channel_pieces.h"
 #include "layers/kernel.h"
 
 namespace gf {
@@ -31,7 +31,7 @@ class SliceKernel : public Kernel {
 
  private:
   const SliceLayer& layer_;
-  RowPieces pieces_;
+  ChannelPieces pieces_;
   size_t bytes_ = 0;
 };
 

@@ -9,7 +9,7 @@
 
 namespace gf {
 
-// `count` of a tensor's `total` elements, one from each of as many equal stretches; at most 2^31.
+// Elements of a tensor with `total` elements: one from each of `count` stretches of equal length.
 struct Samples {
   float* values = nullptr;  // [count] on the GPU, FP32
   int64_t count = 0, total = 0;

@@ -6,7 +6,7 @@
 namespace gf {
 namespace {
 
-PermuteView ViewOf(const Permutation& permutation) {
+PermuteView ViewOf(const AxisOrder& permutation) {
   const auto count = static_cast<int>(permutation.dims.size());
   std::vector<int64_t> strides(count, 1);
   for (int i = count - 2; i >= 0; --i) strides[i] = strides[i + 1] * permutation.dims[i + 1];
@@ -28,7 +28,7 @@ class PermuteKernel : public RepeatingKernel {
     TensorDesc& bottom = setup->bottoms[0];
     if (!layer_.TakesChannelsLast()) bottom.layout = Layout();
     setup->tops[0].layout = bottom.layout;
-    const Permutation view = layer_.View(bottom.shape, !bottom.layout.plain());
+    const AxisOrder view = layer_.View(bottom.shape, !bottom.layout.plain());
     forward_ = ViewOf(view);
     backward_ = ViewOf(Inverse(view));
     for (const PermuteView* v : {&forward_, &backward_}) {

@@ -1,6 +1,7 @@
 #include "solvers/pool_arithmetic.h"
 
 #include "core/cuda/cuda_device.h"
+#include "core/cuda/finite_kernels.h"
 #include "solvers/cuda/pool_kernels.h"
 
 namespace gf {

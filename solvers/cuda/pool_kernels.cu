@@ -26,21 +26,6 @@ struct Accumulate {
   }
 };
 
-template <typename T>
-struct Check {
-  const T* gradients;
-  int* bad;
-
-  template <int kCount>
-  __device__ void Run(int64_t i) const {
-    const Floats<kCount> g = LoadFloats<kCount>(gradients + i);
-    bool finite = true;
-#pragma unroll
-    for (int k = 0; k < kCount; ++k) finite = finite && isfinite(g.v[k]);
-    if (!finite) *bad = 1;
-  }
-};
-
 template <bool kMerge>
 void RunAccumulate(DType type, void* gradients, float* sums, int64_t count, cudaStream_t stream) {
   WithType(type, [&](auto t) {
@@ -58,15 +43,6 @@ void AddGradients(DType type, const void* gradients, float* sums, int64_t count,
 
 void MergeGradients(DType type, void* gradients, float* sums, int64_t count, cudaStream_t stream) {
   RunAccumulate<true>(type, gradients, sums, count, stream);
-}
-
-void FindNotFinite(DType type, const void* gradients, int64_t count, int* bad,
-                   cudaStream_t stream) {
-  WithType(type, [&](auto t) {
-    using T = decltype(t);
-    const Check<T> check = {static_cast<const T*>(gradients), bad};
-    ElementwiseFrom(count, check, stream, check.gradients);
-  });
 }
 
 }  // namespace gf

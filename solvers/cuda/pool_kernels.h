@@ -12,7 +12,5 @@ namespace gf {
 void AddGradients(DType type, const void* gradients, float* sums, int64_t count,
                   cudaStream_t stream);
 void MergeGradients(DType type, void* gradients, float* sums, int64_t count, cudaStream_t stream);
-// Sets *bad = 1 if an element is infinite or NaN; otherwise leaves it unchanged.
-void FindNotFinite(DType type, const void* gradients, int64_t count, int* bad, cudaStream_t stream);
 
 }  // namespace gf

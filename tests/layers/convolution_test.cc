@@ -142,6 +142,23 @@ TEST_P(ConvolutionTest, RefusesInvalidShapesAndSettings) {
       "axis 3");
 }
 
+TEST_P(ConvolutionTest, ASinglePadLeavesTheOtherAxisWithout) {
+  const auto top = [&](const std::string& pad) {
+    const std::string convolution =
+        "type: 'Convolution' convolution_param { num_output: 2 kernel_size: 3 " + pad + " }";
+    return LayerRun(Case(convolution, {{1, 2, 5, 6}}), Options()).layer().tops()[0];
+  };
+  EXPECT_EQ(top("pad_h: 1"), (Shape{1, 2, 5, 4}));
+  EXPECT_EQ(top("pad_w: 1"), (Shape{1, 2, 3, 6}));
+}
+
+TEST_P(ConvolutionTest, ADepthwiseConvolutionHasAFilterPerChannel) {
+  ExpectSetUpError(Case("type: 'Convolution' fusion { depthwise: true } convolution_param { "
+                        "num_output: 8 group: 8 kernel_size: 3 }",
+                        {{1, 16, 5, 5}}),
+                   "one filter per input channel: num_output is 8, must be 16");
+}
+
 GF_FOR_EVERY_DEVICE(ConvolutionTest);
 
 }  // namespace

@@ -85,7 +85,7 @@ TEST_P(PermuteTest, RefusesWhatDoesNotFit) {
   ExpectSetUpError(Case("type: 'ShuffleChannel'", {{6}}), "expects a bottom N x C x ..., got 6");
 }
 
-std::string Text(const Permutation& permutation) {
+std::string Text(const AxisOrder& permutation) {
   std::string text;
   for (const int64_t dim : permutation.dims) text += StrCat(dim, " ");
   for (const int axis : permutation.order) text += StrCat("/", axis);

@@ -77,6 +77,21 @@ TEST_P(PoolingTest, MatchesCaffesDefinition) {
   Compare({1, 3, 12, 12}, {{5, 5}, {3, 3}, {2, 2}});
 }
 
+TEST_P(PoolingTest, CeilModeIsAnotherNameOfTheRounding) {
+  const auto top = [&](const std::string& rounding) {
+    const std::string pooling =
+        "type: 'Pooling' pooling_param { kernel_size: 3 stride: 2 pad: 1 " + rounding + " }";
+    return LayerRun(Case(pooling, {{1, 3, 10, 11}}), Options()).layer().tops()[0];
+  };
+  EXPECT_EQ(top(""), (Shape{1, 3, 6, 6}));
+  EXPECT_EQ(top("ceil_mode: true"), (Shape{1, 3, 6, 6}));
+  EXPECT_EQ(top("ceil_mode: false"), (Shape{1, 3, 5, 6}));
+  ExpectSetUpError(Case("type: 'Pooling' pooling_param { kernel_size: 3 ceil_mode: false "
+                        "round_mode: FLOOR }",
+                        {{1, 3, 10, 11}}),
+                   "has both round_mode and ceil_mode; give one");
+}
+
 TEST_P(PoolingTest, GlobalTakesTheWholeImage) {
   LayerRun run(
       Case("type: 'Pooling' pooling_param { pool: AVE global_pooling: true }", {{2, 3, 5, 4}}),

@@ -318,7 +318,7 @@ TEST(CaffeIdiomsTest, AScaleLayerTakesItsFactorsFromASecondBottom) {
         "layer { name: 's' type: 'Scale' bottom: 'x' bottom: 'y' top: 's' "
         "scale_param { bias_term: true } }");
   });
-  EXPECT_NE(error.find("bias_term does not go with two bottoms"), std::string::npos) << error;
+  EXPECT_NE(error.find("bias_term is not supported with two bottoms; remove it"), std::string::npos) << error;
 }
 
 TEST(CaffeIdiomsTest, OldLayersAreRefusedWithAdvice) {
@@ -329,6 +329,13 @@ TEST(CaffeIdiomsTest, OldLayersAreRefusedWithAdvice) {
 }
 
 // As in Caffe's example mnist_autoencoder, two losses are named "loss".
+TEST(CaffeIdiomsTest, LayersWithStatisticsMayNotShareAName) {
+  const std::string norm = Simple("BatchNorm", "norm", "x") +
+                           "layer { name: 'norm' type: 'BatchNorm' bottom: 'norm' top: 'two' }";
+  EXPECT_TRUE(Has(Error(norm + Inner("ip", "two", 5) + Loss("loss", "ip")),
+                  "layer \"norm#2\" (BatchNorm): an earlier layer of phase TRAIN has the same"));
+}
+
 TEST(CaffeIdiomsTest, OnlyLayersWithoutParametersMayShareAName) {
   const std::string start =
       "layer { name: 'x' type: 'Input' top: 'x' input_param { shape { dim: [2, 1, 4, 4] } } }"
@@ -352,9 +359,10 @@ TEST(CaffeIdiomsTest, OnlyLayersWithoutParametersMayShareAName) {
            "inner_product_param { num_output: 3 } }" +
            loss("one", 1));
   });
-  EXPECT_TRUE(Has(error,
-                  "test.prototxt:2:1: layer \"code#2\" (InnerProduct): an earlier layer of phase "
-                  "TRAIN has the same name; layers with parameters need different names"))
+  EXPECT_TRUE(
+      Has(error,
+          "test.prototxt:2:1: layer \"code#2\" (InnerProduct): an earlier layer of phase "
+          "TRAIN has the same name; layers with parameters or statistics need different names"))
       << error;
 }
 

@@ -78,11 +78,15 @@ std::string Link(const std::string& type, int i) {
 }
 
 TEST(HostileNetTest, ChainsTakeTimeInProportionToTheirLength) {
-  std::string forward = kImage, backward, dropped = kImage;
+  std::string forward = kImage, backward, dropped = kImage, one_name = kImage;
   for (int i = 0; i < kLayers; ++i) forward += Link("ReLU", i);
   for (int i = kLayers; i-- > 0;) backward += Link("ReLU", i);
   for (int i = 0; i < kLayers; ++i) dropped += Link("Dropout", i);
+  for (int i = 0; i < kLayers; ++i) {
+    one_name += StrCat("layer { name: 'n' type: 'ReLU' bottom: 'b", i, "' top: 'b", i + 1, "' }\n");
+  }
   EXPECT_LT(SecondsToCompile(forward, TRAIN), kEnough);
+  EXPECT_LT(SecondsToCompile(one_name, TRAIN), kEnough);
   EXPECT_LT(SecondsToCompile(backward + kImage, TRAIN), kEnough);
   EXPECT_LT(SecondsToCompile(dropped + Link("ReLU", kLayers), TEST), kEnough);
 }

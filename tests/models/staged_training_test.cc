@@ -107,7 +107,7 @@ Values TrainedByAll(CommConfig::Mode mode, int steps) {
   return Parameters(*net);
 }
 
-TEST(StagedTrainingTest, EqualsOneRankWithAllImages) {
+TEST(StagedTrainingTest, EqualsOneRankThatComputesTheSameBatches) {
   constexpr double kTolerance = 1e-6;  // of the norm of each tensor: FP32 sums in another order
   const Values before = TrainedAlone(comm->size(), 0), alone = TrainedAlone(comm->size(), kSteps);
   for (const auto mode : {CommConfig::AFTER_BACKWARD, CommConfig::PER_TENSOR, CommConfig::LAZY}) {

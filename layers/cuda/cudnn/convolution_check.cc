@@ -4,12 +4,13 @@
 #include <cmath>
 
 #include "core/cuda/error.h"
+#include "core/cuda/finite_kernels.h"
 
 namespace gf {
 namespace {
 
-// The value of the last bit of a 1 of this type, twice as much as a single rounding changes. FP32:
-// the order of up to millions of additions counts for more; TF32: both factors are rounded.
+// One unit in the last place of a 1, twice the largest rounding error. FP32: the order of up to
+// millions of additions matters more. TF32: both factors are rounded.
 double LargestError(DType type, bool tf32) {
   switch (type) {
     case DType::kFP16:
@@ -66,6 +67,16 @@ void ConvolutionCheck::ClearResult() {
                           device_->context().compute_stream()->get()));
 }
 
+bool ConvolutionCheck::AllFinite() {
+  const std::shared_ptr<void> bad = device_->Allocate(sizeof(int));
+  device_->Zero(bad.get(), sizeof(int), device_->compute_stream());
+  FindNotFinite(request_.type, result(), result_count_, static_cast<int*>(bad.get()),
+                device_->context().compute_stream()->get());
+  int found = 0;
+  device_->CopyToHost(bad.get(), &found, sizeof(found), device_->compute_stream());
+  return found == 0;
+}
+
 std::vector<float> ConvolutionCheck::ToHost(const Samples& samples) {
   std::vector<float> values(samples.count);
   device_->CopyToHost(samples.values, values.data(), values.size() * sizeof(float),
@@ -96,6 +107,7 @@ std::vector<float> ConvolutionCheck::Exact() {
 }
 
 double ConvolutionCheck::Error(const ConvolutionEpilogue& epilogue) {
+  if (!AllFinite()) return std::nan("");
   if (exact_.empty()) exact_ = Exact();
   const std::vector<float> results = Values(result(), samples_);
   const int64_t outputs = request_.shape.outputs;

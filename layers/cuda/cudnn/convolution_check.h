@@ -12,8 +12,8 @@
 namespace gf {
 
 // Compares an engine's results on the tensors of a trial with the definition of the convolution, at
-// up to 256 places of the result, which take milliseconds. An engine that is wrong in one of a
-// hundred results is found with a probability of 92%.
+// up to 256 places of the result, which take milliseconds. An engine whose results are far off at
+// one of a hundred places is found with a probability of 92%.
 class ConvolutionCheck {
  public:
   static constexpr int64_t kPlaces = 256;
@@ -22,17 +22,18 @@ class ConvolutionCheck {
   ConvolutionCheck(const ConvolutionRequest& request, const ConvolutionTrial& trial,
                    CudaDevice* device);
 
-  // Fills the result tensor with NaN, to be called before the engine runs: what it does not write
-  // is wrong.
+  // Fills the result tensor with NaN, to be called before the engine runs.
   void ClearResult();
   // |result - exact| / |exact| over the places, of what the compute stream has last written; NaN if
-  // a result is. The result has been through this epilogue.
+  // any result, at these places or elsewhere, is not finite or was not written. The result has been
+  // through this epilogue.
   double Error(const ConvolutionEpilogue& epilogue);
   // The largest error of an engine that sums in FP32 and rounds to the type of the results once.
   double largest_error() const { return largest_error_; }
 
  private:
   void* result() const;
+  bool AllFinite();
   // Of a tensor of the trial at the samples.
   std::vector<float> Values(const void* tensor, const Samples& samples);
   std::vector<float> ToHost(const Samples& samples);

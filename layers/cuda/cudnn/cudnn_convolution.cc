@@ -250,8 +250,9 @@ class Chooser {
     const double error = check_.Error(epilogue);
     if (error <= check_.largest_error()) return true;
     if (!wrong_engines_.insert(plan.engine).second) return false;
-    LOG(WARNING) << "cuDNN's engine " << plan.engine << " computes a convolution wrong and is not "
-                 << "used for it (" << WordsFor(request_) << "): "
+    LOG(WARNING) << "A configuration of cuDNN's engine " << plan.engine
+                 << " computes this convolution incorrectly and is not used (" << WordsFor(request_)
+                 << "): "
                  << (std::isnan(error)
                          ? "some results are not written or not numbers."
                          : StrCat("its results are off by ", 100 * error, "%, at most ",

@@ -1,4 +1,4 @@
-#include "layers/cpu/row_pieces.h"
+#include "layers/cpu/channel_pieces.h"
 
 #include <cstring>
 #include <numeric>
@@ -33,8 +33,8 @@ tag TagOf(const TensorDesc& desc, const ChannelView& view) {
 
 }  // namespace
 
-void RowPieces::Setup(int axis, const TensorDesc& model, TensorDesc* whole,
-                      std::vector<TensorDesc>* parts) {
+void ChannelPieces::Setup(int axis, const TensorDesc& model, TensorDesc* whole,
+                          std::vector<TensorDesc>* parts) {
   if (axis != 1 || !SetupChannels(model, whole, parts)) {
     rows_ = whole->shape.count(0, axis);
     whole->layout = Layout();
@@ -48,8 +48,8 @@ void RowPieces::Setup(int axis, const TensorDesc& model, TensorDesc* whole,
 }
 
 // Every part except the last must fill its blocks.
-bool RowPieces::SetupChannels(const TensorDesc& model, TensorDesc* whole,
-                              std::vector<TensorDesc>* parts) {
+bool ChannelPieces::SetupChannels(const TensorDesc& model, TensorDesc* whole,
+                                  std::vector<TensorDesc>* parts) {
   ChannelView view;
   if (!GetChannelView(model, &view)) return false;
   const tag format = TagOf(model, view);
@@ -68,7 +68,7 @@ bool RowPieces::SetupChannels(const TensorDesc& model, TensorDesc* whole,
 }
 
 template <typename Copy>
-void RowPieces::ForPieces(const Copy& copy) const {
+void ChannelPieces::ForPieces(const Copy& copy) const {
   const auto count = static_cast<int64_t>(bytes_.size());
   ParallelFor(rows_ * count, 1, [&](int64_t begin, int64_t end) {
     for (int64_t row = begin / count; row * count < end; ++row) {
@@ -81,7 +81,7 @@ void RowPieces::ForPieces(const Copy& copy) const {
   });
 }
 
-void RowPieces::Join(const std::vector<const void*>& parts, void* whole) const {
+void ChannelPieces::Join(const std::vector<const void*>& parts, void* whole) const {
   ForPieces([&](int64_t part, int64_t to, int64_t from, int64_t bytes) {
     if (parts[part] == nullptr) return;
     std::memcpy(static_cast<char*>(whole) + to, static_cast<const char*>(parts[part]) + from,
@@ -89,7 +89,7 @@ void RowPieces::Join(const std::vector<const void*>& parts, void* whole) const {
   });
 }
 
-void RowPieces::Split(const void* whole, const std::vector<void*>& parts) const {
+void ChannelPieces::Split(const void* whole, const std::vector<void*>& parts) const {
   ForPieces([&](int64_t part, int64_t from, int64_t to, int64_t bytes) {
     if (parts[part] == nullptr) return;
     std::memcpy(static_cast<char*>(parts[part]) + to, static_cast<const char*>(whole) + from,

@@ -8,7 +8,7 @@
 namespace gf {
 
 // A tensor of rows, and parts of it along an axis: each part holds a piece of every row.
-class RowPieces {
+class ChannelPieces {
  public:
   // Sets the layouts of all tensors: that of `model`, one of them, where whole blocks of channels
   // can be copied; otherwise plain.
