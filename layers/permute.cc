@@ -37,12 +37,26 @@ AxisOrder Simplified(const AxisOrder& permutation) {
 
 AxisOrder Inverse(const AxisOrder& permutation) {
   AxisOrder inverse;
+  inverse.dims = ResultDims(permutation);
   inverse.order.resize(permutation.order.size());
   for (size_t i = 0; i < permutation.order.size(); ++i) {
-    inverse.dims.push_back(permutation.dims[permutation.order[i]]);
     inverse.order[permutation.order[i]] = static_cast<int>(i);
   }
   return inverse;
+}
+
+std::vector<int64_t> ResultDims(const AxisOrder& permutation) {
+  std::vector<int64_t> dims;
+  for (const int axis : permutation.order) dims.push_back(permutation.dims[axis]);
+  return dims;
+}
+
+std::vector<int64_t> SourceStrides(const AxisOrder& permutation) {
+  const auto count = static_cast<int>(permutation.dims.size());
+  std::vector<int64_t> plain(count, 1), strides;
+  for (int i = count - 2; i >= 0; --i) plain[i] = plain[i + 1] * permutation.dims[i + 1];
+  for (const int axis : permutation.order) strides.push_back(plain[axis]);
+  return strides;
 }
 
 void PermuteLayer::SetUp(const std::vector<Shape>& bottoms) {
@@ -63,9 +77,7 @@ void PermuteLayer::SetUp(const std::vector<Shape>& bottoms) {
   for (int axis = 0; axis < rank; ++axis) {
     if (!named(axis)) order_.push_back(axis);
   }
-  std::vector<int64_t> dims;
-  for (const int axis : order_) dims.push_back(bottoms[0][axis]);
-  tops_ = {Shape(dims)};
+  tops_ = {Shape(ResultDims({bottoms[0].dims(), order_}))};
 }
 
 AxisOrder PermuteLayer::View(const Shape& bottom, bool channels_last) const {

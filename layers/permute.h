@@ -6,8 +6,8 @@
 
 namespace gf {
 
-// Elements in another order: those of a plain tensor with the extents `dims` become a plain tensor
-// whose axis i is axis order[i] of `dims`.
+// How the elements of a plain tensor with the extents `dims` are reordered: axis i of the result,
+// which is plain too, is axis order[i] of `dims`.
 struct AxisOrder {
   std::vector<int64_t> dims;
   std::vector<int> order;
@@ -17,6 +17,9 @@ struct AxisOrder {
 AxisOrder Simplified(const AxisOrder& permutation);
 // The permutation that undoes it.
 AxisOrder Inverse(const AxisOrder& permutation);
+// By axis of the result: the extents, and the strides in the tensor that it comes from.
+std::vector<int64_t> ResultDims(const AxisOrder& permutation);
+std::vector<int64_t> SourceStrides(const AxisOrder& permutation);
 
 // A layer whose top has the elements of its bottom in another order.
 class PermutingLayer : public Layer {
@@ -24,7 +27,7 @@ class PermutingLayer : public Layer {
   using Layer::Layer;
   // Whether View knows tensors whose channels are the innermost axis in memory.
   virtual bool TakesChannelsLast() const { return false; }
-  // What the layer does to a bottom of this shape, simplified.
+  // The order that the layer gives a bottom of this shape, simplified.
   virtual AxisOrder View(const Shape& bottom, bool channels_last) const = 0;
 };
 

@@ -31,6 +31,18 @@ void ScaleByLayer::SetUp(const std::vector<Shape>& bottoms) {
   tops_ = {values};
 }
 
+void SetUpScaleBy(const ScaleByLayer& layer, KernelSetup* setup) {
+  const Layout& layout = setup->bottoms[layer.x()].layout;
+  setup->bottoms[layer.factor()].layout = Layout();
+  setup->tops[0].layout = layout;
+  if (layer.addend() >= 0) setup->bottoms[layer.addend()].layout = layout;
+  setup->needs_bottom[layer.x()] = setup->backward && setup->propagate[layer.factor()];
+  setup->needs_bottom[layer.factor()] = setup->backward && setup->propagate[layer.x()];
+  setup->in_place = layer.x() == 0 && !setup->backward;
+  setup->in_place_backward = true;
+  setup->in_place_backward_bottom = layer.addend() >= 0 ? layer.addend() : layer.x();
+}
+
 namespace {
 
 GF_REGISTER(LayerRegistry, "Axpy", ScaleByLayer);

@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "layers/kernel.h"
 #include "layers/layer.h"
 
 namespace gf {
@@ -31,5 +32,9 @@ class ScaleByLayer : public Layer {
 
   int begin_ = 0, end_ = 0;
 };
+
+// What all kernels of the layer agree on with the net, once the layout of x is set: the layouts of
+// the other tensors, and what backward reads and may overwrite.
+void SetUpScaleBy(const ScaleByLayer& layer, KernelSetup* setup);
 
 }  // namespace gf

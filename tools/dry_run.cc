@@ -217,8 +217,7 @@ void DryRun(const JobConfig* config, const DryRunOptions& options, Communicator*
   const NetSource source = config != nullptr ? ReadJobNet(*config) : ReadNet(file);
   if (const std::string ignored = IgnoredFields(source.param);
       !ignored.empty() && comm->rank() == 0) {
-    std::fprintf(out, "Fields of %s that change nothing here, and what decides: %s\n\n",
-                 file.c_str(), ignored.c_str());
+    std::fprintf(out, "%s: %s\n\n", file.c_str(), ignored.c_str());
   }
   const Net net(source, net_options, device.get());
   if (config != nullptr && phase == TRAIN) CheckTraining(*config, source, net, device.get(), comm);

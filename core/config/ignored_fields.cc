@@ -78,7 +78,10 @@ std::string IgnoredFields(const NetParameter& net) {
   std::vector<std::string> found;
   Collect(net, &found);
   std::string text;
-  for (const std::string& field : found) text += (text.empty() ? "" : ", ") + field;
+  for (const std::string& field : found) {
+    text += text.empty() ? "these fields have no effect (replacements in parentheses): " : ", ";
+    text += field;
+  }
   return text;
 }
 

@@ -6,9 +6,9 @@
 
 namespace gf {
 
-// The fields of a net that are read and change nothing here, each once, with what decides in their
-// place: "cache (train_data.cache_mib of the job), shuffle (train_data.shuffle of the job)". Empty:
-// there are none.
+// A clause that names the fields of a net that have no effect here, each once, and what replaces
+// them: "these fields have no effect (replacements in parentheses): cache (train_data.cache_mib of
+// the job), ...". Empty if there are none.
 std::string IgnoredFields(const NetParameter& net);
 
 }  // namespace gf

@@ -10,8 +10,8 @@ namespace gf {
 // A tensor of rows, and parts of it along an axis: each part holds a piece of every row.
 class ChannelPieces {
  public:
-  // Sets the layouts of all tensors: that of `model`, one of them, where whole blocks of channels
-  // can be copied; otherwise plain.
+  // Sets the layouts of all tensors. They get the layout of `model`, which is one of them, if whole
+  // blocks of channels can be copied, and the plain layout otherwise.
   void Setup(int axis, const TensorDesc& model, TensorDesc* whole, std::vector<TensorDesc>* parts);
 
   // Copies the parts into the whole tensor, or out of it. A null part is left out.

@@ -13,13 +13,7 @@ using dnnl::memory;
 class Conversion {
  public:
   void Setup(const AxisOrder& permutation, DType type) {
-    const auto count = static_cast<int>(permutation.dims.size());
-    memory::dims strides(count, 1), dims, from;
-    for (int i = count - 2; i >= 0; --i) strides[i] = strides[i + 1] * permutation.dims[i + 1];
-    for (const int axis : permutation.order) {
-      dims.push_back(permutation.dims[axis]);
-      from.push_back(strides[axis]);
-    }
+    memory::dims dims = ResultDims(permutation), from = SourceStrides(permutation);
     if (dims.empty()) dims = from = {1};
     memory::dims to(dims.size(), 1);
     for (int i = static_cast<int>(dims.size()) - 2; i >= 0; --i) to[i] = to[i + 1] * dims[i + 1];

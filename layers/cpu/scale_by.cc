@@ -38,14 +38,7 @@ class ScaleByKernel : public Kernel {
     }
     padded_ = planes_.channels < planes_.padded_channels();
     if (block_ == 1 && spatial_ == 1) std::swap(block_, units_);
-    setup->bottoms[layer_.factor()].layout = Layout();
-    setup->tops[0].layout = x.layout;
-    if (layer_.addend() >= 0) setup->bottoms[layer_.addend()].layout = x.layout;
-    setup->needs_bottom[layer_.x()] = setup->backward && setup->propagate[layer_.factor()];
-    setup->needs_bottom[layer_.factor()] = setup->backward && setup->propagate[layer_.x()];
-    setup->in_place = layer_.x() == 0 && !setup->backward;
-    setup->in_place_backward = true;
-    setup->in_place_backward_bottom = layer_.addend() >= 0 ? layer_.addend() : layer_.x();
+    SetUpScaleBy(layer_, setup);
     bytes_ = x.bytes();
     zeros_.assign(block_, 0);
   }

@@ -1,5 +1,7 @@
 #include "layers/permute.h"
 
+#include <algorithm>
+
 #include "layers/cuda/kernel_context.h"
 #include "layers/cuda/permute_kernels.h"
 
@@ -7,15 +9,12 @@ namespace gf {
 namespace {
 
 PermuteView ViewOf(const AxisOrder& permutation) {
-  const auto count = static_cast<int>(permutation.dims.size());
-  std::vector<int64_t> strides(count, 1);
-  for (int i = count - 2; i >= 0; --i) strides[i] = strides[i + 1] * permutation.dims[i + 1];
+  const std::vector<int64_t> dims = ResultDims(permutation), strides = SourceStrides(permutation);
+  if (dims.empty()) return {1, {1}, {1}};
   PermuteView view;
-  for (const int axis : permutation.order) {
-    view.dims[view.axes] = permutation.dims[axis];
-    view.strides[view.axes++] = strides[axis];
-  }
-  if (view.axes == 0) view = {1, {1}, {1}};
+  view.axes = static_cast<int>(dims.size());
+  std::copy(dims.begin(), dims.end(), view.dims);
+  std::copy(strides.begin(), strides.end(), view.strides);
   return view;
 }
 

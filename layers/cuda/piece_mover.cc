@@ -3,12 +3,12 @@
 namespace gf {
 
 void PieceMover::Setup(int axis, TensorDesc* whole, std::vector<TensorDesc>* parts) {
-  const bool channels = axis == 1 && whole->shape.rank() > 2;
   const auto set = [&](TensorDesc* desc) {
-    desc->layout = channels ? ImageLayout(desc->shape) : Layout();
+    desc->layout = axis == 1 ? WantedLayout(desc->shape) : Layout();
   };
   set(whole);
-  rows_ = channels ? whole->shape.count() / whole->shape[1] : whole->shape.count(0, axis);
+  rows_ =
+      !whole->layout.plain() ? whole->shape.count() / whole->shape[1] : whole->shape.count(0, axis);
   row_bytes_ = static_cast<int64_t>(whole->bytes()) / rows_;
   piece_bytes_.clear();
   for (TensorDesc& part : *parts) {

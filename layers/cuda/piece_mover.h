@@ -7,8 +7,9 @@
 
 namespace gf {
 
-// A tensor of rows, and parts of it along an axis: each part holds a piece of every row. A row is a
-// pixel if the axis is that of the channels; otherwise rows are counted by the axes before it.
+// A tensor of rows, and parts of it along an axis: each part holds a piece of every row. Along the
+// channels, a row is a pixel; along another axis, there is a row for each index of the axes before
+// that axis.
 class PieceMover {
  public:
   explicit PieceMover(const KernelContext& context) : context_(context) {}

@@ -14,14 +14,7 @@ class ScaleByEstimate : public EstimateKernel {
   void Agree(KernelSetup* setup) override {
     TensorDesc& x = setup->bottoms[layer_.x()];
     if (layer_.begin() != 0 || layer_.end() != 2) x.layout = Layout();
-    setup->bottoms[layer_.factor()].layout = Layout();
-    setup->tops[0].layout = x.layout;
-    if (layer_.addend() >= 0) setup->bottoms[layer_.addend()].layout = x.layout;
-    setup->needs_bottom[layer_.x()] = setup->backward && setup->propagate[layer_.factor()];
-    setup->needs_bottom[layer_.factor()] = setup->backward && setup->propagate[layer_.x()];
-    setup->in_place = layer_.x() == 0 && !setup->backward;
-    setup->in_place_backward = true;
-    setup->in_place_backward_bottom = layer_.addend() >= 0 ? layer_.addend() : layer_.x();
+    SetUpScaleBy(layer_, setup);
   }
   void ForwardCost(const KernelArgs& args) override {
     int64_t bytes = Top();

@@ -94,7 +94,7 @@ std::vector<std::string> UnusedDataSettings(const NetSource& net, const DataConf
 void WarnAtStart(const JobConfig& config, const PoolLayout& layout, int world) {
   const NetSource net = ReadNet(config.net());  // without the job's changes
   if (const std::string ignored = IgnoredFields(net.param); !ignored.empty()) {
-    PrintWarning(net.file, ": fields that change nothing here, and what decides: ", ignored);
+    PrintWarning(net.file, ": ", ignored);
   }
   for (const std::string& sentence : UnusedDataSettings(net, config.train_data(), TRAIN)) {
     PrintWarning(sentence);

@@ -70,7 +70,8 @@ std::vector<int64_t> ProposedEngines() {
   return {kUnreproducible, kWrong, kByDefinition};
 }
 
-// What the engine multiplies the last ninth of the results by; nothing: does not write it.
+// The factor by which an engine multiplies the last ninth of its results. No value: the engine does
+// not write that ninth.
 std::optional<float> LastNinth(int64_t engine) {
   if (engine != kWrong) return 1.f;
   const std::string how = std::getenv("GF_EMULATED_WRONG_ENGINE");

@@ -288,7 +288,7 @@ TEST(CaffeIdiomsTest, NvcaffesBatchNormHasItsOwnScaleAndBias) {
       layer { name: "norm" type: "BatchNorm" bottom: "conv" top: "norm" }
       layer { name: "scale" type: "Scale" bottom: "norm" top: "top" scale_param {
               bias_term: true } })");
-  // A filler alone means both, too. A Scale that follows is a layer of its own.
+  // A filler without scale_bias has the same effect. A Scale that follows stays a separate layer.
   const auto net = NewNet(R"(
       layer { name: "data" type: "Input" top: "data" input_param { shape { dim: [2, 4, 5, 5] } } }
       layer { name: "norm" type: "BatchNorm" bottom: "data" top: "norm" batch_norm_param {
@@ -318,7 +318,8 @@ TEST(CaffeIdiomsTest, AScaleLayerTakesItsFactorsFromASecondBottom) {
         "layer { name: 's' type: 'Scale' bottom: 'x' bottom: 'y' top: 's' "
         "scale_param { bias_term: true } }");
   });
-  EXPECT_NE(error.find("bias_term is not supported with two bottoms; remove it"), std::string::npos) << error;
+  EXPECT_NE(error.find("bias_term is not supported with two bottoms; remove it"), std::string::npos)
+      << error;
 }
 
 TEST(CaffeIdiomsTest, OldLayersAreRefusedWithAdvice) {

@@ -9,7 +9,7 @@
 
 #include <cstdio>
 
-#include "solvers/checkpoint/safetensors.h"
+#include "tests/models/named_tensors.h"
 #include "tests/models/net_for_test.h"
 
 DEFINE_string(net, "", "name of a shipped network");
@@ -23,36 +23,6 @@ DEFINE_string(out, ".", "folder");
 
 namespace gf {
 namespace {
-
-struct NamedTensor {
-  std::string name;
-  Shape shape;
-  std::vector<float> values;
-};
-
-void Write(const std::string& file, const std::vector<NamedTensor>& tensors,
-           const std::vector<int64_t>& labels = {}) {
-  std::vector<SafetensorsEntry> entries;
-  for (const NamedTensor& tensor : tensors) {
-    SafetensorsEntry entry;
-    entry.name = tensor.name;
-    entry.shape = tensor.shape;
-    entries.push_back(entry);
-  }
-  if (!labels.empty()) {
-    SafetensorsEntry entry;
-    entry.name = "label";
-    entry.dtype = "I64";
-    entry.shape = Shape{static_cast<int64_t>(labels.size())};
-    entries.push_back(entry);
-  }
-  SafetensorsWriter writer(FLAGS_out + "/" + file, entries, {});
-  for (const NamedTensor& tensor : tensors) {
-    writer.Write(tensor.values.data(), tensor.values.size() * sizeof(float));
-  }
-  if (!labels.empty()) writer.Write(labels.data(), labels.size() * sizeof(int64_t));
-  writer.Finish();
-}
 
 void Append(const std::string& prefix, const Values& values, const PoolLayout& layout,
             std::vector<NamedTensor>* tensors) {
@@ -75,11 +45,11 @@ int Main(int argc, char** argv) {
   std::vector<NamedTensor> weights;
   Append("", Parameters(*net), store.layout(), &weights);
   Append("", States(*net), store.state_layout(), &weights);
-  Write("weights.safetensors", weights);
+  WriteTensors(FLAGS_out + "/weights.safetensors", weights);
   const float* pixels = batch.images.as<float>();
-  Write("input.safetensors",
-        {{"data", net->input_shape(), {pixels, pixels + net->input_shape().count()}}},
-        batch.labels);
+  WriteTensors(FLAGS_out + "/input.safetensors",
+               {{"data", net->input_shape(), {pixels, pixels + net->input_shape().count()}}},
+               batch.labels);
 
   const Shape scores{net->input_shape()[0], net->classes()};
   std::vector<NamedTensor> ours;
@@ -98,7 +68,7 @@ int Main(int argc, char** argv) {
   net->Backward(1, nullptr);
   Append("grad/", Gradients(*net), store.layout(), &ours);
   Append("state/", States(*net), store.state_layout(), &ours);
-  Write("ours.safetensors", ours);
+  WriteTensors(FLAGS_out + "/ours.safetensors", ours);
   return 0;
 }
 

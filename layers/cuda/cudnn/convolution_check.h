@@ -24,9 +24,9 @@ class ConvolutionCheck {
 
   // Fills the result tensor with NaN, to be called before the engine runs.
   void ClearResult();
-  // |result - exact| / |exact| over the places, of what the compute stream has last written; NaN if
-  // any result, at these places or elsewhere, is not finite or was not written. The result has been
-  // through this epilogue.
+  // Checks the result tensor as the compute stream has last written it, with this epilogue applied.
+  // Returns |result - exact| / |exact| over the places. Returns NaN if a result anywhere in the
+  // tensor is not finite or was not written.
   double Error(const ConvolutionEpilogue& epilogue);
   // The largest error of an engine that sums in FP32 and rounds to the type of the results once.
   double largest_error() const { return largest_error_; }

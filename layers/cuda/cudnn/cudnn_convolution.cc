@@ -244,8 +244,8 @@ class Chooser {
     return true;
   }
 
-  // Whether the last call of the plan computed what it should. No version of cuDNN may spoil a
-  // training run with one engine for one shape.
+  // Whether the results of the plan's last call are right. One engine that is wrong for one shape
+  // would spoil a training run.
   bool IsRight(const CudnnPlan& plan, const ConvolutionEpilogue& epilogue) {
     const double error = check_.Error(epilogue);
     if (error <= check_.largest_error()) return true;

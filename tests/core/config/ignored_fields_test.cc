@@ -23,6 +23,7 @@ TEST(IgnoredFieldsTest, AreNamedOnceWithWhatDecides) {
             convolution_param { cudnn_convolution_algo_seeker: GET engine: CUDNN } })",
                                  "net");
   EXPECT_EQ(IgnoredFields(net.param),
+            "these fields have no effect (replacements in parentheses): "
             "cache (train_data.cache_mib of the job), shuffle (train_data.shuffle of the job), "
             "threads (train_data.workers of the job), use_gpu_transform (the loader), "
             "cudnn_convolution_algo_seeker (the device), "

@@ -23,8 +23,8 @@ struct DeployForm {
   std::vector<Output> outputs;
 };
 
-// The nodes are those of phase TEST with their inputs set; `store` holds the parameters and states
-// of their net.
+// Takes the nodes of phase TEST, with their inputs set. `store` holds the parameters and states of
+// the net.
 DeployForm NewDeployForm(const std::vector<GraphNode>& nodes, const ParameterStore& store);
 
 }  // namespace gf

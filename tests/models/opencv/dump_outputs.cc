@@ -11,7 +11,7 @@
 #include <fstream>
 
 #include "models/inputs.h"
-#include "solvers/checkpoint/safetensors.h"
+#include "tests/models/named_tensors.h"
 #include "tests/models/net_for_test.h"
 #include "tests/models/opencv/deploy_form.h"
 
@@ -22,25 +22,6 @@ DEFINE_string(out, ".", "folder");
 
 namespace gf {
 namespace {
-
-struct NamedTensor {
-  std::string name;
-  Shape shape;
-  std::vector<float> values;
-};
-
-void Write(const std::string& file, const std::vector<NamedTensor>& tensors) {
-  std::vector<SafetensorsEntry> entries(tensors.size());
-  for (size_t i = 0; i < tensors.size(); ++i) {
-    entries[i].name = tensors[i].name;
-    entries[i].shape = tensors[i].shape;
-  }
-  SafetensorsWriter writer(FLAGS_out + "/" + file, entries, {});
-  for (const NamedTensor& tensor : tensors) {
-    writer.Write(tensor.values.data(), tensor.values.size() * sizeof(float));
-  }
-  writer.Finish();
-}
 
 Shape ShapeOfBlob(const Net& net, const std::string& blob) {
   for (const NetOp& op : net.ops()) {
@@ -88,12 +69,13 @@ int Main(int argc, char** argv) {
   }
   const float* const pixels = batch.images.as<float>();
   const Shape& image = net->input_shape();
-  Write("input.safetensors", {{"data", image, {pixels, pixels + image.count()}}});
+  WriteTensors(FLAGS_out + "/input.safetensors",
+               {{"data", image, {pixels, pixels + image.count()}}});
   std::vector<NamedTensor> ours;
   for (const DeployForm::Output& output : form.outputs) {
     ours.push_back({output.producer, ShapeOfBlob(*net, output.blob), net->Blob(output.blob)});
   }
-  Write("ours.safetensors", ours);
+  WriteTensors(FLAGS_out + "/ours.safetensors", ours);
   return 0;
 }
 
