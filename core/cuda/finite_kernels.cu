@@ -15,7 +15,7 @@ struct Check {
     bool finite = true;
 #pragma unroll
     for (int k = 0; k < kCount; ++k) finite = finite && isfinite(v.v[k]);
-    if (!finite) *bad = 1;
+    if (!finite) atomicExch(bad, 1);
   }
 };
 
