@@ -43,7 +43,9 @@ std::string Words(const GraphNode& node) {
 // Whether a layer has as many channels as its bottom.
 bool KeepsChannels(const std::string& type) {
   static const auto* const kTypes = new std::set<std::string>{
-      "BatchNorm", "Dropout", "LRN", "Pooling", "ReLU", "Scale", "Sigmoid", "Split", "TanH"};
+      "AbsVal", "BNLL",      "BatchNorm", "Bias",  "Clip",  "Dropout", "ELU",   "Exp",
+      "GELU",   "HardSwish", "LRN",       "Log",   "PReLU", "Pooling", "Power", "ReLU",
+      "Scale",  "SiLU",      "Sigmoid",   "Split", "Swish", "TanH"};
   return kTypes->count(type) != 0;
 }
 

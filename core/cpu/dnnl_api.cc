@@ -153,21 +153,21 @@ std::string DnnlIsaName() {
 
 dnnl::eltwise_forward::primitive_desc DnnlEltwiseForward(dnnl::prop_kind kind,
                                                          dnnl::algorithm algorithm,
-                                                         const memory::desc& data) {
+                                                         const memory::desc& data, float alpha) {
 #if DNNL_VERSION_MAJOR >= 3
-  return {DnnlEngine(), kind, algorithm, data, data, 0.f, 0.f};
+  return {DnnlEngine(), kind, algorithm, data, data, alpha, 0.f};
 #else
-  return {{kind, algorithm, data, 0.f, 0.f}, DnnlEngine()};
+  return {{kind, algorithm, data, alpha, 0.f}, DnnlEngine()};
 #endif
 }
 
 dnnl::eltwise_backward::primitive_desc DnnlEltwiseBackward(
-    dnnl::algorithm algorithm, const memory::desc& data,
+    dnnl::algorithm algorithm, const memory::desc& data, float alpha,
     const dnnl::eltwise_forward::primitive_desc& hint) {
 #if DNNL_VERSION_MAJOR >= 3
-  return {DnnlEngine(), algorithm, data, data, data, 0.f, 0.f, hint};
+  return {DnnlEngine(), algorithm, data, data, data, alpha, 0.f, hint};
 #else
-  return {{algorithm, data, data, 0.f, 0.f}, DnnlEngine(), hint};
+  return {{algorithm, data, data, alpha, 0.f}, DnnlEngine(), hint};
 #endif
 }
 

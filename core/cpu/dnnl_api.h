@@ -75,9 +75,10 @@ typename Primitive::primitive_desc DnnlBackward(const dnnl::primitive_attr& attr
 // Elementwise functions and LRN: `data` describes every tensor of both passes.
 dnnl::eltwise_forward::primitive_desc DnnlEltwiseForward(dnnl::prop_kind kind,
                                                          dnnl::algorithm algorithm,
-                                                         const dnnl::memory::desc& data);
+                                                         const dnnl::memory::desc& data,
+                                                         float alpha);
 dnnl::eltwise_backward::primitive_desc DnnlEltwiseBackward(
-    dnnl::algorithm algorithm, const dnnl::memory::desc& data,
+    dnnl::algorithm algorithm, const dnnl::memory::desc& data, float alpha,
     const dnnl::eltwise_forward::primitive_desc& hint);
 
 struct DnnlLrn {

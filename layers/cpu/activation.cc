@@ -1,9 +1,8 @@
-// ReLU by our own kernels; Sigmoid and TanH by oneDNN's elementwise primitives, whose backward pass
-// reads the top.
+// ReLU by our own kernels; Sigmoid and TanH by oneDNN, with the gradient from the top.
 
 #include "layers/activation.h"
 
-#include "core/cpu/dnnl.h"
+#include "layers/cpu/dnnl_activation.h"
 #include "layers/cpu/elementwise.h"
 #include "layers/cpu/relu_kernels.h"
 #include "layers/kernel.h"
@@ -11,8 +10,7 @@
 namespace gf {
 namespace {
 
-using dnnl::eltwise_backward;
-using dnnl::eltwise_forward;
+using dnnl::algorithm;
 
 class ReluKernel : public Kernel {
  public:
@@ -48,48 +46,19 @@ class ReluKernel : public Kernel {
 
 GF_REGISTER(KernelRegistry, "cpu/ReLU", KernelOf<ReluLayer, ReluKernel>);
 
-template <dnnl::algorithm kForward, dnnl::algorithm kBackward>
-class ActivationKernel : public Kernel {
+class SigmoidKernel : public DnnlActivation {
  public:
-  ActivationKernel(const Layer& layer, const KernelContext& context) {}
-
-  void Setup(KernelSetup* setup) override {
-    const TensorDesc& bottom = setup->bottoms[0];
-    SetUpActivation(/*from_top=*/true, setup);
-    // oneDNN keeps the padding of its layouts at zero. A plain tensor is treated as one long
-    // vector.
-    desc_ = bottom.layout.plain() ? PlainDesc(Shape{bottom.shape.count()}, bottom.dtype)
-                                  : ToDnnl(bottom);
-    const auto forward = DnnlEltwiseForward(dnnl::prop_kind::forward_training, kForward, desc_);
-    forward_ = eltwise_forward(forward);
-    if (setup->backward) {
-      backward_ = eltwise_backward(DnnlEltwiseBackward(kBackward, desc_, forward));
-    }
-  }
-
-  void Forward(const KernelArgs& args) override {
-    forward_.execute(DnnlStream(), {{DNNL_ARG_SRC, DnnlMemory(desc_, args.bottoms[0])},
-                                    {DNNL_ARG_DST, DnnlMemory(desc_, args.tops[0])}});
-    DnnlStream().wait();
-  }
-
-  void Backward(const KernelArgs& args) override {
-    backward_.execute(DnnlStream(), {{DNNL_ARG_DST, DnnlMemory(desc_, args.tops[0])},
-                                     {DNNL_ARG_DIFF_DST, DnnlMemory(desc_, args.top_diffs[0][0])},
-                                     {DNNL_ARG_DIFF_SRC, DnnlMemory(desc_, args.bottom_diffs[0])}});
-    DnnlStream().wait();
-  }
-
- private:
-  dnnl::memory::desc desc_;
-  eltwise_forward forward_;
-  eltwise_backward backward_;
+  SigmoidKernel(const SigmoidLayer&, const KernelContext&)
+      : DnnlActivation({algorithm::eltwise_logistic, algorithm::eltwise_logistic_use_dst_for_bwd,
+                        /*alpha=*/0, /*from_top=*/true}) {}
 };
 
-using SigmoidKernel = ActivationKernel<dnnl::algorithm::eltwise_logistic,
-                                       dnnl::algorithm::eltwise_logistic_use_dst_for_bwd>;
-using TanhKernel =
-    ActivationKernel<dnnl::algorithm::eltwise_tanh, dnnl::algorithm::eltwise_tanh_use_dst_for_bwd>;
+class TanhKernel : public DnnlActivation {
+ public:
+  TanhKernel(const TanhLayer&, const KernelContext&)
+      : DnnlActivation({algorithm::eltwise_tanh, algorithm::eltwise_tanh_use_dst_for_bwd,
+                        /*alpha=*/0, /*from_top=*/true}) {}
+};
 
 GF_REGISTER(KernelRegistry, "cpu/Sigmoid", KernelOf<SigmoidLayer, SigmoidKernel>);
 GF_REGISTER(KernelRegistry, "cpu/TanH", KernelOf<TanhLayer, TanhKernel>);

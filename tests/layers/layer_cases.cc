@@ -233,12 +233,32 @@ Cases FromOtherCaffes() {
   };
 }
 
+Cases PointwiseFunctions() {
+  return {
+      Case("AbsVal", "type: 'AbsVal'", {kImage}),
+      Case("Bnll", "type: 'BNLL'", {kImage}),
+      Case("Clip", "type: 'Clip' clip_param { min: -0.7 max: 1.2 }", {kImage}),
+      Case("ClipAboveZero", "type: 'Clip' clip_param { min: 0.2 max: 1.2 }", {kImage}),
+      Case("Elu", "type: 'ELU' elu_param { alpha: 0.7 }", {kImage}),
+      Case("Exp", "type: 'Exp' exp_param { base: 2 scale: 0.5 shift: 0.3 }", {kImage}),
+      Case("Gelu", "type: 'GELU'", {kImage}),
+      Case("GeluTanh", "type: 'GELU' gelu_param { tanh: true }", {kImage}),
+      Case("HardSwish", "type: 'HardSwish'", {kImage}),
+      Case("Log", "type: 'Log' log_param { base: 10 scale: 0.5 shift: 6 }", {kImage}),
+      Case("Power", "type: 'Power' power_param { power: 1.5 scale: 0.5 shift: 6 }", {kImage}),
+      Case("PowerOfOne", "type: 'Power' power_param { scale: -2 shift: 3 }", {{3, 7}}),
+      Case("PowerOfTwo", "type: 'Power' power_param { power: 2 scale: 0.5 }", {kImage}),
+      Case("Silu", "type: 'SiLU'", {kImage}),
+      Case("Swish", "type: 'Swish' swish_param { beta: 1.7 }", {{3, 16, 33, 31}}),
+  };
+}
+
 }  // namespace
 
 std::vector<LayerCase> LayerCases() {
   Cases all;
   for (const auto& some : {Elementwise, Eltwise, Copies, Normalization, Losses, Weighted, BatchNorm,
-                           Pooling, Large, FromOtherCaffes}) {
+                           Pooling, Large, FromOtherCaffes, PointwiseFunctions}) {
     for (LayerCase& test : some()) all.push_back(std::move(test));
   }
   for (size_t i = 0; i < all.size(); ++i) all[i].seed = 1 + i;
