@@ -1,6 +1,8 @@
 #include <glog/logging.h>
 
 #include <algorithm>
+#include <map>
+#include <string>
 #include <utility>
 
 #include "core/config/nearest.h"
@@ -9,6 +11,7 @@
 #include "models/graph.h"
 #include "models/inputs.h"
 #include "models/memory_check.h"
+#include "models/parameter_names.h"
 #include "models/rewrites.h"
 
 namespace gf {
@@ -72,12 +75,6 @@ class Compiler {
       ThrowUserError(node.location, ": layer \"", p.name(), "\": unknown type \"", p.type(), "\"",
                      Suggestion(p.type(), known));
     }
-    for (const ParamSpec& spec : p.param()) {
-      if (!spec.name().empty()) {
-        ThrowUserError(node.location, ": layer \"", p.name(), "\": parameters shared by name (\"",
-                       spec.name(), "\") are not supported; remove param.name");
-      }
-    }
     if (options_.label_smoothing && p.type() == "SoftmaxWithLoss") {
       p.mutable_loss_param()->set_label_smoothing(*options_.label_smoothing);
     }
@@ -107,6 +104,7 @@ class Compiler {
     CheckBottomTypes(op);
     op.layer->SetUp(shapes);
     CHECK_EQ(static_cast<int>(op.layer->tops().size()), p.top_size()) << p.name();
+    op.parameter_names = parameter_names_.NamesOf(*op.layer);
     if (node.renamed && !(op.layer->parameters().empty() && op.layer->states().empty())) {
       op.layer->Fail("an earlier layer of phase ", Phase_Name(options_.phase),
                      " has the same name; layers with parameters or statistics need different "
@@ -191,16 +189,13 @@ class Compiler {
         setup.propagate.push_back(op.backward && Propagates(net_, op, i));
       }
       for (int top : op.tops) setup.tops.push_back(net_.blobs[top].desc);
-      setup.parameters_fixed = options_.parameters != nullptr;
-      for (const ParameterSpec& spec : op.layer->parameters()) {
-        TensorDesc desc{spec.shape, options_.compute, Layout()};
-        if (setup.parameters_fixed)
-          desc.layout = SharedEntry(*options_.parameters, *op.layer, spec).layout;
-        setup.parameters.push_back(std::move(desc));
-      }
+      SetParameters(&op);
       setup.needs_bottom.assign(op.bottoms.size(), false);
       setup.needs_top.assign(op.tops.size(), false);
       op.kernel->Setup(&setup);
+      for (size_t i = 0; i < op.parameter_names.size(); ++i) {
+        parameter_layouts_.emplace(op.parameter_names[i], setup.parameters[i].layout);
+      }
       for (size_t i = 0; i < op.bottoms.size(); ++i) {
         const Layout& wanted = setup.bottoms[i].layout;
         if (wanted == net_.blobs[op.bottoms[i]].desc.layout) continue;
@@ -215,6 +210,24 @@ class Compiler {
         if (setup.propagate[i]) net_.ops[net_.blobs[op.bottoms[i]].producer].backward = true;
       }
       AddOp(std::move(op));
+    }
+  }
+
+  // Describes the operation's parameters to its kernel. Layouts are given where another net of the
+  // job or another layer has chosen them.
+  void SetParameters(CompiledOp* op) const {
+    op->setup.parameters_fixed = options_.parameters != nullptr;
+    for (size_t i = 0; i < op->parameter_names.size(); ++i) {
+      const std::string& name = op->parameter_names[i];
+      TensorDesc desc{op->layer->parameters()[i].shape, options_.compute, Layout()};
+      const auto chosen = parameter_layouts_.find(name);
+      if (options_.parameters != nullptr) {
+        desc.layout = SharedEntry(*options_.parameters, *op->layer, name, desc.shape).layout;
+      } else if (chosen != parameter_layouts_.end()) {
+        desc.layout = chosen->second;
+        op->setup.parameters_fixed = true;
+      }
+      op->setup.parameters.push_back(std::move(desc));
     }
   }
 
@@ -279,6 +292,8 @@ class Compiler {
   Device* device_;
   std::vector<GraphNode> nodes_;
   std::map<std::string, int> by_name_;
+  ParameterNames parameter_names_;
+  std::map<std::string, Layout> parameter_layouts_;  // by name in the pools
   CompiledNet net_;
 };
 

@@ -35,13 +35,23 @@ struct CompiledOp {
   std::unique_ptr<Kernel> kernel;
   KernelSetup setup;
   std::vector<int> bottoms, tops;  // blobs
-  std::vector<int> entries, state_entries;
+  // Per parameter: its name in the pools, and its entry. Of the entries, `own_entries` are those
+  // whose gradients are complete once this operation ran backward: all but shared ones with another
+  // owner (models/parameter_names.h).
+  std::vector<std::string> parameter_names;
+  std::vector<int> entries, own_entries, state_entries;
   bool backward = false;
   std::vector<int> bottom_gradients;  // buffers; -1 if not needed
   int saved = -1, forward_scratch = -1, backward_scratch = -1;
   // Per top: a kernel that adds up the gradients first, or null if the operation's kernel does it.
   std::vector<std::unique_ptr<Kernel>> gradient_sums;
   std::vector<KernelArgs> gradient_sum_args;
+  // Per parameter: the buffer of its gradient, or -1 if Backward writes the gradient pool; and then
+  // null, or the kernel that adds the buffer to the pool: an operation that ran before has written
+  // the gradient of this shared parameter.
+  std::vector<int> parameter_gradients;
+  std::vector<std::unique_ptr<Kernel>> parameter_sums;
+  std::vector<KernelArgs> parameter_sum_args;
   std::vector<int> recompute;  // operations whose tops[0] is recomputed before Backward
   KernelArgs forward_args, backward_args, recompute_args;
 };
@@ -56,6 +66,11 @@ struct CompiledNet {
   const void* bound_weights = nullptr;  // data of the compute pool that operations read
   int logits = -1;                      // blob; -1 if there is no loss or Softmax
   std::vector<int> scalars;             // blobs with one number: losses and accuracies
+
+  // The address of a buffer of `memory`; null for -1.
+  char* At(int buffer) const {
+    return buffer < 0 ? nullptr : static_cast<char*>(arena.get()) + memory.offset(buffer);
+  }
 };
 
 // Compiles a net. Throws as the constructor of Net does.
@@ -73,9 +88,9 @@ void FindGradients(Phase phase, CompiledNet* net);
 bool Propagates(const CompiledNet& net, const CompiledOp& op, size_t bottom);
 
 // The entry of a parameter in the pools of another net of the job (models/net_parameters.cc).
-// Throws UserError if there is none of this shape.
+// Throws UserError if there is none of this name and shape.
 const PoolEntry& SharedEntry(const ParameterStore& store, const Layer& layer,
-                             const ParameterSpec& spec);
+                             const std::string& name, const Shape& shape);
 
 // Creates the pools, or finds this net's parameters in the pools of options.parameters.
 void BuildParameters(const NetOptions& options, Device* device, CompiledNet* net);

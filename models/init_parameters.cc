@@ -5,6 +5,7 @@
 #include "core/config/name_pattern.h"
 #include "core/error.h"
 #include "models/filler.h"
+#include "models/parameter_names.h"
 
 namespace gf {
 
@@ -33,6 +34,7 @@ void InitParameters(const CompiledNet& net, const NetOptions& options, Device* d
     const auto& specs = op.layer->parameters();
     for (size_t i = 0; i < specs.size(); ++i) {
       const PoolEntry& entry = store.layout().entries()[op.entries[i]];
+      if (entry.name != OwnName(*op.layer, specs[i])) continue;
       const int rule = InitRuleOf(options, entry.name);
       Fill(rule < 0 ? *specs[i].filler : options.init[rule].second, specs[i].shape, options.seed,
            entry.name, values);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <set>
+#include <string>
 
 #include "models/compiled_net.h"
 #include "models/memory_check.h"
@@ -28,6 +29,7 @@ class Planner {
     BackwardReads();
     Blobs();
     Gradients();
+    SharedParameters();
     for (int k = 0; k < n_; ++k) {
       CompiledOp& op = net_.ops[k];
       const int back = BackwardTime(k, n_);
@@ -54,7 +56,8 @@ class Planner {
         const CompiledBlob& top = net_.blobs[op.tops[i]];
         for (int buffer : top.gradients) net_.memory.Extend(buffer, time, time);
         const size_t limit = i == 0 ? op.setup.max_top_diffs : 1;
-        op.gradient_sums.push_back(top.gradients.size() > limit ? NewSum(top) : nullptr);
+        const size_t count = top.gradients.size();
+        op.gradient_sums.push_back(count > limit ? NewSum(top.name, top.desc, count) : nullptr);
       }
       for (int i = 0; i < static_cast<int>(op.bottoms.size()); ++i) {
         op.bottom_gradients.push_back(-1);
@@ -90,21 +93,42 @@ class Planner {
     return -1;
   }
 
-  std::unique_ptr<Kernel> NewSum(const CompiledBlob& blob) const {
+  // A kernel that adds up `count` tensors of this kind.
+  std::unique_ptr<Kernel> NewSum(const std::string& name, const TensorDesc& desc,
+                                 size_t count) const {
     LayerParameter p;
-    p.set_name(blob.name);
+    p.set_name(name);
     p.set_type("_GradientSum");
     const auto layer =
         LayerRegistry::Get().Create("layer type", p.type(), p, options_.phase, std::string());
-    const KernelContext context{device_, blob.desc.dtype, 0, 0, options_.deterministic};
+    const KernelContext context{device_, desc.dtype, 0, 0, options_.deterministic};
     auto kernel =
         KernelRegistry::Get().Create("kernel", device_->name() + "/" + p.type(), *layer, context);
     KernelSetup setup;
-    setup.bottoms.assign(blob.gradients.size(), blob.desc);
-    setup.propagate.assign(blob.gradients.size(), false);
-    setup.tops = {blob.desc};
+    setup.bottoms.assign(count, desc);
+    setup.propagate.assign(count, false);
+    setup.tops = {desc};
     kernel->Setup(&setup);
     return kernel;
+  }
+
+  // Gives a buffer to the gradients of shared parameters, but for the first one of each parameter.
+  void SharedParameters() {
+    std::set<std::string> written;
+    for (int k = n_ - 1; k >= 0; --k) {
+      CompiledOp& op = net_.ops[k];
+      op.parameter_gradients.assign(op.parameter_names.size(), -1);
+      op.parameter_sums.resize(op.parameter_names.size());
+      op.parameter_sum_args.resize(op.parameter_names.size());
+      if (!op.backward) continue;
+      const int time = BackwardTime(k, n_);
+      for (size_t i = 0; i < op.parameter_names.size(); ++i) {
+        if (written.insert(op.parameter_names[i]).second) continue;
+        const TensorDesc& desc = op.setup.parameters[i];
+        op.parameter_gradients[i] = net_.memory.Add(desc.bytes(), time, time);
+        op.parameter_sums[i] = NewSum(op.parameter_names[i], desc, 2);
+      }
+    }
   }
 
   void Read(int blob, int time) {
@@ -183,15 +207,10 @@ class Planner {
            bottom.desc.bytes() == net_.blobs[op.tops[0]].desc.bytes();
   }
 
-  char* At(int buffer) const {
-    if (buffer < 0) return nullptr;
-    return static_cast<char*>(net_.arena.get()) + net_.memory.offset(buffer);
-  }
-
   // Address of a blob's data in the backward pass.
   char* BackwardData(int blob) const {
     const CompiledBlob& b = net_.blobs[blob];
-    return At(b.recomputed_buffer >= 0 ? b.recomputed_buffer : b.buffer);
+    return net_.At(b.recomputed_buffer >= 0 ? b.recomputed_buffer : b.buffer);
   }
 
   void SetArgs(CompiledOp* op) {
@@ -201,22 +220,23 @@ class Planner {
       args.states.push_back(store.states().as<float>() +
                             store.state_layout().entries()[entry].offset);
     }
-    args.saved = op->setup.saved_bytes ? At(op->saved) : nullptr;
+    args.saved = op->setup.saved_bytes ? net_.At(op->saved) : nullptr;
     op->forward_args = op->backward_args = op->recompute_args = args;
 
-    op->forward_args.scratch = At(op->forward_scratch);
-    for (int b : op->bottoms) op->forward_args.bottoms.push_back(At(net_.blobs[b].buffer));
-    for (int b : op->tops) op->forward_args.tops.push_back(At(net_.blobs[b].buffer));
+    op->forward_args.scratch = net_.At(op->forward_scratch);
+    for (int b : op->bottoms) op->forward_args.bottoms.push_back(net_.At(net_.blobs[b].buffer));
+    for (int b : op->tops) op->forward_args.tops.push_back(net_.At(net_.blobs[b].buffer));
     if (!op->backward) return;
-    op->backward_args.scratch = At(op->backward_scratch);
+    op->backward_args.scratch = net_.At(op->backward_scratch);
     for (int b : op->bottoms) op->backward_args.bottoms.push_back(BackwardData(b));
     for (int b : op->tops) op->backward_args.tops.push_back(BackwardData(b));
     op->recompute_args.bottoms = op->backward_args.bottoms;
     op->recompute_args.tops = op->backward_args.tops;
-    for (int buffer : op->bottom_gradients) op->backward_args.bottom_diffs.push_back(At(buffer));
+    for (int buffer : op->bottom_gradients)
+      op->backward_args.bottom_diffs.push_back(net_.At(buffer));
     for (size_t i = 0; i < op->tops.size(); ++i) {
       std::vector<void*> diffs;
-      for (int buffer : net_.blobs[op->tops[i]].gradients) diffs.push_back(At(buffer));
+      for (int buffer : net_.blobs[op->tops[i]].gradients) diffs.push_back(net_.At(buffer));
       KernelArgs sum;
       if (op->gradient_sums[i] != nullptr) {
         sum.bottoms.assign(diffs.begin(), diffs.end());

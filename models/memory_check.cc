@@ -3,6 +3,7 @@
 #include "core/error.h"
 #include "core/host_memory.h"
 #include "core/readable.h"
+#include "models/parameter_names.h"
 
 namespace gf {
 namespace {
@@ -44,7 +45,9 @@ void CheckParametersFit(const CompiledNet& net, const NetOptions& options, doubl
   const CompiledOp* largest_op = nullptr;
   const ParameterSpec* largest = nullptr;
   for (const CompiledOp& op : net.ops) {
-    for (const ParameterSpec& spec : op.layer->parameters()) {
+    for (size_t i = 0; i < op.parameter_names.size(); ++i) {
+      const ParameterSpec& spec = op.layer->parameters()[i];
+      if (op.parameter_names[i] != OwnName(*op.layer, spec)) continue;
       all += each * static_cast<double>(spec.shape.count());
       if (largest != nullptr && spec.shape.count() <= largest->shape.count()) continue;
       largest_op = &op;

@@ -41,10 +41,10 @@ class Net::Impl {
         line.top_shapes.push_back(net_.blobs[t].desc.shape);
         line.top_layouts.push_back(net_.blobs[t].desc.layout);
       }
-      line.entries = op.entries;
+      line.entries = op.own_entries;
       line.how = op.kernel->Describe();
-      for (const ParameterSpec& spec : op.layer->parameters()) {
-        line.parameter_count += spec.shape.count();
+      for (int entry : op.own_entries) {
+        line.parameter_count += net_.parameters->layout().entries()[entry].shape.count();
       }
       line.forward_flops = op.layer->ForwardFlops();
       // The gradient of the weights and the gradient of the bottom cost as much again, if they are
@@ -74,8 +74,10 @@ class Net::Impl {
     for (int producer : op.recompute) {
       if (!net_.ops[producer].kernel->ForwardRepeats()) return false;
     }
-    for (const auto& sum : op.gradient_sums) {
-      if (sum != nullptr && !sum->ForwardRepeats()) return false;
+    for (const auto* sums : {&op.gradient_sums, &op.parameter_sums}) {
+      for (const auto& sum : *sums) {
+        if (sum != nullptr && !sum->ForwardRepeats()) return false;
+      }
     }
     return !op.backward || op.kernel->BackwardRepeats();
   }
@@ -86,7 +88,7 @@ class Net::Impl {
   void SetBucketEnds(const std::vector<int>& entries) {
     std::vector<bool> ends(net_.ops.size());
     for (size_t k = 0; k < ends.size(); ++k) {
-      const std::vector<int>& own = net_.ops[FromEnd(static_cast<int>(k))].entries;
+      const std::vector<int>& own = net_.ops[FromEnd(static_cast<int>(k))].own_entries;
       ends[k] =
           std::find_first_of(own.begin(), own.end(), entries.begin(), entries.end()) != own.end();
     }
@@ -152,7 +154,7 @@ class Net::Impl {
       Timed(&lines_[op].backward_seconds, [&] { Backward(&net_.ops[op], loss_scale); });
     };
     const auto after = [&](int k) {
-      const std::vector<int>& entries = net_.ops[FromEnd(k)].entries;
+      const std::vector<int>& entries = net_.ops[FromEnd(k)].own_entries;
       if (!entries.empty() && done) done(entries);
     };
     Run(backward_pass_.get(), backward, after);
@@ -170,6 +172,9 @@ class Net::Impl {
     op->backward_args.sequence = sequence_;
     op->backward_args.parameters_version = net_.parameters->version();
     op->kernel->Backward(op->backward_args);
+    for (size_t i = 0; i < op->parameter_sums.size(); ++i) {
+      if (op->parameter_sums[i]) op->parameter_sums[i]->Forward(op->parameter_sum_args[i]);
+    }
   }
 
   // Runs a pass; timed operations are not recorded.

@@ -9,6 +9,7 @@
 #include "models/compiled_net.h"
 #include "models/filler.h"
 #include "models/init_parameters.h"
+#include "models/parameter_names.h"
 
 namespace gf {
 namespace {
@@ -21,7 +22,8 @@ PoolLayout ParameterLayout(const CompiledNet& net) {
     const auto& specs = op.layer->parameters();
     for (size_t i = 0; i < specs.size(); ++i) {
       PoolEntry entry;
-      entry.name = op.layer->name() + "." + specs[i].name;
+      entry.name = op.parameter_names[i];
+      if (entry.name != OwnName(*op.layer, specs[i])) continue;
       entry.layer = op.layer->name();
       entry.shape = specs[i].shape;
       entry.layout = op.setup.parameters[i].layout;
@@ -50,8 +52,10 @@ PoolLayout StateLayout(const CompiledNet& net) {
 // Of the fillers that InitParameters will use.
 void CheckFillers(const CompiledNet& net, const NetOptions& options) {
   for (const CompiledOp& op : net.ops) {
-    for (const ParameterSpec& spec : op.layer->parameters()) {
-      const int rule = InitRuleOf(options, op.layer->name() + "." + spec.name);
+    for (size_t i = 0; i < op.parameter_names.size(); ++i) {
+      const ParameterSpec& spec = op.layer->parameters()[i];
+      if (op.parameter_names[i] != OwnName(*op.layer, spec)) continue;
+      const int rule = InitRuleOf(options, op.parameter_names[i]);
       const std::string mistake =
           FillerMistake(rule < 0 ? *spec.filler : options.init[rule].second, spec.shape);
       if (mistake.empty()) continue;
@@ -67,15 +71,14 @@ void CheckFillers(const CompiledNet& net, const NetOptions& options) {
 }  // namespace
 
 const PoolEntry& SharedEntry(const ParameterStore& store, const Layer& layer,
-                             const ParameterSpec& spec) {
+                             const std::string& name, const Shape& shape) {
   const PoolLayout& layout = store.layout();
-  const std::string name = layer.name() + "." + spec.name;
   const int i = layout.Find(name);
   if (i < 0) layer.Fail("parameter ", name, " does not exist in the training net");
   const PoolEntry& entry = layout.entries()[i];
-  if (entry.shape != spec.shape) {
-    layer.Fail("parameter ", name, " is ", spec.shape.ToString(), " here and ",
-               entry.shape.ToString(), " in the training net");
+  if (entry.shape != shape) {
+    layer.Fail("parameter ", name, " is ", shape.ToString(), " here and ", entry.shape.ToString(),
+               " in the training net");
   }
   return entry;
 }
@@ -95,8 +98,11 @@ void BuildParameters(const NetOptions& options, Device* device, CompiledNet* net
     }
   }
   for (CompiledOp& op : net->ops) {
-    for (const ParameterSpec& spec : op.layer->parameters()) {
-      op.entries.push_back(net->parameters->layout().Find(op.layer->name() + "." + spec.name));
+    for (size_t i = 0; i < op.parameter_names.size(); ++i) {
+      op.entries.push_back(net->parameters->layout().Find(op.parameter_names[i]));
+      if (op.parameter_names[i] == OwnName(*op.layer, op.layer->parameters()[i])) {
+        op.own_entries.push_back(op.entries.back());
+      }
     }
     for (const StateSpec& spec : op.layer->states()) {
       const int entry = net->parameters->state_layout().Find(op.layer->name() + "." + spec.name);
@@ -116,14 +122,21 @@ void BindParameters(CompiledNet* net) {
       args->parameters.clear();
       args->master.clear();
       args->parameter_diffs.clear();
-      for (int entry : op.entries) {
-        const int64_t offset = store.layout().entries()[entry].offset;
+      for (size_t i = 0; i < op.entries.size(); ++i) {
+        const int64_t offset = store.layout().entries()[op.entries[i]].offset;
         const auto at = [&](const Tensor& pool) {
           return pool.as<char>() + offset * SizeOf(pool.desc.dtype);
         };
         args->parameters.push_back(at(compute));
         args->master.push_back(fp32.as<float>() + offset);
-        if (op.backward) args->parameter_diffs.push_back(at(store.gradient()));
+        if (!op.backward) continue;
+        const int buffer = op.parameter_gradients[i];
+        args->parameter_diffs.push_back(buffer < 0 ? at(store.gradient()) : net->At(buffer));
+        if (buffer >= 0) {
+          KernelArgs& sum = op.parameter_sum_args[i];
+          sum.bottoms = {at(store.gradient()), net->At(buffer)};
+          sum.tops = {at(store.gradient())};
+        }
       }
     }
   }

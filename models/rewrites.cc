@@ -114,6 +114,14 @@ void DropIdentities(Phase phase, BlobLinks* graph) {
   }
 }
 
+void CheckStatisticsAreOwn(const GraphNode& norm) {
+  for (const ParamSpec& param : norm.param.param()) {
+    if (!param.has_name()) continue;
+    ThrowUserError(norm.location, ": layer \"", norm.param.name(), "\" (BatchNorm): param \"",
+                   param.name(), "\": statistics cannot be shared by name; remove it");
+  }
+}
+
 }  // namespace
 
 void MergeBatchNormAndScale(std::vector<GraphNode>* nodes) {
@@ -124,6 +132,7 @@ void MergeBatchNormAndScale(std::vector<GraphNode>* nodes) {
     const int reader = graph.OnlyReader(norm.top(0));
     // Caffe's BatchNorm has three `param` entries for its statistics; the merged layer uses the
     // entries of the Scale layer.
+    CheckStatisticsAreOwn(graph.node(i));
     graph.Change(i, [](GraphNode* node) { node->param.clear_param(); });
     if (reader < 0 || norm.fusion().scale()) continue;
     const GraphNode scale = graph.node(reader);

@@ -7,6 +7,7 @@
 #include "layers/layer.h"
 #include "models/graph.h"
 #include "models/inputs.h"
+#include "models/parameter_names.h"
 #include "models/rewrites.h"
 
 namespace gf {
@@ -19,7 +20,8 @@ NetModel ModelOf(const NetSource& source, int batch, const Shape& image) {
   net.name = source.param.name();
   net.batch = batch;
   std::map<std::string, Shape> blobs;
-  std::vector<std::vector<ParameterSpec>> parameters;
+  ParameterNames parameter_names;
+  std::vector<std::vector<PoolEntry>> parameters;  // of each layer, without those of other owners
   for (GraphNode& node : nodes) {
     LayerParameter& p = node.param;
     if (p.top_size() == 0) p.add_top(p.name());  // a loss
@@ -37,16 +39,22 @@ NetModel ModelOf(const NetSource& source, int batch, const Shape& image) {
       if (!IsSane(layer->tops()[i])) layer->Fail("impossible output shape");
       model.values += layer->tops()[i].count();
     }
-    parameters.push_back(layer->parameters());
+    parameters.emplace_back();
+    const std::vector<std::string> names = parameter_names.NamesOf(*layer);
+    for (size_t i = 0; i < names.size(); ++i) {
+      const ParameterSpec& spec = layer->parameters()[i];
+      if (names[i] != OwnName(*layer, spec)) continue;
+      PoolEntry entry;
+      entry.name = names[i];
+      entry.layer = model.name;
+      entry.shape = spec.shape;
+      parameters.back().push_back(std::move(entry));
+    }
     net.layers.push_back(std::move(model));
   }
   for (size_t k = nodes.size(); k-- > 0;) {
-    for (const ParameterSpec& spec : parameters[k]) {
+    for (PoolEntry& entry : parameters[k]) {
       net.layers[k].entries.push_back(static_cast<int>(net.layout.entries().size()));
-      PoolEntry entry;
-      entry.name = net.layers[k].name + "." + spec.name;
-      entry.layer = net.layers[k].name;
-      entry.shape = spec.shape;
       net.layout.Add(std::move(entry));
     }
   }

@@ -50,9 +50,6 @@ TEST(NetErrorTest, MistakesNameTheLayerAndItsPlace) {
                   "layer \"e\" (SoftmaxWithLoss): expects 2 bottoms, got 1"));
   EXPECT_TRUE(Has(Error("layer { name: 'r' type: 'ReLU' bottom: 'x' top: 'a' top: 'b' }"),
                   "expects 1 top, got 2"));
-  EXPECT_TRUE(Has(Error(Simple("InnerProduct", "i", "x",
-                               "param { name: 'w' } inner_product_param { num_output: 2 }")),
-                  "parameters shared by name (\"w\") are not supported"));
   const std::string large = Error(
       "layer { name: 'c' type: 'Convolution' bottom: 'x' top: 'c' "
       "convolution_param { num_output: 2 kernel_size: 11 } }");
