@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "core/config/name_pattern.h"
 #include "core/config/nearest.h"
 #include "core/error.h"
 #include "models/compiled_net.h"
@@ -104,7 +105,15 @@ class Compiler {
     CheckBottomTypes(op);
     op.layer->SetUp(shapes);
     CHECK_EQ(static_cast<int>(op.layer->tops().size()), p.top_size()) << p.name();
-    op.parameter_names = parameter_names_.NamesOf(*op.layer);
+    AddParameters(&op);
+    bool trained = Trains(op);
+    for (int bottom : op.bottoms) trained |= net_.blobs[bottom].needs_gradient;
+    if (!trained && !options_.freeze.empty() && p.type() == "BatchNorm") {
+      p.mutable_batch_norm_param()->set_use_global_stats(true);
+      op.layer =
+          LayerRegistry::Get().Create("layer type", p.type(), p, options_.phase, node.location);
+      op.layer->SetUp(shapes);
+    }
     if (node.renamed && !(op.layer->parameters().empty() && op.layer->states().empty())) {
       op.layer->Fail("an earlier layer of phase ", Phase_Name(options_.phase),
                      " has the same name; layers with parameters or statistics need different "
@@ -121,8 +130,20 @@ class Compiler {
       if (!IsSane(shape)) op.layer->Fail("impossible output shape ", shape.ToString());
       TensorDesc desc{shape, op.layer->TopType(i, options_.compute), Layout()};
       op.tops.push_back(by_name_[p.top(i)] = NewBlob(p.top(i), std::move(desc), index));
+      net_.blobs[op.tops.back()].needs_gradient = trained;
     }
     net_.ops.push_back(std::move(op));
+  }
+
+  void AddParameters(CompiledOp* op) {
+    for (std::string& name : parameter_names_.NamesOf(*op->layer)) {
+      CompiledParameter parameter;
+      const ParameterSpec& spec = op->layer->parameters()[op->parameters.size()];
+      parameter.owned = name == OwnName(*op->layer, spec);
+      parameter.frozen = FitsOne(options_.freeze, name);
+      parameter.name = std::move(name);
+      op->parameters.push_back(std::move(parameter));
+    }
   }
 
   // `what`: "bottom" or "top".
@@ -193,8 +214,8 @@ class Compiler {
       setup.needs_bottom.assign(op.bottoms.size(), false);
       setup.needs_top.assign(op.tops.size(), false);
       op.kernel->Setup(&setup);
-      for (size_t i = 0; i < op.parameter_names.size(); ++i) {
-        parameter_layouts_.emplace(op.parameter_names[i], setup.parameters[i].layout);
+      for (size_t i = 0; i < op.parameters.size(); ++i) {
+        parameter_layouts_.emplace(op.parameters[i].name, setup.parameters[i].layout);
       }
       for (size_t i = 0; i < op.bottoms.size(); ++i) {
         const Layout& wanted = setup.bottoms[i].layout;
@@ -217,8 +238,8 @@ class Compiler {
   // job or another layer has chosen them.
   void SetParameters(CompiledOp* op) const {
     op->setup.parameters_fixed = options_.parameters != nullptr;
-    for (size_t i = 0; i < op->parameter_names.size(); ++i) {
-      const std::string& name = op->parameter_names[i];
+    for (size_t i = 0; i < op->parameters.size(); ++i) {
+      const std::string& name = op->parameters[i].name;
       TensorDesc desc{op->layer->parameters()[i].shape, options_.compute, Layout()};
       const auto chosen = parameter_layouts_.find(name);
       if (options_.parameters != nullptr) {

@@ -16,15 +16,28 @@ struct CompiledBlob {
   std::string name;
   TensorDesc desc;
   int producer = -1;
-  std::vector<int> readers;  // operations, once per reading bottom
-  bool needs_gradient = false;
-  bool keep = false;  // whether it is readable after the pass
+  std::vector<int> readers;     // operations, once per reading bottom
+  bool needs_gradient = false;  // it depends on trained parameters
+  bool keep = false;            // whether it is readable after the pass
   int buffer = -1;
   // If the blob is recomputed in the backward pass: its buffer then, and the operation before which
   // that happens (the first one to read it). Otherwise -1.
   int recomputed_buffer = -1, recomputed_at = -1;
   // Buffers of the gradients that the readers produce, in the order of production.
   std::vector<int> gradients;
+};
+
+// A parameter of an operation.
+struct CompiledParameter {
+  std::string name;     // in the pools (models/parameter_names.h)
+  bool owned = true;    // false: shared, and another operation is its owner
+  bool frozen = false;  // it keeps its value: it lies in the store's frozen pools
+  int entry = -1;       // of the layout of its pools
+  // The buffer of its gradient; -1: Backward writes into the gradient pool.
+  int gradient = -1;
+  // Shared with operations that run backward before: adds the buffer to the gradient pool.
+  std::unique_ptr<Kernel> sum;
+  KernelArgs sum_args;
 };
 
 // An operation: a layer with its kernel, and the memory that it reads and writes.
@@ -35,23 +48,14 @@ struct CompiledOp {
   std::unique_ptr<Kernel> kernel;
   KernelSetup setup;
   std::vector<int> bottoms, tops;  // blobs
-  // Per parameter: its name in the pools, and its entry. Of the entries, `own_entries` are those
-  // whose gradients are complete once this operation ran backward: all but shared ones with another
-  // owner (models/parameter_names.h).
-  std::vector<std::string> parameter_names;
-  std::vector<int> entries, own_entries, state_entries;
+  std::vector<CompiledParameter> parameters;
+  std::vector<int> state_entries;
   bool backward = false;
   std::vector<int> bottom_gradients;  // buffers; -1 if not needed
   int saved = -1, forward_scratch = -1, backward_scratch = -1;
   // Per top: a kernel that adds up the gradients first, or null if the operation's kernel does it.
   std::vector<std::unique_ptr<Kernel>> gradient_sums;
   std::vector<KernelArgs> gradient_sum_args;
-  // Per parameter: the buffer of its gradient, or -1 if Backward writes the gradient pool; and then
-  // null, or the kernel that adds the buffer to the pool: an operation that ran before has written
-  // the gradient of this shared parameter.
-  std::vector<int> parameter_gradients;
-  std::vector<std::unique_ptr<Kernel>> parameter_sums;
-  std::vector<KernelArgs> parameter_sum_args;
   std::vector<int> recompute;  // operations whose tops[0] is recomputed before Backward
   KernelArgs forward_args, backward_args, recompute_args;
 };
@@ -91,6 +95,9 @@ bool Propagates(const CompiledNet& net, const CompiledOp& op, size_t bottom);
 // Throws UserError if there is none of this name and shape.
 const PoolEntry& SharedEntry(const ParameterStore& store, const Layer& layer,
                              const std::string& name, const Shape& shape);
+
+// Whether training changes a parameter of this operation.
+bool Trains(const CompiledOp& op);
 
 // Creates the pools, or finds this net's parameters in the pools of options.parameters.
 void BuildParameters(const NetOptions& options, Device* device, CompiledNet* net);

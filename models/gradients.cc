@@ -1,10 +1,16 @@
 // Which parts of a net need a backward pass.
 
+#include <algorithm>
 #include <set>
 
 #include "models/compiled_net.h"
 
 namespace gf {
+
+bool Trains(const CompiledOp& op) {
+  return std::any_of(op.parameters.begin(), op.parameters.end(),
+                     [](const CompiledParameter& parameter) { return !parameter.frozen; });
+}
 
 bool Propagates(const CompiledNet& net, const CompiledOp& op, size_t bottom) {
   const LayerParameter& p = op.layer->param();
@@ -18,7 +24,7 @@ bool Propagates(const CompiledNet& net, const CompiledOp& op, size_t bottom) {
 void FindGradients(Phase phase, CompiledNet* net) {
   if (phase == TEST) return;
   for (CompiledOp& op : net->ops) {
-    bool needs = !op.layer->parameters().empty();
+    bool needs = Trains(op);
     for (size_t i = 0; i < op.bottoms.size(); ++i) {
       needs |= Propagates(*net, op, i);
     }
@@ -37,7 +43,7 @@ void FindGradients(Phase phase, CompiledNet* net) {
       op.backward = true;
       reached.insert(op.bottoms[i]);
     }
-    op.backward |= !op.layer->parameters().empty();
+    op.backward |= Trains(op);
   }
 }
 

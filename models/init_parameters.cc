@@ -5,7 +5,6 @@
 #include "core/config/name_pattern.h"
 #include "core/error.h"
 #include "models/filler.h"
-#include "models/parameter_names.h"
 
 namespace gf {
 
@@ -19,8 +18,10 @@ int InitRuleOf(const NetOptions& options, const std::string& parameter) {
 void InitParameters(const CompiledNet& net, const NetOptions& options, Device* device) {
   ParameterStore& store = *net.parameters;
   int64_t largest = 0;
-  for (const PoolEntry& entry : store.layout().entries()) {
-    largest = std::max(largest, entry.shape.count());
+  for (const PoolLayout* layout : {&store.layout(), &store.frozen_layout()}) {
+    for (const PoolEntry& entry : layout->entries()) {
+      largest = std::max(largest, entry.shape.count());
+    }
   }
   // Uses the gradient pool if possible, to avoid touching new memory.
   const size_t bytes = largest * sizeof(float);
@@ -33,12 +34,14 @@ void InitParameters(const CompiledNet& net, const NetOptions& options, Device* d
   for (const CompiledOp& op : net.ops) {
     const auto& specs = op.layer->parameters();
     for (size_t i = 0; i < specs.size(); ++i) {
-      const PoolEntry& entry = store.layout().entries()[op.entries[i]];
-      if (entry.name != OwnName(*op.layer, specs[i])) continue;
+      const CompiledParameter& parameter = op.parameters[i];
+      if (!parameter.owned) continue;
+      const PoolLayout& layout = parameter.frozen ? store.frozen_layout() : store.layout();
+      const PoolEntry& entry = layout.entries()[parameter.entry];
       const int rule = InitRuleOf(options, entry.name);
       Fill(rule < 0 ? *specs[i].filler : options.init[rule].second, specs[i].shape, options.seed,
            entry.name, values);
-      store.Import(values, entry, store.master());
+      store.Import(values, entry, parameter.frozen ? store.frozen_master() : store.master());
     }
     const auto& states = op.layer->states();
     for (size_t i = 0; i < states.size(); ++i) {

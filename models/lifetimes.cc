@@ -29,7 +29,7 @@ class Planner {
     BackwardReads();
     Blobs();
     Gradients();
-    SharedParameters();
+    ParameterGradients();
     for (int k = 0; k < n_; ++k) {
       CompiledOp& op = net_.ops[k];
       const int back = BackwardTime(k, n_);
@@ -112,21 +112,20 @@ class Planner {
     return kernel;
   }
 
-  // Gives a buffer to the gradients of shared parameters, but for the first one of each parameter.
-  void SharedParameters() {
+  // Gives a buffer to the gradients that do not go straight to the gradient pool: of frozen
+  // parameters in operations that run backward, and of shared parameters but for the first one.
+  void ParameterGradients() {
     std::set<std::string> written;
     for (int k = n_ - 1; k >= 0; --k) {
       CompiledOp& op = net_.ops[k];
-      op.parameter_gradients.assign(op.parameter_names.size(), -1);
-      op.parameter_sums.resize(op.parameter_names.size());
-      op.parameter_sum_args.resize(op.parameter_names.size());
       if (!op.backward) continue;
       const int time = BackwardTime(k, n_);
-      for (size_t i = 0; i < op.parameter_names.size(); ++i) {
-        if (written.insert(op.parameter_names[i]).second) continue;
+      for (size_t i = 0; i < op.parameters.size(); ++i) {
+        CompiledParameter& parameter = op.parameters[i];
+        if (!parameter.frozen && written.insert(parameter.name).second) continue;
         const TensorDesc& desc = op.setup.parameters[i];
-        op.parameter_gradients[i] = net_.memory.Add(desc.bytes(), time, time);
-        op.parameter_sums[i] = NewSum(op.parameter_names[i], desc, 2);
+        parameter.gradient = net_.memory.Add(desc.bytes(), time, time);
+        if (!parameter.frozen) parameter.sum = NewSum(parameter.name, desc, 2);
       }
     }
   }

@@ -3,7 +3,6 @@
 #include "core/error.h"
 #include "core/host_memory.h"
 #include "core/readable.h"
-#include "models/parameter_names.h"
 
 namespace gf {
 namespace {
@@ -45,9 +44,9 @@ void CheckParametersFit(const CompiledNet& net, const NetOptions& options, doubl
   const CompiledOp* largest_op = nullptr;
   const ParameterSpec* largest = nullptr;
   for (const CompiledOp& op : net.ops) {
-    for (size_t i = 0; i < op.parameter_names.size(); ++i) {
+    for (size_t i = 0; i < op.parameters.size(); ++i) {
+      if (!op.parameters[i].owned) continue;
       const ParameterSpec& spec = op.layer->parameters()[i];
-      if (op.parameter_names[i] != OwnName(*op.layer, spec)) continue;
       all += each * static_cast<double>(spec.shape.count());
       if (largest != nullptr && spec.shape.count() <= largest->shape.count()) continue;
       largest_op = &op;

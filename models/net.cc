@@ -41,17 +41,18 @@ class Net::Impl {
         line.top_shapes.push_back(net_.blobs[t].desc.shape);
         line.top_layouts.push_back(net_.blobs[t].desc.layout);
       }
-      line.entries = op.own_entries;
       line.how = op.kernel->Describe();
-      for (int entry : op.own_entries) {
-        line.parameter_count += net_.parameters->layout().entries()[entry].shape.count();
+      for (size_t i = 0; i < op.parameters.size(); ++i) {
+        if (!op.parameters[i].owned) continue;
+        line.parameter_count += op.layer->parameters()[i].shape.count();
+        if (!op.parameters[i].frozen) line.entries.push_back(op.parameters[i].entry);
       }
       line.forward_flops = op.layer->ForwardFlops();
       // The gradient of the weights and the gradient of the bottom cost as much again, if they are
       // needed.
       const bool propagates = !op.setup.propagate.empty() && op.setup.propagate[0];
       line.backward_flops =
-          op.backward ? line.forward_flops * ((op.entries.empty() ? 0 : 1) + propagates) : 0;
+          op.backward ? line.forward_flops * (!op.parameters.empty() + propagates) : 0;
       lines_.push_back(std::move(line));
       if (op.layer->type() == "Input") FindInputShape(static_cast<const InputLayer&>(*op.layer));
     }
@@ -74,10 +75,11 @@ class Net::Impl {
     for (int producer : op.recompute) {
       if (!net_.ops[producer].kernel->ForwardRepeats()) return false;
     }
-    for (const auto* sums : {&op.gradient_sums, &op.parameter_sums}) {
-      for (const auto& sum : *sums) {
-        if (sum != nullptr && !sum->ForwardRepeats()) return false;
-      }
+    for (const auto& sum : op.gradient_sums) {
+      if (sum != nullptr && !sum->ForwardRepeats()) return false;
+    }
+    for (const CompiledParameter& parameter : op.parameters) {
+      if (parameter.sum != nullptr && !parameter.sum->ForwardRepeats()) return false;
     }
     return !op.backward || op.kernel->BackwardRepeats();
   }
@@ -88,7 +90,7 @@ class Net::Impl {
   void SetBucketEnds(const std::vector<int>& entries) {
     std::vector<bool> ends(net_.ops.size());
     for (size_t k = 0; k < ends.size(); ++k) {
-      const std::vector<int>& own = net_.ops[FromEnd(static_cast<int>(k))].own_entries;
+      const std::vector<int>& own = lines_[FromEnd(static_cast<int>(k))].entries;
       ends[k] =
           std::find_first_of(own.begin(), own.end(), entries.begin(), entries.end()) != own.end();
     }
@@ -154,7 +156,7 @@ class Net::Impl {
       Timed(&lines_[op].backward_seconds, [&] { Backward(&net_.ops[op], loss_scale); });
     };
     const auto after = [&](int k) {
-      const std::vector<int>& entries = net_.ops[FromEnd(k)].own_entries;
+      const std::vector<int>& entries = lines_[FromEnd(k)].entries;
       if (!entries.empty() && done) done(entries);
     };
     Run(backward_pass_.get(), backward, after);
@@ -172,8 +174,8 @@ class Net::Impl {
     op->backward_args.sequence = sequence_;
     op->backward_args.parameters_version = net_.parameters->version();
     op->kernel->Backward(op->backward_args);
-    for (size_t i = 0; i < op->parameter_sums.size(); ++i) {
-      if (op->parameter_sums[i]) op->parameter_sums[i]->Forward(op->parameter_sum_args[i]);
+    for (CompiledParameter& parameter : op->parameters) {
+      if (parameter.sum != nullptr) parameter.sum->Forward(parameter.sum_args);
     }
   }
 

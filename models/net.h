@@ -48,6 +48,10 @@ struct NetOptions {
   // error.
   std::optional<float> label_smoothing;
   std::vector<std::pair<std::string, FillerParameter>> init;
+  // Parameters that keep their values, by name pattern; a pattern without match is an error. No
+  // gradient is computed below the lowest parameter that is trained, and batch norms there use
+  // their running statistics.
+  std::vector<std::string> freeze;
 };
 
 // One line of `--dry_run`: an operation of the compiled net.
@@ -56,8 +60,9 @@ struct NetOp {
   std::vector<std::string> bottoms, tops;  // blob names
   std::vector<Shape> top_shapes;
   std::vector<Layout> top_layouts;
-  std::vector<int> entries;  // its parameters, as indices into the pool layout
-  std::string how;           // text of Kernel::Describe
+  // The trained parameters that it owns, as indices into the pool layout.
+  std::vector<int> entries;
+  std::string how;  // text of Kernel::Describe
   int64_t parameter_count = 0;
   int64_t forward_flops = 0, backward_flops = 0;
   double forward_seconds = 0, backward_seconds = 0;  // summed since ResetTimes

@@ -9,21 +9,20 @@
 #include "models/compiled_net.h"
 #include "models/filler.h"
 #include "models/init_parameters.h"
-#include "models/parameter_names.h"
 
 namespace gf {
 namespace {
 
-// In the order in which backward completes the gradients.
-PoolLayout ParameterLayout(const CompiledNet& net) {
+// The frozen or the trained parameters, in the order in which backward completes the gradients.
+PoolLayout ParameterLayout(const CompiledNet& net, bool frozen) {
   PoolLayout layout;
   for (size_t k = net.ops.size(); k-- > 0;) {
     const CompiledOp& op = net.ops[k];
     const auto& specs = op.layer->parameters();
     for (size_t i = 0; i < specs.size(); ++i) {
+      if (!op.parameters[i].owned || op.parameters[i].frozen != frozen) continue;
       PoolEntry entry;
-      entry.name = op.parameter_names[i];
-      if (entry.name != OwnName(*op.layer, specs[i])) continue;
+      entry.name = op.parameters[i].name;
       entry.layer = op.layer->name();
       entry.shape = specs[i].shape;
       entry.layout = op.setup.parameters[i].layout;
@@ -52,10 +51,10 @@ PoolLayout StateLayout(const CompiledNet& net) {
 // Of the fillers that InitParameters will use.
 void CheckFillers(const CompiledNet& net, const NetOptions& options) {
   for (const CompiledOp& op : net.ops) {
-    for (size_t i = 0; i < op.parameter_names.size(); ++i) {
+    for (size_t i = 0; i < op.parameters.size(); ++i) {
+      if (!op.parameters[i].owned) continue;
       const ParameterSpec& spec = op.layer->parameters()[i];
-      if (op.parameter_names[i] != OwnName(*op.layer, spec)) continue;
-      const int rule = InitRuleOf(options, op.parameter_names[i]);
+      const int rule = InitRuleOf(options, op.parameters[i].name);
       const std::string mistake =
           FillerMistake(rule < 0 ? *spec.filler : options.init[rule].second, spec.shape);
       if (mistake.empty()) continue;
@@ -68,19 +67,35 @@ void CheckFillers(const CompiledNet& net, const NetOptions& options) {
   }
 }
 
+// Of the patterns of `init` and `freeze`.
+void CheckPatterns(const NetOptions& options, const ParameterStore& store) {
+  const std::vector<const PoolLayout*> all = {&store.layout(), &store.frozen_layout()};
+  for (size_t i = 0; i < options.init.size(); ++i) {
+    CheckPattern(StrCat("init[", i, "].pattern"), options.init[i].first, all);
+  }
+  for (size_t i = 0; i < options.freeze.size(); ++i) {
+    CheckPattern(StrCat("freeze[", i, "]"), options.freeze[i], all);
+  }
+  if (store.layout().entries().empty() && !store.frozen_layout().entries().empty()) {
+    ThrowUserError("freeze: fits all parameters of the net: nothing is left to train");
+  }
+}
+
 }  // namespace
 
 const PoolEntry& SharedEntry(const ParameterStore& store, const Layer& layer,
                              const std::string& name, const Shape& shape) {
-  const PoolLayout& layout = store.layout();
-  const int i = layout.Find(name);
-  if (i < 0) layer.Fail("parameter ", name, " does not exist in the training net");
-  const PoolEntry& entry = layout.entries()[i];
-  if (entry.shape != shape) {
-    layer.Fail("parameter ", name, " is ", shape.ToString(), " here and ", entry.shape.ToString(),
-               " in the training net");
+  for (const PoolLayout* layout : {&store.layout(), &store.frozen_layout()}) {
+    const int i = layout->Find(name);
+    if (i < 0) continue;
+    const PoolEntry& entry = layout->entries()[i];
+    if (entry.shape != shape) {
+      layer.Fail("parameter ", name, " is ", shape.ToString(), " here and ", entry.shape.ToString(),
+                 " in the training net");
+    }
+    return entry;
   }
-  return entry;
+  layer.Fail("parameter ", name, " does not exist in the training net");
 }
 
 void BuildParameters(const NetOptions& options, Device* device, CompiledNet* net) {
@@ -91,21 +106,19 @@ void BuildParameters(const NetOptions& options, Device* device, CompiledNet* net
   } else {
     if (options.phase == TRAIN) CheckFillers(*net, options);
     net->parameters = std::make_shared<ParameterStore>(
-        device, ParameterLayout(*net), StateLayout(*net), options.compute, options.phase == TRAIN);
-    for (size_t i = 0; i < options.init.size(); ++i) {
-      CheckPattern(StrCat("init[", i, "].pattern"), options.init[i].first,
-                   net->parameters->layout());
-    }
+        device, ParameterLayout(*net, /*frozen=*/false), StateLayout(*net), options.compute,
+        options.phase == TRAIN, ParameterLayout(*net, /*frozen=*/true));
+    CheckPatterns(options, *net->parameters);
   }
+  const ParameterStore& store = *net->parameters;
   for (CompiledOp& op : net->ops) {
-    for (size_t i = 0; i < op.parameter_names.size(); ++i) {
-      op.entries.push_back(net->parameters->layout().Find(op.parameter_names[i]));
-      if (op.parameter_names[i] == OwnName(*op.layer, op.layer->parameters()[i])) {
-        op.own_entries.push_back(op.entries.back());
-      }
+    for (CompiledParameter& parameter : op.parameters) {
+      parameter.entry = store.frozen_layout().Find(parameter.name);
+      parameter.frozen = parameter.entry >= 0;
+      if (!parameter.frozen) parameter.entry = store.layout().Find(parameter.name);
     }
     for (const StateSpec& spec : op.layer->states()) {
-      const int entry = net->parameters->state_layout().Find(op.layer->name() + "." + spec.name);
+      const int entry = store.state_layout().Find(op.layer->name() + "." + spec.name);
       if (entry < 0) op.layer->Fail(spec.name, " does not exist in the training net");
       op.state_entries.push_back(entry);
     }
@@ -114,33 +127,35 @@ void BuildParameters(const NetOptions& options, Device* device, CompiledNet* net
 
 void BindParameters(CompiledNet* net) {
   const ParameterStore& store = *net->parameters;
-  const Tensor& compute = store.compute();
-  // FP32 weights for operations that ask for them.
-  const Tensor& fp32 = compute.desc.dtype == DType::kFP32 ? compute : store.master();
   for (CompiledOp& op : net->ops) {
     for (KernelArgs* args : {&op.forward_args, &op.backward_args, &op.recompute_args}) {
       args->parameters.clear();
       args->master.clear();
       args->parameter_diffs.clear();
-      for (size_t i = 0; i < op.entries.size(); ++i) {
-        const int64_t offset = store.layout().entries()[op.entries[i]].offset;
-        const auto at = [&](const Tensor& pool) {
-          return pool.as<char>() + offset * SizeOf(pool.desc.dtype);
-        };
+    }
+    for (CompiledParameter& parameter : op.parameters) {
+      const Tensor& compute = parameter.frozen ? store.frozen_compute() : store.compute();
+      const Tensor& master = parameter.frozen ? store.frozen_master() : store.master();
+      // FP32 weights for operations that ask for them.
+      const Tensor& fp32 = compute.desc.dtype == DType::kFP32 ? compute : master;
+      const PoolLayout& layout = parameter.frozen ? store.frozen_layout() : store.layout();
+      const int64_t offset = layout.entries()[parameter.entry].offset;
+      const auto at = [&](const Tensor& pool) {
+        return pool.as<char>() + offset * SizeOf(pool.desc.dtype);
+      };
+      for (KernelArgs* args : {&op.forward_args, &op.backward_args, &op.recompute_args}) {
         args->parameters.push_back(at(compute));
         args->master.push_back(fp32.as<float>() + offset);
-        if (!op.backward) continue;
-        const int buffer = op.parameter_gradients[i];
-        args->parameter_diffs.push_back(buffer < 0 ? at(store.gradient()) : net->At(buffer));
-        if (buffer >= 0) {
-          KernelArgs& sum = op.parameter_sum_args[i];
-          sum.bottoms = {at(store.gradient()), net->At(buffer)};
-          sum.tops = {at(store.gradient())};
-        }
       }
+      if (!op.backward) continue;
+      char* const buffer = net->At(parameter.gradient);
+      op.backward_args.parameter_diffs.push_back(buffer != nullptr ? buffer : at(store.gradient()));
+      if (parameter.sum == nullptr) continue;
+      parameter.sum_args.bottoms = {at(store.gradient()), buffer};
+      parameter.sum_args.tops = {at(store.gradient())};
     }
   }
-  net->bound_weights = compute.data;
+  net->bound_weights = store.compute().data;
 }
 
 }  // namespace gf

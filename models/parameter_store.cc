@@ -18,12 +18,18 @@ Tensor NewPool(Device* device, int64_t count, DType dtype) {
 }  // namespace
 
 ParameterStore::ParameterStore(Device* device, PoolLayout layout, PoolLayout states, DType compute,
-                               bool gradients)
-    : device_(device), layout_(std::move(layout)), state_layout_(std::move(states)) {
+                               bool gradients, PoolLayout frozen)
+    : device_(device),
+      layout_(std::move(layout)),
+      state_layout_(std::move(states)),
+      frozen_layout_(std::move(frozen)) {
   master_ = NewPool(device, layout_.count(), DType::kFP32);
   compute_ = compute == DType::kFP32 ? master_ : NewPool(device, layout_.count(), compute);
   if (gradients) gradient_ = NewPool(device, layout_.count(), compute);
   states_ = NewPool(device, state_layout_.count(), DType::kFP32);
+  frozen_master_ = NewPool(device, frozen_layout_.count(), DType::kFP32);
+  frozen_compute_ =
+      compute == DType::kFP32 ? frozen_master_ : NewPool(device, frozen_layout_.count(), compute);
 }
 
 Tensor ParameterStore::View(const Tensor& pool, const PoolEntry& entry) const {
@@ -76,6 +82,9 @@ void ParameterStore::SetOwnCompute(bool own) {
 
 void ParameterStore::SyncCompute() {
   if (has_own_compute()) device_->Convert(master_, compute_, device_->compute_stream());
+  if (frozen_layout_.count() > 0 && frozen_compute_.data != frozen_master_.data) {
+    device_->Convert(frozen_master_, frozen_compute_, device_->compute_stream());
+  }
   BumpVersion();
 }
 

@@ -10,16 +10,18 @@
 namespace gf {
 
 // The pools of a net's parameters, and its states (batch-norm statistics). The nets of a job
-// (training, validation) share one store. All pools use the offsets of `layout`.
+// (training, validation) share one store. Pools use the offsets of `layout` unless said otherwise.
 class ParameterStore {
  public:
-  // Allocates zeroed pools; `gradients` = false omits the gradient pool (evaluation).
+  // Allocates zeroed pools; `gradients` = false omits the gradient pool (evaluation). `frozen`:
+  // parameters that training does not change.
   ParameterStore(Device* device, PoolLayout layout, PoolLayout states, DType compute,
-                 bool gradients);
+                 bool gradients, PoolLayout frozen = {});
 
   Device* device() const { return device_; }
   const PoolLayout& layout() const { return layout_; }
   const PoolLayout& state_layout() const { return state_layout_; }
+  const PoolLayout& frozen_layout() const { return frozen_layout_; }
 
   const Tensor& master() const { return master_; }  // FP32 [layout.count()]
   // The weights that nets compute with, in the compute type. In FP32 this is the master pool,
@@ -27,6 +29,9 @@ class ParameterStore {
   const Tensor& compute() const { return compute_; }
   const Tensor& gradient() const { return gradient_; }  // compute type
   const Tensor& states() const { return states_; }      // FP32 [state_layout.count()]
+  // Of the frozen parameters, with the offsets of frozen_layout: FP32, and in the compute type.
+  const Tensor& frozen_master() const { return frozen_master_; }
+  const Tensor& frozen_compute() const { return frozen_compute_; }
 
   bool has_own_compute() const { return compute_.data != master_.data; }
   // FP32: adds a compute pool with the values of the master pool, or removes it. Other types always
@@ -45,15 +50,15 @@ class ParameterStore {
   void Import(const float* values, const PoolEntry& entry, const Tensor& pool);
   void Import(const std::vector<float>& values, const PoolEntry& entry, const Tensor& pool);
 
-  // Writes the compute pool from the master pool (after initialization or loading).
+  // Writes the compute pools from the master pools (after initialization or loading).
   void SyncCompute();
 
  private:
   Tensor View(const Tensor& pool, const PoolEntry& entry) const;
 
   Device* device_;
-  PoolLayout layout_, state_layout_;
-  Tensor master_, compute_, gradient_, states_;
+  PoolLayout layout_, state_layout_, frozen_layout_;
+  Tensor master_, compute_, gradient_, states_, frozen_master_, frozen_compute_;
   uint64_t version_ = 1;
 };
 

@@ -91,6 +91,7 @@ void PrintMemory(const Net& net, Phase phase, FILE* out) {
   PrintTable(
       {{"parameters", StrCat(WithCommas(store.layout().parameter_count()), " in ",
                              Counted(store.layout().entries().size(), "tensor"))},
+       {"frozen parameters", WithCommas(store.frozen_layout().parameter_count())},
        {"states", WithCommas(store.state_layout().parameter_count())},
        {"activations", StrCat(HumanBytes(static_cast<double>(net.arena_bytes())), " (",
                               HumanBytes(static_cast<double>(net.arena_bytes_without_reuse())),

@@ -22,8 +22,11 @@ DEFINE_string(
     "continue from the newest valid checkpoint of checkpoint.dir, or of `FOLDER`, which may "
     "also be a checkpoint itself");
 DEFINE_string(weights, "",
-              "start from the weights of a `FILE`: safetensors, or a Caffe model (x.caffemodel, "
-              "layers of the same names)");
+              "start from the weights of a `FILE`: safetensors, or a Caffe model (x.caffemodel); "
+              "names decide, and what the file lacks keeps its initial values");
+DEFINE_string(weights_skip, "",
+              "with --weights: leave out the parameters that fit a `PATTERN`, such as \"fc.*\"; "
+              "several are separated by commas");
 DEFINE_bool(bgr, false,
             "with --weights=x.caffemodel: it was trained on BGR images, as Caffe reads JPEGs");
 DEFINE_bool(deterministic, false, "same seed and number of ranks: same bits");
@@ -61,7 +64,8 @@ FlagSpec Spec() {
                    "gftrain --config=FILE --set solver.base_lr=0.05 --set train_data.batch_size=32",
                    "gftrain --dry_run --net=models/resnet50.prototxt"};
   spec.groups = {
-      {"Job", {"config", "set", "resume", "weights", "bgr", "max_steps", "deterministic"}},
+      {"Job",
+       {"config", "set", "resume", "weights", "weights_skip", "bgr", "max_steps", "deterministic"}},
       {"Records", {"run_dir", "tensorboard", "timeline_steps", "timeline_file", "verbose"}},
       {"Without training",
        {"dry_run", "net", "input", "batch_size", "phase", "print_schedule", "ranks"}}};
@@ -87,6 +91,9 @@ void CheckCombination() {
     ThrowUserError("give --resume or --weights, not both");
   }
   if (FLAGS_bgr && FLAGS_weights.empty()) ThrowUserError("--bgr goes with --weights");
+  if (!FLAGS_weights_skip.empty() && FLAGS_weights.empty()) {
+    ThrowUserError("--weights_skip goes with --weights");
+  }
   if (FLAGS_timeline_steps.empty() && !FLAGS_timeline_file.empty()) {
     ThrowUserError("--timeline_file goes with --timeline_steps");
   }
@@ -154,6 +161,8 @@ TrainOptions OptionsOf(const JobConfig& config, int threads) {
   options.start.resume = FLAGS_resume;
   options.start.weights = FLAGS_weights;
   options.start.bgr = FLAGS_bgr;
+  std::istringstream patterns(FLAGS_weights_skip);
+  for (std::string each; std::getline(patterns, each, ',');) options.start.skip.push_back(each);
   options.deterministic = FLAGS_deterministic;
   options.verbose = FLAGS_verbose;
   options.stop_step = FLAGS_max_steps;

@@ -2,6 +2,8 @@
 
 #include <fnmatch.h>
 
+#include <algorithm>
+
 #include "core/error.h"
 
 namespace gf {
@@ -10,14 +12,25 @@ bool NameFits(const std::string& pattern, const std::string& name) {
   return fnmatch(pattern.c_str(), name.c_str(), 0) == 0;
 }
 
-void CheckPattern(const std::string& field, const std::string& pattern, const PoolLayout& layout) {
-  if (layout.entries().empty()) return;
-  for (const PoolEntry& entry : layout.entries()) {
-    if (NameFits(pattern, entry.name)) return;
+bool FitsOne(const std::vector<std::string>& patterns, const std::string& name) {
+  return std::any_of(patterns.begin(), patterns.end(),
+                     [&](const std::string& pattern) { return NameFits(pattern, name); });
+}
+
+void CheckPattern(const std::string& field, const std::string& pattern,
+                  const std::vector<const PoolLayout*>& layouts) {
+  size_t count = 0;
+  const PoolEntry* last = nullptr;
+  for (const PoolLayout* layout : layouts) {
+    for (const PoolEntry& entry : layout->entries()) {
+      if (NameFits(pattern, entry.name)) return;
+      ++count;
+      last = &entry;
+    }
   }
-  ThrowUserError(field, ": \"", pattern, "\" fits none of the net's ", layout.entries().size(),
-                 " parameters (\"", layout.entries().back().name,
-                 "\" is one); * stands for any characters");
+  if (count == 0) return;
+  ThrowUserError(field, ": \"", pattern, "\" fits none of the net's ", count, " parameters (\"",
+                 last->name, "\" is one); * stands for any characters");
 }
 
 }  // namespace gf

@@ -5,6 +5,7 @@
 #include <set>
 #include <utility>
 
+#include "core/config/name_pattern.h"
 #include "core/error.h"
 #include "core/printable.h"
 #include "solvers/checkpoint/caffemodel_file.h"
@@ -49,7 +50,10 @@ class Collector {
   CaffeModelReport Finish(ParameterStore* store) {
     CaffeModelReport report;
     for (const PoolTensor& tensor : tensors_) {
-      if (values_.count(tensor.name) == 0) report.missing.push_back(tensor.name);
+      auto& names = IsSkipped(tensor.name)            ? report.skipped
+                    : values_.count(tensor.name) != 0 ? report.loaded
+                                                      : report.missing;
+      names.push_back(tensor.name);
     }
     report.unused = std::move(unused_);
     if (values_.empty()) {
@@ -75,6 +79,8 @@ class Collector {
   }
 
  private:
+  bool IsSkipped(const std::string& name) const { return FitsOne(options_.skip, name); }
+
   std::string Where(const LayerParameter& layer) const {
     return StrCat(path_, ": layer \"", Excerpt(layer.name()), "\" (", Excerpt(layer.type()), ")");
   }
@@ -125,13 +131,14 @@ class Collector {
   }
 
   void TakeBlob(LayerParameter* layer, int index, const std::string& name) {
+    if (IsSkipped(name)) return;
     BlobProto* blob = layer->mutable_blobs(index);
     const std::string where = StrCat(Where(*layer), ": ", name);
     const Shape got = CaffeBlobShape(*blob, where), wanted = by_name_.at(name)->entry->shape;
     if (WithoutLeadingOnes(got) != WithoutLeadingOnes(wanted)) {
       ThrowUserError(where, ": has the shape ", got.ToString(), " in the file, expected ",
                      wanted.ToString(), " in the net: use the net that wrote the file",
-                     options_.complete ? "" : ", or give this layer of the net another name");
+                     options_.complete ? "" : SkipAdvice(name));
     }
     std::vector<float>& values = values_[name];
     if (!values.empty()) ThrowUserError(where, ": is in the file twice");
@@ -154,7 +161,9 @@ class Collector {
     const float factor = TakeCaffeBlob(blob)[0];
     const float inverse = factor == 0 ? 0 : 1 / factor;
     for (int i = 0; i < kFactorOfNorm; ++i) {
-      for (float& value : values_[names[i]]) value *= inverse;
+      const auto values = values_.find(names[i]);
+      if (values == values_.end()) continue;  // skipped
+      for (float& value : values->second) value *= inverse;
     }
   }
 

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "models/parameter_store.h"
+#include "solvers/checkpoint/weights_report.h"
 
 namespace gf {
 
@@ -18,12 +19,12 @@ struct CaffeModelOptions {
   // The file's net was trained on BGR images, as Caffe reads them; ours are RGB. Exchanges red
   // and blue in the weights of the convolutions that read the images.
   bool bgr = false;
+  // Tensors of the net to leave as they are, by pattern (core/config/name_pattern.h).
+  std::vector<std::string> skip = {};
 };
 
-struct CaffeModelReport {
-  std::vector<std::string> missing;  // tensors of the net that the file lacks
-  std::vector<std::string> unused;   // layers of the file, with blobs, that the net lacks
-  bool reads_color_images = false;   // a convolution of the net reads images of 3 channels
+struct CaffeModelReport : WeightsReport {  // `unused`: layers with blobs
+  bool reads_color_images = false;         // a convolution of the net reads images of 3 channels
 };
 
 // Starts a net from a binary NetParameter of Caffe: layers are matched by name, their blobs by

@@ -85,6 +85,7 @@ void CheckFolderIsFree(const std::string& folder, const std::string& resume, int
 // Weights and statistics of all ranks become rank 0's.
 void BroadcastWeights(ParameterStore* store, Communicator* comm) {
   BroadcastPool(store->device(), store->master(), "weights of the start", comm);
+  BroadcastPool(store->device(), store->frozen_master(), "weights of the start", comm);
   BroadcastPool(store->device(), store->states(), "weights of the start", comm);
   store->SyncCompute();
   store->BumpVersion();
@@ -107,7 +108,8 @@ TrainingState LoadStart(const JobConfig& config, const StartOptions& options, in
       note(StrCat("resuming from ", checkpoint, ", step ", state.step));
       text = ToText(state);
     } else if (!options.weights.empty()) {
-      LoadWeightsFile(options.weights, {/*complete=*/false, options.bgr}, store, note);
+      LoadWeightsFile(options.weights, {/*complete=*/false, options.bgr, options.skip}, store,
+                      note);
       note(StrCat("starting from the weights of ", options.weights));
       text = ToText(state);
     }

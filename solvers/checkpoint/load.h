@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "comm/communicator.h"
 #include "comm/flow/gradient_flow.h"
@@ -20,6 +21,8 @@ struct StartOptions {
   // A safetensors file or a Caffe model.
   std::string weights;
   bool bgr = false;  // the Caffe model was trained on BGR images
+  // Tensors that keep their initial values although the file has them, by pattern.
+  std::vector<std::string> skip;
 };
 
 // Fills the pools of all ranks, and `flow` (which is new), from what rank 0 reads, and returns

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <set>
 
+#include "core/config/name_pattern.h"
 #include "core/error.h"
 #include "core/printable.h"
 
@@ -15,6 +16,16 @@ constexpr char kVariance[] = ".running_var";
 
 bool EndsWith(const std::string& text, const std::string& end) {
   return text.size() >= end.size() && text.compare(text.size() - end.size(), end.size(), end) == 0;
+}
+
+// Fills the pools with tensors of the file, which are there and have the right shapes.
+void Take(const SafetensorsReader& file, const std::vector<PoolTensor>& tensors, bool learned,
+          ParameterStore* store) {
+  for (const PoolTensor& tensor : tensors) {
+    const std::vector<float> values = file.ReadFloats(*file.Find(tensor.name));
+    if (learned) CheckValues(file.path(), tensor.name, values);
+    store->Import(values, *tensor.entry, tensor.pool);
+  }
 }
 
 }  // namespace
@@ -75,6 +86,9 @@ std::vector<PoolTensor> WeightTensors(const ParameterStore& store) {
   for (const PoolEntry& entry : store.layout().entries()) {
     tensors.push_back({entry.name, &entry, store.master()});
   }
+  for (const PoolEntry& entry : store.frozen_layout().entries()) {
+    tensors.push_back({entry.name, &entry, store.frozen_master()});
+  }
   for (const PoolEntry& entry : store.state_layout().entries()) {
     tensors.push_back({entry.name, &entry, store.states()});
   }
@@ -117,17 +131,55 @@ void ReadPoolFile(const std::string& path, const std::vector<PoolTensor>& tensor
                   ParameterStore* store, bool learned) {
   const SafetensorsReader file(path);
   CheckPoolFile(file, tensors);
-  for (const PoolTensor& tensor : tensors) {
-    const std::vector<float> values = file.ReadFloats(*file.Find(tensor.name));
-    if (learned) CheckValues(path, tensor.name, values);
-    store->Import(values, *tensor.entry, tensor.pool);
-  }
+  Take(file, tensors, learned, store);
 }
 
 void LoadWeights(const std::string& path, ParameterStore* store) {
   ReadPoolFile(path, WeightTensors(*store), store, /*learned=*/true);
   store->SyncCompute();
-  store->BumpVersion();
+}
+
+std::string SkipAdvice(const std::string& tensor) {
+  return StrCat(", or leave its initial values with --weights_skip=\"",
+                tensor.substr(0, tensor.rfind('.')), ".*\"");
+}
+
+WeightsReport LoadMatchingWeights(const std::string& path, const std::vector<std::string>& skip,
+                                  ParameterStore* store) {
+  const SafetensorsReader file(path);
+  WeightsReport report;
+  std::set<std::string> known;
+  std::vector<PoolTensor> taken;
+  for (const PoolTensor& tensor : WeightTensors(*store)) {
+    known.insert(tensor.name);
+    const SafetensorsEntry* const entry = file.Find(tensor.name);
+    if (FitsOne(skip, tensor.name)) {
+      report.skipped.push_back(tensor.name);
+    } else if (entry == nullptr) {
+      report.missing.push_back(tensor.name);
+    } else if (entry->shape != tensor.entry->shape) {
+      ThrowUserError(path, ": ", tensor.name, " has the shape ",
+                     Excerpt(entry->shape.ToString(), 60), " in the file, expected ",
+                     tensor.entry->shape.ToString(), " in the net: use the net that wrote the file",
+                     SkipAdvice(tensor.name));
+    } else {
+      report.loaded.push_back(tensor.name);
+      taken.push_back(tensor);
+    }
+  }
+  for (const SafetensorsEntry& entry : file.entries()) {
+    if (known.count(entry.name) == 0 && !EndsWith(entry.name, kTracked)) {
+      report.unused.push_back(entry.name);
+    }
+  }
+  if (taken.empty()) {
+    ThrowUserError(path, ": none of its tensors is in the net; the file has ",
+                   SomeNames(report.unused), ", the net ", SomeNames(report.missing),
+                   ": tensors are matched by their names");
+  }
+  Take(file, taken, /*learned=*/true, store);
+  store->SyncCompute();
+  return report;
 }
 
 }  // namespace gf

@@ -6,6 +6,7 @@
 #include "core/file_digest.h"
 #include "models/parameter_store.h"
 #include "solvers/checkpoint/safetensors.h"
+#include "solvers/checkpoint/weights_report.h"
 #include "solvers/solver.h"
 
 namespace gf {
@@ -45,5 +46,13 @@ std::string SomeNames(const std::vector<std::string>& names);
 
 // Starts a net from a safetensors file: reads it, writes the compute pool, renews the version.
 void LoadWeights(const std::string& path, ParameterStore* store);
+
+// The same with what the net and the file have in common, at least one tensor, but for tensors of
+// the net that fit a pattern of `skip`. Throws UserError if a tensor has another shape.
+WeightsReport LoadMatchingWeights(const std::string& path, const std::vector<std::string>& skip,
+                                  ParameterStore* store);
+
+// The end of a message about a tensor of another shape, where it may be left out.
+std::string SkipAdvice(const std::string& tensor);
 
 }  // namespace gf

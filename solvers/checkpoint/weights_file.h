@@ -2,16 +2,18 @@
 
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "models/parameter_store.h"
 
 namespace gf {
 
 struct WeightsFileOptions {
-  // Everything in the net must be in the file. Without it a Caffe model may lack layers, which
-  // then keep their initial weights; a safetensors file never may.
+  // Net and file must have the same tensors (a Caffe model may have more layers). Without it the
+  // net takes what both have, and keeps the initial values of the rest.
   bool complete = true;
-  bool bgr = false;  // see CaffeModelOptions
+  bool bgr = false;                    // see CaffeModelOptions
+  std::vector<std::string> skip = {};  // tensors of the net to leave as they are, by pattern
 };
 
 // Starts a net from a weights file, safetensors or (x.caffemodel) one of Caffe, or from the weights

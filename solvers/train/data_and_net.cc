@@ -86,6 +86,7 @@ NetOptions NetOptionsOf(const JobConfig& config, Phase phase) {
   for (const InitConfig& init : config.init()) {
     net.init.emplace_back(init.pattern(), init.filler());
   }
+  net.freeze.assign(config.freeze().begin(), config.freeze().end());
   return net;
 }
 

@@ -82,7 +82,8 @@ void CheckSameNet(const NetSource& source, const ParameterStore& store, const Lo
                   Communicator* comm) {
   const std::string net = source.param.DebugString();
   Items items = {{"the net", HashName(XXH3_64bits(net.data(), net.size()))}};
-  for (const PoolLayout* layout : {&store.layout(), &store.state_layout()}) {
+  for (const PoolLayout* layout :
+       {&store.layout(), &store.frozen_layout(), &store.state_layout()}) {
     int index = 0;
     for (const PoolEntry& entry : layout->entries()) {
       items.emplace_back(
@@ -91,10 +92,13 @@ void CheckSameNet(const NetSource& source, const ParameterStore& store, const Lo
                  ", lr_mult ", entry.lr_mult, ", decay_mult ", entry.decay_mult));
     }
   }
-  const HostCopy copy(store.device(), store.master());
-  const Tensor& master = copy.tensor();
-  items.emplace_back("the checksum of the weights",
-                     HashName(XXH3_64bits(master.data, master.desc.bytes())));
+  for (const auto& [words, pool] :
+       {std::pair("the checksum of the weights", &store.master()),
+        std::pair("the checksum of the frozen weights", &store.frozen_master())}) {
+    const HostCopy copy(store.device(), *pool);
+    const Tensor& tensor = copy.tensor();
+    items.emplace_back(words, HashName(XXH3_64bits(tensor.data, tensor.desc.bytes())));
+  }
   items.emplace_back("the number of images", StrCat(data.size()));
   std::string classes;
   for (const std::string& name : data.class_names()) classes += name + "\n";

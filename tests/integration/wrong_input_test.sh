@@ -165,8 +165,17 @@ changed net.prototxt 's/num_output: 32/num_output: 33/' wider.prototxt
 expect_error 'of another shape.*ip1.weight|ip[12]\.(weight|bias) \(file' "${train[@]}" \
   --set checkpoint.dir=good --set net=wider.prototxt --resume
 changed net.prototxt 's/name: "ip2"/name: "ip3"/' renamed.prototxt
-expect_error 'missing in the file: ip3' "${train[@]}" --set checkpoint.dir=other \
+expect_error 'missing in the file: ip3' "$gfeval" --config=job.prototxt \
   --weights=good/step-00000002/weights.safetensors --set net=renamed.prototxt
+expect_error 'ip1.weight has the shape 32x.*, expected 33x.*--weights_skip="ip1\.\*"' \
+  "${train[@]}" --set checkpoint.dir= --weights=good/step-00000002 --set net=wider.prototxt
+expect_error 'none of its tensors is in the net' "${train[@]}" --set checkpoint.dir= \
+  --weights=good/step-00000002 --weights_skip='*'
+expect_error '--weights_skip: "ip9.*" fits none' "${train[@]}" --set checkpoint.dir= \
+  --weights=good/step-00000002 --weights_skip='ip9.*'
+expect_error '--weights_skip goes with --weights' "${train[@]}" --weights_skip='ip1.*'
+expect_error 'freeze\[0\]: "ip9.*" fits none' "${train[@]}" --set freeze='ip9.*'
+expect_error 'freeze: fits all parameters' "${train[@]}" --set freeze='*'
 "${train[@]}" --weights=good/step-00000002 --set checkpoint.dir= --max_steps=1 >good.log 2>&1 ||
   fail "a checkpoint's folder as weights"
 expect_error 'data/train-000000.tar' "${train[@]}" --weights=data/train-000000.tar

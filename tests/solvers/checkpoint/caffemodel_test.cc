@@ -218,6 +218,22 @@ TEST_F(CaffeModelTest, WhatTheFileLacksIsAnErrorOrStays) {
   EXPECT_EQ(Parameters(*net_).at("conv.weight"), values_.at("conv.weight"));
 }
 
+TEST_F(CaffeModelTest, SkippedTensorsStay) {
+  BlobShape* shape = Layer("fc")->mutable_blobs(0)->mutable_shape();
+  shape->set_dim(0, 384);
+  shape->set_dim(1, 5);
+  const std::string error = LoadError({/*complete=*/false});
+  EXPECT_TRUE(Has(error, ", or leave its initial values with --weights_skip=\"fc.*\"")) << error;
+  RandomParameters other;
+  other.seed = 99;
+  SetRandom(other, net_->parameters().get());
+  const std::vector<float> before = Parameters(*net_).at("fc.weight");
+  const CaffeModelReport report = Load({/*complete=*/false, /*bgr=*/false, {"fc.weight"}});
+  EXPECT_EQ(report.skipped, (std::vector<std::string>{"fc.weight"}));
+  EXPECT_EQ(Parameters(*net_).at("fc.weight"), before);
+  EXPECT_EQ(Parameters(*net_).at("fc.bias"), values_.at("fc.bias"));
+}
+
 TEST_F(CaffeModelTest, AFileOfAnotherNetAltogetherIsRefused) {
   for (LayerParameter& layer : *model_.mutable_layer()) layer.set_name("my_" + layer.name());
   const std::string error = LoadError({/*complete=*/false});
@@ -340,7 +356,7 @@ TEST_F(CaffeModelTest, WeightsFilesAreToldApartByTheirNames) {
   LoadWeightsFile(path_, {/*complete=*/false}, net_->parameters().get(),
                   [&](const std::string& text) { notes += text + "\n"; });
   EXPECT_TRUE(Has(notes, "so as initialized: fc.weight, fc.bias")) << notes;
-  EXPECT_TRUE(Has(notes, "that the net does not have: fc8")) << notes;
+  EXPECT_TRUE(Has(notes, "in the file, but not in the net: fc8")) << notes;
   EXPECT_TRUE(Has(notes, "add --bgr")) << notes;
   EXPECT_TRUE(Has(
       ErrorOf([&] {

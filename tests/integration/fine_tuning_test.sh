@@ -1,0 +1,48 @@
+#!/bin/bash
+# Fine-tuning: weights of a net with another head, frozen layers, resumed to the bit, on two ranks.
+. tests/integration/lib.sh
+make_job
+"$gftrain" --config=job.prototxt --set solver.max_steps=20 --set checkpoint.dir=first \
+  >first.log 2>&1 || fail "the first net"
+start=first/step-00000020
+
+# A head of other classes.
+sed -e 's/num_output: 10/num_output: 12/' net.prototxt >head.prototxt
+tune=("$mpirun" -np 2 "$gftrain" --config=job.prototxt --set net=head.prototxt --deterministic
+  --set solver.warmup_steps=0 --set solver.max_steps=12 --set checkpoint.interval_steps=6
+  --set freeze='conv1.*,bn1.*,ip1.weight')
+expect_error 'ip2.weight has the shape 10x32 in the file, expected 12x32.*--weights_skip="ip2' \
+  "${tune[@]}" --set checkpoint.dir= --weights=$start
+"${tune[@]}" --set checkpoint.dir=whole --weights=$start --weights_skip='ip2.*' >tune.log 2>&1 ||
+  fail "fine-tuning"
+grep -q 'loaded 7 tensors of first/step-00000020/weights.safetensors' tune.log ||
+  fail "does not say how many tensors were loaded"
+grep -q 'skipped, so as initialized: ip2.weight, ip2.bias' tune.log ||
+  fail "does not say what was skipped"
+"${tune[@]}" --set checkpoint.dir=parts --weights=$start --weights_skip='ip2.*' --max_steps=6 \
+  >part1.log 2>&1 || fail "first part"
+"${tune[@]}" --set checkpoint.dir=parts --resume >part2.log 2>&1 || fail "second part"
+same_weights whole/step-00000012 parts/step-00000012
+
+python3 - "$start" whole/step-00000012 <<'PY' || fail "frozen tensors"
+import json, struct, sys
+def read(path):
+    data = open(path, "rb").read()
+    length = struct.unpack("<Q", data[:8])[0]
+    header = json.loads(data[8:8 + length])
+    return {name: data[8 + length + at["data_offsets"][0]:8 + length + at["data_offsets"][1]]
+            for name, at in header.items() if name != "__metadata__"}
+before, after = (read(folder + "/weights.safetensors") for folder in sys.argv[1:])
+kept = ["conv1.weight", "bn1.weight", "bn1.bias", "bn1.running_mean", "bn1.running_var",
+        "ip1.weight"]
+for name in kept:
+    assert before[name] == after[name], name + " changed"
+for name in ["ip1.bias", "ip2.weight", "ip2.bias"]:
+    assert before[name] != after[name], name + " did not change"
+momentum = read(sys.argv[2] + "/optimizer.safetensors")
+assert sorted(momentum) == ["momentum/ip1.bias", "momentum/ip2.bias", "momentum/ip2.weight"]
+PY
+
+# An evaluation needs no freeze, and gives the accuracy of the training's last evaluation.
+"$gfeval" --config=job.prototxt --set net=head.prototxt --checkpoint=whole/step-00000012 \
+  >eval.log 2>&1 || fail "evaluation"

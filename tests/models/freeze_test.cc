@@ -1,0 +1,130 @@
+// Parameters that keep their values.
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "tests/models/layers_for_test.h"
+
+namespace gf {
+namespace {
+
+// A trunk with statistics, a block, and a head. `fixed`: the trunk uses its running statistics.
+std::string Text(bool fixed = false) {
+  return kInputs + Conv("c1", "x", 19) +
+         Simple("BatchNorm", "n1", "c1",
+                fixed ? "batch_norm_param { use_global_stats: true }" : "") +
+         Simple("Scale", "s1", "n1", "scale_param { bias_term: true }") +
+         Simple("ReLU", "r1", "s1") + Conv("c2", "r1", 19) + Simple("BatchNorm", "n2", "c2") +
+         Inner("i3", "n2", 5) + Loss("loss", "i3");
+}
+
+NetOptions Freezing(std::vector<std::string> patterns) {
+  NetOptions options = TestOptions();
+  options.freeze = std::move(patterns);
+  return options;
+}
+
+std::vector<std::string> Names(const PoolLayout& layout) {
+  std::vector<std::string> names;
+  for (const PoolEntry& entry : layout.entries()) names.push_back(entry.name);
+  return names;
+}
+
+// Fills both nets with the same random values. `net` freezes some parameters, `whole` none.
+void Fill(Net* net, Net* whole) {
+  SetRandom({}, whole->parameters().get());
+  ParameterStore& store = *net->parameters();
+  const ParameterStore& from = *whole->parameters();
+  const auto copy = [&](const PoolLayout& to, const Tensor& pool, const PoolLayout& layout,
+                        const Tensor& from_pool) {
+    for (const PoolEntry& entry : to.entries()) {
+      const PoolEntry& source = layout.entries()[layout.Find(entry.name)];
+      store.Import(from.Export(from_pool, source), entry, pool);
+    }
+  };
+  copy(store.layout(), store.master(), from.layout(), from.master());
+  copy(store.frozen_layout(), store.frozen_master(), from.layout(), from.master());
+  copy(store.state_layout(), store.states(), from.state_layout(), from.states());
+  store.SyncCompute();
+}
+
+TEST(FreezeTest, NothingBelowTheLowestTrainedParameterRunsBackward) {
+  for (DType compute : ComputeTypes()) {
+    NetOptions options = Freezing({"c1.*", "n1.*"});
+    options.compute = compute;
+    const auto net = NewNet(Text(), options);
+    EXPECT_EQ(Names(net->parameters()->layout()),
+              (std::vector<std::string>{"i3.weight", "i3.bias", "c2.weight", "c2.bias"}));
+    EXPECT_EQ(Names(net->parameters()->frozen_layout()),
+              (std::vector<std::string>{"n1.weight", "n1.bias", "c1.weight", "c1.bias"}));
+    options.freeze.clear();
+    const auto whole = NewNet(Text(/*fixed=*/true), options);
+    Fill(net.get(), whole.get());
+    EXPECT_EQ(Step(net.get()), Step(whole.get()));
+    const Values gradients = Gradients(*net), expected = Gradients(*whole);
+    ASSERT_EQ(gradients.size(), 4u);
+    for (const auto& [name, values] : gradients) EXPECT_EQ(values, expected.at(name)) << name;
+    // The statistics of the frozen batch norm stay, those of the other move.
+    EXPECT_EQ(States(*net), States(*whole));
+    for (const NetOp& op : net->ops()) {
+      if (op.name == "c1") EXPECT_EQ(op.backward_flops, 0);
+      // The gradient of the weights only.
+      if (op.name == "c2") EXPECT_EQ(op.backward_flops, op.forward_flops);
+    }
+  }
+}
+
+TEST(FreezeTest, AFrozenLayerPassesGradientsOn) {
+  const auto net = NewNet(Text(), Freezing({"c2.weight", "n1.weight"})), whole = NewNet(Text());
+  Fill(net.get(), whole.get());
+  EXPECT_EQ(Step(net.get()), Step(whole.get()));
+  const Values gradients = Gradients(*net), expected = Gradients(*whole);
+  EXPECT_EQ(gradients.size(), expected.size() - 2);
+  for (const auto& [name, values] : gradients) EXPECT_EQ(values, expected.at(name)) << name;
+}
+
+TEST(FreezeTest, FrozenParametersAreFilledAndEvaluated) {
+  const auto net = NewNet(Text(), Freezing({"c1.*"})), whole = NewNet(Text());
+  net->InitParameters();
+  whole->InitParameters();
+  const ParameterStore& store = *net->parameters();
+  for (const PoolEntry& entry : store.frozen_layout().entries()) {
+    EXPECT_EQ(store.Export(store.frozen_master(), entry), Parameters(*whole).at(entry.name));
+  }
+  NetOptions options = TestOptions(TEST);
+  options.parameters = net->parameters();
+  const auto test = NewNet(Text(), options);
+  options.parameters = whole->parameters();
+  const auto expected = NewNet(Text(), options);
+  const Batch batch = RandomBatch(test->input_shape(), 5);
+  test->Forward(batch);
+  expected->Forward(batch);
+  EXPECT_EQ(test->Logits(), expected->Logits());
+}
+
+TEST(FreezeTest, SharedParametersFreezeTogether) {
+  const auto named = [](const std::string& name, const std::string& bottom) {
+    std::string layer = Conv(name, bottom, 3);
+    return layer.insert(layer.rfind('}'), "param { name: 'w' } param { name: 'b' } ");
+  };
+  const auto net =
+      NewNet(kInputs + named("a", "x") + named("b", "a") + Inner("i", "b", 5) + Loss("loss", "i"),
+             Freezing({"a.*"}));
+  EXPECT_EQ(Names(net->parameters()->layout()), (std::vector<std::string>{"i.weight", "i.bias"}));
+  net->InitParameters();
+  EXPECT_GT(Step(net.get()), 0);
+}
+
+TEST(FreezeTest, MistakesAreRefused) {
+  EXPECT_TRUE(Has(ErrorOf([] {
+                    NewNet(Text(), Freezing({"c1.*", "c9.*"}));
+                  }),
+                  "freeze[1]: \"c9.*\" fits none of the net's 8 parameters"));
+  EXPECT_EQ(ErrorOf([] { NewNet(Text(), Freezing({"*"})); }),
+            "freeze: fits all parameters of the net: nothing is left to train");
+}
+
+}  // namespace
+}  // namespace gf
