@@ -5,8 +5,8 @@
 namespace gf {
 
 // The entry of a batch into the net: tops with four axes receive the images, other tops the labels.
-// Before SetUp, the net turns every Input, Data and ImageData layer of the file into this layer and
-// sets its shapes to the job's batch (models/inputs.h).
+// Before SetUp, the net turns every Input and data layer of the file into this layer and sets its
+// shapes to the job's batch (models/inputs.h).
 class InputLayer : public Layer {
  public:
   using Layer::Layer;

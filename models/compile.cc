@@ -9,6 +9,7 @@
 #include "core/config/nearest.h"
 #include "core/error.h"
 #include "models/compiled_net.h"
+#include "models/data_layers.h"
 #include "models/graph.h"
 #include "models/inputs.h"
 #include "models/memory_check.h"
@@ -68,7 +69,7 @@ class Compiler {
   void AddLayer(const GraphNode& node) {
     LayerParameter p = node.param;
     if (p.type()[0] == '_' || !LayerRegistry::Get().Has(p.type())) {
-      std::vector<std::string> known = {"Data", "ImageData"};
+      std::vector<std::string> known = DataLayerTypes();
       for (const std::string& name : LayerRegistry::Get().Keys()) {
         if (name[0] != '_') known.push_back(name);
       }

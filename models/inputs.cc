@@ -1,6 +1,9 @@
 #include "models/inputs.h"
 
+#include <algorithm>
+
 #include "core/error.h"
+#include "models/data_layers.h"
 #include "models/job_net.h"
 
 namespace gf {
@@ -16,19 +19,16 @@ std::string Describe(const Shape& image) { return image.rank() == 0 ? "none" : i
 // Converts a Caffe data layer: its first top holds images, its second top, if any, labels.
 void FromData(int64_t batch_size, const Shape& image_shape, GraphNode* node) {
   LayerParameter& p = node->param;
-  const bool image_data = p.type() == "ImageData";
-  int64_t batch = batch_size;
-  if (batch == 0) {
-    batch = image_data ? p.image_data_param().batch_size() : p.data_param().batch_size();
-  }
-  if (batch == 0) batch = 1;
-  int64_t crop = p.transform_param().crop_size();
-  if (crop == 0) crop = image_data ? p.image_data_param().crop_size() : p.data_param().crop_size();
+  const DataLayerSize size = SizeOfData(p, node->location);
+  const int64_t batch = std::max<int64_t>(1, batch_size > 0 ? batch_size : size.batch);
+  const int64_t crop = size.crop;
   const int64_t channels = image_shape.rank() == 3            ? image_shape[0]
                            : p.transform_param().force_gray() ? 1
                                                               : 3;
   Shape image = image_shape;
-  if (crop > 0) {
+  if (size.image.rank() == 3) {
+    image = size.image;  // FromInput compares it with image_shape
+  } else if (crop > 0) {
     image = Shape{channels, crop, crop};
     if (image_shape.rank() == 3 && image != image_shape) {
       ThrowUserError(node->location, ": layer \"", p.name(), "\" crops images to ",
@@ -38,12 +38,7 @@ void FromData(int64_t batch_size, const Shape& image_shape, GraphNode* node) {
   }
   if (image.rank() != 3) {
     ThrowUserError(node->location, ": layer \"", p.name(), "\" (", p.type(),
-                   ") does not state the image size (no crop_size); give the image size, for "
-                   "example with --input=3x32x32");
-  }
-  if (p.top_size() > 2) {
-    ThrowUserError(node->location, ": layer \"", p.name(), "\" has ", p.top_size(),
-                   " tops; expected at most two: images and labels");
+                   ") does not state the image size; give it, for example with --input=3x32x32");
   }
   p.set_type("Input");
   p.clear_input_param();
@@ -71,9 +66,9 @@ void FromInput(int64_t batch_size, const Shape& image_shape, GraphNode* node) {
     if (batch_size > 0) shape.set_dim(0, batch_size);
     if (shape.dim_size() != 4) continue;
     FollowData(image_shape, *node, &shape);
-    if (image_shape.rank() != 3) continue;
+    if (image_shape.rank() != 3 || !HoldsImages(shape)) continue;
     const Shape image{shape.dim(1), shape.dim(2), shape.dim(3)};
-    if (image.count() == 1 || image == image_shape) continue;
+    if (image == image_shape) continue;
     ThrowUserError(node->location, ": layer \"", node->param.name(), "\" takes images of ",
                    Describe(image), " but is given ", Describe(image_shape),
                    "; change resize, crop_size or channels of the data, or set input { } in the "
@@ -85,9 +80,13 @@ void FromInput(int64_t batch_size, const Shape& image_shape, GraphNode* node) {
 
 void SetInputs(int64_t batch_size, const Shape& image_shape, std::vector<GraphNode>* nodes) {
   for (GraphNode& node : *nodes) {
-    const std::string& type = node.param.type();
-    if (type == "Data" || type == "ImageData") FromData(batch_size, image_shape, &node);
-    if (type == "Input") FromInput(batch_size, image_shape, &node);
+    if (node.param.type() == "DummyData") {
+      DummyDataToInput(node.location, &node.param);
+    } else if (IsDataLayer(node.param.type())) {
+      FromData(batch_size, image_shape, &node);
+    }
+    // Also of those that have just become one.
+    if (node.param.type() == "Input") FromInput(batch_size, image_shape, &node);
   }
 }
 

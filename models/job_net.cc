@@ -7,30 +7,26 @@
 #include <vector>
 
 #include "core/error.h"
+#include "models/data_layers.h"
 #include "models/graph.h"
 
 namespace gf {
 namespace {
 
-bool IsImage(const BlobShape& shape) {
-  return shape.dim_size() == 4 && (shape.dim(1) != 1 || shape.dim(2) != 1 || shape.dim(3) != 1);
-}
-
 void Replace(const InputConfig& input, BlobShape* shape) {
-  if (!IsImage(*shape)) return;
+  if (!HoldsImages(*shape)) return;
   shape->set_dim(1, input.has_channels() ? input.channels() : kFollowsData);
   shape->set_dim(2, input.has_height() ? input.height() : kFollowsData);
   shape->set_dim(3, input.has_width() ? input.width() : kFollowsData);
 }
 
 // A data layer without a crop takes what the data deliver.
-void Replace(const InputConfig& input, LayerParameter* layer) {
+void Replace(const InputConfig& input, const std::string& location, LayerParameter* layer) {
+  if (layer->type() == "DummyData") DummyDataToInput(location, layer);
   for (BlobShape& shape : *layer->mutable_input_param()->mutable_shape()) Replace(input, &shape);
   if (layer->type() == "Input") return;
   layer->clear_input_param();
-  layer->mutable_transform_param()->clear_crop_size();
-  if (layer->has_data_param()) layer->mutable_data_param()->clear_crop_size();
-  if (layer->has_image_data_param()) layer->mutable_image_data_param()->clear_crop_size();
+  ClearImageSize(layer);
   if (input.has_height() && input.height() == input.width()) {
     layer->mutable_transform_param()->set_crop_size(input.height());
   }
@@ -114,9 +110,11 @@ void ChangeInput(const InputConfig& input, NetSource* net) {
     *param.add_input_shape() = shape;
   }
   if (old) param.clear_input_dim();
-  for (LayerParameter& layer : *param.mutable_layer()) {
-    const std::string& type = layer.type();
-    if (type == "Input" || type == "Data" || type == "ImageData") Replace(input, &layer);
+  for (int i = 0; i < param.layer_size(); ++i) {
+    LayerParameter* const layer = param.mutable_layer(i);
+    if (layer->type() == "Input" || IsDataLayer(layer->type())) {
+      Replace(input, net->layer_locations[i], layer);
+    }
   }
 }
 

@@ -59,7 +59,7 @@ class Net::Impl {
     if (input_shape_.rank() == 0) {
       ThrowUserError(source.file,
                      ": the net has no image input; add an Input of N x C x H x W, "
-                     "or a Data or ImageData layer");
+                     "or a data layer");
     }
     std::vector<bool> forward, backward;
     for (const CompiledOp& op : net_.ops) {

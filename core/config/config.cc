@@ -10,6 +10,7 @@
 #include "core/config/job_checks.h"
 #include "core/config/places.h"
 #include "core/config/text_proto.h"
+#include "core/config/v1_layers.h"
 #include "core/error.h"
 
 namespace gf {
@@ -41,6 +42,32 @@ void CheckFolder(const std::string& folder, const std::string& path, const std::
   ThrowUserError(places.Before(field), field, ": ", resolved, " does not exist, but ", path,
                  " does: net and data are relative to the config file; write ",
                  better.empty() ? "" : better + " or ", "the whole path");
+}
+
+// "file:line:col" of each element of a repeated field of a net.
+std::vector<std::string> LocationsOf(const std::string& file, int field, int count,
+                                     const google::protobuf::TextFormat::ParseInfoTree& locations) {
+  const auto* const descriptor = NetParameter::descriptor()->FindFieldByNumber(field);
+  std::vector<std::string> all;
+  for (int i = 0; i < count; ++i) {
+    const auto at = locations.GetLocation(descriptor, i);
+    all.push_back(StrCat(file, ":", at.line + 1, ":", at.column + 1));
+  }
+  return all;
+}
+
+// Turns the `layers` of a net, which stand at `locations`, into `layer`.
+void UpgradeV1Layers(const std::vector<std::string>& locations, NetSource* net) {
+  if (locations.empty()) return;
+  if (net->param.layer_size() > 0) {
+    ThrowUserError(locations[0], ": the net has layers { } of Caffe's V1 format, but layer { } at ",
+                   net->layer_locations[0], ": write all of them in one form");
+  }
+  for (V1LayerParameter& old : *net->param.mutable_layers()) {
+    *net->param.add_layer() = UpgradeV1Layer(&old);
+  }
+  net->param.clear_layers();
+  net->layer_locations = locations;
 }
 
 }  // namespace
@@ -97,14 +124,13 @@ NetSource ParseNet(const std::string& text, const std::string& name) {
   net.file = name;
   google::protobuf::TextFormat::ParseInfoTree locations;
   ParseTextProto(text, name, &net.param, &locations);
-  const auto* layer =
-      NetParameter::descriptor()->FindFieldByNumber(NetParameter::kLayerFieldNumber);
-  for (int i = 0; i < net.param.layer_size(); ++i) {
-    const auto at = locations.GetLocation(layer, i);
-    net.layer_locations.push_back(StrCat(name, ":", at.line + 1, ":", at.column + 1));
-  }
+  net.layer_locations =
+      LocationsOf(name, NetParameter::kLayerFieldNumber, net.param.layer_size(), locations);
   // Without rules: that every number is finite.
   CheckFields(net.param, FieldRules(), "", Places(name, net.param, locations));
+  UpgradeV1Layers(
+      LocationsOf(name, NetParameter::kLayersFieldNumber, net.param.layers_size(), locations),
+      &net);
   return net;
 }
 

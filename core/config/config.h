@@ -12,7 +12,7 @@
 namespace gf {
 
 // Reads a prototxt file into `message`. Throws UserError "file:line:col: what", with the
-// nearest field or enum name for a misspelt one and advice for Caffe's old `layers { }`.
+// nearest field or enum name for a misspelt one.
 void ReadTextProto(const std::string& file, google::protobuf::Message* message);
 
 // The same for a text; `name` stands for the file in messages.
@@ -40,7 +40,8 @@ JobConfig ReadJobConfig(const std::string& file, const std::vector<std::string>&
 // The number type of a job's `compute_type`.
 DType ToDType(ComputeType type);
 
-// A network: reads the file and remembers where each layer was declared.
+// A network: reads the file and remembers where each layer was declared. Caffe's V1 format,
+// `layers { type: CONVOLUTION }`, is read too; V0, `layers { layer { } }`, is not.
 struct NetSource {
   NetParameter param;
   std::string file;

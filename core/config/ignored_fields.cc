@@ -20,6 +20,7 @@ using google::protobuf::Reflection;
 const std::map<std::string, std::string>& Reasons() {
   const char kType[] = "compute_type of the job";
   const char kDevice[] = "the device";
+  const char kWhole[] = "images of the job are whole";
   static const auto* const reasons = new std::map<std::string, std::string>{
       {"NetParameter.default_forward_type", kType},
       {"NetParameter.default_backward_type", kType},
@@ -42,6 +43,12 @@ const std::map<std::string, std::string>& Reasons() {
       {"DataParameter.shuffle", "train_data.shuffle of the job"},
       {"DataParameter.threads", "train_data.workers of the job"},
       {"DataParameter.parser_threads", "train_data.workers of the job"},
+      {"DummyDataParameter.data_filler", "train_data of the job"},
+      {"WindowDataParameter.fg_threshold", kWhole},
+      {"WindowDataParameter.bg_threshold", kWhole},
+      {"WindowDataParameter.fg_fraction", kWhole},
+      {"WindowDataParameter.context_pad", kWhole},
+      {"WindowDataParameter.crop_mode", kWhole},
       {"TransformationParameter.use_gpu_transform", "the loader"},
       {"TransformationParameter.random_seed", "seed of the job"},
   };

@@ -1,7 +1,6 @@
 #include "core/config/text_proto_advice.h"
 
 #include <algorithm>
-#include <cctype>
 #include <set>
 #include <vector>
 
@@ -12,6 +11,7 @@
 #include "core/config/net.pb.h"
 #include "core/config/parser_words.h"
 #include "core/config/text_position.h"
+#include "core/config/v1_advice.h"
 #include "core/error.h"
 
 namespace gf {
@@ -19,10 +19,6 @@ namespace {
 
 using google::protobuf::Descriptor;
 using google::protobuf::FieldDescriptor;
-
-constexpr char kOldFormat[] =
-    "this is Caffe's old V1 format: upgrade it with Caffe's upgrade_net_proto_text tool, or "
-    "write layer { type: \"Convolution\" ... }";
 
 // The type of the message that is open at a position, null if it cannot be told.
 const Descriptor* TypeAt(const TextContext& context, const Descriptor* type) {
@@ -45,45 +41,42 @@ std::string BlocksWith(const Descriptor* type, const std::string& name) {
   std::vector<std::string> blocks;
   for (int i = 0; i < type->field_count(); ++i) {
     const Descriptor* inner = type->field(i)->message_type();
+    if (inner == V1LayerParameter::descriptor()) continue;  // new nets have `layer`
     if (inner != nullptr && inner->FindFieldByName(name) != nullptr) {
       blocks.push_back(type->field(i)->name() + " { }");
     }
   }
-  return blocks.size() > 4 ? "" : Join(blocks);
+  return blocks.size() > 5 ? "" : Join(blocks);
 }
 
 bool IsUnsupportedCaffeLayer(const std::string& field) {
   static const std::set<std::string>* const kFields =
-      new std::set<std::string>{"argmax_param",        "bias_param",
-                                "clip_param",          "contrastive_loss_param",
-                                "crop_param",          "detection_output_param",
-                                "dummy_data_param",    "elu_param",
-                                "embed_param",         "exp_param",
-                                "hdf5_data_param",     "hdf5_output_param",
-                                "hinge_loss_param",    "infogain_loss_param",
-                                "log_param",           "memory_data_param",
-                                "multibox_loss_param", "mvn_param",
-                                "norm_param",          "parameter_param",
-                                "power_param",         "prelu_param",
-                                "prior_box_param",     "python_param",
-                                "recurrent_param",     "reduction_param",
-                                "spp_param",           "swish_param",
-                                "threshold_param",     "tile_param",
-                                "window_data_param"};
+      new std::set<std::string>{"argmax_param",     "bias_param",
+                                "clip_param",       "contrastive_loss_param",
+                                "crop_param",       "detection_output_param",
+                                "elu_param",        "embed_param",
+                                "exp_param",        "hdf5_output_param",
+                                "hinge_loss_param", "infogain_loss_param",
+                                "log_param",        "multibox_loss_param",
+                                "mvn_param",        "norm_param",
+                                "parameter_param",  "power_param",
+                                "prelu_param",      "prior_box_param",
+                                "python_param",     "recurrent_param",
+                                "reduction_param",  "spp_param",
+                                "swish_param",      "threshold_param",
+                                "tile_param"};
   return kFields->count(field) != 0;
 }
 
 std::string UnknownField(const Descriptor* root, const Descriptor* type, const std::string& name) {
   const std::string what = StrCat(type->name(), " has no field \"", name, "\"");
-  if (type == NetParameter::descriptor()) {
-    if (name == "layers") return kOldFormat;
-    if (JobConfig::descriptor()->FindFieldByName(name) != nullptr) {
-      return what + ": this looks like a job config (--config), a network is expected";
-    }
+  if (type == NetParameter::descriptor() &&
+      JobConfig::descriptor()->FindFieldByName(name) != nullptr) {
+    return what + ": this looks like a job config (--config), a network is expected";
   }
   if (type == JobConfig::descriptor()) {
     const bool in_net = NetParameter::descriptor()->FindFieldByName(name) != nullptr;
-    if ((in_net && !IsCaffeSolverField(name)) || name == "layers") {
+    if (in_net && !IsCaffeSolverField(name)) {
       return what +
              ": this looks like a network, a job config is expected (which names the network: "
              "net: \"FILE\")";
@@ -99,8 +92,13 @@ std::string UnknownField(const Descriptor* root, const Descriptor* type, const s
   if (type == SolverConfig::descriptor() || type == DataConfig::descriptor()) {
     if (const std::string here = CaffeFieldHere(name); !here.empty()) return what + ": " + here;
   }
-  if (type == LayerParameter::descriptor() && IsUnsupportedCaffeLayer(name)) {
+  const bool in_layer =
+      type == LayerParameter::descriptor() || type == V1LayerParameter::descriptor();
+  if (in_layer && IsUnsupportedCaffeLayer(name)) {
     return what + ": this layer type is not supported";
+  }
+  if (const std::string advice = V1FieldAdvice(type, name); !advice.empty()) {
+    return what + ": " + advice;
   }
   const std::string blocks = BlocksWith(type, name);
   if (!blocks.empty()) return what + "; did you mean it inside " + blocks + "?";
@@ -120,13 +118,6 @@ std::string Quoted(const std::string& text, int n) {
     if (end == std::string::npos) return "";
   }
   return text.substr(begin + 1, end - begin - 1);
-}
-
-// "CONVOLUTION", "SOFTMAX_LOSS": how the V1 format names layer types.
-bool IsOldTypeName(const std::string& word) {
-  return word.size() > 1 && std::all_of(word.begin(), word.end(), [](char c) {
-           return std::isupper(static_cast<unsigned char>(c)) || c == '_' || std::isdigit(c);
-         });
 }
 
 // Explains why a value does not fit the field. `message` is the parser's; `got` is the value, or
@@ -218,6 +209,8 @@ void Explain(const std::string& text, const Descriptor* root, TextError* error) 
     const std::string name = Quoted(message, 1);
     if (type == nullptr || name.empty()) return;
     error->at = LastWord(text, name, error->at);
+    error->message = V0Advice(type, name);
+    if (!error->message.empty()) return;
     const TextContext context = ContextAt(text, OffsetOf(text, error->at));
     error->message = UnknownField(root, type, name) + Unclosed(context, root, name);
     return;
@@ -257,14 +250,15 @@ void Explain(const std::string& text, const Descriptor* root, TextError* error) 
     return;
   }
   if (field == nullptr) return;
+  if (const std::string advice = V1TypeAdvice(field, got); !advice.empty()) {
+    error->message = advice;
+    return;
+  }
   if (field->enum_type() != nullptr &&
       (StartsWith(message, "Unknown enumeration value") || StartsWith(message, "Expected int"))) {
     const std::string value = StartsWith(message, "Unknown") ? Quoted(message, 0) : got;
     error->at = LastWord(text, value, error->at);
     error->message = WrongEnumValue(field, value);
-  } else if (type == LayerParameter::descriptor() && field->name() == "type" &&
-             IsOldTypeName(got)) {
-    error->message = StrCat("type: ", got, ": ", kOldFormat);
   } else {
     if (StartsWith(message, "Invalid value for boolean")) {
       error->at = LastWord(text, got, error->at);

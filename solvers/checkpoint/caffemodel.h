@@ -27,11 +27,11 @@ struct CaffeModelReport : WeightsReport {  // `unused`: layers with blobs
   bool reads_color_images = false;         // a convolution of the net reads images of 3 channels
 };
 
-// Starts a net from a binary NetParameter of Caffe: layers are matched by name, their blobs by
-// Caffe's order (weight, bias; BatchNorm: mean, variance, and the factor by which both are
-// divided; Scale: gamma, beta, which belong to the BatchNorm before it where the net has merged
-// the two). Extents of 1 in front of a shape do not count. Everything is checked before the first
-// pool changes; then writes the compute pool and renews the version. Throws UserError.
+// Starts a net from a binary NetParameter of Caffe, also of its V1 format: layers are matched by
+// name, their blobs by Caffe's order (weight, bias; BatchNorm: mean, variance, and the factor by
+// which both are divided; Scale: gamma, beta, which belong to the BatchNorm before it where the net
+// has merged the two). Extents of 1 in front of a shape do not count. Everything is checked before
+// the first pool changes; then writes the compute pool and renews the version. Throws UserError.
 CaffeModelReport LoadCaffeModel(const std::string& path, const CaffeModelOptions& options,
                                 ParameterStore* store);
 

@@ -2,10 +2,12 @@
 
 #include <google/protobuf/io/coded_stream.h>
 #include <google/protobuf/io/zero_copy_stream_impl.h>
+#include <google/protobuf/unknown_field_set.h>
 
 #include <climits>
 #include <cstring>
 
+#include "core/config/v1_layers.h"
 #include "core/error.h"
 #include "core/file.h"
 
@@ -20,7 +22,8 @@ enum WireType { kVarint = 0, kFixed64 = 1, kLengthDelimited = 2, kFixed32 = 5 };
 
 constexpr uint32_t Tag(uint32_t field) { return field << 3 | kLengthDelimited; }
 constexpr uint32_t kLayer = Tag(NetParameter::kLayerFieldNumber);
-constexpr uint32_t kOldLayers = Tag(2);  // V1LayerParameter
+constexpr uint32_t kV1Layers = Tag(NetParameter::kLayersFieldNumber);
+constexpr int kV0Layer = 1;  // field of a V1LayerParameter
 
 // Caffe also writes HDF5, whose files begin with this signature.
 bool IsHdf5(const InputFile& file) {
@@ -28,6 +31,15 @@ bool IsHdf5(const InputFile& file) {
   char start[8];
   return file.ReadAt(0, start, sizeof(start)) == sizeof(start) &&
          std::memcmp(start, kSignature, sizeof(start)) == 0;
+}
+
+// Whether a V1 layer holds one of the V0 format.
+bool IsV0(const V1LayerParameter& layer) {
+  const auto& unknown = layer.GetReflection()->GetUnknownFields(layer);
+  for (int i = 0; i < unknown.field_count(); ++i) {
+    if (unknown.field(i).number() == kV0Layer) return true;
+  }
+  return false;
 }
 
 // The fields of a NetParameter.
@@ -39,13 +51,15 @@ class Parser {
   void Run(const std::function<void(LayerParameter*)>& layer) {
     while (in_->CurrentPosition() < size_) {
       const uint32_t tag = in_->ReadTag();
-      if (tag == kOldLayers) {
-        ThrowUserError(path_,
-                       ": is in Caffe's old format (\"layers\", V1LayerParameter), expected "
-                       "\"layer\": convert it with Caffe's tool: upgrade_net_proto_binary ",
-                       path_, " NEW.caffemodel");
-      } else if (tag == kLayer) {
-        ReadLayer(layer);
+      if (tag == kLayer || tag == kV1Layers) {
+        if (layers_ > 0 && tag != form_) {
+          ThrowUserError(path_,
+                         ": has layers of two forms, \"layers\" (Caffe's V1 format) and \"layer\": "
+                         "expected one of them");
+        }
+        form_ = tag;
+        LayerParameter message = tag == kLayer ? ReadLayer<LayerParameter>() : ReadV1Layer();
+        layer(&message);
       } else if (!Skip(tag)) {
         Fail(StrCat("byte ", in_->CurrentPosition(), " does not continue a NetParameter"));
       }
@@ -90,22 +104,35 @@ class Parser {
     }
   }
 
-  void ReadLayer(const std::function<void(LayerParameter*)>& layer) {
+  template <typename Message>
+  Message ReadLayer() {
     const std::string what = StrCat("layer number ", ++layers_);
     const CodedInputStream::Limit limit = in_->PushLimit(Length(what));
-    LayerParameter message;
+    Message message;
     if (!message.MergePartialFromCodedStream(in_) || !in_->ConsumedEntireMessage() ||
         in_->BytesUntilLimit() != 0) {
       Fail(StrCat(what, " is damaged"));
     }
     in_->PopLimit(limit);
-    layer(&message);
+    return message;
+  }
+
+  LayerParameter ReadV1Layer() {
+    auto old = ReadLayer<V1LayerParameter>();
+    if (IsV0(old)) {
+      ThrowUserError(path_,
+                     ": is in Caffe's V0 format (\"layers\" with \"layer\" in them), which is not "
+                     "read: upgrade it with Caffe's tool: upgrade_net_proto_binary ",
+                     path_, " NEW.caffemodel");
+    }
+    return UpgradeV1Layer(&old);
   }
 
   const std::string path_;
   const int size_;
   CodedInputStream* in_;
   int layers_ = 0;
+  uint32_t form_ = 0;  // tag of the layers, if there are any
 };
 
 }  // namespace

@@ -10,8 +10,9 @@
 namespace gf {
 
 // Reads a binary NetParameter from anywhere, layer by layer, so that only one layer's message is
-// in memory: `layer` gets each layer in order. Nothing in the file is believed unchecked. Throws
-// UserError: not a Caffe model, cut off, of Caffe's formats before 2014 or in HDF5.
+// in memory: `layer` gets each layer in order. Layers of Caffe's V1 format arrive as
+// LayerParameters too. Nothing in the file is believed unchecked. Throws UserError: not a Caffe
+// model, cut off, of Caffe's V0 format, of V1 and today's format at once, or in HDF5.
 void ReadCaffeModel(const std::string& path, const std::function<void(LayerParameter*)>& layer);
 
 // The shape of a blob, from `shape` or from the four numbers of older files. Throws UserError,

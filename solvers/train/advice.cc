@@ -3,6 +3,7 @@
 #include "comm/flow/mode_advice.h"
 #include "core/config/ignored_fields.h"
 #include "core/error.h"
+#include "models/data_layers.h"
 #include "models/graph.h"
 
 namespace gf {
@@ -11,10 +12,14 @@ namespace {
 // A data layer's settings without counterpart, and the fields of the job that they need.
 class Unused {
  public:
-  Unused(const DataConfig& data, Phase phase)
-      : data_(data), block_(phase == TRAIN ? "train_data." : "validation_data."), phase_(phase) {}
+  // `crops`: the layer cuts its crop out of larger images.
+  Unused(const DataConfig& data, Phase phase, bool crops)
+      : data_(data),
+        block_(phase == TRAIN ? "train_data." : "validation_data."),
+        phase_(phase),
+        crops_(crops) {}
 
-  // Of a TransformationParameter, a DataParameter or an ImageDataParameter.
+  // Of a TransformationParameter, or of a data layer's own block with such fields.
   template <typename Settings>
   void Add(const Settings& settings) {
     if (settings.has_mean_file()) Add("mean_file", "mean", data_.mean_size() > 0);
@@ -24,7 +29,7 @@ class Unused {
     // Images that are as large as the crop have only one place for it.
     const bool as_large = data_.resize_height() + 2 * data_.pad() == data_.crop_size() &&
                           data_.resize_width() + 2 * data_.pad() == data_.crop_size();
-    if (settings.crop_size() > 0 && data_.crop_size() > 0 && !as_large) {
+    if (crops_ && settings.crop_size() > 0 && data_.crop_size() > 0 && !as_large) {
       Add("cropping at random", "random_crop", data_.random_crop() || data_.random_resized_crop());
     }
   }
@@ -66,6 +71,7 @@ class Unused {
   const DataConfig& data_;
   const std::string block_;
   const Phase phase_;
+  const bool crops_;
   std::string settings_, fields_;
 };
 
@@ -76,11 +82,13 @@ std::vector<std::string> UnusedDataSettings(const NetSource& net, const DataConf
   std::vector<std::string> sentences;
   for (const GraphNode& node : ResolveGraph(net, phase)) {
     const LayerParameter& layer = node.param;
-    if (layer.type() != "Data" && layer.type() != "ImageData") continue;
-    Unused unused(data, phase);
+    if (!IsDataLayer(layer.type())) continue;
+    // A WindowData layer resizes windows to its crop_size.
+    Unused unused(data, phase, layer.type() != "WindowData");
     unused.Add(layer.transform_param());
     unused.Add(layer.data_param());
     unused.Add(layer.image_data_param());
+    unused.Add(layer.window_data_param());
     unused.AddRandomSize(layer.transform_param());
     if (layer.transform_param().mean_value_size() > 0) unused.AddMeanValue();
     if (layer.image_data_param().new_height() > 0) unused.AddSize();

@@ -229,6 +229,26 @@ TEST(CaffeIdiomsTest, ImageDataLayersAreFedByTheJob) {
   EXPECT_EQ(NewNet(text, options)->input_shape(), (Shape{3, 3, 8, 8}));
 }
 
+TEST(CaffeIdiomsTest, OtherDataLayersAreFedByTheJobToo) {
+  for (const char* data :
+       {"type: 'DummyData' dummy_data_param { data_filler { type: 'gaussian' } "
+        "data_filler { type: 'constant' } shape { dim: [4, 3, 8, 8] } shape { dim: 4 } }",
+        "type: 'DummyData' dummy_data_param { num: 4 channels: [3, 1] height: [8, 1] "
+        "width: [8, 1] }",
+        "type: 'HDF5Data' hdf5_data_param { source: 'list.txt' batch_size: 4 shuffle: true }",
+        "type: 'MemoryData' memory_data_param { batch_size: 4 channels: 3 height: 8 width: 8 }",
+        "type: 'WindowData' transform_param { mirror: true crop_size: 8 } window_data_param { "
+        "source: 'windows.txt' batch_size: 4 fg_threshold: 0.5 bg_threshold: 0.5 "
+        "fg_fraction: 0.25 context_pad: 16 crop_mode: 'warp' }"}) {
+    const auto net = Compute(
+        StrCat("layer { name: 'data' top: 'data' top: 'label' ", data, " }", Inner("ip", "data", 5),
+               "layer { name: 'loss' type: 'SoftmaxWithLoss' bottom: 'ip' bottom: 'label' "
+               "top: 'loss' }"),
+        TRAIN, Shape{3, 8, 8});
+    EXPECT_EQ(net->input_shape(), (Shape{4, 3, 8, 8})) << data;
+  }
+}
+
 TEST(CaffeIdiomsTest, ALossWithoutATopCountsUnderItsOwnName) {
   std::string text = Head("");
   text = text.replace(text.find("bottom: \"top\""), 13, "bottom: \"data\"");
@@ -322,11 +342,49 @@ TEST(CaffeIdiomsTest, AScaleLayerTakesItsFactorsFromASecondBottom) {
       << error;
 }
 
-TEST(CaffeIdiomsTest, OldLayersAreRefusedWithAdvice) {
-  const std::string error =
-      ErrorOf([] { NewNet("layers { name: 'c' type: CONVOLUTION bottom: 'x' top: 'c' }"); });
-  EXPECT_NE(error.find("old V1 format"), std::string::npos) << error;
-  EXPECT_NE(error.find("test.prototxt:1:1"), std::string::npos) << error;
+constexpr char kOldTrainVal[] = R"(
+layers {
+  name: "mnist" type: DATA top: "data" top: "label" include: { phase: TRAIN }
+  data_param { source: "train_leveldb" batch_size: 8 scale: 0.00390625 }
+}
+layers {
+  name: "mnist" type: DATA top: "data" top: "label" include: { phase: TEST }
+  data_param { source: "test_leveldb" batch_size: 5 scale: 0.00390625 }
+}
+layers {
+  name: "conv1" type: CONVOLUTION bottom: "data" top: "conv1"
+  blobs_lr: 1 blobs_lr: 2 weight_decay: 1 weight_decay: 0
+  convolution_param { num_output: 6 kernel_size: 5 weight_filler { type: "xavier" } }
+}
+layers { name: "relu1" type: RELU bottom: "conv1" top: "conv1" }
+layers {
+  name: "pool1" type: POOLING bottom: "conv1" top: "pool1"
+  pooling_param { pool: MAX kernel_size: 2 stride: 2 }
+}
+layers {
+  name: "ip" type: INNER_PRODUCT bottom: "pool1" top: "ip" blobs_lr: 1 blobs_lr: 2
+  inner_product_param { num_output: 10 weight_filler { type: "xavier" } }
+}
+layers {
+  name: "accuracy" type: ACCURACY bottom: "ip" bottom: "label" top: "accuracy"
+  include: { phase: TEST }
+}
+layers { name: "loss" type: SOFTMAX_LOSS bottom: "ip" bottom: "label" top: "loss" }
+)";
+
+TEST(CaffeIdiomsTest, ANetInTheV1FormatBuildsInBothPhases) {
+  const auto train = Compute(kOldTrainVal, TRAIN, Shape{1, 20, 20});
+  EXPECT_EQ(train->input_shape(), (Shape{8, 1, 20, 20}));
+  EXPECT_EQ(PoolNames(*train), "ip.weight ip.bias conv1.weight conv1.bias ");
+  const auto& entries = train->parameters()->layout().entries();
+  EXPECT_EQ(entries[1].lr_mult, 2);
+  EXPECT_EQ(entries[1].decay_mult, 1);
+  EXPECT_EQ(entries[3].lr_mult, 2);
+  EXPECT_EQ(entries[3].decay_mult, 0);
+  const auto test = Compute(kOldTrainVal, TEST, Shape{1, 20, 20});
+  EXPECT_EQ(test->input_shape(), (Shape{5, 1, 20, 20}));
+  ASSERT_EQ(test->Scalars().size(), 2u);
+  EXPECT_EQ(test->Scalars()[0].first, "accuracy");
 }
 
 // As in Caffe's example mnist_autoencoder, two losses are named "loss".

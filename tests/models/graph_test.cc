@@ -93,6 +93,18 @@ TEST(GraphTest, AMissingBlobNamesTheLayerThePhaseAndTheNearestBlob) {
   EXPECT_TRUE(Has(error, "\"dta\"; did you mean \"data\"?")) << error;
 }
 
+TEST(GraphTest, LayersOfTheV1FormatAreNamedWithTheirPlaces) {
+  const std::string data = "layers { name: 'data' type: DUMMY_DATA top: 'data' }\n";
+  const auto nodes = Resolve(
+      data + " layers { name: 'r' type: RELU bottom: 'data' top: 'r' include: { phase: TRAIN } }");
+  EXPECT_EQ(Names(nodes), "data r");
+  EXPECT_EQ(nodes[1].location, "test.prototxt:2:2");
+  EXPECT_EQ(nodes[1].param.type(), "ReLU");
+  const std::string error =
+      Error(data + "layers { name: 'ip' type: INNER_PRODUCT bottom: 'dta' top: 'ip' }");
+  EXPECT_TRUE(Has(error, "test.prototxt:2:1: layer \"ip\" (InnerProduct): no layer")) << error;
+}
+
 TEST(GraphTest, ABlobOfTheOtherPhaseIsMissing) {
   const std::string net =
       "layer { name: 'data' type: 'Input' top: 'data' include { phase: TEST } }"

@@ -139,6 +139,13 @@ TEST(JobNetTest, TheInputFollowsTheData) {
                     "transform_param { crop_size: 227 } data_param { crop_size: 27 } }",
                     "", data),
             "64x3x48x40");
+  for (const char* layer :
+       {"type: 'MemoryData' memory_data_param { channels: 1 height: 6 width: 6 }",
+        "type: 'DummyData' dummy_data_param { shape { dim: [1, 3, 6, 6] } shape { dim: 1 } }",
+        "type: 'WindowData' window_data_param { crop_size: 6 }", "type: 'HDF5Data'"}) {
+    const std::string text = StrCat("layer { name: 'd' top: 'x' top: 'y' ", layer, " }");
+    EXPECT_EQ(InputOf(text, "", data), "64x3x48x40") << layer;
+  }
   // The labels are no images.
   NetSource source = ParseNet(kInputs, "test.prototxt");
   ChangeInput(InputConfig(), &source);

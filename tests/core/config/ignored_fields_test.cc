@@ -37,6 +37,21 @@ TEST(IgnoredFieldsTest, AreNamedOnceWithWhatDecides) {
             "eltwise_mem_sharing (memory is shared where it can be)");
 }
 
+TEST(IgnoredFieldsTest, AreThoseOfDataLayersWhoseImagesTheJobDelivers) {
+  const NetSource net = ParseNet(R"(
+    layer { name: "a" type: "DummyData" top: "a" dummy_data_param { data_filler { value: 1 } } }
+    layer { name: "b" type: "WindowData" top: "b" window_data_param {
+            fg_threshold: 0.5 bg_threshold: 0.5 fg_fraction: 0.25 context_pad: 16
+            crop_mode: "warp" } })",
+                                 "net");
+  EXPECT_EQ(IgnoredFields(net.param),
+            "these fields have no effect (replacements in parentheses): "
+            "data_filler (train_data of the job), fg_threshold (images of the job are whole), "
+            "bg_threshold (images of the job are whole), "
+            "fg_fraction (images of the job are whole), "
+            "context_pad (images of the job are whole), crop_mode (images of the job are whole)");
+}
+
 TEST(IgnoredFieldsTest, OtherFieldsAreNot) {
   const NetSource net = ParseNet(
       "layer { name: 'c' type: 'Convolution' bottom: 'a' top: 'c' convolution_param { num_output: "

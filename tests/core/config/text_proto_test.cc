@@ -69,6 +69,10 @@ TEST(TextProtoTest, AFieldInTheWrongBlockIsSentToTheRightOne) {
   EXPECT_EQ(NetError("layer { dropout_ratio: 0.5 }"),
             "net.prototxt:1:9: LayerParameter has no field \"dropout_ratio\"; did you mean it "
             "inside dropout_param { }?");
+  EXPECT_EQ(NetError("layer { batch_size: 8 }"),
+            "net.prototxt:1:9: LayerParameter has no field \"batch_size\"; did you mean it inside "
+            "data_param { }, hdf5_data_param { }, image_data_param { }, memory_data_param { }, "
+            "window_data_param { }?");
 }
 
 TEST(TextProtoTest, AWrongEnumValueGetsTheAllowedOnes) {
@@ -83,18 +87,6 @@ TEST(TextProtoTest, ACaffeStyleQuotedEnumGetsTheAllowedOnes) {
   EXPECT_EQ(JobError("solver { lr_policy: \"step\" }"),
             "job.prototxt:1:21: lr_policy cannot be \"step\"; did you mean STEP? (one of FIXED, "
             "STEP, MULTISTEP, POLY, COSINE, EXP, INV)");
-}
-
-TEST(TextProtoTest, TheOldLayersFormatIsRefusedWithAdvice) {
-  const std::string error = NetError("name: \"old\"\nlayers {\n  type: CONVOLUTION\n}");
-  EXPECT_EQ(error.find("net.prototxt:2:1: this is Caffe's old V1 format"), 0u) << error;
-  EXPECT_NE(error.find("upgrade_net_proto_text"), std::string::npos) << error;
-}
-
-TEST(TextProtoTest, AnOldTypeNameIsRefusedWithAdvice) {
-  const std::string error = NetError("layer {\n  name: \"c\" type: SOFTMAX_LOSS\n}");
-  EXPECT_EQ(error.find("net.prototxt:2:19: type: SOFTMAX_LOSS: this is Caffe's old V1 format"), 0u)
-      << error;
 }
 
 TEST(TextProtoTest, AParameterOfAMissingLayerTypeSaysSo) {
@@ -124,7 +116,9 @@ TEST(TextProtoTest, OneKindOfFileGivenForAnotherIsRecognized) {
        }) {
     EXPECT_NE(JobError(text).find(hint), std::string::npos) << JobError(text);
   }
-  EXPECT_NE(JobError("layer { name: \"a\" }").find("looks like a network"), std::string::npos);
+  for (const char* net : {"layer { name: \"a\" }", "layers { name: \"a\" }"}) {
+    EXPECT_NE(JobError(net).find("looks like a network"), std::string::npos);
+  }
   EXPECT_NE(NetError("train_data { }").find("looks like a job config"), std::string::npos);
 }
 

@@ -27,7 +27,7 @@ NOT_COMPARED = {
     "ShuffleNet": "OpenCV 4.6 does not read shuffle_channel_param",
 }
 # Read as our deploy form: data layers; OpenCV 4.6 computes a y + x for Axpy, in place of a x + y.
-NOT_AS_WRITTEN = re.compile(r'type:\s*"(Data|ImageData|Axpy)"')
+NOT_AS_WRITTEN = re.compile(r'type:\s*("(\w*Data|Axpy)"|\w*DATA\b)')
 
 
 def size_flags(name):

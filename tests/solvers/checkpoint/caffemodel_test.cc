@@ -66,6 +66,22 @@ class CaffeModelTest : public testing::Test {
     for (float value : values) blob->add_data(value);
   }
 
+  // The layers that Caffe's V1 format has, in it.
+  NetParameter V1Model() {
+    NetParameter old;
+    for (const char* name : {"conv", "fc"}) {
+      const LayerParameter& layer = *Layer(name);
+      V1LayerParameter* const v1 = old.add_layers();
+      v1->set_name(layer.name());
+      v1->set_type(layer.type() == "Convolution" ? V1LayerParameter::CONVOLUTION
+                                                 : V1LayerParameter::INNER_PRODUCT);
+      *v1->mutable_bottom() = layer.bottom();
+      *v1->mutable_top() = layer.top();
+      *v1->mutable_blobs() = layer.blobs();
+    }
+    return old;
+  }
+
   LayerParameter* Layer(const std::string& name) {
     for (LayerParameter& layer : *model_.mutable_layer()) {
       if (layer.name() == name) return &layer;
@@ -143,6 +159,31 @@ TEST_F(CaffeModelTest, ReadsTheFourNumbersOfOldBlobs) {
   old(Layer("fc")->mutable_blobs(0), 1, 1, 5, 384);
   Load();
   ExpectLoaded();
+}
+
+TEST_F(CaffeModelTest, ReadsLayersOfTheV1Format) {
+  WriteBytes(V1Model().SerializeAsString());
+  const CaffeModelReport report =
+      LoadCaffeModel(path_, {/*complete=*/false}, net_->parameters().get());
+  EXPECT_EQ(report.missing.size(), 4u) << "parameters and statistics of the batch norm";
+  EXPECT_TRUE(report.unused.empty());
+  EXPECT_TRUE(report.reads_color_images);
+  const Values got = Parameters(*net_);
+  for (const char* name : {"conv.weight", "conv.bias", "fc.weight", "fc.bias"}) {
+    EXPECT_EQ(got.at(name), values_.at(name)) << name;
+  }
+  NetParameter both = V1Model();
+  *both.add_layer() = *Layer("fc");
+  WriteBytes(both.SerializeAsString());
+  EXPECT_TRUE(Has(ErrorOfFile(), "has layers of two forms"));
+}
+
+TEST_F(CaffeModelTest, AWrongShapeInTheV1FormatIsNamed) {
+  NetParameter old = V1Model();
+  old.mutable_layers(0)->mutable_blobs(1)->mutable_shape()->set_dim(0, 5);
+  old.mutable_layers(0)->mutable_blobs(1)->mutable_data()->RemoveLast();
+  WriteBytes(old.SerializeAsString());
+  EXPECT_TRUE(Has(ErrorOfFile(), "layer \"conv\" (Convolution): conv.bias: has the shape 5 in"));
 }
 
 TEST_F(CaffeModelTest, ReadsDoubles) {
@@ -338,6 +379,9 @@ TEST_F(CaffeModelTest, OtherFormatsAreRefusedWithAdvice) {
   WriteBytes("\n\004test");  // a name and nothing else
   EXPECT_TRUE(Has(ErrorOfFile(), "it has no layers"));
   WriteBytes("\n\004test\022\003abc");  // field 2, "layers"
+  EXPECT_TRUE(Has(ErrorOfFile(), "layer number 1 is damaged"));
+  WriteBytes(std::string("\022\002\n\000", 4));  // "layers", and in them field 1, "layer"
+  EXPECT_TRUE(Has(ErrorOfFile(), "is in Caffe's V0 format"));
   EXPECT_TRUE(Has(ErrorOfFile(), "upgrade_net_proto_binary"));
   WriteBytes("\x89HDF\r\n\x1a\n and more");
   EXPECT_TRUE(Has(ErrorOfFile(), "HDF5"));

@@ -50,5 +50,18 @@ TEST(AdviceTest, SettingsOfADataLayerWithoutCounterpartAreNamed) {
   EXPECT_EQ(Sentences(TEST, "source: 'x' mean: 1 std: 2 resize_height: 256 resize_width: 256"), "");
 }
 
+TEST(AdviceTest, AWindowDataLayerDoesNotCropAtRandom) {
+  const NetSource net = ParseNet(
+      "layer { name: 'data' type: 'WindowData' top: 'data' top: 'label'\n"
+      "  window_data_param { mirror: true crop_size: 227 mean_file: 'mean.binaryproto' } }",
+      "net");
+  DataConfig config;
+  ParseTextProto("source: 'x' crop_size: 227", "data", &config);
+  EXPECT_EQ(UnusedDataSettings(net, config, TRAIN),
+            std::vector<std::string>{
+                "net:1:1: layer \"data\": mean_file, mirror are not used: set train_data.mean, "
+                "train_data.mirror in the job"});
+}
+
 }  // namespace
 }  // namespace gf
