@@ -50,6 +50,9 @@ Simulator::Simulator(const SimulatedJob& job) : job_(job) {
         "solver.iter_size, solver.batch_phase: accumulated batches cannot be simulated: set "
         "iter_size to 1 and remove batch_phase");
   }
+  if (config.freeze_size() > 0) {
+    ThrowUserError("freeze: frozen parameters cannot be simulated: remove it");
+  }
   if (job_.gpu != nullptr && job_.profile != nullptr) {
     ThrowUserError("--gpu replaces --profile: give only one of them");
   }
