@@ -42,8 +42,9 @@ std::string Words(const GraphNode& node) {
 
 // Whether a layer has as many channels as its bottom.
 bool KeepsChannels(const std::string& type) {
-  static const auto* const kTypes = new std::set<std::string>{
-      "BatchNorm", "Dropout", "LRN", "Pooling", "ReLU", "Scale", "Sigmoid", "Split", "TanH"};
+  static const auto* const kTypes =
+      new std::set<std::string>{"BatchNorm", "Bias",  "Dropout", "LRN",   "Pooling",
+                                "ReLU",      "Scale", "Sigmoid", "Split", "TanH"};
   return kTypes->count(type) != 0;
 }
 
