@@ -66,8 +66,10 @@ class Layer {
   virtual bool Differentiable(int bottom) const { return true; }
   // Number type of a top, given the compute type.
   virtual DType TopType(int top, DType compute) const { return compute; }
-  // Weight of a top in the objective; nonzero for losses.
+  // Weight of a top in the objective; nonzero for losses, whose type must be FP32.
   virtual float LossWeight(int top) const;
+  // Whether loss_weight turns a layer into a loss whose default weight is 0.
+  virtual bool CanBeLoss() const { return false; }
 
   // Throws UserError("file:line:col: layer "conv1" (Convolution): " + args...).
   template <typename... Args>

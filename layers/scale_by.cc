@@ -19,14 +19,15 @@ void ScaleByLayer::SetUp(const std::vector<Shape>& bottoms) {
            bottoms[2].ToString());
     }
   } else {
-    begin_ = Axis(param().scale_param().axis(), values.rank());
+    begin_ =
+        Axis(adds() ? param().bias_param().axis() : param().scale_param().axis(), values.rank());
   }
   end_ = begin_ + axes;
   bool fits = end_ <= values.rank();
   for (int i = 0; fits && i < axes; ++i) fits = factors[i] == values[begin_ + i];
   if (!fits) {
-    Fail("the factors have the shape ", factors.ToString(), ", which does not fit ",
-         values.ToString(), " from axis ", begin_, " on");
+    Fail(adds() ? "the terms" : "the factors", " have the shape ", factors.ToString(),
+         ", which does not fit ", values.ToString(), " from axis ", begin_, " on");
   }
   tops_ = {values};
 }
@@ -36,9 +37,10 @@ void SetUpScaleBy(const ScaleByLayer& layer, KernelSetup* setup) {
   setup->bottoms[layer.factor()].layout = Layout();
   setup->tops[0].layout = layout;
   if (layer.addend() >= 0) setup->bottoms[layer.addend()].layout = layout;
-  setup->needs_bottom[layer.x()] = setup->backward && setup->propagate[layer.factor()];
-  setup->needs_bottom[layer.factor()] = setup->backward && setup->propagate[layer.x()];
-  setup->in_place = layer.x() == 0 && !setup->backward;
+  const bool multiplies = setup->backward && !layer.adds();
+  setup->needs_bottom[layer.x()] = multiplies && setup->propagate[layer.factor()];
+  setup->needs_bottom[layer.factor()] = multiplies && setup->propagate[layer.x()];
+  setup->in_place = layer.x() == 0 && !multiplies;
   setup->in_place_backward = true;
   setup->in_place_backward_bottom = layer.addend() >= 0 ? layer.addend() : layer.x();
 }
@@ -46,6 +48,7 @@ void SetUpScaleBy(const ScaleByLayer& layer, KernelSetup* setup) {
 namespace {
 
 GF_REGISTER(LayerRegistry, "Axpy", ScaleByLayer);
+GF_REGISTER(LayerRegistry, "BiasBy", ScaleByLayer);
 GF_REGISTER(LayerRegistry, "ScaleBy", ScaleByLayer);
 
 }  // namespace

@@ -7,10 +7,12 @@
 
 namespace gf {
 
-// y = factor * x (+ addend). The factor has the extents of the axes [begin, end) of x and is
-// broadcast over the others; the addend has the shape of x. The type Axpy has the bottoms factor
-// (N x C, or N x C x 1 x 1), x and addend. The type ScaleBy has the bottoms x and factor and takes
-// `axis` from scale_param; a Scale layer with two bottoms becomes one.
+// y = factor * x (+ addend), or y = x + factor. The factor has the extents of the axes [begin, end)
+// of x and is broadcast over the others; the addend has the shape of x. The type Axpy has the
+// bottoms factor (N x C, or N x C x 1 x 1), x and addend. The type ScaleBy has the bottoms x and
+// factor and takes `axis` from scale_param; a Scale layer with two bottoms becomes one. The type
+// BiasBy adds its factor, and takes `axis` from bias_param; a Bias layer with two bottoms becomes
+// one.
 class ScaleByLayer : public Layer {
  public:
   using Layer::Layer;
@@ -22,6 +24,9 @@ class ScaleByLayer : public Layer {
   int x() const { return is_axpy() ? 1 : 0; }
   int factor() const { return is_axpy() ? 0 : 1; }
   int addend() const { return is_axpy() ? 2 : -1; }
+
+  // Whether y = x + factor.
+  bool adds() const { return type() == "BiasBy"; }
 
   // The factor belongs to the axes [begin, end) of x.
   int begin() const { return begin_; }

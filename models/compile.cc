@@ -91,7 +91,7 @@ class Compiler {
     op.layer =
         LayerRegistry::Get().Create("layer type", p.type(), p, options_.phase, node.location);
     for (float weight : p.loss_weight()) {
-      if (weight == 0 || is_loss) continue;
+      if (weight == 0 || is_loss || op.layer->CanBeLoss()) continue;
       op.layer->Fail("has loss_weight ", weight, " but is not a loss; remove it");
     }
     CheckCount(*op.layer, "bottom", p.bottom_size(), op.layer->MinBottoms(),
@@ -158,18 +158,24 @@ class Compiler {
   }
 
   // Labels must go to bottoms that expect labels (a bottom after the first, without gradient), and
-  // to no others.
+  // to no others. Numbers must have the compute type: losses and indices are always FP32.
   void CheckBottomTypes(const CompiledOp& op) const {
     if (op.layer->param().top_size() == 0) return;
     for (size_t i = 0; i < op.bottoms.size(); ++i) {
       const CompiledBlob& blob = net_.blobs[op.bottoms[i]];
       const bool wants_labels = i > 0 && !op.layer->Differentiable(static_cast<int>(i));
       const bool labels = blob.desc.dtype == DType::kINT64;
-      if (labels == wants_labels) continue;
-      op.layer->Fail(
-          "bottom \"", PlainBlobName(blob.name), "\" (", blob.desc.shape.ToString(),
-          labels ? ") holds labels, expected numbers" : ") does not hold labels of the data",
-          "; an Input of N x C x H x W holds images, any other Input holds labels");
+      if (labels != wants_labels) {
+        op.layer->Fail(
+            "bottom \"", PlainBlobName(blob.name), "\" (", blob.desc.shape.ToString(),
+            labels ? ") holds labels, expected numbers" : ") does not hold labels of the data",
+            "; an Input of N x C x H x W holds images, any other Input holds labels");
+      }
+      if (labels || blob.desc.dtype == options_.compute) continue;
+      op.layer->Fail("bottom \"", PlainBlobName(blob.name), "\" (", blob.desc.shape.ToString(),
+                     ") holds ", Name(blob.desc.dtype), " numbers, expected ",
+                     Name(options_.compute), ": set compute_type: ", Name(blob.desc.dtype),
+                     ", or remove the layer");
     }
   }
 

@@ -48,6 +48,8 @@ void ReplaceVariant(GraphNode* node) {
     DepthwiseToConvolution(*node, layer);
   } else if (type == "Scale" && layer->bottom_size() == 2) {
     ScaleToScaleBy(*node, layer);
+  } else if (type == "Bias" && layer->bottom_size() == 2) {
+    layer->set_type("BiasBy");
   } else if (type == "BatchNorm" && HasScaleAndBias(layer->batch_norm_param())) {
     AddScaleAndBias(layer);
   }

@@ -14,6 +14,8 @@ class ChannelPieces {
   // blocks of channels can be copied, and the plain layout otherwise.
   void Setup(int axis, const TensorDesc& model, TensorDesc* whole, std::vector<TensorDesc>* parts);
 
+  int64_t rows() const { return rows_; }
+
   // Copies the parts into the whole tensor, or out of it. A null part is left out.
   void Join(const std::vector<const void*>& parts, void* whole) const;
   void Split(const void* whole, const std::vector<void*>& parts) const;

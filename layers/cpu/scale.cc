@@ -13,7 +13,8 @@ namespace gf {
 namespace {
 
 // Treats the storage as [rows][blocks][spatial][block]: channel c is lane c % block of block c /
-// block. Lanes beyond the last channel are padding, with gamma and beta 0.
+// block. Lanes beyond the last channel are padding, with gamma and beta 0. Without gamma, the
+// factor is 1.
 class ScaleKernel : public Kernel {
  public:
   ScaleKernel(const ScaleLayer& layer, const KernelContext& context)
@@ -33,16 +34,12 @@ class ScaleKernel : public Kernel {
       view_.n *= view_.spatial;
       view_.spatial = 1;
     }
-    setup->tops[0].layout = setup->bottoms[0].layout;
-    for (TensorDesc& parameter : setup->parameters) parameter.layout = Layout();
-    setup->needs_bottom[0] = setup->backward;
-    setup->in_place = !setup->backward;
-    setup->in_place_backward = true;
+    SetUpScale(layer_, setup);
   }
 
   void Forward(const KernelArgs& args) override {
-    const std::vector<float> gamma = Padded(args.master[0]);
-    const std::vector<float> beta = Padded(layer_.bias() ? args.master[1] : nullptr);
+    const std::vector<float> gamma = Padded(args, layer_.gamma(), 1);
+    const std::vector<float> beta = Padded(args, layer_.beta(), 0);
     const int64_t row = view_.spatial * view_.block;
     ParallelFor(view_.n * view_.blocks, std::max<int64_t>(1, kElementGrain / row),
                 [&](int64_t begin, int64_t end) {
@@ -57,7 +54,10 @@ class ScaleKernel : public Kernel {
 
   // Each thread computes whole channels, so the sums do not depend on the number of threads.
   void Backward(const KernelArgs& args) override {
-    const std::vector<float> gamma = Padded(args.master[0]);
+    const std::vector<float> gamma = Padded(args, layer_.gamma(), 1);
+    const void* const dy = args.top_diffs[0][0];
+    // Without gamma, x may be gone and nobody wants the sums of its products.
+    const void* const x = layer_.gamma() < 0 ? dy : args.bottoms[0];
     const int64_t groups = (view_.block + kScaleLanes - 1) / kScaleLanes;
     ParallelFor(view_.blocks * groups, 1, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
@@ -66,25 +66,35 @@ class ScaleKernel : public Kernel {
         const int lanes = static_cast<int>(std::min<int64_t>(kScaleLanes, view_.block - lane));
         void* dx = args.bottom_diffs[0];
         double dgamma[kScaleLanes], dbeta[kScaleLanes];
-        functions_.backward(At(args.bottoms[0], at, type_), At(args.top_diffs[0][0], at, type_),
+        functions_.backward(At(x, at, type_), At(dy, at, type_),
                             dx == nullptr ? nullptr : At(dx, at, type_), gamma.data() + channel,
                             view_.n, view_.blocks * view_.spatial * view_.block, view_.spatial,
                             view_.block, lanes, dgamma, dbeta);
-        for (int l = 0; l < lanes && channel + l < view_.channels; ++l) {
-          StoreElement(args.parameter_diffs[0], channel + l, type_, static_cast<float>(dgamma[l]));
-          if (!layer_.bias()) continue;
-          StoreElement(args.parameter_diffs[1], channel + l, type_, static_cast<float>(dbeta[l]));
-        }
+        StoreSums(args, layer_.gamma(), channel, lanes, dgamma);
+        StoreSums(args, layer_.beta(), channel, lanes, dbeta);
       }
     });
   }
 
  private:
-  // One value per lane; 0 for padding, and everywhere if `values` is null.
-  std::vector<float> Padded(const float* values) const {
+  // One value per lane: parameter i, or `missing` if i is -1; 0 for padding.
+  std::vector<float> Padded(const KernelArgs& args, int i, float missing) const {
     std::vector<float> padded(view_.padded_channels());
-    if (values != nullptr) std::copy(values, values + view_.channels, padded.begin());
+    if (i < 0) {
+      std::fill(padded.begin(), padded.begin() + view_.channels, missing);
+    } else {
+      std::copy(args.master[i], args.master[i] + view_.channels, padded.begin());
+    }
     return padded;
+  }
+
+  // The gradient of parameter i, unless i is -1, from the channel on; padding has none.
+  void StoreSums(const KernelArgs& args, int i, int64_t channel, int lanes,
+                 const double* sums) const {
+    if (i < 0) return;
+    for (int l = 0; l < lanes && channel + l < view_.channels; ++l) {
+      StoreElement(args.parameter_diffs[i], channel + l, type_, static_cast<float>(sums[l]));
+    }
   }
 
   const ScaleLayer& layer_;
@@ -93,6 +103,7 @@ class ScaleKernel : public Kernel {
   ChannelView view_;
 };
 
+GF_REGISTER(KernelRegistry, "cpu/Bias", KernelOf<ScaleLayer, ScaleKernel>);
 GF_REGISTER(KernelRegistry, "cpu/Scale", KernelOf<ScaleLayer, ScaleKernel>);
 
 }  // namespace

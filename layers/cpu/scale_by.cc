@@ -40,24 +40,28 @@ class ScaleByKernel : public Kernel {
     if (block_ == 1 && spatial_ == 1) std::swap(block_, units_);
     SetUpScaleBy(layer_, setup);
     bytes_ = x.bytes();
-    zeros_.assign(block_, 0);
+    neutral_.assign(block_, layer_.adds() ? 1.f : 0.f);
   }
 
   void Forward(const KernelArgs& args) override {
     const void* addend = layer_.addend() < 0 ? nullptr : args.bottoms[layer_.addend()];
-    Multiply(args.bottoms[layer_.x()], addend, Factors(args.bottoms[layer_.factor()]),
-             args.tops[0]);
+    Apply(args.bottoms[layer_.x()], addend, Factors(args.bottoms[layer_.factor()]), args.tops[0]);
   }
 
   void Backward(const KernelArgs& args) override {
     const void* const dy = args.top_diffs[0][0];
     void* const dx = args.bottom_diffs[layer_.x()];
-    if (void* const dfactor = args.bottom_diffs[layer_.factor()]; dfactor != nullptr) {
-      const std::vector<float> factors = dx == nullptr ? std::vector<float>(units_ * block_)
-                                                       : Factors(args.bottoms[layer_.factor()]);
-      Sums(args.bottoms[layer_.x()], dy, factors, dx, dfactor);
+    void* const dfactor = args.bottom_diffs[layer_.factor()];
+    const std::vector<float> none(units_ * block_);
+    if (layer_.adds()) {
+      // x may be gone; the sums of its products are not used.
+      if (dfactor != nullptr) Sums(dy, dy, none, nullptr, dfactor);
+      if (dx != nullptr) CopyStorage(dy, dx, bytes_);
+    } else if (dfactor != nullptr) {
+      Sums(args.bottoms[layer_.x()], dy,
+           dx == nullptr ? none : Factors(args.bottoms[layer_.factor()]), dx, dfactor);
     } else if (dx != nullptr) {
-      Multiply(dy, nullptr, Factors(args.bottoms[layer_.factor()]), dx);
+      Apply(dy, nullptr, Factors(args.bottoms[layer_.factor()]), dx);
     }
     if (layer_.addend() < 0 || args.bottom_diffs[layer_.addend()] == nullptr) return;
     CopyStorage(dy, args.bottom_diffs[layer_.addend()], bytes_);
@@ -81,10 +85,10 @@ class ScaleByKernel : public Kernel {
     return factors;
   }
 
-  // y = factors * x + addend, which may be null.
-  void Multiply(const void* x, const void* addend, const std::vector<float>& factors,
-                void* y) const {
-    const float* const zeros = zeros_.data();
+  // y = factors * x + addend, which may be null; or y = x + factors.
+  void Apply(const void* x, const void* addend, const std::vector<float>& factors, void* y) const {
+    const float* const neutral = neutral_.data();
+    const bool adds = layer_.adds();
     const int64_t row = spatial_ * block_;
     ParallelFor(outer_ * units_, std::max<int64_t>(1, kElementGrain / row),
                 [&](int64_t begin, int64_t end) {
@@ -93,7 +97,8 @@ class ScaleByKernel : public Kernel {
                     const void* const from = At(x, i * row, type_);
                     void* const to = At(y, i * row, type_);
                     if (addend == nullptr) {
-                      functions_.forward(from, to, own, zeros, spatial_, block_);
+                      functions_.forward(from, to, adds ? neutral : own, adds ? own : neutral,
+                                         spatial_, block_);
                     } else {
                       functions_.forward_add(from, At(addend, i * row, type_), to, own, spatial_,
                                              block_);
@@ -112,14 +117,15 @@ class ScaleByKernel : public Kernel {
         const int64_t unit = i / groups, lane = i % groups * kScaleLanes;
         const int64_t at = unit * row + lane;
         const int lanes = static_cast<int>(std::min<int64_t>(kScaleLanes, block_ - lane));
-        double products[kScaleLanes], ignored[kScaleLanes];
+        double products[kScaleLanes], sums[kScaleLanes];
         functions_.backward(At(x, at, type_), At(dy, at, type_),
                             dx == nullptr ? nullptr : At(dx, at, type_),
                             factors.data() + unit * block_ + lane, outer_, units_ * row, spatial_,
-                            block_, lanes, products, ignored);
+                            block_, lanes, products, sums);
+        const double* const results = layer_.adds() ? sums : products;
         for (int l = 0; l < lanes; ++l) {
           const int64_t element = ElementOf(unit, lane + l);
-          if (element >= 0) StoreElement(dfactor, element, type_, static_cast<float>(products[l]));
+          if (element >= 0) StoreElement(dfactor, element, type_, static_cast<float>(results[l]));
         }
       }
     });
@@ -132,10 +138,11 @@ class ScaleByKernel : public Kernel {
   bool padded_ = false;
   int64_t outer_ = 0, units_ = 0, spatial_ = 0, block_ = 0;
   size_t bytes_ = 0;
-  std::vector<float> zeros_;  // a block
+  std::vector<float> neutral_;  // a block: addends of 0, or factors of 1 if the layer adds
 };
 
 GF_REGISTER(KernelRegistry, "cpu/Axpy", KernelOf<ScaleByLayer, ScaleByKernel>);
+GF_REGISTER(KernelRegistry, "cpu/BiasBy", KernelOf<ScaleByLayer, ScaleByKernel>);
 GF_REGISTER(KernelRegistry, "cpu/ScaleBy", KernelOf<ScaleByLayer, ScaleByKernel>);
 
 }  // namespace

@@ -17,6 +17,8 @@ class PieceMover {
   // Sets the layouts of all tensors.
   void Setup(int axis, TensorDesc* whole, std::vector<TensorDesc>* parts);
 
+  int64_t rows() const { return rows_; }
+
   // Copies the parts into the whole tensor, or out of it. A null part is left out.
   void Join(const std::vector<const void*>& parts, void* whole) const;
   void Split(const void* whole, const std::vector<void*>& parts) const;

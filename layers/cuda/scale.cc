@@ -20,30 +20,34 @@ class ScaleKernel : public RepeatingKernel {
              shape.count(layer_.end(), shape.rank())};
     if (!bottom.layout.plain()) view_ = {view_.outer * view_.inner, view_.channels, 1};
     CheckRowSize(layer_, view_.channels * view_.inner);
-    setup->tops[0].layout = bottom.layout;
-    for (TensorDesc& parameter : setup->parameters) parameter.layout = Layout();
-    setup->needs_bottom[0] = setup->backward;
-    setup->in_place = !setup->backward;
-    setup->in_place_backward = true;
+    SetUpScale(layer_, setup);
   }
 
   void Forward(const KernelArgs& args) override {
-    ScaleForward(view_, context_.compute, args.bottoms[0], args.master[0],
-                 layer_.bias() ? args.master[1] : nullptr, args.tops[0], StreamOf(context_));
+    ScaleForward(view_, context_.compute, args.bottoms[0], Entry(args.master, layer_.gamma()),
+                 Entry(args.master, layer_.beta()), args.tops[0], StreamOf(context_));
   }
 
   void Backward(const KernelArgs& args) override {
-    ScaleGradient(view_, context_.compute, args.bottoms[0], args.top_diffs[0][0], args.master[0],
-                  args.parameter_diffs[0], layer_.bias() ? args.parameter_diffs[1] : nullptr,
-                  args.bottom_diffs[0], StreamOf(context_));
+    ScaleGradient(view_, context_.compute, args.bottoms[0], args.top_diffs[0][0],
+                  Entry(args.master, layer_.gamma()), Entry(args.parameter_diffs, layer_.gamma()),
+                  Entry(args.parameter_diffs, layer_.beta()), args.bottom_diffs[0],
+                  StreamOf(context_));
   }
 
  private:
+  // Entry i, or null if i is -1.
+  template <typename T>
+  static T* Entry(const std::vector<T*>& all, int i) {
+    return i < 0 ? nullptr : all[i];
+  }
+
   const ScaleLayer& layer_;
   const KernelContext context_;
   ScaleView view_;
 };
 
+GF_REGISTER(KernelRegistry, "cuda/Bias", KernelOf<ScaleLayer, ScaleKernel>);
 GF_REGISTER(KernelRegistry, "cuda/Scale", KernelOf<ScaleLayer, ScaleKernel>);
 
 }  // namespace

@@ -19,6 +19,7 @@ class ScaleByKernel : public RepeatingKernel {
     view_ = {shape.count(0, layer_.begin()), shape.count(layer_.begin(), layer_.end()),
              shape.count(layer_.end(), shape.rank())};
     if (!x.layout.plain()) view_ = {shape[0], shape[1], view_.inner, true};
+    view_.adds = layer_.adds();
     CheckRowSize(layer_, view_.units * view_.inner);
     SetUpScaleBy(layer_, setup);
     bytes_ = x.bytes();
@@ -36,7 +37,10 @@ class ScaleByKernel : public RepeatingKernel {
       ScaleByFactorGradient(view_, context_.compute, args.bottoms[layer_.x()], dy, dfactor,
                             StreamOf(context_));
     }
-    if (void* const dx = args.bottom_diffs[layer_.x()]; dx != nullptr) {
+    void* const dx = args.bottom_diffs[layer_.x()];
+    if (dx != nullptr && layer_.adds()) {
+      CopyOnDevice(context_, dy, dx, bytes_);
+    } else if (dx != nullptr) {
       ScaleByForward(view_, context_.compute, dy, args.bottoms[layer_.factor()], nullptr, dx,
                      StreamOf(context_));
     }
@@ -52,6 +56,7 @@ class ScaleByKernel : public RepeatingKernel {
 };
 
 GF_REGISTER(KernelRegistry, "cuda/Axpy", KernelOf<ScaleByLayer, ScaleByKernel>);
+GF_REGISTER(KernelRegistry, "cuda/BiasBy", KernelOf<ScaleByLayer, ScaleByKernel>);
 GF_REGISTER(KernelRegistry, "cuda/ScaleBy", KernelOf<ScaleByLayer, ScaleByKernel>);
 
 }  // namespace

@@ -9,7 +9,7 @@ namespace {
 template <typename T>
 struct Forward {
   FastDivide units, inner;
-  bool channels_last;
+  bool channels_last, adds;
   const T *x, *factor, *addend;
   T* y;
 
@@ -22,10 +22,18 @@ struct Forward {
       at = units.Divide(inner.Quotient(item)).remainder;
     }
     const int64_t i = first * units.divisor() * inner.divisor() + item;
-    const float product = ToFloat(factor[at]) * ToFloat(x[i]);
-    y[i] = FromFloat<T>(addend != nullptr ? product + ToFloat(addend[i]) : product);
+    const float own = ToFloat(factor[at]), value = ToFloat(x[i]);
+    const float result = adds ? own + value : own * value;
+    y[i] = FromFloat<T>(addend != nullptr ? result + ToFloat(addend[i]) : result);
   }
 };
+
+// What element i adds to the gradient of its factor.
+template <typename T>
+__device__ float FactorGradient(const ScaleByView& view, const T* x, const T* dy, int64_t i) {
+  const float gradient = ToFloat(dy[i]);
+  return view.adds ? gradient : gradient * ToFloat(x[i]);
+}
 
 // One block per unit. A thread advances by blockDim.x elements of the unit: some outer parts and
 // `step.remainder` inner elements.
@@ -36,8 +44,7 @@ __global__ void UnitSums(ScaleByView view, FastDivide inner, const T* x, const T
     float sum = 0;
     int64_t outer = begin.quotient, rest = begin.remainder;
     while (outer < view.outer) {
-      const int64_t at = (outer * view.units + u) * view.inner + rest;
-      sum += ToFloat(dy[at]) * ToFloat(x[at]);
+      sum += FactorGradient(view, x, dy, (outer * view.units + u) * view.inner + rest);
       outer += step.quotient;
       rest += step.remainder;
       if (rest < view.inner) continue;
@@ -60,8 +67,7 @@ __global__ void PlaneSums(ScaleByView view, const T* x, const T* dy, T* dfactor)
     float sum = 0;
     if (channel < view.units) {
       for (int64_t pixel = threadIdx.y; pixel < view.inner; pixel += blockDim.y) {
-        const int64_t at = (image * view.inner + pixel) * view.units + channel;
-        sum += ToFloat(dy[at]) * ToFloat(x[at]);
+        sum += FactorGradient(view, x, dy, (image * view.inner + pixel) * view.units + channel);
       }
     }
     sums[threadIdx.y][threadIdx.x] = sum;
@@ -84,6 +90,7 @@ void ScaleByForward(const ScaleByView& view, DType type, const void* x, const vo
     const Forward<T> f = {FastDivide(static_cast<uint32_t>(view.units)),
                           FastDivide(static_cast<uint32_t>(view.inner)),
                           view.channels_last,
+                          view.adds,
                           static_cast<const T*>(x),
                           static_cast<const T*>(factor),
                           static_cast<const T*>(addend),

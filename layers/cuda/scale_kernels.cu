@@ -17,7 +17,8 @@ struct Forward {
   __device__ void Run(int64_t first, uint32_t item) const {
     const uint32_t c = channels.Divide(inner.Quotient(item)).remainder;
     const int64_t i = first * channels.divisor() * inner.divisor() + item;
-    y[i] = FromFloat<T>(gamma[c] * ToFloat(x[i]) + (beta != nullptr ? beta[c] : 0.f));
+    const float scale = gamma != nullptr ? gamma[c] : 1.f;
+    y[i] = FromFloat<T>(scale * ToFloat(x[i]) + (beta != nullptr ? beta[c] : 0.f));
   }
 };
 
@@ -43,7 +44,7 @@ __global__ void Sums(ScaleView view, FastDivide inner, const T* x, const T* dy, 
     product = BlockSum(product);
     sum = BlockSum(sum);
     if (threadIdx.x != 0) continue;
-    dgamma[c] = FromFloat<T>(static_cast<float>(product));
+    if (dgamma != nullptr) dgamma[c] = FromFloat<T>(static_cast<float>(product));
     if (dbeta != nullptr) dbeta[c] = FromFloat<T>(static_cast<float>(sum));
   }
 }
@@ -72,10 +73,13 @@ void ScaleGradient(const ScaleView& view, DType type, const void* x, const void*
     const int blocks = static_cast<int>(std::min<int64_t>(view.channels, 1 << 16));
     // Dividends are below 2^31, so longer parts may be treated as parts of that length.
     const FastDivide inner(static_cast<uint32_t>(std::min(view.inner, int64_t{1} << 31)));
-    Launch({blocks, kThreads, stream}, Sums<T>, view, inner, static_cast<const T*>(x),
+    // Without gamma nobody wants the products.
+    const void* const factors = gamma != nullptr ? x : dy;
+    Launch({blocks, kThreads, stream}, Sums<T>, view, inner, static_cast<const T*>(factors),
            static_cast<const T*>(dy), static_cast<T*>(dgamma), static_cast<T*>(dbeta));
   });
-  if (dx != nullptr) ScaleForward(view, type, dy, gamma, nullptr, dx, stream);
+  if (dx == nullptr || (gamma == nullptr && dx == dy)) return;
+  ScaleForward(view, type, dy, gamma, nullptr, dx, stream);
 }
 
 }  // namespace gf

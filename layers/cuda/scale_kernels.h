@@ -13,10 +13,11 @@ struct ScaleView {
   int64_t outer = 0, channels = 0, inner = 0;
 };
 
-// y = gamma * x + beta; `beta` may be null.
+// y = gamma * x + beta; `gamma` (1) and `beta` (0) may be null.
 void ScaleForward(const ScaleView& view, DType type, const void* x, const float* gamma,
                   const float* beta, void* y, cudaStream_t stream);
-// dgamma and dbeta have the tensor's type; dbeta may be null. dx may be null or dy.
+// dgamma and dbeta have the tensor's type and may be null; without gamma there is no dgamma, and x
+// is not read. dx may be null or dy.
 void ScaleGradient(const ScaleView& view, DType type, const void* x, const void* dy,
                    const float* gamma, void* dgamma, void* dbeta, void* dx, cudaStream_t stream);
 

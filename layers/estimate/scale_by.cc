@@ -25,9 +25,12 @@ class ScaleByEstimate : public EstimateKernel {
   void BackwardCost(const KernelArgs& args) override {
     const int64_t factor = Bottom(layer_.factor());
     if (args.bottom_diffs[layer_.factor()] != nullptr) {
-      Move(OperationKind::kEltwise, Bottom(layer_.x()) + Top() + factor);
+      Move(OperationKind::kEltwise, (layer_.adds() ? 0 : Bottom(layer_.x())) + Top() + factor);
     }
-    if (args.bottom_diffs[layer_.x()] != nullptr) {
+    const void* const dx = args.bottom_diffs[layer_.x()];
+    if (dx != nullptr && layer_.adds()) {
+      Copy(OperationKind::kOther, args.top_diffs[0][0], dx, Top());
+    } else if (dx != nullptr) {
       Move(OperationKind::kEltwise, Top() + factor + Bottom(layer_.x()));
     }
     if (layer_.addend() >= 0 && args.bottom_diffs[layer_.addend()] != nullptr) {
@@ -40,6 +43,7 @@ class ScaleByEstimate : public EstimateKernel {
 };
 
 GF_REGISTER(KernelRegistry, "cuda_estimate/Axpy", KernelOf<ScaleByLayer, ScaleByEstimate>);
+GF_REGISTER(KernelRegistry, "cuda_estimate/BiasBy", KernelOf<ScaleByLayer, ScaleByEstimate>);
 GF_REGISTER(KernelRegistry, "cuda_estimate/ScaleBy", KernelOf<ScaleByLayer, ScaleByEstimate>);
 
 }  // namespace

@@ -243,7 +243,7 @@ INSTANTIATE_TEST_SUITE_P(Layers, EveryLayer,
 
 TEST(LayerCases, CoverEveryRegisteredLayer) {
   // Without gradients, or part of nets only.
-  std::set<std::string> types = {"Accuracy", "Data", "ImageData", "Input", "Silence"};
+  std::set<std::string> types = {"Accuracy", "ArgMax", "Data", "ImageData", "Input", "Silence"};
   for (const LayerCase& test : LayerCases()) {
     LayerParameter param;
     ASSERT_TRUE(google::protobuf::TextFormat::ParseFromString(test.prototxt, &param));

@@ -253,12 +253,38 @@ Cases PointwiseFunctions() {
   };
 }
 
+// At the end, too.
+Cases FurtherLayers() {
+  const std::string reduction = "type: 'Reduction' reduction_param { ";
+  const Shape small = {3, 7, 2, 3};
+  return {
+      Case("Bias", "type: 'Bias'", {kImage}),
+      Case("BiasVector", "type: 'Bias'", {{5, 37}}),
+      Case("BiasLastAxes", "type: 'Bias' bias_param { axis: 2 num_axes: -1 }", {kImage}),
+      Case("BiasOfOneNumber", "type: 'Bias' bias_param { num_axes: 0 }", {{3, 4, 5}}),
+      Case("BiasByPlanes", "type: 'BiasBy' bias_param { axis: 0 }", {kImage, {2, 19}}),
+      Case("BiasByChannels", "type: 'BiasBy'", {kImage, {19}}),
+      Case("BiasByLastAxes", "type: 'BiasBy' bias_param { axis: 2 }", {kImage, {5, 6}}),
+      Case("Tile", "type: 'Tile' tile_param { tiles: 3 }", {kImage}),
+      Case("TileBlocks", "type: 'Tile' tile_param { tiles: 2 }", {{2, 32, 3, 5}}),
+      Case("TileOneChannel", "type: 'Tile' tile_param { tiles: 5 }", {{2, 1, 3, 5}}),
+      Case("TileImages", "type: 'Tile' tile_param { axis: 0 tiles: 2 }", {{3, 4, 5}}),
+      Case("TileLastAxis", "type: 'Tile' tile_param { axis: -1 tiles: 4 }", {{2, 3, 4, 5}}),
+      Case("Reduction", "type: 'Reduction'", {small}),
+      Case("ReductionAbsolute", reduction + "operation: ASUM axis: 1 coeff: -0.5 }", {small}),
+      Case("ReductionSquares", reduction + "operation: SUMSQ axis: 2 }", {kImage}),
+      Case("ReductionMean", reduction + "operation: MEAN axis: -1 coeff: 2 }", {kImage}),
+      Case("ReductionLoss", reduction + "operation: SUMSQ coeff: 0.5 } loss_weight: 0.3", {small}),
+      Case("ReductionLosses", reduction + "axis: 1 operation: ASUM } loss_weight: 0.3", {small}),
+  };
+}
+
 }  // namespace
 
 std::vector<LayerCase> LayerCases() {
   Cases all;
   for (const auto& some : {Elementwise, Eltwise, Copies, Normalization, Losses, Weighted, BatchNorm,
-                           Pooling, Large, FromOtherCaffes, PointwiseFunctions}) {
+                           Pooling, Large, FromOtherCaffes, PointwiseFunctions, FurtherLayers}) {
     for (LayerCase& test : some()) all.push_back(std::move(test));
   }
   for (size_t i = 0; i < all.size(); ++i) all[i].seed = 1 + i;

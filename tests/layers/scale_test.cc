@@ -41,7 +41,56 @@ TEST_P(ScaleTest, StartsAsTheIdentity) {
   EXPECT_EQ(layer->parameters()[1].filler->value(), 0);
 }
 
+TEST_P(ScaleTest, ABiasAddsAlongItsAxes) {
+  const auto compare = [&](const std::string& fields, const Shape& shape, int begin, int end) {
+    for (const char* format : {"plain", "blocked", "nhwc"}) {
+      RunOptions options = Options();
+      options.format = format;
+      LayerRun run(Case("type: 'Bias' bias_param { " + fields + " }", {shape}), options);
+      run.Forward();
+      run.Backward();
+      const Values &x = run.bottom_values(0), &beta = run.parameter_values(0),
+                   &dy = run.top_diff_values(0);
+      const int64_t inner = shape.count(end, shape.rank()), channels = shape.count(begin, end);
+      ASSERT_EQ(static_cast<int64_t>(beta.size()), channels);
+      Values expected(x.size()), dbeta(channels);
+      for (int64_t i = 0; i < shape.count(); ++i) {
+        const int64_t c = i / inner % channels;
+        expected[i] = x[i] + beta[c];
+        dbeta[c] += dy[i];
+      }
+      EXPECT_EQ(run.Top(0), expected) << format;
+      EXPECT_EQ(run.BottomDiff(0), dy) << format;
+      ExpectNear(run.ParameterDiff(0), dbeta, 1e-5, format);
+    }
+  };
+  compare("", {2, 19, 5, 3}, 1, 2);
+  compare("", {3, 40}, 1, 2);
+  compare("axis: 0 num_axes: 2", {3, 4, 5}, 0, 2);
+  compare("axis: -1", {2, 3, 4, 5}, 3, 4);
+  compare("num_axes: 0", {2, 3}, 1, 1);
+}
+
+TEST_P(ScaleTest, ABiasHasOneParameter) {
+  const LayerCase test =
+      Case("type: 'Bias' param { lr_mult: 2 decay_mult: 0 } bias_param { filler { value: 3 } }",
+           {{2, 3}});
+  const auto layer = MakeLayer(test);
+  ASSERT_EQ(layer->parameters().size(), 1u);
+  EXPECT_EQ(layer->parameters()[0].name, "bias");
+  EXPECT_EQ(layer->parameters()[0].filler->value(), 3);
+  EXPECT_EQ(layer->parameters()[0].lr_mult, 2);
+  EXPECT_EQ(layer->parameters()[0].decay_mult, 0);
+  // Backward needs no bottom, so that the top may take its place.
+  const LayerRun run(test, Options());
+  EXPECT_FALSE(run.setup().needs_bottom[0]);
+  EXPECT_TRUE(run.setup().in_place);
+}
+
 TEST_P(ScaleTest, RefusesAxesOutOfRange) {
+  ExpectSetUpError(Case("type: 'Bias' bias_param { axis: 2 }", {{2, 3}}), "axis 2");
+  ExpectSetUpError(Case("type: 'Bias' bias_param { num_axes: 2 }", {{2, 3}}),
+                   "bias_param.num_axes 2 from axis 1 is out of range for bottom 2x3");
   ExpectSetUpError(Case("type: 'Scale' scale_param { axis: 2 }", {{2, 3}}), "axis 2");
   ExpectSetUpError(Case("type: 'Scale' scale_param { num_axes: 2 }", {{2, 3}}), "num_axes 2");
 }

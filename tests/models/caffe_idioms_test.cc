@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "tests/models/layers_for_test.h"
 
 namespace gf {
@@ -385,6 +387,65 @@ TEST(CaffeIdiomsTest, ANetInTheV1FormatBuildsInBothPhases) {
   EXPECT_EQ(test->input_shape(), (Shape{5, 1, 20, 20}));
   ASSERT_EQ(test->Scalars().size(), 2u);
   EXPECT_EQ(test->Scalars()[0].first, "accuracy");
+}
+
+TEST(CaffeIdiomsTest, ABiasLayerTakesItsTermsFromASecondBottom) {
+  const std::string pool = R"(
+      layer { name: "pool" type: "Pooling" bottom: "conv" top: "pool" pooling_param {
+              pool: AVE global_pooling: true } })";
+  ExpectSame(pool + R"(
+      layer { name: "flat" type: "Flatten" bottom: "pool" top: "flat" }
+      layer { name: "sum" type: "Bias" bottom: "conv" bottom: "flat" top: "top" bias_param {
+              axis: 0 } })",
+             pool + R"(
+      layer { name: "rows" type: "Tile" bottom: "pool" top: "rows" tile_param {
+              axis: 2 tiles: 5 } }
+      layer { name: "image" type: "Tile" bottom: "rows" top: "image" tile_param {
+              axis: 3 tiles: 5 } }
+      layer { name: "sum" type: "Eltwise" bottom: "conv" bottom: "image" top: "top" })");
+}
+
+TEST(CaffeIdiomsTest, ABlobMayBeSilencedAndUsed) {
+  const std::string relu = R"(
+      layer { name: "relu" type: "ReLU" bottom: "conv" top: "top" })";
+  ExpectSame(relu + "layer { name: 'hush' type: 'Silence' bottom: 'conv' bottom: 'label' }", relu);
+}
+
+TEST(CaffeIdiomsTest, AReductionWithALossWeightIsALoss) {
+  const auto net = Compute(Head(R"(
+    layer { name: "ip" type: "InnerProduct" bottom: "data" top: "top" inner_product_param
+            { num_output: 12 weight_filler { type: "xavier" } } }
+    layer { name: "size" type: "Reduction" bottom: "top" top: "size" loss_weight: 0.5
+            reduction_param { operation: SUMSQ } })"),
+                           TRAIN);
+  const float loss = net->Forward(RandomBatch(net->input_shape(), 5)).Value();
+  const auto scalars = net->Scalars();
+  ASSERT_EQ(scalars.size(), 2u);
+  EXPECT_EQ(scalars[0].first, "size");
+  EXPECT_GT(scalars[0].second, 0);
+  EXPECT_NEAR(loss, 0.5f * scalars[0].second + scalars[1].second, 1e-5 * loss);
+}
+
+TEST(CaffeIdiomsTest, AnArgMaxNamesTheClassesInEveryType) {
+  for (const DType compute : ComputeTypes()) {
+    NetOptions options = TestOptions(TEST);
+    options.compute = compute;
+    const auto net = NewNet(R"(
+      input: "data" input_shape { dim: [6, 3, 9, 9] }
+      layer { name: "ip" type: "InnerProduct" bottom: "data" top: "ip"
+              inner_product_param { num_output: 300 weight_filler { type: "xavier" } } }
+      layer { name: "prob" type: "Softmax" bottom: "ip" top: "prob" }
+      layer { name: "best" type: "ArgMax" bottom: "ip" top: "best" })",
+                            options);
+    net->InitParameters();
+    net->Forward(RandomBatch(net->input_shape(), 5));
+    const std::vector<float> scores = net->Logits(), best = net->Blob("best");
+    ASSERT_EQ(best.size(), 6u);
+    for (int i = 0; i < 6; ++i) {
+      const auto row = scores.begin() + 300 * i;
+      EXPECT_EQ(best[i], static_cast<float>(std::max_element(row, row + 300) - row)) << i;
+    }
+  }
 }
 
 // As in Caffe's example mnist_autoencoder, two losses are named "loss".

@@ -54,6 +54,14 @@ TEST(JobNetTest, ClassesBecomeTheOutputsOfTheLastLayer) {
   EXPECT_EQ(layout.entries()[layout.Find("ip2.bias")].shape, (Shape{10}));
 }
 
+TEST(JobNetTest, ABiasAfterTheLastLayerFollowsTheClasses) {
+  const auto net = WithClasses(
+      kInputs + Inner("ip", "x", 1000) + Simple("Bias", "ip", "biased") + Loss("biased"), 10);
+  const PoolLayout& layout = net->parameters()->layout();
+  EXPECT_EQ(layout.entries()[layout.Find("ip.weight")].shape[0], 10);
+  EXPECT_EQ(layout.entries()[layout.Find("Bias.bias")].shape, (Shape{10}));
+}
+
 TEST(JobNetTest, AConvolutionBeforeAPoolingMakesClassesToo) {
   const auto net =
       WithClasses(kInputs +

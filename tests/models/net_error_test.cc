@@ -74,6 +74,23 @@ TEST(NetErrorTest, OnlyLossesHaveALossWeight) {
   EXPECT_EQ(Error(Inner("ip", "x", 5) + Simple("ReLU", "r", "ip", "loss_weight: 0")), "(no error)");
 }
 
+TEST(NetErrorTest, NumbersThatAreAlwaysFP32AreNotReadInAnotherType) {
+  const std::string layers = Simple("ArgMax", "best", "x") + Simple("ReLU", "r", "best");
+  for (const DType compute : ComputeTypes()) {
+    NetOptions options = TestOptions();
+    options.compute = compute;
+    const std::string error = Error(layers, options);
+    if (compute == DType::kFP32) {
+      EXPECT_EQ(error, "(no error)");
+    } else {
+      EXPECT_TRUE(Has(error,
+                      "layer \"r\" (ReLU): bottom \"best\" (4x1x1x1) holds FP32 numbers, expected "
+                      "BF16: set compute_type: FP32, or remove the layer"))
+          << error;
+    }
+  }
+}
+
 TEST(NetErrorTest, LabelsAreNotNumbersNorNumbersLabels) {
   EXPECT_TRUE(Has(Error(Simple("ReLU", "r", "y")), "bottom \"y\" (4) holds labels"));
   const std::string error =

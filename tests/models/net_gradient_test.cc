@@ -124,6 +124,17 @@ TEST(NetGradientTest, GradientsScaleWithTheLossScale) {
   }
 }
 
+TEST(NetGradientTest, AReductionWithALossWeightStartsTheGradient) {
+  // The sum counts by itself, and twice as part of the other loss.
+  const auto net =
+      NewNet(kInputs + Inner("ip", "x", 5) + Simple("Reduction", "sum", "ip", "loss_weight: 0.25") +
+             Simple("Reduction", "twice", "sum", "loss_weight: 1 reduction_param { coeff: 2 }"));
+  net->InitParameters();
+  Step(net.get(), 8);
+  // Of four images.
+  EXPECT_EQ(Gradients(*net).at("ip.bias"), std::vector<float>(5, 4 * 8 * (0.25f + 2)));
+}
+
 TEST(NetGradientTest, PropagateDownFalseStopsTheGradient) {
   const auto net = NewNet(kInputs + Inner("before", "x", 8) +
                           Simple("InnerProduct", "after", "before",

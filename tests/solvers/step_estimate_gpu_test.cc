@@ -42,7 +42,11 @@ constexpr char kOtherLayers[] = R"(
   layer { name: "norm" type: "BatchNorm" bottom: "right" top: "norm" }
   layer { name: "concat" type: "Concat" bottom: "larger" bottom: "scale" bottom: "norm"
           top: "concat" }
-  layer { name: "leaky" type: "ReLU" bottom: "concat" top: "leaky"
+  layer { name: "bias" type: "Bias" bottom: "concat" top: "bias" }
+  layer { name: "tile" type: "Tile" bottom: "bias" top: "tile" tile_param { tiles: 2 } }
+  layer { name: "size" type: "Reduction" bottom: "tile" top: "size" loss_weight: 0.01
+          reduction_param { operation: SUMSQ axis: 1 } }
+  layer { name: "leaky" type: "ReLU" bottom: "tile" top: "leaky"
           relu_param { negative_slope: -0.1 } }
   layer { name: "dropout" type: "Dropout" bottom: "leaky" top: "dropout" }
   layer { name: "flat" type: "Flatten" bottom: "dropout" top: "flat" }
@@ -53,8 +57,11 @@ constexpr char kOtherLayers[] = R"(
           reshape_param { shape { dim: [0, 5, 2] } } }
   layer { name: "flat_again" type: "Reshape" bottom: "shape" top: "flat_again"
           reshape_param { shape { dim: [0, -1] } } }
-  layer { name: "loss" type: "SoftmaxWithLoss" bottom: "flat_again" bottom: "label" top: "loss" }
-  layer { name: "right" type: "Accuracy" bottom: "flat_again" bottom: "label" top: "accuracy" }
+  layer { name: "shift" type: "Bias" bottom: "flat_again" bottom: "fc" top: "shift"
+          bias_param { axis: 0 } }
+  layer { name: "best" type: "ArgMax" bottom: "shift" top: "best" argmax_param { top_k: 2 } }
+  layer { name: "loss" type: "SoftmaxWithLoss" bottom: "shift" bottom: "label" top: "loss" }
+  layer { name: "right" type: "Accuracy" bottom: "shift" bottom: "label" top: "accuracy" }
 )";
 
 struct StepCase {

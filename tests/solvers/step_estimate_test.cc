@@ -162,6 +162,33 @@ TEST(StepEstimateTest, LayersThatOnlyMoveBytes) {
   EXPECT_EQ(others.Of("average", OperationKind::kPooling, kForward), Sums(1, 4096 + 1024, 0));
 }
 
+TEST(StepEstimateTest, BiasTileReductionAndArgMax) {
+  const Costs costs(Estimate(R"(
+    layer { name: "data" type: "Input" top: "data" input_param { shape { dim: [2, 4, 8, 8] } } }
+    layer { name: "label" type: "Input" top: "label" input_param { shape { dim: 2 } } }
+    layer { name: "conv" type: "Convolution" bottom: "data" top: "conv"
+            convolution_param { num_output: 8 kernel_size: 3 pad: 1 } }
+    layer { name: "bias" type: "Bias" bottom: "conv" top: "bias" }
+    layer { name: "tile" type: "Tile" bottom: "bias" top: "tile" tile_param { tiles: 2 } }
+    layer { name: "fc" type: "InnerProduct" bottom: "tile" top: "fc"
+            inner_product_param { num_output: 10 } }
+    layer { name: "size" type: "Reduction" bottom: "fc" top: "size" loss_weight: 0.1
+            reduction_param { operation: SUMSQ } }
+    layer { name: "best" type: "ArgMax" bottom: "fc" top: "best" argmax_param { top_k: 2 } }
+    layer { name: "loss" type: "SoftmaxWithLoss" bottom: "fc" bottom: "label" top: "loss" })"));
+  constexpr int64_t kTensor = 2048;  // conv, bias
+  EXPECT_EQ(costs.Of("bias", OperationKind::kEltwise, kForward), Sums(1, 2 * kTensor, 0));
+  // The gradient of the bottom is that of the top.
+  EXPECT_EQ(costs.Of("bias", OperationKind::kEltwise, kBackward), Sums(1, kTensor, 0));
+  EXPECT_EQ(costs.Of("tile", OperationKind::kOther, kForward), Sums(1, 3 * kTensor, 0));
+  EXPECT_EQ(costs.Of("tile", OperationKind::kOther, kBackward), Sums(1, 3 * kTensor, 0));
+  // 20 scores of two bytes and a loss of four; then the scores and their gradient.
+  EXPECT_EQ(costs.Of("size", OperationKind::kOther, kForward), Sums(1, 40 + 4, 0));
+  EXPECT_EQ(costs.Of("size", OperationKind::kOther, kBackward), Sums(1, 2 * 40, 0));
+  // The scores twice; two indices of four bytes for each of two images.
+  EXPECT_EQ(costs.Of("best", OperationKind::kOther, kForward), Sums(1, 2 * 40 + 16, 0));
+}
+
 TEST(StepEstimateTest, InnerProducts) {
   const Costs costs(Estimate(kResidual));
   // 2 x 400 by 400 x 10: 800 + 4000 + 20 elements.

@@ -112,6 +112,7 @@ class Builder {
     RemoveTraining(layer);
     if (p.has_convolution_param()) CompletePad(layer->mutable_convolution_param());
     if (p.type() == "ScaleBy") layer->set_type("Scale");
+    if (p.type() == "BiasBy") layer->set_type("Bias");
     LayerParameter* const weights = form_.weights.add_layer();
     weights->set_name(p.name());
     weights->set_type(layer->type());

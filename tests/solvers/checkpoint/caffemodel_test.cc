@@ -213,6 +213,20 @@ TEST_F(CaffeModelTest, ABatchNormOfNvcaffeHoldsItsScaleAndBias) {
   EXPECT_TRUE(Has(LoadError(), "layer \"norm\" (BatchNorm): norm.weight: has the shape 5 in"));
 }
 
+TEST_F(CaffeModelTest, TheOnlyBlobOfABiasLayerIsItsBias) {
+  const std::string text =
+      kInputs + Simple("Bias", "shift", "x") + Inner("fc", "shift", 5) + Loss("loss", "fc");
+  const auto net = NewNet(text, TestOptions(TEST));
+  model_ = ParseNet(text, "test").param;
+  AddBlob(Layer("shift"), {3}, {1, 2, 3});
+  AddBlob(Layer("fc"), {5, 192}, std::vector<float>(5 * 192, 0.5f));
+  AddBlob(Layer("fc"), {5}, {4, 5, 6, 7, 8});
+  WriteBytes(model_.SerializeAsString());
+  EXPECT_TRUE(LoadCaffeModel(path_, {}, net->parameters().get()).missing.empty());
+  EXPECT_EQ(Parameters(*net).at("shift.bias"), (std::vector<float>{1, 2, 3}));
+  EXPECT_EQ(Parameters(*net).at("fc.bias"), (std::vector<float>{4, 5, 6, 7, 8}));
+}
+
 TEST_F(CaffeModelTest, BgrExchangesTheChannelsThatReadTheImages) {
   Load({true, /*bgr=*/true});
   const auto got = Parameters(*net_);
