@@ -9,15 +9,31 @@ int ScaleLayer::beta() const {
   return param().scale_param().bias_term() ? 1 : -1;
 }
 
+int ScaleLayer::FirstAxis() const {
+  if (negative_only()) return 1;
+  return gamma() < 0 ? param().bias_param().axis() : param().scale_param().axis();
+}
+
+int ScaleLayer::AxisCount() const {
+  if (negative_only()) return param().prelu_param().channel_shared() ? 0 : 1;
+  return gamma() < 0 ? param().bias_param().num_axes() : param().scale_param().num_axes();
+}
+
+FillerParameter ScaleLayer::GammaFiller() const {
+  if (param().scale_param().has_filler()) return param().scale_param().filler();
+  if (param().prelu_param().has_filler()) return param().prelu_param().filler();
+  FillerParameter filler;
+  filler.set_type("constant");
+  filler.set_value(negative_only() ? 0.25f : 1);
+  return filler;
+}
+
 void ScaleLayer::SetUp(const std::vector<Shape>& bottoms) {
-  const bool has_gamma = gamma() >= 0;
-  const ScaleParameter& scale = param().scale_param();
-  const BiasParameter& bias = param().bias_param();
-  const int num_axes = has_gamma ? scale.num_axes() : bias.num_axes();
   const Shape& bottom = bottoms[0];
-  begin_ = Axis(has_gamma ? scale.axis() : bias.axis(), bottom.rank());
+  const int num_axes = AxisCount();
+  begin_ = Axis(FirstAxis(), bottom.rank());
   if (num_axes < -1 || num_axes > bottom.rank() - begin_) {
-    Fail(has_gamma ? "scale_param" : "bias_param", ".num_axes ", num_axes, " from axis ", begin_,
+    Fail(gamma() < 0 ? "bias_param" : "scale_param", ".num_axes ", num_axes, " from axis ", begin_,
          " is out of range for bottom ", bottom.ToString());
   }
   end_ = num_axes == -1 ? bottom.rank() : begin_ + num_axes;
@@ -26,16 +42,11 @@ void ScaleLayer::SetUp(const std::vector<Shape>& bottoms) {
   std::vector<int64_t> dims(bottom.dims().begin() + begin_, bottom.dims().begin() + end_);
   if (dims.empty()) dims = {1};
   parameters_.clear();
-  if (has_gamma) {
-    FillerParameter ones;
-    ones.set_type("constant");
-    ones.set_value(1);
-    parameters_.push_back(
-        Parameter(gamma(), "weight", Shape(dims), scale.has_filler() ? scale.filler() : ones));
-  }
+  if (gamma() >= 0) parameters_.push_back(Parameter(gamma(), "weight", Shape(dims), GammaFiller()));
   if (beta() >= 0) {
-    parameters_.push_back(
-        Parameter(beta(), "bias", Shape(dims), has_gamma ? scale.bias_filler() : bias.filler()));
+    parameters_.push_back(Parameter(
+        beta(), "bias", Shape(dims),
+        gamma() < 0 ? param().bias_param().filler() : param().scale_param().bias_filler()));
   }
 }
 
@@ -50,6 +61,7 @@ void SetUpScale(const ScaleLayer& layer, KernelSetup* setup) {
 namespace {
 
 GF_REGISTER(LayerRegistry, "Bias", ScaleLayer);
+GF_REGISTER(LayerRegistry, "PReLU", ScaleLayer);
 GF_REGISTER(LayerRegistry, "Scale", ScaleLayer);
 
 }  // namespace

@@ -18,7 +18,7 @@ namespace {
 class ScaleKernel : public Kernel {
  public:
   ScaleKernel(const ScaleLayer& layer, const KernelContext& context)
-      : layer_(layer), type_(context.compute), functions_(ForType(Scale(), type_)) {}
+      : layer_(layer), type_(context.compute), functions_(ForType(layer.negative_only() ? Prelu() : Scale(), type_)) {}
 
   void Setup(KernelSetup* setup) override {
     if (layer_.begin() != 1 || layer_.end() != 2 || !GetChannelView(setup->bottoms[0], &view_)) {
@@ -104,6 +104,7 @@ class ScaleKernel : public Kernel {
 };
 
 GF_REGISTER(KernelRegistry, "cpu/Bias", KernelOf<ScaleLayer, ScaleKernel>);
+GF_REGISTER(KernelRegistry, "cpu/PReLU", KernelOf<ScaleLayer, ScaleKernel>);
 GF_REGISTER(KernelRegistry, "cpu/Scale", KernelOf<ScaleLayer, ScaleKernel>);
 
 }  // namespace

@@ -5,7 +5,13 @@
 namespace gf {
 namespace {
 
-template <typename T>
+// gamma, or 1 where it belongs to negative numbers only and x is none.
+template <bool kNegativeOnly>
+inline float Factor(float gamma, float x) {
+  return kNegativeOnly && !(x < 0) ? 1.f : gamma;
+}
+
+template <typename T, bool kNegativeOnly>
 void Forward(const void* x_data, void* y_data, const float* gamma, const float* beta,
              int64_t spatial, int64_t block) {
   const T* x = static_cast<const T*>(x_data);
@@ -13,13 +19,17 @@ void Forward(const void* x_data, void* y_data, const float* gamma, const float* 
   if (block == 1) {
     const float scale = gamma[0], shift = beta[0];
 #pragma omp simd
-    for (int64_t s = 0; s < spatial; ++s) Store(y + s, scale * Load(x + s) + shift);
+    for (int64_t s = 0; s < spatial; ++s) {
+      const float value = Load(x + s);
+      Store(y + s, Factor<kNegativeOnly>(scale, value) * value + shift);
+    }
     return;
   }
   for (int64_t s = 0; s < spatial; ++s) {
 #pragma omp simd
     for (int64_t l = 0; l < block; ++l) {
-      Store(y + s * block + l, gamma[l] * Load(x + s * block + l) + beta[l]);
+      const float value = Load(x + s * block + l);
+      Store(y + s * block + l, Factor<kNegativeOnly>(gamma[l], value) * value + beta[l]);
     }
   }
 }
@@ -44,7 +54,7 @@ void ForwardAdd(const void* x_data, const void* addend_data, void* y_data, const
 }
 
 // Sums within a row in FP32, sums over the rows in double.
-template <typename T>
+template <typename T, bool kNegativeOnly>
 void Backward(const void* x_data, const void* dy_data, void* dx_data, const float* gamma,
               int64_t rows, int64_t row_stride, int64_t spatial, int64_t block, int lanes,
               double* dgamma, double* dbeta) {
@@ -57,7 +67,8 @@ void Backward(const void* x_data, const void* dy_data, void* dx_data, const floa
       float product = 0, sum = 0;
 #pragma omp simd reduction(+ : product, sum)
       for (int64_t s = 0; s < spatial; ++s) {
-        product += Load(dy + s) * Load(x + s);
+        const float value = Load(x + s);
+        product += kNegativeOnly && !(value < 0) ? 0.f : Load(dy + s) * value;
         sum += Load(dy + s);
       }
       dgamma[0] += product;
@@ -65,7 +76,9 @@ void Backward(const void* x_data, const void* dy_data, void* dx_data, const floa
       if (dx != nullptr) {
         const float scale = gamma[0];
 #pragma omp simd
-        for (int64_t s = 0; s < spatial; ++s) Store(dx + s, scale * Load(dy + s));
+        for (int64_t s = 0; s < spatial; ++s) {
+          Store(dx + s, Factor<kNegativeOnly>(scale, Load(x + s)) * Load(dy + s));
+        }
       }
       continue;
     }
@@ -74,12 +87,15 @@ void Backward(const void* x_data, const void* dy_data, void* dx_data, const floa
       const int64_t at = s * block;
 #pragma omp simd
       for (int l = 0; l < lanes; ++l) {
-        product[l] += Load(dy + at + l) * Load(x + at + l);
+        const float value = Load(x + at + l);
+        product[l] += kNegativeOnly && !(value < 0) ? 0.f : Load(dy + at + l) * value;
         sum[l] += Load(dy + at + l);
       }
       if (dx != nullptr) {
 #pragma omp simd
-        for (int l = 0; l < lanes; ++l) Store(dx + at + l, gamma[l] * Load(dy + at + l));
+        for (int l = 0; l < lanes; ++l) {
+          Store(dx + at + l, Factor<kNegativeOnly>(gamma[l], Load(x + at + l)) * Load(dy + at + l));
+        }
       }
     }
     for (int l = 0; l < lanes; ++l) {
@@ -92,7 +108,10 @@ void Backward(const void* x_data, const void* dy_data, void* dx_data, const floa
 }  // namespace
 
 GF_SIMD_DEFINE(ScaleKernels, Scale) = {
-    {&Forward<float>, &ForwardAdd<float>, &Backward<float>},
-    {&Forward<uint16_t>, &ForwardAdd<uint16_t>, &Backward<uint16_t>}};
+    {&Forward<float, false>, &ForwardAdd<float>, &Backward<float, false>},
+    {&Forward<uint16_t, false>, &ForwardAdd<uint16_t>, &Backward<uint16_t, false>}};
+GF_SIMD_DEFINE(ScaleKernels, Prelu) = {
+    {&Forward<float, true>, nullptr, &Backward<float, true>},
+    {&Forward<uint16_t, true>, nullptr, &Backward<uint16_t, true>}};
 
 }  // namespace gf

@@ -28,5 +28,7 @@ struct ScaleKernels {
   ScaleFunctions fp32, bf16;
 };
 GF_SIMD_DECLARE(ScaleKernels, Scale)
+// The same with gamma 1 wherever x is not negative; beta must be 0, and there is no forward_add.
+GF_SIMD_DECLARE(ScaleKernels, Prelu)
 
 }  // namespace gf

@@ -24,11 +24,20 @@ class ScaleKernel : public RepeatingKernel {
   }
 
   void Forward(const KernelArgs& args) override {
+    if (layer_.negative_only()) {
+      return PreluForward(view_, context_.compute, args.bottoms[0], args.master[0], args.tops[0],
+                          StreamOf(context_));
+    }
     ScaleForward(view_, context_.compute, args.bottoms[0], Entry(args.master, layer_.gamma()),
                  Entry(args.master, layer_.beta()), args.tops[0], StreamOf(context_));
   }
 
   void Backward(const KernelArgs& args) override {
+    if (layer_.negative_only()) {
+      return PreluGradient(view_, context_.compute, args.bottoms[0], args.top_diffs[0][0],
+                           args.master[0], args.parameter_diffs[0], args.bottom_diffs[0],
+                           StreamOf(context_));
+    }
     ScaleGradient(view_, context_.compute, args.bottoms[0], args.top_diffs[0][0],
                   Entry(args.master, layer_.gamma()), Entry(args.parameter_diffs, layer_.gamma()),
                   Entry(args.parameter_diffs, layer_.beta()), args.bottom_diffs[0],
@@ -48,6 +57,7 @@ class ScaleKernel : public RepeatingKernel {
 };
 
 GF_REGISTER(KernelRegistry, "cuda/Bias", KernelOf<ScaleLayer, ScaleKernel>);
+GF_REGISTER(KernelRegistry, "cuda/PReLU", KernelOf<ScaleLayer, ScaleKernel>);
 GF_REGISTER(KernelRegistry, "cuda/Scale", KernelOf<ScaleLayer, ScaleKernel>);
 
 }  // namespace

@@ -21,4 +21,10 @@ void ScaleForward(const ScaleView& view, DType type, const void* x, const float*
 void ScaleGradient(const ScaleView& view, DType type, const void* x, const void* dy,
                    const float* gamma, void* dgamma, void* dbeta, void* dx, cudaStream_t stream);
 
+// The same with gamma 1 wherever x is not negative, without beta.
+void PreluForward(const ScaleView& view, DType type, const void* x, const float* gamma, void* y,
+                  cudaStream_t stream);
+void PreluGradient(const ScaleView& view, DType type, const void* x, const void* dy,
+                   const float* gamma, void* dgamma, void* dx, cudaStream_t stream);
+
 }  // namespace gf

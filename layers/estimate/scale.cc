@@ -25,7 +25,7 @@ class ScaleEstimate : public EstimateKernel {
     Move(OperationKind::kEltwise, (has_gamma ? Bottom() : 0) + Top());
     const void* const dx = args.bottom_diffs[0];
     if (dx == nullptr || (!has_gamma && dx == args.top_diffs[0][0])) return;
-    Move(OperationKind::kEltwise, Bottom() + Top());
+    Move(OperationKind::kEltwise, (layer_.negative_only() ? 2 : 1) * Bottom() + Top());
   }
 
  private:
@@ -33,6 +33,7 @@ class ScaleEstimate : public EstimateKernel {
 };
 
 GF_REGISTER(KernelRegistry, "cuda_estimate/Bias", KernelOf<ScaleLayer, ScaleEstimate>);
+GF_REGISTER(KernelRegistry, "cuda_estimate/PReLU", KernelOf<ScaleLayer, ScaleEstimate>);
 GF_REGISTER(KernelRegistry, "cuda_estimate/Scale", KernelOf<ScaleLayer, ScaleEstimate>);
 
 }  // namespace

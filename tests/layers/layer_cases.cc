@@ -275,6 +275,10 @@ Cases FurtherLayers() {
       Case("ReductionSquares", reduction + "operation: SUMSQ axis: 2 }", {kImage}),
       Case("ReductionMean", reduction + "operation: MEAN axis: -1 coeff: 2 }", {kImage}),
       Case("ReductionLoss", reduction + "operation: SUMSQ coeff: 0.5 } loss_weight: 0.3", {small}),
+      Case("Prelu", "type: 'PReLU'", {kImage}),
+      Case("PreluBlocks", "type: 'PReLU' prelu_param { filler { value: -0.4 } }", {{2, 32, 3, 5}}),
+      Case("PreluShared", "type: 'PReLU' prelu_param { channel_shared: true }", {kImage}),
+      Case("PreluVector", "type: 'PReLU'", {{5, 37}}),
       Case("ReductionLosses", reduction + "axis: 1 operation: ASUM } loss_weight: 0.3", {small}),
   };
 }

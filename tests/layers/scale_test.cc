@@ -87,6 +87,33 @@ TEST_P(ScaleTest, ABiasHasOneParameter) {
   EXPECT_TRUE(run.setup().in_place);
 }
 
+TEST_P(ScaleTest, PreluScalesNegativeNumbersByTheirChannelsSlope) {
+  LayerRun run(Case("type: 'PReLU'", {{2, 3}}), Options());
+  EXPECT_EQ(run.layer().parameters()[0].shape, (Shape{3}));
+  EXPECT_EQ(run.layer().parameters()[0].filler->value(), 0.25f);
+  run.SetParameter(0, {0.5f, -1, 2});
+  run.SetBottom(0, {-1, -2, -3, 4, 0, std::nanf("")});
+  run.SetTopDiff(0, {1, 1, 1, 1, 1, 1});
+  run.Forward();
+  const Values top = run.Top(0);
+  EXPECT_EQ(Values(top.begin(), top.begin() + 5), (Values{-0.5f, 2, -6, 4, 0}));
+  EXPECT_TRUE(std::isnan(top[5]));
+  run.Backward();
+  EXPECT_EQ(run.BottomDiff(0), (Values{0.5f, -1, 2, 1, 1, 1}));
+  EXPECT_EQ(run.ParameterDiff(0), (Values{-1, -2, -3}));
+}
+
+TEST_P(ScaleTest, ASharedSlopeIsOneNumber) {
+  LayerRun run(
+      Case("type: 'PReLU' prelu_param { channel_shared: true filler { value: 0.1 } }", {{2, 2}}),
+      Options());
+  EXPECT_EQ(run.layer().parameters()[0].shape, (Shape{1}));
+  run.SetParameter(0, {0.5f});
+  run.SetBottom(0, {-1, 2, -3, 4});
+  run.Forward();
+  EXPECT_EQ(run.Top(0), (Values{-0.5f, 2, -1.5f, 4}));
+}
+
 TEST_P(ScaleTest, RefusesAxesOutOfRange) {
   ExpectSetUpError(Case("type: 'Bias' bias_param { axis: 2 }", {{2, 3}}), "axis 2");
   ExpectSetUpError(Case("type: 'Bias' bias_param { num_axes: 2 }", {{2, 3}}),
