@@ -1,3 +1,5 @@
+#include <cmath>
+
 #include "tests/layers/device_test.h"
 
 namespace gf {
