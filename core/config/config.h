@@ -40,7 +40,8 @@ JobConfig ReadJobConfig(const std::string& file, const std::vector<std::string>&
 // The number type of a job's `compute_type`.
 DType ToDType(ComputeType type);
 
-// A network: reads the file and remembers where each layer was declared.
+// A network: reads the file and remembers where each layer was declared. ReadNet resolves the paths
+// in it against the file's folder.
 struct NetSource {
   NetParameter param;
   std::string file;
