@@ -23,9 +23,9 @@ int64_t CheckedLabel(const Layer& layer, const ClassAxis& view, const int64_t* l
   return label;
 }
 
-int64_t CountedSamples(const KernelArgs& args, const ClassAxis& view) {
-  if (args.batch == nullptr || args.batch->size() != view.outer) return view.outer;
-  return std::max<int64_t>(0, view.outer - args.batch->padding);
+int64_t CountedSamples(const KernelArgs& args, int64_t samples) {
+  if (args.batch == nullptr || args.batch->size() != samples) return samples;
+  return std::max<int64_t>(0, samples - args.batch->padding);
 }
 
 }  // namespace gf

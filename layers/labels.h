@@ -16,7 +16,24 @@ void CheckLabels(const Layer& layer, const Shape& scores, const Shape& labels,
 int64_t CheckedLabel(const Layer& layer, const ClassAxis& view, const int64_t* labels,
                      int64_t outer, int64_t inner);
 
-// Number of leading outer samples that count: the padding images at the end of a batch do not.
-int64_t CountedSamples(const KernelArgs& args, const ClassAxis& view);
+// Number of predictions of the first `samples` samples that count; a label with ignored(label) does
+// not count. `labels`: host memory. Fails the layer for another label out of range.
+template <typename Ignored>
+int64_t CountLabels(const Layer& layer, const ClassAxis& view, const int64_t* labels,
+                    int64_t samples, const Ignored& ignored) {
+  int64_t counted = 0;
+  for (int64_t outer = 0; outer < samples; ++outer) {
+    for (int64_t inner = 0; inner < view.inner; ++inner) {
+      if (ignored(labels[outer * view.inner + inner])) continue;
+      CheckedLabel(layer, view, labels, outer, inner);
+      ++counted;
+    }
+  }
+  return counted;
+}
+
+// Number of leading samples, of `samples` in all, that count: the padding images at the end of a
+// batch do not.
+int64_t CountedSamples(const KernelArgs& args, int64_t samples);
 
 }  // namespace gf

@@ -64,6 +64,8 @@ class Layer {
   virtual int64_t ForwardFlops() const { return 0; }
   // Whether a gradient flows to a bottom; false for labels.
   virtual bool Differentiable(int bottom) const { return true; }
+  // Whether a bottom holds labels (INT64), and no numbers. The first bottom never does.
+  virtual bool WantsLabels(int bottom) const { return bottom > 0 && !Differentiable(bottom); }
   // Number type of a top, given the compute type.
   virtual DType TopType(int top, DType compute) const { return compute; }
   // Weight of a top in the objective; nonzero for losses, whose type must be FP32.

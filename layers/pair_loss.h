@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "layers/layer.h"
+#include "layers/loss.h"
 
 namespace gf {
 
@@ -11,16 +11,10 @@ namespace gf {
 //   EuclideanLoss            (a - b)^2 / 2
 //   SigmoidCrossEntropyLoss  log(1 + exp(x)) - x * target: the cross entropy between sigmoid(x) of
 //                            bottom 0 and the targets (bottom 1, 0 to 1)
-// The images that only fill up a batch do not count.
-class PairLossLayer : public Layer {
+class PairLossLayer : public LossLayer {
  public:
-  using Layer::Layer;
-  int MinBottoms() const override { return 2; }
-  int MaxBottoms() const override { return 2; }
+  using LossLayer::LossLayer;
   void SetUp(const std::vector<Shape>& bottoms) override;
-  DType TopType(int top, DType compute) const override { return DType::kFP32; }
-  // The default is 1.
-  float LossWeight(int top) const override;
 
   bool is_euclidean() const { return type() == "EuclideanLoss"; }
   // A target that does not count; SigmoidCrossEntropyLoss only.

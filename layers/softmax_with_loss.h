@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "layers/class_axis.h"
-#include "layers/layer.h"
+#include "layers/loss.h"
 
 namespace gf {
 
@@ -11,25 +11,26 @@ namespace gf {
 // predictions and divided by Normalizer. The target of a prediction is (1 - label_smoothing) *
 // one_hot + label_smoothing / classes. Top 0: the loss, one FP32 number. Top 1, optional: the
 // probabilities; no gradient flows through them.
-class SoftmaxWithLossLayer : public Layer {
+class SoftmaxWithLossLayer : public LossLayer {
  public:
-  using Layer::Layer;
-  int MinBottoms() const override { return 2; }
-  int MaxBottoms() const override { return 2; }
+  using LossLayer::LossLayer;
   int MaxTops() const override { return 2; }
   void SetUp(const std::vector<Shape>& bottoms) override;
 
   bool Differentiable(int bottom) const override { return bottom == 0; }
-  DType TopType(int top, DType compute) const override { return top == 0 ? DType::kFP32 : compute; }
-  // The default is 1 for the loss.
-  float LossWeight(int top) const override;
 
   const ClassAxis& view() const { return view_; }
-  bool Ignored(int64_t label) const;
+  bool has_ignored() const;
+  int64_t ignored() const;
+  bool Ignored(int64_t label) const { return has_ignored() && label == ignored(); }
   float label_smoothing() const;
   // Divisor of the sum over the predictions, at least 1. `counted` is the number of predictions
   // that are not ignored, in `samples` samples.
   double Normalizer(int64_t counted, int64_t samples) const;
+
+ protected:
+  // SetUp for scores whose axis `axis` holds the classes.
+  void SetUpScores(const std::vector<Shape>& bottoms, int axis);
 
  private:
   ClassAxis view_;

@@ -8,6 +8,7 @@
 #include "core/config/name_pattern.h"
 #include "core/config/nearest.h"
 #include "core/error.h"
+#include "models/class_losses.h"
 #include "models/compiled_net.h"
 #include "models/data_layers.h"
 #include "models/graph.h"
@@ -77,7 +78,7 @@ class Compiler {
       ThrowUserError(node.location, ": layer \"", p.name(), "\": unknown type \"", p.type(), "\"",
                      Suggestion(p.type(), known));
     }
-    if (options_.label_smoothing && p.type() == "SoftmaxWithLoss") {
+    if (options_.label_smoothing && IsClassLoss(p.type())) {
       p.mutable_loss_param()->set_label_smoothing(*options_.label_smoothing);
     }
     const bool is_loss = IsLoss(p);
@@ -157,13 +158,13 @@ class Compiler {
                " ", what, (max < 0 ? min : max) == 1 ? "" : "s", ", got ", got);
   }
 
-  // Labels must go to bottoms that expect labels (a bottom after the first, without gradient), and
-  // to no others. Numbers must have the compute type: losses and indices are always FP32.
+  // Labels must go to bottoms that expect labels, and to no others. Numbers must have the compute
+  // type: losses and indices are always FP32.
   void CheckBottomTypes(const CompiledOp& op) const {
     if (op.layer->param().top_size() == 0) return;
     for (size_t i = 0; i < op.bottoms.size(); ++i) {
       const CompiledBlob& blob = net_.blobs[op.bottoms[i]];
-      const bool wants_labels = i > 0 && !op.layer->Differentiable(static_cast<int>(i));
+      const bool wants_labels = op.layer->WantsLabels(static_cast<int>(i));
       const bool labels = blob.desc.dtype == DType::kINT64;
       if (labels != wants_labels) {
         op.layer->Fail(
@@ -297,8 +298,8 @@ class Compiler {
 
   void FindResults() {
     for (size_t k = net_.ops.size(); k-- > 0 && net_.logits < 0;) {
-      const std::string& type = net_.ops[k].layer->type();
-      if (type == "SoftmaxWithLoss" || type == "Softmax") net_.logits = net_.ops[k].bottoms[0];
+      const CompiledOp& op = net_.ops[k];
+      if (ReadsClassScores(op.layer->type())) net_.logits = op.bottoms[0];
     }
     if (net_.logits >= 0) net_.blobs[net_.logits].keep = true;
     for (const CompiledOp& op : net_.ops) {

@@ -68,7 +68,7 @@ struct CompiledNet {
   std::shared_ptr<void> arena;
   std::shared_ptr<ParameterStore> parameters;
   const void* bound_weights = nullptr;  // data of the compute pool that operations read
-  int logits = -1;                      // blob; -1 if there is no loss or Softmax
+  int logits = -1;                      // blob; -1 if there is no loss of classes or Softmax
   std::vector<int> scalars;             // blobs with one number: losses and accuracies
 
   // The address of a buffer of `memory`; null for -1.

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/error.h"
+#include "models/class_losses.h"
 #include "models/data_layers.h"
 #include "models/graph.h"
 
@@ -54,7 +55,7 @@ std::vector<GraphNode> Heads(const NetSource& net, Phase phase) {
   }
   std::vector<GraphNode> heads;
   for (const GraphNode& loss : nodes) {
-    if (loss.param.type() != "SoftmaxWithLoss" && loss.param.type() != "Softmax") continue;
+    if (!ReadsClassScores(loss.param.type())) continue;
     const GraphNode* node = &loss;
     do {
       if (node->param.bottom_size() == 0) {
@@ -126,9 +127,8 @@ void ChangeClasses(int64_t classes, NetSource* net) {
     // A phase that is used says itself what is wrong with it.
   }
   if (heads.empty()) {
-    ThrowUserError(net->file,
-                   ": classes: the net has no SoftmaxWithLoss or Softmax: remove classes "
-                   "from the job");
+    ThrowUserError(net->file, ": classes: the net has no Softmax, ", kClassLosses,
+                   ": remove classes from the job");
   }
   std::set<std::string> changed;  // by location
   for (const GraphNode& head : heads) {

@@ -134,6 +134,15 @@ NetSource ParseNet(const std::string& text, const std::string& name) {
   return net;
 }
 
-NetSource ReadNet(const std::string& file) { return ParseNet(ReadTextFile(file), file); }
+NetSource ReadNet(const std::string& file) {
+  NetSource net = ParseNet(ReadTextFile(file), file);
+  const std::string folder = file.substr(0, file.rfind('/') + 1);
+  for (LayerParameter& layer : *net.param.mutable_layer()) {
+    if (layer.infogain_loss_param().source().empty()) continue;
+    std::string* const source = layer.mutable_infogain_loss_param()->mutable_source();
+    *source = Resolved(folder, *source);
+  }
+  return net;
+}
 
 }  // namespace gf

@@ -41,7 +41,8 @@ JobConfig ReadJobConfig(const std::string& file, const std::vector<std::string>&
 DType ToDType(ComputeType type);
 
 // A network: reads the file and remembers where each layer was declared. Caffe's V1 format,
-// `layers { type: CONVOLUTION }`, is read too; V0, `layers { layer { } }`, is not.
+// `layers { type: CONVOLUTION }`, is read too; V0, `layers { layer { } }`, is not. ReadNet resolves
+// the paths in it against the file's folder.
 struct NetSource {
   NetParameter param;
   std::string file;

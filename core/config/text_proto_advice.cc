@@ -50,21 +50,11 @@ std::string BlocksWith(const Descriptor* type, const std::string& name) {
 }
 
 bool IsUnsupportedCaffeLayer(const std::string& field) {
-  static const std::set<std::string>* const kFields =
-      new std::set<std::string>{"argmax_param",     "bias_param",
-                                "clip_param",       "contrastive_loss_param",
-                                "crop_param",       "detection_output_param",
-                                "elu_param",        "embed_param",
-                                "exp_param",        "hdf5_output_param",
-                                "hinge_loss_param", "infogain_loss_param",
-                                "log_param",        "multibox_loss_param",
-                                "mvn_param",        "norm_param",
-                                "parameter_param",  "power_param",
-                                "prelu_param",      "prior_box_param",
-                                "python_param",     "recurrent_param",
-                                "reduction_param",  "spp_param",
-                                "swish_param",      "threshold_param",
-                                "tile_param"};
+  static const std::set<std::string>* const kFields = new std::set<std::string>{
+      "crop_param",      "detection_output_param", "embed_param",     "hdf5_output_param",
+      "mvn_param",       "multibox_loss_param",    "norm_param",      "parameter_param",
+      "prior_box_param", "python_param",           "recurrent_param", "spp_param",
+      "threshold_param"};
   return kFields->count(field) != 0;
 }
 

@@ -23,7 +23,7 @@ class AccuracyKernel : public Kernel {
     const auto* labels = static_cast<const int64_t*>(args.bottoms[1]);
     std::vector<int64_t> counts(view.classes), rights(view.classes);
     int64_t count = 0, right = 0;
-    for (int64_t outer = 0; outer < CountedSamples(args, view); ++outer) {
+    for (int64_t outer = 0; outer < CountedSamples(args, view.outer); ++outer) {
       for (int64_t inner = 0; inner < view.inner; ++inner) {
         if (layer_.Ignored(labels[outer * view.inner + inner])) continue;
         const int64_t label = CheckedLabel(layer_, view, labels, outer, inner);

@@ -6,6 +6,7 @@
 
 #include "layers/cpu/elementwise.h"
 #include "layers/kernel.h"
+#include "layers/labels.h"
 
 namespace gf {
 namespace {
@@ -23,7 +24,7 @@ class PairLossKernel : public Kernel {
   }
 
   void Forward(const KernelArgs& args) override {
-    const int64_t samples = Counted(args), inner = layer_.inner();
+    const int64_t samples = CountedSamples(args, layer_.samples()), inner = layer_.inner();
     auto* const losses = static_cast<double*>(args.scratch);
     double* const counts = losses + samples;
     ParallelFor(samples, 1, [&](int64_t begin, int64_t end) {
@@ -51,7 +52,8 @@ class PairLossKernel : public Kernel {
   }
 
   void Backward(const KernelArgs& args) override {
-    const int64_t all = layer_.samples() * layer_.inner(), counted = Counted(args) * layer_.inner();
+    const int64_t all = layer_.samples() * layer_.inner();
+    const int64_t counted = CountedSamples(args, layer_.samples()) * layer_.inner();
     const double scale = layer_.LossWeight(0) * static_cast<double>(args.loss_scale) / normalizer_;
     ParallelFor(all, kElementGrain, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
@@ -74,12 +76,6 @@ class PairLossKernel : public Kernel {
   }
 
  private:
-  // Leading samples that count.
-  int64_t Counted(const KernelArgs& args) const {
-    const int64_t samples = layer_.samples();
-    if (args.batch == nullptr || args.batch->size() != samples) return samples;
-    return std::max<int64_t>(0, samples - args.batch->padding);
-  }
   bool Ignores(float target) const { return layer_.has_ignored() && target == layer_.ignored(); }
   double Loss(float a, float b) const {
     if (layer_.is_euclidean()) return 0.5 * (a - b) * (a - b);

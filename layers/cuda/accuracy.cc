@@ -26,11 +26,11 @@ class AccuracyKernel : public Kernel {
     call.view = view;
     call.type = type_;
     call.labels = static_cast<const int64_t*>(args.bottoms[1]);
-    call.samples = CountedSamples(args, view);
+    call.samples = CountedSamples(args, view.outer);
     call.has_ignored = layer_.param().accuracy_param().has_ignore_label();
     call.ignored = layer_.param().accuracy_param().ignore_label();
-    CountLabels(layer_, view, HostLabels(args, args.bottoms[1], view, context_), call.samples,
-                [&](int64_t label) { return layer_.Ignored(label); });
+    CountLabels(layer_, view, HostLabels(args, args.bottoms[1], view, context_).data(),
+                call.samples, [&](int64_t label) { return layer_.Ignored(label); });
     const cudaStream_t stream = StreamOf(context_);
     int* const counts = static_cast<int*>(args.scratch);
     GF_CUDA(cudaMemsetAsync(counts, 0, counts_bytes_, stream));

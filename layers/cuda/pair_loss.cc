@@ -1,10 +1,9 @@
 #include "layers/pair_loss.h"
 
-#include <algorithm>
-
 #include "core/config/net.pb.h"
 #include "layers/cuda/kernel_context.h"
 #include "layers/cuda/pair_loss_kernels.h"
+#include "layers/labels.h"
 
 namespace gf {
 namespace {
@@ -38,10 +37,7 @@ class PairLossKernel : public Kernel {
     PairLoss call;
     call.type = context_.compute;
     call.euclidean = layer_.is_euclidean();
-    call.samples = layer_.samples();
-    if (args.batch != nullptr && args.batch->size() == layer_.samples()) {
-      call.samples = std::max<int64_t>(0, layer_.samples() - args.batch->padding);
-    }
+    call.samples = CountedSamples(args, layer_.samples());
     call.inner = layer_.inner();
     call.has_ignored = layer_.has_ignored();
     call.ignored = layer_.ignored();

@@ -1,5 +1,6 @@
 #include "core/cuda/block_sums_inline.h"
 #include "core/cuda/launch_inline.h"
+#include "layers/cuda/loss_kernels.h"
 #include "layers/cuda/pair_loss_kernels.h"
 
 namespace gf {
@@ -74,9 +75,8 @@ void PairLossForward(const PairLoss& call, const void* a, const void* b, double*
   if (call.samples > 0) {
     WithType(call.type, [&](auto t) {
       using T = decltype(t);
-      const int blocks = static_cast<int>(std::min<int64_t>(call.samples, 1 << 15));
-      Launch({blocks, kThreads, stream}, SampleSums<T>, call, static_cast<const T*>(a),
-             static_cast<const T*>(b), sums);
+      Launch({SampleBlocks(call.samples), kThreads, stream}, SampleSums<T>, call,
+             static_cast<const T*>(a), static_cast<const T*>(b), sums);
     });
   }
   Launch({1, kThreads, stream}, SumUp, call, sums, loss, divisor);

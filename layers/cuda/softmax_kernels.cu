@@ -1,50 +1,10 @@
-#include "core/cuda/block_sums_inline.h"
 #include "core/cuda/items_inline.h"
+#include "layers/cuda/loss_kernels.h"
+#include "layers/cuda/softmax_inline.h"
 #include "layers/cuda/softmax_kernels.h"
 
 namespace gf {
 namespace {
-
-constexpr int kRowThreads = 128;  // of the block that does one prediction
-
-unsigned Blocks(const ClassAxis& view) {
-  constexpr int64_t kMost = int64_t{1} << 30;
-  return static_cast<unsigned>(std::min(view.predictions(), kMost));
-}
-
-// The outer part of the view that a prediction belongs to; usually each part is one prediction.
-__device__ int64_t SampleOf(const ClassAxis& view, int64_t prediction) {
-  return view.inner == 1 ? prediction : prediction / view.inner;
-}
-
-// Index of a prediction's class 0; its classes follow at distances of view.inner.
-__device__ int64_t StartOf(const ClassAxis& view, int64_t prediction) {
-  const int64_t sample = SampleOf(view, prediction);
-  return sample * (view.classes - 1) * view.inner + prediction;
-}
-
-struct RowSums {
-  float max, sum, deficit;  // largest score; sum of exp(x - max); sum of max - x
-};
-
-template <typename T>
-__device__ RowSums SumsOf(const ClassAxis& view, const T* x) {
-  RowSums sums;
-  float max = -INFINITY;
-  for (int64_t c = threadIdx.x; c < view.classes; c += blockDim.x) {
-    max = fmaxf(max, ToFloat(x[c * view.inner]));
-  }
-  sums.max = BlockMax(max);
-  float sum = 0, deficit = 0;
-  for (int64_t c = threadIdx.x; c < view.classes; c += blockDim.x) {
-    const float below = ToFloat(x[c * view.inner]) - sums.max;
-    sum += expf(below);
-    deficit -= below;
-  }
-  sums.sum = BlockSum(sum);
-  sums.deficit = BlockSum(deficit);
-  return sums;
-}
 
 template <typename T>
 __global__ void Forward(ClassAxis view, const T* x, T* y) {
@@ -75,10 +35,6 @@ __global__ void Backward(ClassAxis view, const T* y, const T* dy, T* dx) {
   }
 }
 
-__device__ bool Counts(const SoftmaxLoss& call, int64_t sample, int64_t prediction) {
-  return sample < call.samples && !(call.has_ignored && call.labels[prediction] == call.ignored);
-}
-
 // The loss is -sum of target * log(probability), where log(probability) = x - max - log(sum).
 template <typename T>
 __global__ void LossForward(SoftmaxLoss call, const T* x, float* losses, T* probabilities,
@@ -105,13 +61,6 @@ __global__ void LossForward(SoftmaxLoss call, const T* x, float* losses, T* prob
       if (saved != nullptr) saved[at] = probability;
     }
   }
-}
-
-__global__ void SumLosses(const float* losses, int64_t count, double normalizer, float* loss) {
-  double sum = 0;
-  for (int64_t i = threadIdx.x; i < count; i += blockDim.x) sum += losses[i];
-  sum = BlockSum(sum);
-  if (threadIdx.x == 0) *loss = static_cast<float>(sum / normalizer);
 }
 
 // Rows of items are the outer parts of the view.
@@ -179,7 +128,7 @@ __global__ void SharesKernel(int64_t classes, const int* counts, float* share, f
 void Softmax(const ClassAxis& view, DType type, const void* x, void* y, cudaStream_t stream) {
   WithType(type, [&](auto t) {
     using T = decltype(t);
-    Launch({Blocks(view), kRowThreads, stream}, Forward<T>, view, static_cast<const T*>(x),
+    Launch({RowBlocks(view), kRowThreads, stream}, Forward<T>, view, static_cast<const T*>(x),
            static_cast<T*>(y));
   });
 }
@@ -188,7 +137,7 @@ void SoftmaxGradient(const ClassAxis& view, DType type, const void* y, const voi
                      cudaStream_t stream) {
   WithType(type, [&](auto t) {
     using T = decltype(t);
-    Launch({Blocks(view), kRowThreads, stream}, Backward<T>, view, static_cast<const T*>(y),
+    Launch({RowBlocks(view), kRowThreads, stream}, Backward<T>, view, static_cast<const T*>(y),
            static_cast<const T*>(dy), static_cast<T*>(dx));
   });
 }
@@ -197,10 +146,10 @@ void SoftmaxLossForward(const SoftmaxLoss& call, const void* x, double normalize
                         float* loss, void* probabilities, float* saved, cudaStream_t stream) {
   WithType(call.type, [&](auto t) {
     using T = decltype(t);
-    Launch({Blocks(call.view), kRowThreads, stream}, LossForward<T>, call, static_cast<const T*>(x),
-           losses, static_cast<T*>(probabilities), saved);
+    Launch({RowBlocks(call.view), kRowThreads, stream}, LossForward<T>, call,
+           static_cast<const T*>(x), losses, static_cast<T*>(probabilities), saved);
   });
-  Launch({1, kThreads, stream}, SumLosses, losses, call.view.predictions(), normalizer, loss);
+  MeanLoss(losses, call.view.predictions(), normalizer, loss, stream);
 }
 
 void SoftmaxLossGradient(const SoftmaxLoss& call, const float* saved, float scale, void* dx,
@@ -223,7 +172,7 @@ void CountRight(const SoftmaxLoss& call, const void* scores, int64_t top_k, int*
                 cudaStream_t stream) {
   WithType(call.type, [&](auto t) {
     using T = decltype(t);
-    Launch({Blocks(call.view), kRowThreads, stream}, CountRightKernel<T>, call,
+    Launch({RowBlocks(call.view), kRowThreads, stream}, CountRightKernel<T>, call,
            static_cast<const T*>(scores), top_k, counts);
   });
 }

@@ -1,10 +1,11 @@
-// Softmax, its loss, and Accuracy. A row of scores stays in the caches, so it is read from memory
+// Softmax, its losses, and Accuracy. A row of scores stays in the caches, so it is read from memory
 // once.
 
 #include "layers/softmax.h"
 
 #include "layers/accuracy.h"
 #include "layers/estimate/kernel.h"
+#include "layers/infogain_loss.h"
 #include "layers/softmax_with_loss.h"
 
 namespace gf {
@@ -46,14 +47,38 @@ class SoftmaxWithLossEstimate : public EstimateKernel {
   // Losses and probabilities, then the sum of the losses.
   void ForwardCost(const KernelArgs& args) override {
     const bool probabilities = setup().tops.size() > 1;
-    Move(OperationKind::kLoss, Bottom(0) + Bottom(1) + Saved() + (probabilities ? Top(1) : 0), 2);
+    Move(OperationKind::kLoss,
+         Bottom(0) + Bottom(1) + Saved() + MatrixBytes() + (probabilities ? Top(1) : 0), 2);
   }
   void BackwardCost(const KernelArgs& args) override {
-    Move(OperationKind::kLoss, Bottom(0) + Bottom(1) + Saved());
+    Move(OperationKind::kLoss, Bottom(0) + Bottom(1) + Saved() + MatrixBytes());
   }
 
  private:
+  // What is read beside scores and labels.
+  virtual int64_t MatrixBytes() const { return 0; }
+
   const SoftmaxWithLossLayer& layer_;
+};
+
+class InfogainLossEstimate : public SoftmaxWithLossEstimate {
+ public:
+  InfogainLossEstimate(const InfogainLossLayer& layer, const KernelContext& context)
+      : SoftmaxWithLossEstimate(layer, context),
+        matrix_((layer.view().classes + 1) * layer.view().classes *
+                static_cast<int64_t>(sizeof(float))) {}
+
+ protected:
+  // A matrix that is a bottom is converted first.
+  void ForwardCost(const KernelArgs& args) override {
+    if (setup().bottoms.size() > 2) Move(OperationKind::kLoss, Bottom(2) + matrix_);
+    SoftmaxWithLossEstimate::ForwardCost(args);
+  }
+
+ private:
+  int64_t MatrixBytes() const override { return matrix_; }
+
+  const int64_t matrix_;  // bytes of the matrix and the sums of its rows
 };
 
 class AccuracyEstimate : public EstimateKernel {
@@ -78,6 +103,8 @@ class AccuracyEstimate : public EstimateKernel {
 GF_REGISTER(KernelRegistry, "cuda_estimate/Softmax", KernelOf<SoftmaxLayer, SoftmaxEstimate>);
 GF_REGISTER(KernelRegistry, "cuda_estimate/SoftmaxWithLoss",
             KernelOf<SoftmaxWithLossLayer, SoftmaxWithLossEstimate>);
+GF_REGISTER(KernelRegistry, "cuda_estimate/InfogainLoss",
+            KernelOf<InfogainLossLayer, InfogainLossEstimate>);
 GF_REGISTER(KernelRegistry, "cuda_estimate/Accuracy", KernelOf<AccuracyLayer, AccuracyEstimate>);
 
 }  // namespace

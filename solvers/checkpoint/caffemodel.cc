@@ -5,6 +5,7 @@
 #include <set>
 #include <utility>
 
+#include "core/config/caffe_blob.h"
 #include "core/config/name_pattern.h"
 #include "core/error.h"
 #include "core/printable.h"

@@ -155,28 +155,4 @@ void ReadCaffeModel(const std::string& path, const std::function<void(LayerParam
   Parser(path, static_cast<int>(file.size()), &in).Run(layer);
 }
 
-Shape CaffeBlobShape(const BlobProto& blob, const std::string& where) {
-  std::vector<int64_t> dims = {blob.num(), blob.channels(), blob.height(), blob.width()};
-  if (blob.has_shape()) dims.assign(blob.shape().dim().begin(), blob.shape().dim().end());
-  Shape shape(std::move(dims));
-  if (!IsSane(shape)) ThrowUserError(where, ": has the impossible shape ", shape.ToString());
-  const int64_t values = blob.double_data_size() > 0 ? blob.double_data_size() : blob.data_size();
-  if (values != shape.count()) {
-    ThrowUserError(where, ": has ", values, " values, but its shape ", shape.ToString(), " takes ",
-                   shape.count(), ": the file is damaged");
-  }
-  return shape;
-}
-
-std::vector<float> TakeCaffeBlob(BlobProto* blob) {
-  std::vector<float> values;
-  if (blob->double_data_size() > 0) {
-    values.assign(blob->double_data().begin(), blob->double_data().end());
-  } else {
-    values.assign(blob->data().begin(), blob->data().end());
-  }
-  blob->Clear();
-  return values;
-}
-
 }  // namespace gf

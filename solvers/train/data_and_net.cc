@@ -4,6 +4,7 @@
 #include "core/error.h"
 #include "core/printable.h"
 #include "core/readable.h"
+#include "models/class_losses.h"
 #include "models/graph.h"
 
 namespace gf {
@@ -65,7 +66,7 @@ void WarnOfMissingClasses(const DataConfig& config, const Loader& data, int64_t 
 
 bool HasLoss(const NetSource& source) {
   for (const GraphNode& node : ResolveGraph(source, TRAIN)) {
-    if (node.param.type() == "SoftmaxWithLoss") return true;
+    if (IsClassLoss(node.param.type())) return true;
   }
   return false;
 }
@@ -113,12 +114,12 @@ DataAndNet BuildDataAndNet(const DataConfig& data, const NetSource& source, Phas
   if (phase == TEST) net.label_smoothing.reset();
   result.net = std::make_unique<Net>(source, net, device);
   if (phase == TRAIN && !HasLoss(source)) {
-    ThrowUserError(source.file,
-                   ": the net has no SoftmaxWithLoss in phase TRAIN: there is nothing to train. A "
-                   "deploy net can only be evaluated; name the net that was trained");
+    ThrowUserError(source.file, ": the net has no ", kClassLosses,
+                   " in phase TRAIN: there is nothing to train. A deploy net can only be "
+                   "evaluated; name the net that was trained");
   }
   if (result.net->classes() == 0) {
-    ThrowUserError(source.file, ": the net has no SoftmaxWithLoss or Softmax in phase ",
+    ThrowUserError(source.file, ": the net has no Softmax, ", kClassLosses, " in phase ",
                    Phase_Name(phase), ": there is nothing to evaluate");
   }
   if (result.loader->classes() > result.net->classes()) {

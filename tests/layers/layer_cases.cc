@@ -32,6 +32,12 @@ LayerCase WithLabels(LayerCase test, std::vector<int64_t> labels) {
   return test;
 }
 
+// A third bottom follows the labels.
+LayerCase WithLabelsInside(LayerCase test, std::vector<int64_t> labels) {
+  test.label_bottom = 1;
+  return WithLabels(std::move(test), std::move(labels));
+}
+
 LayerCase DependsOnLayout(LayerCase test) {
   test.depends_on_layout = true;
   return test;
@@ -283,12 +289,47 @@ Cases FurtherLayers() {
   };
 }
 
+// HingeLoss with the norm L1 has few scores here, as none may lie exactly at a kink, 1 or -1.
+Cases MoreLosses() {
+  const std::string hinge = "type: 'HingeLoss' ", infogain = "type: 'InfogainLoss' ";
+  const std::string contrastive = "type: 'ContrastiveLoss' contrastive_loss_param { margin: ";
+  const Shape scores = {4, 33}, labels = {4}, map = {2, 5, 3, 3}, map_labels = {2, 1, 3, 3};
+  const std::vector<int64_t> some = {0, 32, 5, 5};
+  const std::vector<int64_t> pixels = {0, 1, 2, 3, 4, 0, 1, 2, 3, 4, 0, 1, 2, 3, 4, 0, 1, 2};
+  return {
+      WithLabels(Case("Contrastive", contrastive + "12 } loss_weight: 0.3", {scores, scores, {4}}),
+                 {0, 1, 0, 7}),
+      WithLabels(Case("ContrastiveLegacy", contrastive + "100 legacy_version: true }",
+                      {scores, scores, {4, 1}}),
+                 {0, 1, 0, 0}),
+      WithLabels(
+          Case("ContrastiveOfImages", contrastive + "5 }", {{2, 3, 1, 1}, {2, 3, 1, 1}, {2}}),
+          {0, 1}),
+      WithLabels(Case("Hinge", hinge + "loss_weight: 0.3", {{3, 5}, {3}}), {4, 0, 2}),
+      WithLabels(Case("HingeOfImages", hinge, {{2, 3, 2, 1}, {2}}), {0, 5}),
+      WithLabels(Case("HingeSquared", hinge + "hinge_loss_param { norm: L2 }", {scores, labels}),
+                 some),
+      WithLabelsInside(Case("Infogain", infogain + "loss_weight: 0.3", {scores, labels, {33, 33}}),
+                       some),
+      WithTops(WithLabelsInside(Case("InfogainPerPixel",
+                                     infogain + "loss_param { ignore_label: 1 normalization: "
+                                                "BATCH_SIZE }",
+                                     {map, map_labels, {1, 1, 5, 5}}),
+                                pixels),
+               2),
+      WithLabelsInside(Case("InfogainPerPixelWide", infogain + "infogain_loss_param { axis: 0 }",
+                            {{3, 81}, {81}, {9}}),
+                       std::vector<int64_t>(81, 2)),
+  };
+}
+
 }  // namespace
 
 std::vector<LayerCase> LayerCases() {
   Cases all;
-  for (const auto& some : {Elementwise, Eltwise, Copies, Normalization, Losses, Weighted, BatchNorm,
-                           Pooling, Large, FromOtherCaffes, PointwiseFunctions, FurtherLayers}) {
+  for (const auto& some :
+       {Elementwise, Eltwise, Copies, Normalization, Losses, Weighted, BatchNorm, Pooling, Large,
+        FromOtherCaffes, PointwiseFunctions, FurtherLayers, MoreLosses}) {
     for (LayerCase& test : some()) all.push_back(std::move(test));
   }
   for (size_t i = 0; i < all.size(); ++i) all[i].seed = 1 + i;

@@ -25,7 +25,8 @@ struct LayerCase {
   std::string name;      // of the test
   std::string prototxt;  // a LayerParameter without name, bottom and top
   std::vector<Shape> bottoms;
-  std::vector<int64_t> labels = {};  // the data of the last bottom, if it holds labels
+  std::vector<int64_t> labels = {};  // the data of the bottom that holds labels, if one does
+  int label_bottom = -1;             // which; below 0: the last
   int tops = 1;
   Phase phase = TRAIN;
   uint64_t seed = 1;
@@ -39,7 +40,8 @@ struct LayerCase {
   double bf16_tolerance = 0.01;
 
   bool IsLabel(int bottom) const {
-    return !labels.empty() && bottom + 1 == static_cast<int>(bottoms.size());
+    const int last = static_cast<int>(bottoms.size()) - 1;
+    return !labels.empty() && bottom == (label_bottom < 0 ? last : label_bottom);
   }
 };
 

@@ -448,6 +448,21 @@ TEST(CaffeIdiomsTest, AnArgMaxNamesTheClassesInEveryType) {
   }
 }
 
+// As in Caffe's example mnist_siamese, whose labels say whether two images are similar.
+TEST(CaffeIdiomsTest, ASliceOfThePairLeadsToAContrastiveLoss) {
+  const auto net = NewNet(
+      "layer { name: 'x' type: 'Input' top: 'x' input_param { shape { dim: [4, 2, 4, 4] } } }"
+      "layer { name: 'y' type: 'Input' top: 'sim' input_param { shape { dim: 4 } } }"
+      "layer { name: 's' type: 'Slice' bottom: 'x' top: 'data' top: 'data_p' "
+      "slice_param { slice_dim: 1 slice_point: 1 } }" +
+      Inner("feat", "data", 2) + Inner("feat_p", "data_p", 2) +
+      "layer { name: 'loss' type: 'ContrastiveLoss' bottom: 'feat' bottom: 'feat_p' bottom: 'sim' "
+      "top: 'loss' contrastive_loss_param { margin: 1 } }");
+  net->InitParameters();
+  EXPECT_GT(Step(net.get()), 0);
+  EXPECT_EQ(net->classes(), 0);
+}
+
 // As in Caffe's example mnist_autoencoder, two losses are named "loss".
 TEST(CaffeIdiomsTest, LayersWithStatisticsMayNotShareAName) {
   const std::string norm = Simple("BatchNorm", "norm", "x") +

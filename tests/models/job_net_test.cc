@@ -74,6 +74,14 @@ TEST(JobNetTest, AConvolutionBeforeAPoolingMakesClassesToo) {
   EXPECT_EQ(net->classes(), 12);
 }
 
+TEST(JobNetTest, LossesOfClassesAreKnown) {
+  const auto net =
+      WithClasses(kInputs + Inner("a", "x", 1000) +
+                      "layer { name: 'l' type: 'HingeLoss' bottom: 'a' bottom: 'y' top: 'l' }",
+                  12);
+  EXPECT_EQ(net->classes(), 12);
+}
+
 TEST(JobNetTest, EveryLossOfBothPhasesIsChanged) {
   NetSource source = ParseNet(
       kInputs + Inner("a", "x", 1000) + Loss("a", "1") + Inner("b", "x", 1000) + Loss("b", "2") +
@@ -118,7 +126,8 @@ TEST(JobNetTest, WhatIsNotClearIsNamed) {
   EXPECT_NE(sum.find("test.prototxt:5:1: classes: layer \"sum\" (Eltwise) leads to the loss"),
             std::string::npos)
       << sum;
-  EXPECT_NE(ClassesError(kInputs + Inner("a", "x", 5)).find("has no SoftmaxWithLoss or Softmax"),
+  EXPECT_NE(ClassesError(kInputs + Inner("a", "x", 5))
+                .find("has no Softmax, SoftmaxWithLoss, InfogainLoss or HingeLoss: remove"),
             std::string::npos);
 }
 

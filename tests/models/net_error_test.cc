@@ -98,6 +98,25 @@ TEST(NetErrorTest, LabelsAreNotNumbersNorNumbersLabels) {
             Inner("s", "x", 3) + Inner("t", "p", 1) +
             "layer { name: 'l' type: 'SoftmaxWithLoss' bottom: 's' bottom: 't' top: 'l' }");
   EXPECT_TRUE(Has(error, "bottom \"t\" (4x1) does not hold labels of the data")) << error;
+  // Of three bottoms.
+  const std::string pair = Inner("s", "x", 3) + Inner("t", "x", 3);
+  EXPECT_TRUE(Has(Error(pair + "layer { name: 'l' type: 'ContrastiveLoss' bottom: 's' bottom: 't' "
+                               "bottom: 't' top: 'l' }"),
+                  "layer \"l\" (ContrastiveLoss): bottom \"t\" (4x3) does not hold labels"));
+  EXPECT_TRUE(Has(Error(pair + "layer { name: 'l' type: 'InfogainLoss' bottom: 's' bottom: 'y' "
+                               "bottom: 'y' top: 'l' }"),
+                  "layer \"l\" (InfogainLoss): bottom \"y\" (4) holds labels"));
+}
+
+TEST(NetErrorTest, LabelSmoothingIsForSoftmaxWithLoss) {
+  NetOptions options = TestOptions();
+  options.label_smoothing = 0.1f;
+  const std::string hinge =
+      "layer { name: 'l' type: 'HingeLoss' bottom: 's' bottom: 'y' top: 'l' }";
+  EXPECT_TRUE(Has(Error(Inner("s", "x", 5) + hinge, options),
+                  "layer \"l\" (HingeLoss): loss_param.label_smoothing does not go with this "
+                  "type: remove it, or the job's solver.label_smoothing"));
+  EXPECT_EQ(Error(Inner("s", "x", 5) + hinge), "(no error)");
 }
 
 }  // namespace

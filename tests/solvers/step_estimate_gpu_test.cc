@@ -62,6 +62,13 @@ constexpr char kOtherLayers[] = R"(
   layer { name: "best" type: "ArgMax" bottom: "shift" top: "best" argmax_param { top_k: 2 } }
   layer { name: "loss" type: "SoftmaxWithLoss" bottom: "shift" bottom: "label" top: "loss" }
   layer { name: "right" type: "Accuracy" bottom: "shift" bottom: "label" top: "accuracy" }
+  layer { name: "hinge" type: "HingeLoss" bottom: "flat_again" bottom: "label" top: "hinge" }
+  layer { name: "pairs" type: "ContrastiveLoss" bottom: "fc" bottom: "flat_again" bottom: "label"
+          top: "pairs" }
+  layer { name: "matrix" type: "Concat" bottom: "flat_again" bottom: "flat_again"
+          bottom: "flat_again" bottom: "flat_again" bottom: "flat_again" top: "matrix" }
+  layer { name: "infogain" type: "InfogainLoss" bottom: "flat_again" bottom: "label"
+          bottom: "matrix" top: "infogain" }
 )";
 
 struct StepCase {

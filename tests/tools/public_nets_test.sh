@@ -16,14 +16,15 @@ fail() {
 
 # Why a network is refused, by its file's name.
 declare -A refused=(
-  [BVLC+caffe__examples__siamese__mnist_siamese_train_test]=contrastive_loss_param
-  [intel+caffe__examples__siamese__mnist_siamese_train_test]=contrastive_loss_param
+  [BVLC+caffe__examples__siamese__mnist_siamese_train_test]='parameters shared by name'
+  [intel+caffe__examples__siamese__mnist_siamese_train_test]='parameters shared by name'
 )
 
 # For data layers that do not state the size of images.
 size_of() {
   case $1 in
     *cifar*) echo 3x32x32 ;;
+    *siamese*) echo 2x28x28 ;;
     *mnist*) echo 1x28x28 ;;
     *) echo 3x224x224 ;;
   esac

@@ -19,6 +19,19 @@ TEST_F(ConfigTest, InputsAreRelativeToTheConfigOutputsToTheWorkingFolder) {
   EXPECT_EQ(config.checkpoint().dir(), "checkpoints");
 }
 
+TEST_F(ConfigTest, PathsOfANetAreRelativeToItsFile) {
+  const std::string file = testing::TempDir() + "/infogain.prototxt";
+  for (const std::string source : {"h.binaryproto", "/abs/h.binaryproto"}) {
+    std::ofstream(file) << "layer { name: 'l' type: 'InfogainLoss' infogain_loss_param { source: '"
+                        << source << "' } }";
+    const NetSource net = ReadNet(file);
+    EXPECT_EQ(net.param.layer(0).infogain_loss_param().source(),
+              source[0] == '/' ? source : testing::TempDir() + "/h.binaryproto");
+  }
+  std::ofstream(file) << "layer { name: 'l' type: 'InfogainLoss' infogain_loss_param { axis: 2 } }";
+  EXPECT_FALSE(ReadNet(file).param.layer(0).infogain_loss_param().has_source());
+}
+
 TEST_F(ConfigTest, APathThatExistsInTheWorkingFolderAloneIsPointedOut) {
   const std::string here = testing::TempDir() + "/here";
   std::filesystem::create_directories(here + "/jobs");

@@ -1,0 +1,34 @@
+#include "layers/contrastive_loss.h"
+
+#include "core/config/net.pb.h"
+
+namespace gf {
+
+float ContrastiveLossLayer::margin() const { return param().contrastive_loss_param().margin(); }
+bool ContrastiveLossLayer::legacy() const {
+  return param().contrastive_loss_param().legacy_version();
+}
+
+double ContrastiveLossLayer::Normalizer(int64_t pairs) const {
+  return Divisor({pairs, pairs, pairs}, LossParameter::BATCH_SIZE);
+}
+
+void ContrastiveLossLayer::SetUp(const std::vector<Shape>& bottoms) {
+  CheckPair(bottoms[0], bottoms[1]);
+  RefuseNormalization();
+  RefuseLabelSmoothing();
+  pairs_ = bottoms[0][0];
+  inner_ = bottoms[0].count() / pairs_;
+  if (bottoms[2].count() != pairs_) {
+    Fail("needs one label per pair: ", bottoms[0].ToString(), " are ", pairs_, " pairs, labels ",
+         bottoms[2].ToString(), " are ", bottoms[2].count());
+  }
+  tops_ = {Shape{1}};
+}
+
+namespace {
+
+GF_REGISTER(LayerRegistry, "ContrastiveLoss", ContrastiveLossLayer);
+
+}  // namespace
+}  // namespace gf

@@ -1,0 +1,59 @@
+#include "layers/loss.h"
+
+#include <algorithm>
+
+#include "core/config/net.pb.h"
+
+namespace gf {
+
+float LossLayer::LossWeight(int top) const {
+  if (top == 0 && param().loss_weight_size() == 0) return 1;
+  return Layer::LossWeight(top);
+}
+
+double LossLayer::Divisor(const LossCounts& counts, LossParameter_NormalizationMode mode) const {
+  const LossParameter& loss = param().loss_param();
+  if (loss.has_normalization()) {
+    mode = loss.normalization();
+  } else if (loss.has_normalize()) {
+    mode = loss.normalize() ? LossParameter::VALID : LossParameter::BATCH_SIZE;
+  }
+  double divisor = 1;
+  switch (mode) {
+    case LossParameter::FULL:
+      divisor = static_cast<double>(counts.all);
+      break;
+    case LossParameter::VALID:
+      divisor = static_cast<double>(counts.counted);
+      break;
+    case LossParameter::BATCH_SIZE:
+      divisor = static_cast<double>(counts.samples);
+      break;
+    case LossParameter::NONE:
+      break;
+  }
+  return std::max(divisor, 1.0);
+}
+
+void LossLayer::RefuseNormalization() const {
+  const LossParameter& loss = param().loss_param();
+  if (loss.has_ignore_label() || loss.has_normalization() || loss.has_normalize()) {
+    Fail("loss_param: ignore_label, normalization and normalize do not go with this type");
+  }
+}
+
+void LossLayer::RefuseLabelSmoothing() const {
+  if (param().loss_param().label_smoothing() == 0) return;
+  Fail(
+      "loss_param.label_smoothing does not go with this type: remove it, or the job's "
+      "solver.label_smoothing");
+}
+
+void LossLayer::CheckPair(const Shape& a, const Shape& b) const {
+  if (a.rank() == 0 || b.rank() == 0 || a.count() != b.count() || a[0] != b[0]) {
+    Fail("its bottoms must have the same number of samples, and of numbers per sample, got ",
+         a.ToString(), " and ", b.ToString());
+  }
+}
+
+}  // namespace gf
