@@ -124,9 +124,15 @@ class Builder {
     } else if (p.type() == "Scale" && entries_.count(p.name() + ".weight") == 0) {
       AddValues(norms_.at(p.bottom(0)), {"weight", "bias"}, weights);
     } else {
-      AddValues(p.name(), {"weight", "bias"}, weights);
+      AddValues(OwnerOf(p), {"weight", "bias"}, weights);
     }
     if (weights->blobs_size() == 0) form_.weights.mutable_layer()->RemoveLast();
+  }
+
+  // The first of the layers that share the layer's parameters by name.
+  std::string OwnerOf(const LayerParameter& p) {
+    if (p.param_size() == 0 || !p.param(0).has_name()) return p.name();
+    return owners_.emplace(p.param(0).name(), p.name()).first->second;
   }
 
   // a x + y as two layers.
@@ -191,6 +197,7 @@ class Builder {
   std::set<std::string> labels_, read_;           // blobs
   std::map<std::string, std::string> producers_;  // blob -> layer
   std::map<std::string, std::string> norms_;      // blob -> BatchNorm
+  std::map<std::string, std::string> owners_;     // name of a parameter -> layer
   std::vector<std::string> order_;                // blobs
 };
 
