@@ -42,7 +42,9 @@ constexpr char kOtherLayers[] = R"(
   layer { name: "norm" type: "BatchNorm" bottom: "right" top: "norm" }
   layer { name: "concat" type: "Concat" bottom: "larger" bottom: "scale" bottom: "norm"
           top: "concat" }
-  layer { name: "leaky" type: "ReLU" bottom: "concat" top: "leaky"
+  layer { name: "up" type: "Deconvolution" bottom: "concat" top: "up"
+          convolution_param { num_output: 6 kernel_size: 4 stride: 2 pad: 1 } }
+  layer { name: "leaky" type: "ReLU" bottom: "up" top: "leaky"
           relu_param { negative_slope: -0.1 } }
   layer { name: "dropout" type: "Dropout" bottom: "leaky" top: "dropout" }
   layer { name: "flat" type: "Flatten" bottom: "dropout" top: "flat" }
