@@ -9,11 +9,8 @@ bool ConvolutionLayer::relu_backward() const {
   return relu() && !param().fusion().relu_backward_done();
 }
 
-void ConvolutionLayer::SetUp(const std::vector<Shape>& bottoms) {
+void ConvolutionLayer::ReadWindow() {
   const ConvolutionParameter& p = param().convolution_param();
-  const Shape& bottom = bottoms[0];
-  CheckImage(*this, bottom);
-  if (p.axis() != 1 && p.axis() != -3) Fail("only axis 1 (channels) is supported");
   const auto all = [](const auto& values) {
     return std::vector<int64_t>(values.begin(), values.end());
   };
@@ -25,6 +22,14 @@ void ConvolutionLayer::SetUp(const std::vector<Shape>& bottoms) {
                             p.pad_w(), 0);
   window_.dilation = WindowField(*this, "dilation", all(p.dilation()), false, 0, false, 0, 1);
   CheckWindow(*this, window_);
+}
+
+void ConvolutionLayer::SetUp(const std::vector<Shape>& bottoms) {
+  const ConvolutionParameter& p = param().convolution_param();
+  const Shape& bottom = bottoms[0];
+  CheckImage(*this, bottom);
+  if (p.axis() != 1 && p.axis() != -3) Fail("only axis 1 (channels) is supported");
+  ReadWindow();
 
   const int64_t inputs = bottom[1], outputs = p.num_output();
   groups_ = p.group();
@@ -38,25 +43,25 @@ void ConvolutionLayer::SetUp(const std::vector<Shape>& bottoms) {
     Fail("group ", groups_, " must divide both the input channels (", inputs, ") and num_output (",
          outputs, ")");
   }
-  int64_t size[2];
-  for (int i = 0; i < 2; ++i) {
-    const int64_t space = bottom[2 + i] + 2 * window_.pad[i] - window_.extent(i);
-    if (space < 0) {
-      Fail("the output would be empty: ", i == 0 ? "height " : "width ", bottom[2 + i],
-           " with padding ", window_.pad[i], " is smaller than the filter (", window_.extent(i),
-           ")");
-    }
-    size[i] = space / window_.stride[i] + 1;
-  }
-  tops_ = {Shape{bottom[0], outputs, size[0], size[1]}};
-  parameters_ = {Parameter(0, "weight",
-                           Shape{outputs, inputs / groups_, window_.kernel[0], window_.kernel[1]},
-                           p.weight_filler())};
+  tops_ = {Shape{bottom[0], outputs, TopExtent(0, bottom[2]), TopExtent(1, bottom[3])}};
+  const Shape& images = transposed() ? tops_[0] : bottom;
+  results_ = transposed() ? bottom : tops_[0];
+  const Shape filters = {results_[1], images[1] / groups_, window_.kernel[0], window_.kernel[1]};
+  parameters_ = {Parameter(0, "weight", filters, p.weight_filler())};
   if (p.bias_term()) parameters_.push_back(Parameter(1, "bias", Shape{outputs}, p.bias_filler()));
 }
 
 int64_t ConvolutionLayer::ForwardFlops() const {
-  return 2 * tops_[0].count() * parameters_[0].shape.count(1, 4);
+  return 2 * results_.count() * parameters_[0].shape.count(1, 4);
+}
+
+int64_t ConvolutionLayer::TopExtent(int axis, int64_t bottom) const {
+  const int64_t space = bottom + 2 * window_.pad[axis] - window_.extent(axis);
+  if (space < 0) {
+    Fail("the output would be empty: ", SideName(axis), " ", bottom, " with padding ",
+         window_.pad[axis], " is smaller than the filter (", window_.extent(axis), ")");
+  }
+  return space / window_.stride[axis] + 1;
 }
 
 GF_REGISTER(LayerRegistry, "Convolution", ConvolutionLayer);

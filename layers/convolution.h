@@ -7,12 +7,21 @@ namespace gf {
 
 // Convolution of N x C x H x W with num_output filters; as in Caffe, filters are not flipped (a
 // cross-correlation). Parameters: weight [O, C / group, KH, KW] and, with bias_term, bias [O].
+//
+// Note [Images and results]
+// Kernels have three passes: results of filters on images, the gradient of the images, and the
+// gradient of the filters. A Convolution has its images in the bottom and its results in the top. A
+// transposed one (DeconvolutionLayer) has its images in the top and its results in the bottom: it
+// computes its top as a gradient of images, and the gradient of its bottom as results.
 class ConvolutionLayer : public Layer {
  public:
   using Layer::Layer;
 
   void SetUp(const std::vector<Shape>& bottoms) override;
   int64_t ForwardFlops() const override;
+
+  // See Note [Images and results].
+  virtual bool transposed() const { return false; }
 
   const Window& window() const { return window_; }
   int64_t groups() const { return groups_; }
@@ -21,9 +30,16 @@ class ConvolutionLayer : public Layer {
   // Whether Backward must apply the gradient of the fused ReLU.
   bool relu_backward() const;
 
+ protected:
+  // Height (axis 0) or width (axis 1) of the top. Fails if it would not be positive.
+  virtual int64_t TopExtent(int axis, int64_t bottom) const;
+
  private:
+  void ReadWindow();
+
   Window window_;
   int64_t groups_ = 1;
+  Shape results_;
 };
 
 }  // namespace gf

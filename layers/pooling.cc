@@ -48,7 +48,7 @@ void PoolingLayer::SetUp(const std::vector<Shape>& bottoms) {
     if (pad >= kernel) Fail("pad (", pad, ") must be smaller than kernel_size (", kernel, ")");
     const int64_t space = in + 2 * pad - kernel;
     if (space < 0) {
-      Fail("the output would be empty: ", i == 0 ? "height " : "width ", in, " with padding ", pad,
+      Fail("the output would be empty: ", SideName(i), " ", in, " with padding ", pad,
            " is smaller than the window (", kernel, ")");
     }
     const bool up = p.has_ceil_mode() ? p.ceil_mode() : p.round_mode() == PoolingParameter::CEIL;

@@ -39,4 +39,10 @@ class ScaleLayer : public Layer {
 // layouts of the other tensors, and what backward reads and may overwrite.
 void SetUpScale(const ScaleLayer& layer, KernelSetup* setup);
 
+// Entry i, or null if i is -1.
+template <typename T>
+T* EntryOrNull(const std::vector<T*>& all, int i) {
+  return i < 0 ? nullptr : all[i];
+}
+
 }  // namespace gf

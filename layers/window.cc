@@ -2,6 +2,8 @@
 
 namespace gf {
 
+const char* SideName(int axis) { return axis == 0 ? "height" : "width"; }
+
 std::string SidesOf(const std::string& name) {
   const std::string stem = name == "kernel_size" ? "kernel" : name;
   return stem + "_h and " + stem + "_w";

@@ -20,6 +20,9 @@ struct Window {
   int64_t extent(int axis) const { return dilation[axis] * (kernel[axis] - 1) + 1; }
 };
 
+// "height" or "width" for axis 0 or 1 of a window.
+const char* SideName(int axis);
+
 // The two fields of a window setting by side: "kernel_h and kernel_w" for "kernel_size".
 std::string SidesOf(const std::string& name);
 

@@ -46,6 +46,11 @@ bool KeepsChannels(const std::string& type) {
   return kTypes->count(type) != 0;
 }
 
+// Whether a layer has num_output outputs, in convolution_param or inner_product_param.
+bool HasOutputs(const std::string& type) {
+  return type == "InnerProduct" || type == "Convolution" || type == "Deconvolution";
+}
+
 // The layers that make the classes of a phase's losses.
 std::vector<GraphNode> Heads(const NetSource& net, Phase phase) {
   const std::vector<GraphNode> nodes = ResolveGraph(net, phase);
@@ -59,15 +64,23 @@ std::vector<GraphNode> Heads(const NetSource& net, Phase phase) {
     const GraphNode* node = &loss;
     do {
       if (node->param.bottom_size() == 0) {
-        ThrowUserError(loss.location, ": classes: no InnerProduct or Convolution leads to ",
+        ThrowUserError(loss.location,
+                       ": classes: no InnerProduct, Convolution or Deconvolution leads to ",
                        Words(loss), ": remove classes from the job");
       }
       node = producer.at(node->param.bottom(0));
     } while (KeepsChannels(node->param.type()));
-    if (node->param.type() != "InnerProduct" && node->param.type() != "Convolution") {
+    if (!HasOutputs(node->param.type())) {
       ThrowUserError(node->location, ": classes: ", Words(*node),
-                     " leads to the loss, not an InnerProduct or Convolution: change num_output in "
-                     "the net itself, and remove classes from the job");
+                     " leads to the loss, not an InnerProduct, Convolution or Deconvolution: "
+                     "change num_output in the net itself, and remove classes from the job");
+    }
+    const uint32_t groups = node->param.convolution_param().group();
+    if (node->param.type() == "Deconvolution" && groups > 1) {
+      ThrowUserError(node->location, ": classes: ", Words(*node), " enlarges its bottom in ",
+                     groups,
+                     " groups, so that earlier layers make the classes: change num_output and "
+                     "group in the net itself, and remove classes from the job");
     }
     heads.push_back(*node);
   }

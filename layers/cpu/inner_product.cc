@@ -11,7 +11,7 @@ namespace {
 class DnnlInnerProduct : public WeightedKernel {
  public:
   DnnlInnerProduct(const InnerProductLayer& layer, const KernelContext& context)
-      : WeightedKernel(layer, context, context.compute, layer.relu(), layer.relu()),
+      : WeightedKernel(layer, context, context.compute, {layer.bias(), layer.relu(), layer.relu()}),
         layer_(layer) {}
 
  protected:

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <unordered_map>
+#include <utility>
 
 #include "layers/cpu/elementwise.h"
 
@@ -23,14 +24,21 @@ dnnl::prop_kind WeightedKernel::ForwardKind(const KernelSetup& setup) {
 }
 
 dnnl::memory::desc WeightedKernel::BiasDesc(const KernelSetup& setup) const {
-  if (setup.parameters.size() < 2) return {};
+  if (!extras_.bias) return {};
   return PlainDesc(setup.parameters[1].shape, math_);
+}
+
+void WeightedKernel::Transpose() {
+  std::swap(forward_, backward_data_);
+  for (Op* op : {&forward_, &backward_weights_, &backward_data_}) {
+    std::swap(op->source, op->destination);
+  }
 }
 
 void WeightedKernel::Setup(KernelSetup* setup) {
   backward_ = setup->backward;
   dnnl::primitive_attr attr = PlainAttr();
-  if (relu_) {
+  if (extras_.relu) {
     dnnl::post_ops ops;
     AppendRelu(&ops);
     attr.set_post_ops(ops);
@@ -59,7 +67,7 @@ void WeightedKernel::Setup(KernelSetup* setup) {
     weights = PlainDesc(Shape(filters), setup->parameters[0].dtype);
   }
   dnnl::memory::desc bias;
-  if (setup->parameters.size() > 1) bias = ToDnnl(setup->parameters[1]);
+  if (extras_.bias) bias = ToDnnl(setup->parameters[1]);
   // Parameters are read in the type of the arithmetic; all other tensors are in the compute type.
   const auto math = ToDnnl(math_), compute = ToDnnl(context_.compute);
   const dnnl::memory::desc read_weights = Retyped(weights, math),
@@ -83,7 +91,7 @@ void WeightedKernel::Setup(KernelSetup* setup) {
         std::max(setup->backward_scratch_bytes, backward_data_.scratch_bytes);
   }
   setup->needs_bottom[0] = true;
-  setup->needs_top[0] = relu_backward_;
+  setup->needs_top[0] = extras_.relu_backward;
   top_count_ = setup->tops[0].storage_count();
 }
 
@@ -145,11 +153,11 @@ dnnl::memory WeightedKernel::Weights(Op* op, const KernelArgs& args) {
 void WeightedKernel::Forward(const KernelArgs& args) {
   Op& op = forward_;
   std::unordered_map<int, dnnl::memory> memory = {
-      {DNNL_ARG_SRC, In(&op.source, args.bottoms[0], args.scratch)},
-      {DNNL_ARG_WEIGHTS, Weights(&op, args)},
-      {DNNL_ARG_DST, Out(&op.destination, args.tops[0], args.scratch)},
+      {op.source.argument, In(&op.source, args.bottoms[0], args.scratch)},
+      {op.weights.argument, Weights(&op, args)},
+      {op.destination.argument, Out(&op.destination, args.tops[0], args.scratch)},
       {DNNL_ARG_SCRATCHPAD, DnnlMemory(op.scratchpad, args.scratch)}};
-  if (args.parameters.size() > 1) {
+  if (extras_.bias) {
     const void* bias = math_ == context_.compute ? args.parameters[1] : args.master[1];
     memory.emplace(DNNL_ARG_BIAS, DnnlMemory(op.bias.given, bias));
   }
@@ -161,27 +169,27 @@ void WeightedKernel::Forward(const KernelArgs& args) {
 void WeightedKernel::Backward(const KernelArgs& args) {
   void* top_diff = args.top_diffs[0][0];
   void* scratch = args.scratch;
-  if (relu_backward_) MaskByRelu(context_.compute, args.tops[0], top_diff, top_count_);
+  if (extras_.relu_backward) MaskByRelu(context_.compute, args.tops[0], top_diff, top_count_);
   // The gradient of the weights comes first: it can travel while the rest is computed.
   Op& bw = backward_weights_;
   std::unordered_map<int, dnnl::memory> memory = {
-      {DNNL_ARG_SRC, In(&bw.source, args.bottoms[0], scratch)},
-      {DNNL_ARG_DIFF_DST, In(&bw.destination, top_diff, scratch)},
-      {DNNL_ARG_DIFF_WEIGHTS, Out(&bw.weights, args.parameter_diffs[0], scratch)},
+      {bw.source.argument, In(&bw.source, args.bottoms[0], scratch)},
+      {bw.destination.argument, In(&bw.destination, top_diff, scratch)},
+      {bw.weights.argument, Out(&bw.weights, args.parameter_diffs[0], scratch)},
       {DNNL_ARG_SCRATCHPAD, DnnlMemory(bw.scratchpad, scratch)}};
-  if (args.parameter_diffs.size() > 1) {
+  if (extras_.bias) {
     memory.emplace(DNNL_ARG_DIFF_BIAS, Out(&bw.bias, args.parameter_diffs[1], scratch));
   }
   bw.primitive.execute(DnnlStream(), memory);
   Finish(&bw.weights, args.parameter_diffs[0], scratch);
-  if (args.parameter_diffs.size() > 1) Finish(&bw.bias, args.parameter_diffs[1], scratch);
+  if (extras_.bias) Finish(&bw.bias, args.parameter_diffs[1], scratch);
 
   if (args.bottom_diffs[0] != nullptr) {
     Op& bd = backward_data_;
     bd.primitive.execute(DnnlStream(),
-                         {{DNNL_ARG_DIFF_DST, In(&bd.destination, top_diff, scratch)},
-                          {DNNL_ARG_WEIGHTS, Weights(&bd, args)},
-                          {DNNL_ARG_DIFF_SRC, Out(&bd.source, args.bottom_diffs[0], scratch)},
+                         {{bd.destination.argument, In(&bd.destination, top_diff, scratch)},
+                          {bd.weights.argument, Weights(&bd, args)},
+                          {bd.source.argument, Out(&bd.source, args.bottom_diffs[0], scratch)},
                           {DNNL_ARG_SCRATCHPAD, DnnlMemory(bd.scratchpad, scratch)}});
     Finish(&bd.source, args.bottom_diffs[0], scratch);
   }

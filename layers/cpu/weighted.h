@@ -9,8 +9,8 @@
 
 namespace gf {
 
-// The common part of Convolution and InnerProduct on oneDNN: three primitives with a source,
-// weights, an optional bias and a destination.
+// The common part of Convolution, Deconvolution and InnerProduct on oneDNN: three primitives with a
+// source (the bottom), weights, an optional bias and a destination (the top).
 //
 // Note [Orders of weights]
 // The pools hold weights in the order in which backward writes their gradient, so gradients need no
@@ -23,14 +23,19 @@ namespace gf {
 // exchanged tensors stay BF16.
 class WeightedKernel : public Kernel {
  public:
-  // `math`: the type of the arithmetic, which is the compute type or FP32.
-  WeightedKernel(const Layer& layer, const KernelContext& context, DType math, bool relu,
-                 bool relu_backward)
-      : layer_(layer), context_(context), math_(math), relu_(relu), relu_backward_(relu_backward) {}
+  // What is computed besides products. Without `bias` a layer with a bias must add it itself, and
+  // compute its gradient.
+  struct Extras {
+    bool bias = false, relu = false, relu_backward = false;
+  };
 
-  void Setup(KernelSetup* setup) final;
-  void Forward(const KernelArgs& args) final;
-  void Backward(const KernelArgs& args) final;
+  // `math`: the type of the arithmetic, which is the compute type or FP32.
+  WeightedKernel(const Layer& layer, const KernelContext& context, DType math, const Extras& extras)
+      : layer_(layer), context_(context), math_(math), extras_(extras) {}
+
+  void Setup(KernelSetup* setup) override;
+  void Forward(const KernelArgs& args) override;
+  void Backward(const KernelArgs& args) override;
   std::string Describe() const override {
     return DescribePasses(forward_.how, backward_weights_.how, backward_data_.how);
   }
@@ -38,6 +43,7 @@ class WeightedKernel : public Kernel {
  protected:
   // A tensor in the layout that a primitive requires, and in its layout in memory if that differs.
   struct Operand {
+    int argument = 0;  // oneDNN's number of it
     dnnl::memory::desc wanted;
     dnnl::memory::desc given;
     bool differs = false;
@@ -58,28 +64,30 @@ class WeightedKernel : public Kernel {
   // The attributes of every primitive: the caller supplies scratch memory.
   static dnnl::primitive_attr PlainAttr();
   static dnnl::prop_kind ForwardKind(const KernelSetup& setup);
-  // The bias in the type of the arithmetic; without a bias an empty descriptor, which oneDNN treats
-  // as none.
+  // The bias in the type of the arithmetic; if primitives have none an empty descriptor, which
+  // oneDNN treats as none.
   dnnl::memory::desc BiasDesc(const KernelSetup& setup) const;
 
   template <typename Fwd>
   void SetForward(const typename Fwd::primitive_desc& pd) {
-    forward_ = MakeOp<Fwd>(pd, pd.src_desc(), pd.weights_desc(), pd.dst_desc());
+    forward_ = MakeOp<Fwd>(pd, {DNNL_ARG_SRC, pd.src_desc()}, {DNNL_ARG_WEIGHTS, pd.weights_desc()},
+                           {DNNL_ARG_DST, pd.dst_desc()});
   }
   template <typename Bwd>
   void SetBackwardWeights(const typename Bwd::primitive_desc& pd) {
-    backward_weights_ = MakeOp<Bwd>(pd, pd.src_desc(), pd.diff_weights_desc(), pd.diff_dst_desc());
+    backward_weights_ = MakeOp<Bwd>(pd, {DNNL_ARG_SRC, pd.src_desc()},
+                                    {DNNL_ARG_DIFF_WEIGHTS, pd.diff_weights_desc()},
+                                    {DNNL_ARG_DIFF_DST, pd.diff_dst_desc()});
   }
   template <typename Bwd>
   void SetBackwardData(const typename Bwd::primitive_desc& pd) {
-    backward_data_ = MakeOp<Bwd>(pd, pd.diff_src_desc(), pd.weights_desc(), pd.diff_dst_desc());
+    backward_data_ =
+        MakeOp<Bwd>(pd, {DNNL_ARG_DIFF_SRC, pd.diff_src_desc()},
+                    {DNNL_ARG_WEIGHTS, pd.weights_desc()}, {DNNL_ARG_DIFF_DST, pd.diff_dst_desc()});
   }
-
-  // Whether oneDNN only has its slow reference implementation for this.
-  template <typename Desc>
-  static bool IsReference(const Desc& pd) {
-    return std::string(pd.impl_info_str()).rfind("ref", 0) == 0;
-  }
+  // Exchanges the forward primitive with the one for data, and in all of them the source with the
+  // destination: what was the gradient of the source becomes the top.
+  void Transpose();
 
   const Layer& layer_;
   const KernelContext context_;
@@ -87,16 +95,25 @@ class WeightedKernel : public Kernel {
   Op forward_, backward_data_, backward_weights_;
 
  private:
+  struct Argument {
+    int number;
+    dnnl::memory::desc wanted;
+  };
+
   template <typename Primitive>
-  static Op MakeOp(const typename Primitive::primitive_desc& pd, const dnnl::memory::desc& source,
-                   const dnnl::memory::desc& weights, const dnnl::memory::desc& destination) {
+  static Op MakeOp(const typename Primitive::primitive_desc& pd, const Argument& source,
+                   const Argument& weights, const Argument& destination) {
     Op op;
     op.primitive = Primitive(pd);
     op.how = pd.impl_info_str();
     op.scratchpad = pd.scratchpad_desc();
-    op.source.wanted = source;
-    op.weights.wanted = weights;
-    op.destination.wanted = destination;
+    const auto set = [](Operand* operand, const Argument& argument) {
+      operand->argument = argument.number;
+      operand->wanted = argument.wanted;
+    };
+    set(&op.source, source);
+    set(&op.weights, weights);
+    set(&op.destination, destination);
     return op;
   }
   // Sets the operands' layouts in memory and plans copies for layouts that differ.
@@ -109,7 +126,7 @@ class WeightedKernel : public Kernel {
   void Finish(Operand* operand, void* data, void* scratch);
   dnnl::memory Weights(Op* op, const KernelArgs& args);
 
-  const bool relu_, relu_backward_;
+  const Extras extras_;
   bool backward_ = false;
   int64_t top_count_ = 0;
   // Evaluation keeps reordered weights between calls.

@@ -18,7 +18,8 @@ struct ConvolutionShape {
 class ConvolutionLayer;
 class Shape;
 
-// The shape of a layer's convolution between blobs of shape N x C x H x W.
+// The shape of a layer's convolution between blobs of shape N x C x H x W. See Note [Images and
+// results] (layers/convolution.h).
 ConvolutionShape ShapeOf(const ConvolutionLayer& layer, const Shape& bottom, const Shape& top);
 
 }  // namespace gf

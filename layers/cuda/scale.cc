@@ -28,8 +28,8 @@ class ScaleKernel : public RepeatingKernel {
       return PreluForward(view_, context_.compute, args.bottoms[0], args.master[0], args.tops[0],
                           StreamOf(context_));
     }
-    ScaleForward(view_, context_.compute, args.bottoms[0], Entry(args.master, layer_.gamma()),
-                 Entry(args.master, layer_.beta()), args.tops[0], StreamOf(context_));
+    ScaleForward(view_, context_.compute, args.bottoms[0], EntryOrNull(args.master, layer_.gamma()),
+                 EntryOrNull(args.master, layer_.beta()), args.tops[0], StreamOf(context_));
   }
 
   void Backward(const KernelArgs& args) override {
@@ -38,19 +38,13 @@ class ScaleKernel : public RepeatingKernel {
                            args.master[0], args.parameter_diffs[0], args.bottom_diffs[0],
                            StreamOf(context_));
     }
-    ScaleGradient(view_, context_.compute, args.bottoms[0], args.top_diffs[0][0],
-                  Entry(args.master, layer_.gamma()), Entry(args.parameter_diffs, layer_.gamma()),
-                  Entry(args.parameter_diffs, layer_.beta()), args.bottom_diffs[0],
-                  StreamOf(context_));
+    ScaleGradient(
+        view_, context_.compute, args.bottoms[0], args.top_diffs[0][0],
+        EntryOrNull(args.master, layer_.gamma()), EntryOrNull(args.parameter_diffs, layer_.gamma()),
+        EntryOrNull(args.parameter_diffs, layer_.beta()), args.bottom_diffs[0], StreamOf(context_));
   }
 
  private:
-  // Entry i, or null if i is -1.
-  template <typename T>
-  static T* Entry(const std::vector<T*>& all, int i) {
-    return i < 0 ? nullptr : all[i];
-  }
-
   const ScaleLayer& layer_;
   const KernelContext context_;
   ScaleView view_;

@@ -2,11 +2,13 @@
 
 #include <glog/logging.h>
 
+#include "layers/deconvolution.h"
 #include "layers/estimate/kernel.h"
 
 namespace gf {
 namespace {
 
+// Of Convolution and Deconvolution.
 class ConvolutionEstimate : public EstimateKernel {
  public:
   ConvolutionEstimate(const ConvolutionLayer& layer, const KernelContext& context)
@@ -25,9 +27,11 @@ class ConvolutionEstimate : public EstimateKernel {
   }
 
   // Every pass multiplies each output with each of its taps once; it reads two of images, filters
-  // and results and writes the third. The product includes bias and ReLU.
+  // and results and writes the third. The product includes bias and ReLU, except for a
+  // Deconvolution, whose bias is added afterward.
   void ForwardCost(const KernelArgs& args) override {
     Multiply(OperationKind::kConvolutionForward, Moved(), layer_.ForwardFlops());
+    if (layer_.transposed() && layer_.bias()) Move(OperationKind::kEltwise, 2 * Top());
   }
   void BackwardCost(const KernelArgs& args) override {
     BiasGradient(Top(), layer_.bias(), layer_.relu_backward());
@@ -44,6 +48,8 @@ class ConvolutionEstimate : public EstimateKernel {
 
 GF_REGISTER(KernelRegistry, "cuda_estimate/Convolution",
             KernelOf<ConvolutionLayer, ConvolutionEstimate>);
+GF_REGISTER(KernelRegistry, "cuda_estimate/Deconvolution",
+            KernelOf<DeconvolutionLayer, ConvolutionEstimate>);
 
 }  // namespace
 }  // namespace gf

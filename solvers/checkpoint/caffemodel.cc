@@ -144,8 +144,9 @@ class Collector {
     std::vector<float>& values = values_[name];
     if (!values.empty()) ThrowUserError(where, ": is in the file twice");
     values = TakeCaffeBlob(blob);
-    if (wanted.rank() == 4 && wanted[1] == 3 && layer->bottom_size() > 0 &&
-        computed_.count(layer->bottom(0)) == 0) {
+    // The second axis of a Deconvolution's filters belongs to its top.
+    if (wanted.rank() == 4 && wanted[1] == 3 && layer->type() != "Deconvolution" &&
+        layer->bottom_size() > 0 && computed_.count(layer->bottom(0)) == 0) {
       reads_color_images_ = true;
       if (options_.bgr) ExchangeRedAndBlue(wanted, &values);
     }

@@ -323,13 +323,35 @@ Cases MoreLosses() {
   };
 }
 
+Cases Deconvolutions() {
+  const std::string up = "type: 'Deconvolution' convolution_param { num_output: ";
+  const std::string oblong =
+      "7 kernel_h: 3 kernel_w: 2 pad_h: 2 pad_w: 1 stride_h: 2 stride_w: 1 dilation: [2, 3] }";
+  Cases cases = {
+      Case("Deconvolution", up + "21 kernel_size: 3 pad: 1 }", {kImage}),
+      Case("DeconvolutionOfOne", up + "5 kernel_size: 3 stride: 2 bias_term: false }",
+           {{1, 3, 5, 4}}),
+      Case("DeconvolutionOfOnePixel", up + "19 kernel_size: 1 }", {{3, 5, 1, 1}}),
+      Case("DeconvolutionTwice", up + "32 kernel_size: 4 stride: 2 pad: 1 }", {{2, 16, 5, 3}}),
+      // Windows that leave gaps.
+      Case("DeconvolutionSparse", up + "4 kernel_size: 2 stride: 3 }", {{2, 3, 4, 3}}),
+      Case("DeconvolutionGroups", up + "6 kernel_size: 3 stride: 2 group: 2 }", {{2, 4, 4, 5}}),
+      Case("DeconvolutionDepthwise", up + "16 kernel_size: 4 stride: 2 pad: 1 group: 16 }",
+           {{2, 16, 3, 4}}),
+      Case("DeconvolutionDilated", up + oblong, {{2, 5, 4, 6}}),
+      Case("DeconvolutionPoint", up + "33 kernel_size: 1 }", {{3, 17, 4, 4}}),
+  };
+  for (LayerCase& test : cases) test = SplitsSums(std::move(test));
+  return cases;
+}
+
 }  // namespace
 
 std::vector<LayerCase> LayerCases() {
   Cases all;
   for (const auto& some :
        {Elementwise, Eltwise, Copies, Normalization, Losses, Weighted, BatchNorm, Pooling, Large,
-        FromOtherCaffes, PointwiseFunctions, FurtherLayers, MoreLosses}) {
+        FromOtherCaffes, PointwiseFunctions, FurtherLayers, MoreLosses, Deconvolutions}) {
     for (LayerCase& test : some()) all.push_back(std::move(test));
   }
   for (size_t i = 0; i < all.size(); ++i) all[i].seed = 1 + i;

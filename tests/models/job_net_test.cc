@@ -82,6 +82,23 @@ TEST(JobNetTest, LossesOfClassesAreKnown) {
   EXPECT_EQ(net->classes(), 12);
 }
 
+TEST(JobNetTest, ADeconvolutionMakesClassesUnlessItHasGroups) {
+  const auto text = [](int groups) {
+    const std::string conv =
+        "layer { name: 'c' type: 'Convolution' bottom: 'x' top: 'c' convolution_param { "
+        "num_output: 20 kernel_size: 32 } }\n";
+    const std::string up =
+        "layer { name: 'd' type: 'Deconvolution' bottom: 'c' top: 'd' convolution_param { "
+        "num_output: 20 kernel_size: 1 group: ";
+    return StrCat(kInputs, conv, up, groups, " } }\n", Loss("d"));
+  };
+  EXPECT_EQ(WithClasses(text(1), 12)->classes(), 12);
+  EXPECT_EQ(ClassesError(text(20)),
+            "test.prototxt:4:1: classes: layer \"d\" (Deconvolution) enlarges its bottom in 20 "
+            "groups, so that earlier layers make the classes: change num_output and group in the "
+            "net itself, and remove classes from the job");
+}
+
 TEST(JobNetTest, EveryLossOfBothPhasesIsChanged) {
   NetSource source = ParseNet(
       kInputs + Inner("a", "x", 1000) + Loss("a", "1") + Inner("b", "x", 1000) + Loss("b", "2") +

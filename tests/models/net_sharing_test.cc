@@ -41,6 +41,29 @@ TEST(NetSharingTest, ANetOnAnothersParametersFollowsThem) {
   }
 }
 
+TEST(NetSharingTest, ADeconvolutionFollowsTheLayoutsOfAnotherNet) {
+  for (const char* groups : {"", "group: 3"}) {
+    const std::string param =
+        StrCat("convolution_param { num_output: 21 kernel_size: 4 stride: 2 pad: 1 ", groups, " }");
+    const std::string text = kInputs + Conv("c", "x", 18) +
+                             Simple("Deconvolution", "up", "c", param) + Inner("ip", "up", 5) +
+                             Loss("loss", "ip");
+    const auto train = NewNet(text);
+    train->InitParameters();
+    SetRandom({}, train->parameters().get());
+    NetOptions options = TestOptions(TEST);
+    options.batch_size = 7;
+    const auto alone = NewNet(text, options);
+    CopyParameters(*train, alone.get());
+    options.parameters = train->parameters();
+    const auto shared = NewNet(text, options);
+    const Batch batch = RandomBatch(shared->input_shape(), 5);
+    shared->Forward(batch);
+    alone->Forward(batch);
+    EXPECT_LT(RelativeError(shared->Logits(), alone->Logits()), 1e-6) << groups;
+  }
+}
+
 TEST(NetSharingTest, TwoTrainingNetsCanShareParameters) {
   const std::string text = Branches(Conv("trunk", "x", 16), {1});
   NetOptions options = TestOptions();

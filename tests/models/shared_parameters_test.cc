@@ -103,6 +103,31 @@ TEST(SharingByNameTest, TheOwnerNeedsNoLoss) {
   EXPECT_EQ(Gradients(*shared), Gradients(*own));
 }
 
+// The filters of both have one shape, and one order in the pool.
+TEST(SharingByNameTest, ADeconvolutionSharesTheFiltersOfAConvolution) {
+  const auto text = [](const std::string& param) {
+    return kInputs + WithParam(Conv("c", "x", 19), param) +
+           Simple("Deconvolution", "up", "c",
+                  param + "convolution_param { num_output: 3 kernel_size: 3 pad: 1 }") +
+           Inner("ip", "up", 5) + Loss("loss", "ip");
+  };
+  const auto shared = NewNet(text("param { name: 'w' } ")), own = NewNet(text(""));
+  shared->InitParameters();
+  const Values values = Parameters(*shared);
+  for (const PoolEntry& entry : own->parameters()->layout().entries()) {
+    const std::string name = entry.name == "up.weight" ? "c.weight" : entry.name;
+    own->parameters()->Import(values.at(name), entry, own->parameters()->master());
+  }
+  own->parameters()->SyncCompute();
+  const float loss = Step(shared.get()), expected_loss = Step(own.get());
+  EXPECT_NEAR(loss, expected_loss, 1e-6 * expected_loss);
+  const Values gradients = Gradients(*shared), parts = Gradients(*own);
+  std::vector<float> sum = parts.at("c.weight");
+  for (size_t i = 0; i < sum.size(); ++i) sum[i] += parts.at("up.weight")[i];
+  EXPECT_LT(RelativeError(gradients.at("c.weight"), sum), 1e-6);
+  EXPECT_LT(RelativeError(gradients.at("up.bias"), parts.at("up.bias")), 1e-6);
+}
+
 TEST(SharingByNameTest, AnEvaluationNetSharesThemToo) {
   const auto train = NewNet(Text(true));
   train->InitParameters();

@@ -46,7 +46,9 @@ constexpr char kOtherLayers[] = R"(
   layer { name: "tile" type: "Tile" bottom: "bias" top: "tile" tile_param { tiles: 2 } }
   layer { name: "size" type: "Reduction" bottom: "tile" top: "size" loss_weight: 0.01
           reduction_param { operation: SUMSQ axis: 1 } }
-  layer { name: "leaky" type: "ReLU" bottom: "tile" top: "leaky"
+  layer { name: "up" type: "Deconvolution" bottom: "tile" top: "up"
+          convolution_param { num_output: 6 kernel_size: 4 stride: 2 pad: 1 } }
+  layer { name: "leaky" type: "ReLU" bottom: "up" top: "leaky"
           relu_param { negative_slope: -0.1 } }
   layer { name: "dropout" type: "Dropout" bottom: "leaky" top: "dropout" }
   layer { name: "flat" type: "Flatten" bottom: "dropout" top: "flat" }

@@ -110,6 +110,28 @@ TEST(StepEstimateTest, Convolutions) {
   EXPECT_EQ(costs.Of("conv1", OperationKind::kBiasGradient, kBackward), Sums());
 }
 
+TEST(StepEstimateTest, Deconvolutions) {
+  const Costs costs(Estimate(R"(
+    layer { name: "data" type: "Input" top: "data" input_param { shape { dim: [2, 3, 5, 5] } } }
+    layer { name: "label" type: "Input" top: "label" input_param { shape { dim: 2 } } }
+    layer { name: "conv" type: "Convolution" bottom: "data" top: "conv"
+            convolution_param { num_output: 4 kernel_size: 1 } }
+    layer { name: "up" type: "Deconvolution" bottom: "conv" top: "up"
+            convolution_param { num_output: 6 kernel_size: 4 stride: 2 pad: 1 } }
+    layer { name: "fc" type: "InnerProduct" bottom: "up" top: "fc"
+            inner_product_param { num_output: 10 } }
+    layer { name: "loss" type: "SoftmaxWithLoss" bottom: "fc" bottom: "label" top: "loss" }
+  )"));
+  // 6 * 16 = 96 products for each of 200 elements of the bottom; 200 + 1200 + 384 elements of two
+  // bytes. The bias reads and writes the top.
+  const Sums pass = {1, 3568, 38400};
+  EXPECT_EQ(costs.Of("up", OperationKind::kConvolutionForward, kForward), pass);
+  EXPECT_EQ(costs.Of("up", OperationKind::kEltwise, kForward), Sums(1, 4800, 0));
+  EXPECT_EQ(costs.Of("up", OperationKind::kConvolutionWeights, kBackward), pass);
+  EXPECT_EQ(costs.Of("up", OperationKind::kConvolutionData, kBackward), pass);
+  EXPECT_EQ(costs.Of("up", OperationKind::kBiasGradient, kBackward), Sums(1, 2400, 0));
+}
+
 TEST(StepEstimateTest, TheGradientOfAFusedReluReadsTheResult) {
   const Costs costs(Estimate(kOthers));
   // dy and y are read, dy is written: 1024 elements each.

@@ -3,14 +3,17 @@
 #include <glog/logging.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "layers/cuda/bias_kernels.h"
 #include "layers/cuda/cudnn/cudnn_convolution.h"
 #include "layers/cuda/kernel_context.h"
+#include "layers/deconvolution.h"
 
 namespace gf {
 namespace {
 
+// Of Convolution and Deconvolution, see Note [Images and results] (layers/convolution.h).
 class ConvolutionKernel : public RepeatingKernel {
  public:
   ConvolutionKernel(const ConvolutionLayer& layer, const KernelContext& context)
@@ -28,10 +31,14 @@ class ConvolutionKernel : public RepeatingKernel {
     const auto find = [&](ConvolutionPass pass) {
       ConvolutionRequest request = {pass, shape, context_.compute, {}, context_.deterministic};
       request.allow_tf32 = context_.allow_tf32 && context_.compute == DType::kFP32;
-      if (pass == ConvolutionPass::kForward) request.epilogue = {layer_.bias(), layer_.relu()};
+      if (pass == ConvolutionPass::kForward && !layer_.transposed()) {
+        request.epilogue = {layer_.bias(), layer_.relu()};
+      }
       return FindConvolution(request, CudaOf(context_));
     };
-    forward_ = find(ConvolutionPass::kForward);
+    ConvolutionPass forward = ConvolutionPass::kForward, data = ConvolutionPass::kBackwardData;
+    if (layer_.transposed()) std::swap(forward, data);
+    forward_ = find(forward);
     setup->forward_scratch_bytes = forward_->workspace_bytes();
     if (!setup->backward) return;
     arrived_ = CudaOf(context_)->Allocate(ColumnCountersBytes(view_, context_.compute));
@@ -39,7 +46,7 @@ class ConvolutionKernel : public RepeatingKernel {
     setup->backward_scratch_bytes =
         std::max(filter_->workspace_bytes(), ColumnSumsBytes(view_, context_.compute, 1));
     if (setup->propagate[0]) {
-      data_ = find(ConvolutionPass::kBackwardData);
+      data_ = find(data);
       setup->backward_scratch_bytes =
           std::max(setup->backward_scratch_bytes, data_->workspace_bytes());
     }
@@ -48,9 +55,13 @@ class ConvolutionKernel : public RepeatingKernel {
   }
 
   void Forward(const KernelArgs& args) override {
-    forward_->Run(const_cast<void*>(args.bottoms[0]), const_cast<void*>(args.parameters[0]),
-                  args.tops[0], layer_.bias() ? const_cast<void*>(args.parameters[1]) : nullptr,
-                  args.scratch);
+    void* const bias = layer_.bias() ? const_cast<void*>(args.parameters[1]) : nullptr;
+    Run(*forward_, const_cast<void*>(args.bottoms[0]), const_cast<void*>(args.parameters[0]),
+        args.tops[0], layer_.transposed() ? nullptr : bias, args.scratch);
+    // The gradient of images has no epilogue.
+    if (layer_.transposed() && layer_.bias()) {
+      AddBias(view_, context_.compute, args.tops[0], bias, /*relu=*/false, StreamOf(context_));
+    }
   }
 
   // The gradients of the parameters come first: they can travel while the rest is computed.
@@ -61,11 +72,11 @@ class ConvolutionKernel : public RepeatingKernel {
                    layer_.bias() ? args.parameter_diffs[1] : nullptr,
                    {args.scratch, arrived_.get()}, StreamOf(context_));
     }
-    filter_->Run(const_cast<void*>(args.bottoms[0]), args.parameter_diffs[0], dy, nullptr,
-                 args.scratch);
+    Run(*filter_, const_cast<void*>(args.bottoms[0]), args.parameter_diffs[0], dy, nullptr,
+        args.scratch);
     if (args.bottom_diffs[0] == nullptr) return;
-    data_->Run(args.bottom_diffs[0], const_cast<void*>(args.parameters[0]), dy, nullptr,
-               args.scratch);
+    Run(*data_, args.bottom_diffs[0], const_cast<void*>(args.parameters[0]), dy, nullptr,
+        args.scratch);
   }
 
   std::string Describe() const override {
@@ -74,6 +85,14 @@ class ConvolutionKernel : public RepeatingKernel {
   }
 
  private:
+  // `bottom` and `top`: these blobs or their gradients.
+  void Run(const CudnnConvolution& pass, void* bottom, void* filters, void* top, void* bias,
+           void* workspace) const {
+    void *images = bottom, *results = top;
+    if (layer_.transposed()) std::swap(images, results);
+    pass.Run(images, filters, results, bias, workspace);
+  }
+
   const ConvolutionLayer& layer_;
   const KernelContext context_;
   ColumnsView view_;
@@ -82,6 +101,7 @@ class ConvolutionKernel : public RepeatingKernel {
 };
 
 GF_REGISTER(KernelRegistry, "cuda/Convolution", KernelOf<ConvolutionLayer, ConvolutionKernel>);
+GF_REGISTER(KernelRegistry, "cuda/Deconvolution", KernelOf<DeconvolutionLayer, ConvolutionKernel>);
 
 }  // namespace
 }  // namespace gf

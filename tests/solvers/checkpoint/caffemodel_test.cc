@@ -252,6 +252,11 @@ TEST_F(CaffeModelTest, BgrExchangesTheChannelsThatReadTheImages) {
   EXPECT_TRUE(Has(LoadError({true, true}), "--bgr: no convolution of"));
 }
 
+TEST_F(CaffeModelTest, TheThreeChannelsOfADeconvolutionAreThoseOfItsTop) {
+  Layer("conv")->set_type("Deconvolution");
+  EXPECT_FALSE(Load().reads_color_images);
+}
+
 TEST_F(CaffeModelTest, LayersThatTheNetLacksAreLeftOut) {
   *model_.add_layer() = *Layer("fc");
   model_.mutable_layer(model_.layer_size() - 1)->set_name("aux/fc");
