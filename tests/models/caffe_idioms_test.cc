@@ -322,6 +322,22 @@ TEST(CaffeIdiomsTest, AScaleLayerTakesItsFactorsFromASecondBottom) {
       << error;
 }
 
+TEST(CaffeIdiomsTest, CropAndInterpTakeTheSizeOfAnotherBlob) {
+  const std::string text = Head(std::string(kConvolution) + R"(
+    layer { name: "pool" type: "Pooling" bottom: "conv" top: "pool"
+            pooling_param { kernel_size: 2 stride: 2 } }
+    layer { name: "resized" type: "Interp" bottom: "pool" bottom: "conv" top: "resized" }
+    layer { name: "zoomed" type: "Interp" bottom: "resized" top: "zoomed"
+            interp_param { zoom_factor: 2 } }
+    layer { name: "crop" type: "Crop" bottom: "zoomed" bottom: "data" top: "top"
+            crop_param { offset: 2 } })");
+  const auto net = Compute(text, TRAIN);
+  EXPECT_EQ(net->Blob("resized").size(), 6u * 8 * 7 * 7);
+  EXPECT_EQ(net->Blob("zoomed").size(), 6u * 8 * 13 * 13);
+  EXPECT_EQ(net->Blob("top").size(), 6u * 8 * 9 * 9);
+  Compute(text, TEST);
+}
+
 TEST(CaffeIdiomsTest, OldLayersAreRefusedWithAdvice) {
   const std::string error =
       ErrorOf([] { NewNet("layers { name: 'c' type: CONVOLUTION bottom: 'x' top: 'c' }"); });
