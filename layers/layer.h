@@ -62,8 +62,10 @@ class Layer {
   // Floating-point operations of a forward pass; a multiply-add counts as two. 0 for layers bound
   // by memory.
   virtual int64_t ForwardFlops() const { return 0; }
+  // Whether only the shape of a bottom counts: its data are not read, and they may be labels.
+  virtual bool ReadsShapeOnly(int bottom) const { return false; }
   // Whether a gradient flows to a bottom; false for labels.
-  virtual bool Differentiable(int bottom) const { return true; }
+  virtual bool Differentiable(int bottom) const { return !ReadsShapeOnly(bottom); }
   // Whether a bottom holds labels (INT64), and no numbers. The first bottom never does.
   virtual bool WantsLabels(int bottom) const { return bottom > 0 && !Differentiable(bottom); }
   // Number type of a top, given the compute type.

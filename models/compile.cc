@@ -164,6 +164,7 @@ class Compiler {
     if (op.layer->param().top_size() == 0) return;
     for (size_t i = 0; i < op.bottoms.size(); ++i) {
       const CompiledBlob& blob = net_.blobs[op.bottoms[i]];
+      if (op.layer->ReadsShapeOnly(static_cast<int>(i))) continue;
       const bool wants_labels = op.layer->WantsLabels(static_cast<int>(i));
       const bool labels = blob.desc.dtype == DType::kINT64;
       if (labels != wants_labels) {

@@ -40,9 +40,10 @@ std::string Words(const GraphNode& node) {
 // Whether a layer has as many channels as its bottom.
 bool KeepsChannels(const std::string& type) {
   static const auto* const kTypes = new std::set<std::string>{
-      "AbsVal", "BNLL",      "BatchNorm", "Bias",  "Clip",  "Dropout", "ELU",   "Exp",
-      "GELU",   "HardSwish", "LRN",       "Log",   "PReLU", "Pooling", "Power", "ReLU",
-      "Scale",  "SiLU",      "Sigmoid",   "Split", "Swish", "TanH"};
+      "AbsVal",  "BNLL",  "BatchNorm", "Bias",      "Clip",   "Crop",  "Dropout",
+      "ELU",     "Exp",   "GELU",      "HardSwish", "Interp", "LRN",   "LayerNorm",
+      "Log",     "PReLU", "Pooling",   "Power",     "ReLU",   "Scale", "SiLU",
+      "Sigmoid", "Split", "Swish",     "TanH"};
   return kTypes->count(type) != 0;
 }
 

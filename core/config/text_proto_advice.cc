@@ -51,10 +51,9 @@ std::string BlocksWith(const Descriptor* type, const std::string& name) {
 
 bool IsUnsupportedCaffeLayer(const std::string& field) {
   static const std::set<std::string>* const kFields = new std::set<std::string>{
-      "crop_param",      "detection_output_param", "embed_param",     "hdf5_output_param",
-      "mvn_param",       "multibox_loss_param",    "norm_param",      "parameter_param",
-      "prior_box_param", "python_param",           "recurrent_param", "spp_param",
-      "threshold_param"};
+      "detection_output_param", "embed_param",     "hdf5_output_param", "mvn_param",
+      "multibox_loss_param",    "norm_param",      "parameter_param",   "prior_box_param",
+      "python_param",           "recurrent_param", "spp_param",         "threshold_param"};
   return kFields->count(field) != 0;
 }
 

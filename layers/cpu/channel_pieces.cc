@@ -4,34 +4,9 @@
 #include <numeric>
 
 #include "core/cpu/channel_view.h"
-#include "core/cpu/dnnl.h"
 #include "core/parallel.h"
 
 namespace gf {
-namespace {
-
-using tag = dnnl::memory::format_tag;
-
-// The oneDNN format of a four-axis tensor with this view; undef for other tensors.
-tag TagOf(const TensorDesc& desc, const ChannelView& view) {
-  if (desc.layout.plain() || desc.shape.rank() != 4) return tag::undef;
-  if (view.block == view.channels && view.blocks == 1 &&
-      desc.layout == FromDnnl({desc.shape.dims(), ToDnnl(desc.dtype), tag::nhwc})) {
-    return tag::nhwc;
-  }
-  switch (view.block) {
-    case 4:
-      return tag::nChw4c;
-    case 8:
-      return tag::nChw8c;
-    case 16:
-      return tag::nChw16c;
-    default:
-      return tag::undef;
-  }
-}
-
-}  // namespace
 
 void ChannelPieces::Setup(int axis, const TensorDesc& model, TensorDesc* whole,
                           std::vector<TensorDesc>* parts) {
@@ -51,19 +26,13 @@ void ChannelPieces::Setup(int axis, const TensorDesc& model, TensorDesc* whole,
 bool ChannelPieces::SetupChannels(const TensorDesc& model, TensorDesc* whole,
                                   std::vector<TensorDesc>* parts) {
   ChannelView view;
-  if (!GetChannelView(model, &view)) return false;
-  const tag format = TagOf(model, view);
-  if (format == tag::undef) return false;
-  const bool nhwc = format == tag::nhwc;
+  if (model.layout.plain() || !GetChannelView(model, &view)) return false;
   for (size_t i = 0; i + 1 < parts->size(); ++i) {
-    if (!nhwc && (*parts)[i].shape[1] % view.block != 0) return false;
+    if (!view.channels_last && (*parts)[i].shape[1] % view.block != 0) return false;
   }
-  const auto layout = [&](const TensorDesc& desc) {
-    return FromDnnl({desc.shape.dims(), ToDnnl(desc.dtype), format});
-  };
-  for (TensorDesc& part : *parts) part.layout = layout(part);
-  whole->layout = layout(*whole);
-  rows_ = nhwc ? view.n * view.spatial : view.n;
+  for (TensorDesc& part : *parts) part.layout = LayoutLike(view, part);
+  whole->layout = LayoutLike(view, *whole);
+  rows_ = view.channels_last ? view.n * view.spatial : view.n;
   return true;
 }
 

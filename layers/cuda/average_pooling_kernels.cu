@@ -62,7 +62,7 @@ constexpr int kBlocksOfItems<AverageBackward<T, kCount>> = 4;
 void AveragePool(const PoolingImages& p, DType type, const void* x, void* y, cudaStream_t stream) {
   WithType(type, [&](auto t) {
     using T = decltype(t);
-    WithPacks<T>(p, [&](auto count) {
+    WithPacks<T>(p.channels, [&](auto count) {
       constexpr int kCount = decltype(count)::value;
       const ImagePlaces<kCount> places(p.n, p.out[0], p.out[1], p.channels);
       const AverageForward<T, kCount> f = {PoolingWindows(p), places,
@@ -77,7 +77,7 @@ void AveragePoolGradient(const PoolingImages& p, DType type, const void* dy, voi
                          cudaStream_t stream) {
   WithType(type, [&](auto t) {
     using T = decltype(t);
-    WithPacks<T>(p, [&](auto count) {
+    WithPacks<T>(p.channels, [&](auto count) {
       constexpr int kCount = decltype(count)::value;
       const ImagePlaces<kCount> places(p.n, p.in[0], p.in[1], p.channels);
       const AverageBackward<T, kCount> f = {PoolingWindows(p), places,

@@ -52,4 +52,15 @@ struct Images {
   }
 };
 
+// Calls f(std::integral_constant<int, n>), where n is the number of neighboring channels of T that
+// a thread moves at once.
+template <typename T, typename F>
+void WithPacks(int channels, const F& f) {
+  if (channels % kPack<T> == 0) {
+    f(std::integral_constant<int, kPack<T>>());
+  } else {
+    f(std::integral_constant<int, 1>());
+  }
+}
+
 }  // namespace gf

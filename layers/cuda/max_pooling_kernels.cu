@@ -222,7 +222,7 @@ bool RunFixed(const PoolingImages& p, const F& run) {
 // Calls f(t, n) with a value of the type of taps and the number of channels per thread.
 template <typename T, typename F>
 void WithTaps(const PoolingImages& p, const F& f) {
-  WithPacks<T>(p, [&](auto count) {
+  WithPacks<T>(p.channels, [&](auto count) {
     p.kernel[0] * p.kernel[1] <= 256 ? f(uint8_t(), count) : f(uint16_t(), count);
   });
 }

@@ -42,15 +42,4 @@ Images<T> ImagesOf(const PoolingImages& p, const int* size, T* data) {
   return {data, size[0], size[1], p.channels};
 }
 
-// Calls f(std::integral_constant<int, n>), where n is the number of channels of T that a thread
-// moves at once.
-template <typename T, typename F>
-void WithPacks(const PoolingImages& p, const F& f) {
-  if (p.channels % kPack<T> == 0) {
-    f(std::integral_constant<int, kPack<T>>());
-  } else {
-    f(std::integral_constant<int, 1>());
-  }
-}
-
 }  // namespace gf

@@ -345,13 +345,38 @@ Cases Deconvolutions() {
   return cases;
 }
 
+Cases SizesAndLayerNorm() {
+  const std::string crop = "type: 'Crop' crop_param { ", interp = "type: 'Interp' interp_param { ";
+  const std::string norm = "type: 'LayerNorm' layer_norm_param { ";
+  return {
+      Case("Crop", crop + "offset: [1, 2] }", {kImage, {2, 7, 3, 3}}),
+      Case("CropChannels", crop + "axis: 1 offset: [3, 0, 1] }", {kImage, {1, 11, 5, 4}}),
+      Case("CropImages", crop + "axis: 0 offset: [1, 0, 0, 0] }", {{3, 16, 4, 5}, {2, 16, 4, 5}}),
+      Case("CropLastAxis", crop + "axis: -1 offset: 5 }", {{3, 4, 21}, {1, 1, 8}}),
+      Case("InterpSize", interp + "height: 7 width: 4 }", {kImage}),
+      Case("InterpZoom", interp + "zoom_factor: 4 }", {{1, 16, 3, 4}}),
+      Case("InterpShrink", interp + "shrink_factor: 3 }", {{2, 8, 10, 7}}),
+      Case("InterpOfOnePixel", interp + "height: 3 width: 2 }", {{1, 33, 1, 1}}),
+      Case("InterpToOnePixel", interp + "height: 1 width: 1 }", {{1, 5, 3, 2}}),
+      Case("InterpReference", "type: 'Interp'", {{2, 70, 4, 5}, {1, 3, 6, 9}}),
+      Case("LayerNorm", "type: 'LayerNorm'", {kImage}),
+      Case("LayerNormTokens", norm + "axis: -1 }", {{3, 5, 40}}),
+      Case("LayerNormLongRows", norm + "eps: 0.01 }", {{3, 2056}}),
+      Case("LayerNormManyRows", "type: 'LayerNorm'", {{301, 9}}),
+      Case("LayerNormBare", norm + "axis: 2 elementwise_affine: false }", {kImage}),
+      Case("LayerNormOfChannels", norm + "channels_only: true }", {kImage}),
+      Case("LayerNormOfManyChannels", norm + "channels_only: true }", {{2, 96, 9, 11}}),
+      Case("LayerNormOfAnAxis", norm + "channels_only: true axis: 2 }", {{2, 3, 7, 70}}),
+  };
+}
+
 }  // namespace
 
 std::vector<LayerCase> LayerCases() {
   Cases all;
-  for (const auto& some :
-       {Elementwise, Eltwise, Copies, Normalization, Losses, Weighted, BatchNorm, Pooling, Large,
-        FromOtherCaffes, PointwiseFunctions, FurtherLayers, MoreLosses, Deconvolutions}) {
+  for (const auto& some : {Elementwise, Eltwise, Copies, Normalization, Losses, Weighted, BatchNorm,
+                           Pooling, Large, FromOtherCaffes, PointwiseFunctions, FurtherLayers,
+                           MoreLosses, Deconvolutions, SizesAndLayerNorm}) {
     for (LayerCase& test : some()) all.push_back(std::move(test));
   }
   for (size_t i = 0; i < all.size(); ++i) all[i].seed = 1 + i;

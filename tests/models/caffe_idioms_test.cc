@@ -463,6 +463,22 @@ TEST(CaffeIdiomsTest, ASliceOfThePairLeadsToAContrastiveLoss) {
   EXPECT_EQ(net->classes(), 0);
 }
 
+TEST(CaffeIdiomsTest, CropAndInterpTakeTheSizeOfAnotherBlob) {
+  const std::string text = Head(std::string(kConvolution) + R"(
+    layer { name: "pool" type: "Pooling" bottom: "conv" top: "pool"
+            pooling_param { kernel_size: 2 stride: 2 } }
+    layer { name: "resized" type: "Interp" bottom: "pool" bottom: "conv" top: "resized" }
+    layer { name: "zoomed" type: "Interp" bottom: "resized" top: "zoomed"
+            interp_param { zoom_factor: 2 } }
+    layer { name: "crop" type: "Crop" bottom: "zoomed" bottom: "data" top: "top"
+            crop_param { offset: 2 } })");
+  const auto net = Compute(text, TRAIN);
+  EXPECT_EQ(net->Blob("resized").size(), 6u * 8 * 7 * 7);
+  EXPECT_EQ(net->Blob("zoomed").size(), 6u * 8 * 13 * 13);
+  EXPECT_EQ(net->Blob("top").size(), 6u * 8 * 9 * 9);
+  Compute(text, TEST);
+}
+
 // As in Caffe's example mnist_autoencoder, two losses are named "loss".
 TEST(CaffeIdiomsTest, LayersWithStatisticsMayNotShareAName) {
   const std::string norm = Simple("BatchNorm", "norm", "x") +

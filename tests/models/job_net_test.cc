@@ -99,6 +99,26 @@ TEST(JobNetTest, ADeconvolutionMakesClassesUnlessItHasGroups) {
             "net itself, and remove classes from the job");
 }
 
+TEST(JobNetTest, LayersThatKeepTheChannelsLeadToTheClasses) {
+  const auto net =
+      WithClasses(kInputs +
+                      std::string("layer { name: 'c' type: 'Convolution' bottom: 'x' top: 'c' "
+                                  "convolution_param { num_output: 1000 kernel_size: 1 } }\n"
+                                  "layer { name: 'i' type: 'Interp' bottom: 'c' top: 'i' "
+                                  "interp_param { zoom_factor: 2 } }\n"
+                                  "layer { name: 'k' type: 'Crop' bottom: 'i' bottom: 'c' "
+                                  "top: 'k' }\n"
+                                  "layer { name: 'n' type: 'LayerNorm' bottom: 'k' top: 'n' "
+                                  "layer_norm_param { channels_only: true } }\n"
+                                  "layer { name: 'p' type: 'Pooling' bottom: 'n' top: 'p' "
+                                  "pooling_param { pool: AVE global_pooling: true } }\n") +
+                      Loss("p"),
+                  12);
+  EXPECT_EQ(net->classes(), 12);
+  const PoolLayout& layout = net->parameters()->layout();
+  EXPECT_EQ(layout.entries()[layout.Find("n.weight")].shape, (Shape{12}));
+}
+
 TEST(JobNetTest, EveryLossOfBothPhasesIsChanged) {
   NetSource source = ParseNet(
       kInputs + Inner("a", "x", 1000) + Loss("a", "1") + Inner("b", "x", 1000) + Loss("b", "2") +

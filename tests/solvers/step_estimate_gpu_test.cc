@@ -51,7 +51,15 @@ constexpr char kOtherLayers[] = R"(
   layer { name: "leaky" type: "ReLU" bottom: "up" top: "leaky"
           relu_param { negative_slope: -0.1 } }
   layer { name: "dropout" type: "Dropout" bottom: "leaky" top: "dropout" }
-  layer { name: "flat" type: "Flatten" bottom: "dropout" top: "flat" }
+  layer { name: "interp" type: "Interp" bottom: "dropout" top: "interp"
+          interp_param { zoom_factor: 2 } }
+  layer { name: "crop" type: "Crop" bottom: "interp" bottom: "concat" top: "crop"
+          crop_param { offset: 2 } }
+  layer { name: "of_pixels" type: "LayerNorm" bottom: "crop" top: "of_pixels"
+          layer_norm_param { channels_only: true } }
+  layer { name: "of_images" type: "LayerNorm" bottom: "of_pixels" top: "of_images"
+          layer_norm_param { elementwise_affine: false } }
+  layer { name: "flat" type: "Flatten" bottom: "of_images" top: "flat" }
   layer { name: "fc" type: "InnerProduct" bottom: "flat" top: "fc"
           inner_product_param { num_output: 10 } }
   layer { name: "relu_fc" type: "ReLU" bottom: "fc" top: "fc" }

@@ -3,6 +3,8 @@
 #include <functional>
 
 #include "core/cuda/convert_kernels.h"
+#include "layers/cuda/crop_kernels.h"
+#include "layers/cuda/interp_kernels.h"
 #include "layers/cuda/scale_kernels.h"
 #include "layers/cuda/softmax_kernels.h"
 #include "tests/layers/cuda/kernel_test.h"
@@ -64,6 +66,20 @@ TEST_P(GroupsTest, Transpose) {
   ExpectGroupsDoNotMatter(count, 13, [&](void* to) {
     TransposeElements(DType::kFP32, from.get(), GetParam(), to, 5, rows, columns, stream());
   });
+}
+
+TEST_P(GroupsTest, Crop) {
+  const CropView view = {3, {6, 4, 5}, {7, 5, 6}, {1, 0, 1}};
+  const auto from = Put(Draw(GetParam(), 210));
+  ExpectGroupsDoNotMatter(
+      120, 45, [&](void* to) { CopyShifted(view, SizeOf(GetParam()), from.get(), to, stream()); });
+}
+
+TEST_P(GroupsTest, Interp) {
+  const InterpImages images = {7, 3, InterpAxis(4, 5), InterpAxis(6, 3)};
+  const auto x = Put(Draw(GetParam(), 7 * 3 * 4 * 6));
+  ExpectGroupsDoNotMatter(7 * 3 * 5 * 3, 100,
+                          [&](void* y) { Interpolate(images, GetParam(), x.get(), y, stream()); });
 }
 
 GF_FOR_EVERY_TYPE(GroupsTest);
