@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "core/error.h"
 #include "core/str_cat.h"
 #include "models/blob_links.h"
 

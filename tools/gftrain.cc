@@ -1,6 +1,7 @@
 // Trains a network: gftrain --help.
 #include <gflags/gflags.h>
 
+#include <sstream>
 #include <string>
 #include <vector>
 

@@ -60,7 +60,7 @@ expect_error 'none.prototxt' "$gftrain" --config=none.prototxt
 expect_error '--input' "$gftrain" --dry_run --net=net.prototxt --input=3x28
 changed net.prototxt 's/"SoftmaxWithLoss" bottom: "ip2" bottom: "label"/"Softmax" bottom: "ip2"/' \
   deploy.prototxt
-expect_error 'deploy.prototxt: the net has no SoftmaxWithLoss, .* HingeLoss in phase TRAIN: there is nothing to' \
+expect_error 'deploy.prototxt: the net has no SoftmaxWithLoss, .* HingeLoss in phase TRAIN: there' \
   "${train[@]}" --set net=deploy.prototxt
 "$gftrain" >out.log 2>&1
 [ $? = 2 ] || fail "no arguments: not exit code 2"

@@ -84,6 +84,7 @@ TEST_P(CropTest, EveryLayoutAndTypeGivesTheSame) {
         run.SetBottom(0, x);
         run.SetTopDiff(0, dy);
         run.Forward();
+        const Values result = run.Top(0);
         run.Backward();
 
         const Shape& top = run.layer().tops()[0];
@@ -103,7 +104,7 @@ TEST_P(CropTest, EveryLayoutAndTypeGivesTheSame) {
           y.push_back(x[at]);
           dx[at] = dy[i];
         }
-        EXPECT_EQ(run.Top(0), y) << part.param << ", " << format << ", " << Name(type);
+        EXPECT_EQ(result, y) << part.param << ", " << format << ", " << Name(type);
         EXPECT_EQ(run.BottomDiff(0), dx) << part.param << ", " << format << ", " << Name(type);
       }
     }

@@ -79,6 +79,7 @@ TEST_P(InterpTest, ResultsAndGradientsMatchTheDefinition) {
       options.format = format;
       LayerRun run(Case(Interp(fields), {size.bottom}), options);
       run.Forward();
+      const Values result = run.Top(0);
       run.Backward();
       const Shape& top = run.layer().tops()[0];
       ASSERT_EQ(top, (Shape{size.bottom[0], size.bottom[1], size.height, size.width}));
@@ -88,7 +89,7 @@ TEST_P(InterpTest, ResultsAndGradientsMatchTheDefinition) {
         y[to] += weight * x[from];
         dx[from] += weight * dy[to];
       });
-      ExpectNear(run.Top(0), ToFloats(y), 2e-6, where);
+      ExpectNear(result, ToFloats(y), 2e-6, where);
       ExpectNear(run.BottomDiff(0), ToFloats(dx), 5e-6, where + ", gradient");
     }
   }

@@ -26,6 +26,7 @@ class LayerNormTest : public DeviceTest {
       LayerRun run(Case(Norm(fields), {shape}), options);
       run.SetBottom(0, RandomValues(shape.count(), 11, 4, mean));
       run.Forward();
+      const Values top = run.Top(0);
       run.Backward();
       const bool affine = !run.layer().parameters().empty();
       const Values &x = run.bottom_values(0), &dy = run.top_diff_values(0);
@@ -59,7 +60,7 @@ class LayerNormTest : public DeviceTest {
               (g - (sum_g + xhat * sum_product) / static_cast<double>(channels)) / deviation);
         }
       }
-      ExpectNear(run.Top(0), y, tolerance, where);
+      ExpectNear(top, y, tolerance, where);
       ExpectNear(run.BottomDiff(0), dx, tolerance, where + ", dx");
       if (!affine) continue;
       ExpectNear(run.ParameterDiff(0), Values(dgamma.begin(), dgamma.end()), tolerance,

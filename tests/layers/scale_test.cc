@@ -50,6 +50,7 @@ TEST_P(ScaleTest, ABiasAddsAlongItsAxes) {
       options.format = format;
       LayerRun run(Case("type: 'Bias' bias_param { " + fields + " }", {shape}), options);
       run.Forward();
+      const Values top = run.Top(0);
       run.Backward();
       const Values &x = run.bottom_values(0), &beta = run.parameter_values(0),
                    &dy = run.top_diff_values(0);
@@ -61,7 +62,7 @@ TEST_P(ScaleTest, ABiasAddsAlongItsAxes) {
         expected[i] = x[i] + beta[c];
         dbeta[c] += dy[i];
       }
-      EXPECT_EQ(run.Top(0), expected) << format;
+      EXPECT_EQ(top, expected) << format;
       EXPECT_EQ(run.BottomDiff(0), dy) << format;
       ExpectNear(run.ParameterDiff(0), dbeta, 1e-5, format);
     }

@@ -25,7 +25,7 @@ TEST(NetErrorTest, MistakesNameTheLayerAndItsPlace) {
       << unknown;
   EXPECT_TRUE(Has(unknown, "test.prototxt:1:")) << unknown;
   const std::string internal = Error(Simple("_Reorder", "c", "x"));
-  EXPECT_TRUE(Has(internal, "unknown type \"_Reorder\" (known: Accuracy, ")) << internal;
+  EXPECT_TRUE(Has(internal, "unknown type \"_Reorder\" (known: AbsVal, Accuracy, ")) << internal;
   EXPECT_FALSE(Has(internal, ", _")) << internal;
   const std::string filler =
       Error(Simple("InnerProduct", "i", "x",

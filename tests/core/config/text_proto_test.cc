@@ -90,8 +90,8 @@ TEST(TextProtoTest, ACaffeStyleQuotedEnumGetsTheAllowedOnes) {
 }
 
 TEST(TextProtoTest, AParameterOfAMissingLayerTypeSaysSo) {
-  EXPECT_EQ(NetError("layer { prelu_param { } }"),
-            "net.prototxt:1:9: LayerParameter has no field \"prelu_param\": this layer type is "
+  EXPECT_EQ(NetError("layer { mvn_param { } }"),
+            "net.prototxt:1:9: LayerParameter has no field \"mvn_param\": this layer type is "
             "not supported");
 }
 

@@ -178,8 +178,8 @@ TEST(V1LayersTest, FieldsOfLayersThatGoWithTheOtherFormAreExplained) {
       "net.prototxt:1:10: V1LayerParameter has no field \"batch_norm_param\": it goes with "
       "layer { }, not with layers { } of Caffe's V1 format: write all layers as layer { type: "
       "\"...\" }");
-  EXPECT_EQ(NetError("layers { prelu_param { } }"),
-            "net.prototxt:1:10: V1LayerParameter has no field \"prelu_param\": this layer type is "
+  EXPECT_EQ(NetError("layers { mvn_param { } }"),
+            "net.prototxt:1:10: V1LayerParameter has no field \"mvn_param\": this layer type is "
             "not supported");
 }
 
