@@ -59,11 +59,12 @@ grep -q '^step 1: gradients are not finite, first in layer .*; skipped, loss sca
 
 # The host waits for a GPU at most once per step: runs of different lengths within an epoch. (Once
 # more in a step that is skipped, to say which layer was to blame: the scale is one that fits.)
+# Deterministic runs wait the same number of times before the first step: no engine is timed.
 waits() { # STEPS FLAG...
   local count=$1
   shift
   GF_EMULATED_COUNTS=1 "$gftrain" --config=job.prototxt --max_steps="$count" --set device=cuda \
-    --set telemetry.display_interval=1000 --set checkpoint.dir= "$@" 2>&1 |
+    --deterministic --set telemetry.display_interval=1000 --set checkpoint.dir= "$@" 2>&1 |
     sed -n 's/^emulated GPU: \([0-9]*\) host waits$/\1/p'
 }
 for flags in compute_type=BF16 \
