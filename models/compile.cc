@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -35,7 +36,7 @@ void CheckComputeType(DType compute, const Device& device) {
 class Compiler {
  public:
   Compiler(const NetSource& source, const NetOptions& options, Device* device)
-      : options_(options), device_(device) {
+      : options_(options), device_(device), parameter_names_(source.param) {
     CheckComputeType(options.compute, *device);
     nodes_ = ResolveGraph(source, options.phase);
     SetInputs(options.batch_size, options.image_shape, &nodes_);
@@ -108,9 +109,10 @@ class Compiler {
     op.layer->SetUp(shapes);
     CHECK_EQ(static_cast<int>(op.layer->tops().size()), p.top_size()) << p.name();
     AddParameters(&op);
-    bool trained = Trains(op);
-    for (int bottom : op.bottoms) trained |= net_.blobs[bottom].needs_gradient;
-    if (!trained && !options_.freeze.empty() && p.type() == "BatchNorm") {
+    bool needs_gradient = options_.phase == TRAIN && Trains(op);
+    for (size_t i = 0; i < op.bottoms.size(); ++i) needs_gradient |= Propagates(net_, op, i);
+    if (options_.phase == TRAIN && !needs_gradient && !options_.freeze.empty() &&
+        p.type() == "BatchNorm") {
       p.mutable_batch_norm_param()->set_use_global_stats(true);
       op.layer =
           LayerRegistry::Get().Create("layer type", p.type(), p, options_.phase, node.location);
@@ -132,18 +134,18 @@ class Compiler {
       if (!IsSane(shape)) op.layer->Fail("impossible output shape ", shape.ToString());
       TensorDesc desc{shape, op.layer->TopType(i, options_.compute), Layout()};
       op.tops.push_back(by_name_[p.top(i)] = NewBlob(p.top(i), std::move(desc), index));
-      net_.blobs[op.tops.back()].needs_gradient = trained;
+      net_.blobs[op.tops.back()].needs_gradient = needs_gradient;
     }
     net_.ops.push_back(std::move(op));
   }
 
   void AddParameters(CompiledOp* op) {
-    for (std::string& name : parameter_names_.NamesOf(*op->layer)) {
+    for (ParameterName& name : parameter_names_.NamesOf(*op->layer)) {
       CompiledParameter parameter;
-      const ParameterSpec& spec = op->layer->parameters()[op->parameters.size()];
-      parameter.owned = name == OwnName(*op->layer, spec);
-      parameter.frozen = FitsOne(options_.freeze, name);
-      parameter.name = std::move(name);
+      parameter.owned = name.owned;
+      parameter.frozen = FitsOne(options_.freeze, name.name);
+      parameter.name = std::move(name.name);
+      if (!parameter.owned) shared_.insert(parameter.name);
       op->parameters.push_back(std::move(parameter));
     }
   }
@@ -251,6 +253,8 @@ class Compiler {
       const std::string& name = op->parameters[i].name;
       TensorDesc desc{op->layer->parameters()[i].shape, options_.compute, Layout()};
       const auto chosen = parameter_layouts_.find(name);
+      // A shared matrix is plain: its layers may read bottoms of different layouts.
+      if (desc.shape.rank() == 2 && shared_.count(name) != 0) op->setup.parameters_fixed = true;
       if (options_.parameters != nullptr) {
         desc.layout = SharedEntry(*options_.parameters, *op->layer, name, desc.shape).layout;
       } else if (chosen != parameter_layouts_.end()) {
@@ -323,6 +327,7 @@ class Compiler {
   std::vector<GraphNode> nodes_;
   std::map<std::string, int> by_name_;
   ParameterNames parameter_names_;
+  std::set<std::string> shared_;                     // parameters of several layers
   std::map<std::string, Layout> parameter_layouts_;  // by name in the pools
   CompiledNet net_;
 };

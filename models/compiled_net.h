@@ -84,8 +84,8 @@ CompiledNet CompileNet(const NetSource& source, const NetOptions& options, Devic
 // a backward step: the function is its own inverse. Operation i runs forward at step i.
 inline int BackwardTime(int i, int n) { return 2 * n - 1 - i; }
 
-// Finds the blobs that need a gradient (they depend on parameters) and the operations that run
-// backward (a loss also depends on them; models/gradients.cc).
+// Finds the operations that run backward: they have trained parameters or a bottom that needs a
+// gradient, and a loss depends on them (models/gradients.cc).
 void FindGradients(Phase phase, CompiledNet* net);
 
 // Whether the operation passes a gradient to its bottom with this number.

@@ -23,13 +23,6 @@ bool Propagates(const CompiledNet& net, const CompiledOp& op, size_t bottom) {
 
 void FindGradients(Phase phase, CompiledNet* net) {
   if (phase == TEST) return;
-  for (CompiledOp& op : net->ops) {
-    bool needs = Trains(op);
-    for (size_t i = 0; i < op.bottoms.size(); ++i) {
-      needs |= Propagates(*net, op, i);
-    }
-    for (int top : op.tops) net->blobs[top].needs_gradient = needs;
-  }
   std::set<int> reached;  // blobs that a loss depends on
   for (size_t k = net->ops.size(); k-- > 0;) {
     CompiledOp& op = net->ops[k];

@@ -67,7 +67,7 @@ void CheckFillers(const CompiledNet& net, const NetOptions& options) {
   }
 }
 
-// Of the patterns of `init` and `freeze`.
+// Checks the patterns of `init` and `freeze`.
 void CheckPatterns(const NetOptions& options, const ParameterStore& store) {
   const std::vector<const PoolLayout*> all = {&store.layout(), &store.frozen_layout()};
   for (size_t i = 0; i < options.init.size(); ++i) {
@@ -110,9 +110,12 @@ void BuildParameters(const NetOptions& options, Device* device, CompiledNet* net
         options.phase == TRAIN, ParameterLayout(*net, /*frozen=*/true));
     CheckPatterns(options, *net->parameters);
   }
-  const ParameterStore& store = *net->parameters;
+  ParameterStore& store = *net->parameters;
   for (CompiledOp& op : net->ops) {
-    for (CompiledParameter& parameter : op.parameters) {
+    for (size_t i = 0; i < op.parameters.size(); ++i) {
+      CompiledParameter& parameter = op.parameters[i];
+      const std::string own = op.layer->name() + "." + op.layer->parameters()[i].name;
+      if (own != parameter.name) store.AddAlias(own, parameter.name);
       parameter.entry = store.frozen_layout().Find(parameter.name);
       parameter.frozen = parameter.entry >= 0;
       if (!parameter.frozen) parameter.entry = store.layout().Find(parameter.name);

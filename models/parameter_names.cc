@@ -1,7 +1,5 @@
 #include "models/parameter_names.h"
 
-#include "core/config/net.pb.h"
-
 namespace gf {
 namespace {
 
@@ -15,24 +13,36 @@ void CheckMultiplier(const Layer& layer, const std::string& name, const char* fi
 
 }  // namespace
 
-std::string OwnName(const Layer& layer, const ParameterSpec& spec) {
-  return layer.name() + "." + spec.name;
+ParameterNames::ParameterNames(const NetParameter& net) {
+  for (const LayerParameter& layer : net.layer()) {
+    for (const ParamSpec& param : layer.param()) {
+      if (param.has_name()) first_.emplace(param.name(), layer.name());
+    }
+  }
 }
 
-std::vector<std::string> ParameterNames::NamesOf(const Layer& layer) {
-  std::vector<std::string> names;
+std::vector<ParameterName> ParameterNames::NamesOf(const Layer& layer) {
+  std::vector<ParameterName> names;
   for (const ParameterSpec& spec : layer.parameters()) {
-    names.push_back(OwnName(layer, spec));
+    names.push_back({layer.name() + "." + spec.name});
     const auto i = static_cast<int>(names.size()) - 1;
     if (i >= layer.param().param_size() || !layer.param().param(i).has_name()) continue;
     const ParamSpec& param = layer.param().param(i);
-    const auto [it, is_owner] = owners_.emplace(param.name(), Owner{layer.name(), spec});
-    if (is_owner) continue;
+    const uint32_t groups = layer.param().convolution_param().group();
+    const auto [it, is_owner] = owners_.emplace(param.name(), Owner{layer.name(), spec, groups});
     const Owner& owner = it->second;
+    const auto first = first_.find(param.name());
+    names.back() = {(first == first_.end() ? owner.layer : first->second) + "." + owner.spec.name,
+                    is_owner};
+    if (is_owner) continue;
     if (spec.shape != owner.spec.shape) {
       layer.Fail("param \"", param.name(), "\" is of ", spec.shape.ToString(), ", but of ",
                  owner.spec.shape.ToString(), " in layer \"", owner.layer,
                  "\"; layers can share a parameter of one shape only");
+    }
+    if (groups != owner.groups) {
+      layer.Fail("param \"", param.name(), "\" has ", groups, " groups, but ", owner.groups,
+                 " in layer \"", owner.layer, "\", with which it is shared; they must be equal");
     }
     // As in Caffe, a layer that names no multiplier takes the owner's.
     if (param.has_lr_mult()) {
@@ -43,7 +53,6 @@ std::vector<std::string> ParameterNames::NamesOf(const Layer& layer) {
       CheckMultiplier(layer, param.name(), "decay_mult", spec.decay_mult, owner.layer,
                       owner.spec.decay_mult);
     }
-    names.back() = owner.layer + "." + owner.spec.name;
   }
   for (int i = static_cast<int>(names.size()); i < layer.param().param_size(); ++i) {
     if (!layer.param().param(i).has_name()) continue;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -39,6 +40,14 @@ class ParameterStore {
   // forward pass and its backward pass.
   void SetOwnCompute(bool own);
 
+  // Another name under which a layer knows a shared parameter, "<layer>.weight".
+  void AddAlias(const std::string& alias, const std::string& name) { aliases_[alias] = name; }
+  // The name in the pools of what may be an alias.
+  const std::string& Resolve(const std::string& name) const {
+    const auto it = aliases_.find(name);
+    return it == aliases_.end() ? name : it->second;
+  }
+
   // Must be called after any write to the master or compute pool, so that kernels update data
   // derived from the weights.
   void BumpVersion() { ++version_; }
@@ -59,6 +68,7 @@ class ParameterStore {
   Device* device_;
   PoolLayout layout_, state_layout_, frozen_layout_;
   Tensor master_, compute_, gradient_, states_, frozen_master_, frozen_compute_;
+  std::map<std::string, std::string> aliases_;
   uint64_t version_ = 1;
 };
 

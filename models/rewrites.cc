@@ -118,8 +118,9 @@ void DropIdentities(Phase phase, BlobLinks* graph) {
 void CheckStatisticsAreOwn(const GraphNode& norm) {
   for (const ParamSpec& param : norm.param.param()) {
     if (!param.has_name()) continue;
-    ThrowUserError(norm.location, ": layer \"", norm.param.name(), "\" (BatchNorm): param \"",
-                   param.name(), "\": statistics cannot be shared by name; remove it");
+    ThrowUserError(
+        norm.location, ": layer \"", norm.param.name(), "\" (BatchNorm): param \"", param.name(),
+        "\": parameters and statistics of a BatchNorm cannot be shared by name; remove it");
   }
 }
 

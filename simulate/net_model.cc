@@ -20,7 +20,7 @@ NetModel ModelOf(const NetSource& source, int batch, const Shape& image) {
   net.name = source.param.name();
   net.batch = batch;
   std::map<std::string, Shape> blobs;
-  ParameterNames parameter_names;
+  ParameterNames parameter_names(source.param);
   std::vector<std::vector<PoolEntry>> parameters;  // of each layer, without those of other owners
   for (GraphNode& node : nodes) {
     LayerParameter& p = node.param;
@@ -40,14 +40,13 @@ NetModel ModelOf(const NetSource& source, int batch, const Shape& image) {
       model.values += layer->tops()[i].count();
     }
     parameters.emplace_back();
-    const std::vector<std::string> names = parameter_names.NamesOf(*layer);
+    const std::vector<ParameterName> names = parameter_names.NamesOf(*layer);
     for (size_t i = 0; i < names.size(); ++i) {
-      const ParameterSpec& spec = layer->parameters()[i];
-      if (names[i] != OwnName(*layer, spec)) continue;
+      if (!names[i].owned) continue;
       PoolEntry entry;
-      entry.name = names[i];
+      entry.name = names[i].name;
       entry.layer = model.name;
-      entry.shape = spec.shape;
+      entry.shape = layer->parameters()[i].shape;
       parameters.back().push_back(std::move(entry));
     }
     net.layers.push_back(std::move(model));

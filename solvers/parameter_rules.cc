@@ -5,7 +5,8 @@
 
 namespace gf {
 
-std::vector<ParameterRule> RulesOf(const SolverConfig& config, const PoolLayout& layout) {
+std::vector<ParameterRule> RulesOf(const SolverConfig& config, const ParameterStore& store) {
+  const PoolLayout& layout = store.layout();
   std::vector<ParameterRule> rules;
   for (const PoolEntry& entry : layout.entries()) {
     ParameterRule rule{entry.lr_mult, entry.decay_mult, true};
@@ -18,7 +19,8 @@ std::vector<ParameterRule> RulesOf(const SolverConfig& config, const PoolLayout&
   }
   for (int i = 0; i < config.rule_size(); ++i) {
     const ParameterRuleConfig& change = config.rule(i);
-    CheckPattern(StrCat("solver.rule[", i, "].pattern"), change.pattern(), {&layout});
+    CheckPattern(StrCat("solver.rule[", i, "].pattern"), change.pattern(),
+                 {&layout, &store.frozen_layout()});
     for (size_t k = 0; k < rules.size(); ++k) {
       if (!NameFits(change.pattern(), layout.entries()[k].name)) continue;
       if (change.has_lr_mult()) rules[k].lr_mult = change.lr_mult();

@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "core/config/job.pb.h"
-#include "core/pool_layout.h"
+#include "models/parameter_store.h"
 
 namespace gf {
 
@@ -17,6 +17,6 @@ struct ParameterRule {
 
 // The rules of all entries: first the multipliers of the net, then plain_bias_and_norm, then
 // config.rule() in order. Throws UserError for a rule that matches no parameter.
-std::vector<ParameterRule> RulesOf(const SolverConfig& config, const PoolLayout& layout);
+std::vector<ParameterRule> RulesOf(const SolverConfig& config, const ParameterStore& store);
 
 }  // namespace gf

@@ -7,7 +7,7 @@
 namespace gf {
 
 PoolSolver::PoolSolver(const SolverConfig& config, ParameterStore* store)
-    : config_(config), store_(store), rules_(RulesOf(config, store->layout())) {
+    : config_(config), store_(store), rules_(RulesOf(config, *store)) {
   const DType type = store->gradient().desc.dtype;
   CHECK(type == DType::kFP32 || type == DType::kBF16) << Name(type);
   CHECK(type == store->compute().desc.dtype) << Name(store->compute().desc.dtype);

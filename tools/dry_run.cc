@@ -88,10 +88,12 @@ void PrintMemory(const Net& net, Phase phase, FILE* out) {
     return pool.data == nullptr ? std::string("none")
                                 : HumanBytes(static_cast<double>(pool.desc.bytes()));
   };
+  const int64_t frozen = store.frozen_layout().parameter_count();
   PrintTable(
-      {{"parameters", StrCat(WithCommas(store.layout().parameter_count()), " in ",
-                             Counted(store.layout().entries().size(), "tensor"))},
-       {"frozen parameters", WithCommas(store.frozen_layout().parameter_count())},
+      {{"parameters",
+        StrCat(WithCommas(store.layout().parameter_count()), " in ",
+               Counted(store.layout().entries().size(), "tensor"),
+               frozen == 0 ? "" : StrCat(", and ", WithCommas(frozen), " frozen parameters"))},
        {"states", WithCommas(store.state_layout().parameter_count())},
        {"activations", StrCat(HumanBytes(static_cast<double>(net.arena_bytes())), " (",
                               HumanBytes(static_cast<double>(net.arena_bytes_without_reuse())),
@@ -172,7 +174,7 @@ void CheckTraining(const JobConfig& config, const NetSource& source, const Net& 
   if (config.has_validation_data()) CheckValidation(config, source, net, device, comm);
   const SolverConfig& solver = config.solver();
   const DataConfig& data = config.train_data();
-  RulesOf(solver, net.parameters()->layout());
+  RulesOf(solver, *net.parameters());
   int64_t images = data.images();
   const bool by_epochs = solver.has_max_epochs() || solver.warmup_epochs() > 0 ||
                          solver.epoch_value_size() > 0 || solver.batch_phase_size() > 0;

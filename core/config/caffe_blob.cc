@@ -15,6 +15,11 @@ constexpr int64_t kLargestFile = (int64_t{1} << 30) + (1 << 10);
 }  // namespace
 
 Shape CaffeBlobShape(const BlobProto& blob, const std::string& where) {
+  constexpr int kMostAxes = 32;  // Caffe's limit
+  if (blob.shape().dim_size() > kMostAxes) {
+    ThrowUserError(where, ": has ", blob.shape().dim_size(), " axes, expected at most ", kMostAxes,
+                   ": the file is damaged");
+  }
   std::vector<int64_t> dims = {blob.num(), blob.channels(), blob.height(), blob.width()};
   if (blob.has_shape()) dims.assign(blob.shape().dim().begin(), blob.shape().dim().end());
   Shape shape(std::move(dims));

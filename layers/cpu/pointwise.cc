@@ -3,6 +3,7 @@
 
 #include "layers/pointwise.h"
 
+#include <cmath>
 #include <memory>
 
 #include "core/bf16_inline.h"
@@ -35,9 +36,9 @@ class LoopKernel : public Kernel {
   LoopKernel(const Pointwise& function, DType type) : function_(function), type_(type) {}
 
   void Setup(KernelSetup* setup) override {
-    // The padding of other layouts must stay zero.
+    // The padding of other layouts must stay zero, in gradients as well.
     WithPointwise(function_, [&](const auto& f) {
-      if (f.Value(0) != 0) setup->bottoms[0].layout = Layout();
+      if (f.Value(0) != 0 || !std::isfinite(f.Slope(0))) setup->bottoms[0].layout = Layout();
     });
     SetUpActivation(/*from_top=*/false, setup);
     count_ = setup->bottoms[0].storage_count();

@@ -38,7 +38,7 @@ void ExchangeRedAndBlue(const Shape& shape, std::vector<float>* values) {
 class Collector {
  public:
   Collector(const std::string& path, const CaffeModelOptions& options, const ParameterStore& store)
-      : path_(path), options_(options), tensors_(WeightTensors(store)) {
+      : path_(path), options_(options), store_(store), tensors_(WeightTensors(store)) {
     for (const PoolTensor& tensor : tensors_) by_name_[tensor.name] = &tensor;
   }
 
@@ -103,7 +103,7 @@ class Collector {
     std::vector<std::string> names;
     for (const char* kind : kinds) {
       const std::string name = owner + "." + kind;
-      if (by_name_.count(name) != 0) names.push_back(name);
+      if (by_name_.count(store_.Resolve(name)) != 0) names.push_back(name);
     }
     return names;
   }
@@ -132,7 +132,8 @@ class Collector {
   }
 
   void TakeBlob(LayerParameter* layer, int index, const std::string& name) {
-    if (IsSkipped(name)) return;
+    // Layers that share a parameter have equal blobs.
+    if (IsSkipped(name) || store_.Resolve(name) != name) return;
     BlobProto* blob = layer->mutable_blobs(index);
     const std::string where = StrCat(Where(*layer), ": ", name);
     const Shape got = CaffeBlobShape(*blob, where), wanted = by_name_.at(name)->entry->shape;
@@ -186,6 +187,7 @@ class Collector {
 
   const std::string path_;
   const CaffeModelOptions options_;
+  const ParameterStore& store_;
   const std::vector<PoolTensor> tensors_;
   std::map<std::string, const PoolTensor*> by_name_;
   std::map<std::string, std::vector<float>> values_;  // plain order, by the net's names

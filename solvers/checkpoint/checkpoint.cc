@@ -169,6 +169,30 @@ TrainingState VerifyCheckpoint(const std::string& folder) {
   return state;
 }
 
+namespace {
+
+// Throws UserError if the optimizer's file lacks a tensor of a trained parameter, or has one of a
+// parameter that is frozen now.
+void CheckSameFreeze(const std::string& folder, const ParameterStore& store, const Solver& solver) {
+  const SafetensorsReader file(folder + "/" + kOptimizerFile);
+  std::vector<std::string> trained, frozen;
+  for (const auto& state : solver.State()) {
+    for (const PoolEntry& entry : store.layout().entries()) {
+      if (file.Find(state.first + "/" + entry.name) == nullptr) trained.push_back(entry.name);
+    }
+    for (const PoolEntry& entry : store.frozen_layout().entries()) {
+      if (file.Find(state.first + "/" + entry.name) != nullptr) frozen.push_back(entry.name);
+    }
+  }
+  if (trained.empty() && frozen.empty()) return;
+  ThrowUserError(folder, ": was written with another freeze: ",
+                 trained.empty() ? StrCat("it trained ", SomeNames(frozen))
+                                 : StrCat("it did not train ", SomeNames(trained)),
+                 ": set freeze as it was, or start from its weights alone with --weights=", folder);
+}
+
+}  // namespace
+
 TrainingState LoadCheckpoint(const std::string& folder, const std::string& solver_type,
                              ParameterStore* store, const Solver* solver) {
   TrainingState state = VerifyCheckpoint(folder);
@@ -180,6 +204,7 @@ TrainingState LoadCheckpoint(const std::string& folder, const std::string& solve
   }
   LoadWeights(folder + "/" + kWeightsFile, store);
   if (solver != nullptr) {
+    CheckSameFreeze(folder, *store, *solver);
     ReadPoolFile(folder + "/" + kOptimizerFile, OptimizerTensors(*store, *solver), store,
                  /*learned=*/true);
   }

@@ -47,8 +47,8 @@ std::string SomeNames(const std::vector<std::string>& names);
 // Starts a net from a safetensors file: reads it, writes the compute pool, renews the version.
 void LoadWeights(const std::string& path, ParameterStore* store);
 
-// The same with what the net and the file have in common, at least one tensor, but for tensors of
-// the net that fit a pattern of `skip`. Throws UserError if a tensor has another shape.
+// Loads the tensors that the net and the file both have, except those that fit a pattern of `skip`.
+// Throws UserError if there are none, or if one has another shape.
 WeightsReport LoadMatchingWeights(const std::string& path, const std::vector<std::string>& skip,
                                   ParameterStore* store);
 

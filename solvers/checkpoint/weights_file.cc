@@ -15,7 +15,7 @@ namespace {
 // Says what came from the file and what did not, in up to four lines.
 void NoteReport(const std::string& path, const WeightsReport& report,
                 const std::function<void(const std::string&)>& note) {
-  note(StrCat("loaded ", Counted(report.loaded.size(), "tensor"), " of ", path));
+  note(StrCat("loaded ", Counted(report.loaded.size(), "tensor"), " from ", path));
   if (!report.missing.empty()) {
     note(StrCat("not in the file, so as initialized: ", SomeNames(report.missing)));
   }

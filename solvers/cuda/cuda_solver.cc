@@ -14,7 +14,7 @@ CudaSolver::CudaSolver(const SolverConfig& config, ParameterStore* store)
       inspections_(static_cast<CudaDevice*>(store->device()), &pieces_),
       updates_(static_cast<CudaDevice*>(store->device()), &pieces_),
       ahead_(static_cast<CudaDevice*>(store->device()), &pieces_) {
-  const std::vector<ParameterRule> parameter_rules = RulesOf(config, store->layout());
+  const std::vector<ParameterRule> parameter_rules = RulesOf(config, *store);
   std::vector<EntryRule> rules;
   for (const PoolEntry& entry : store->layout().entries()) {
     const ParameterRule& rule = parameter_rules[rules.size()];

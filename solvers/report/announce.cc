@@ -41,6 +41,9 @@ void AddNet(const JobDescription& job, Rows* rows) {
                                        Counted(net.classes(), "class", "classes")));
   rows->emplace_back("parameters", StrCat(WithCommas(layout.parameter_count()), " in ",
                                           Counted(layout.entries().size(), "tensor")));
+  if (const int64_t frozen = net.parameters()->frozen_layout().parameter_count()) {
+    rows->emplace_back("frozen parameters", WithCommas(frozen));
+  }
   rows->emplace_back("memory of activations",
                      StrCat(HumanBytes(static_cast<double>(net.arena_bytes())), " per rank"));
   rows->emplace_back("allreduce", job.flow.Describe());

@@ -2,8 +2,8 @@
 # Fine-tuning: weights of a net with another head, frozen layers, resumed to the bit, on two ranks.
 . tests/integration/lib.sh
 make_job
-"$gftrain" --config=job.prototxt --set solver.max_steps=20 --set checkpoint.dir=first \
-  >first.log 2>&1 || fail "the first net"
+"$gftrain" --config=job.prototxt --set solver.max_steps=20 --set solver.warmup_steps=0 \
+  --set checkpoint.dir=first >first.log 2>&1 || fail "the first net"
 start=first/step-00000020
 
 # A head of other classes.
@@ -15,7 +15,7 @@ expect_error 'ip2.weight has the shape 10x32 in the file, expected 12x32.*--weig
   "${tune[@]}" --set checkpoint.dir= --weights=$start
 "${tune[@]}" --set checkpoint.dir=whole --weights=$start --weights_skip='ip2.*' >tune.log 2>&1 ||
   fail "fine-tuning"
-grep -q 'loaded 7 tensors of first/step-00000020/weights.safetensors' tune.log ||
+grep -q 'loaded 7 tensors from first/step-00000020/weights.safetensors' tune.log ||
   fail "does not say how many tensors were loaded"
 grep -q 'skipped, so as initialized: ip2.weight, ip2.bias' tune.log ||
   fail "does not say what was skipped"
@@ -23,6 +23,13 @@ grep -q 'skipped, so as initialized: ip2.weight, ip2.bias' tune.log ||
   >part1.log 2>&1 || fail "first part"
 "${tune[@]}" --set checkpoint.dir=parts --resume >part2.log 2>&1 || fail "second part"
 same_weights whole/step-00000012 parts/step-00000012
+
+# A checkpoint continues with its own freeze only.
+expect_error 'was written with another freeze: it did not train ip1.weight, bn1.weight, .*--weights=parts' \
+  "${tune[@]}" --set checkpoint.dir= --set freeze=conv1.weight --resume=parts/step-00000006
+expect_error 'was written with another freeze: it trained ip2.weight' \
+  "${tune[@]}" --set checkpoint.dir= --set freeze='conv1.*,bn1.*,ip1.weight,ip2.weight' \
+  --resume=parts/step-00000006
 
 python3 - "$start" whole/step-00000012 <<'PY' || fail "frozen tensors"
 import json, struct, sys

@@ -167,7 +167,7 @@ expect_error 'of another shape.*ip1.weight|ip[12]\.(weight|bias) \(file' "${trai
 changed net.prototxt 's/name: "ip2"/name: "ip3"/' renamed.prototxt
 expect_error 'missing in the file: ip3' "$gfeval" --config=job.prototxt \
   --weights=good/step-00000002/weights.safetensors --set net=renamed.prototxt
-expect_error 'ip1.weight has the shape 32x.*, expected 33x.*--weights_skip="ip1\.\*"' \
+expect_error 'ip2.weight has the shape 10x32 .*, expected 10x33 .*--weights_skip="ip2\.\*"' \
   "${train[@]}" --set checkpoint.dir= --weights=good/step-00000002 --set net=wider.prototxt
 expect_error 'none of its tensors is in the net' "${train[@]}" --set checkpoint.dir= \
   --weights=good/step-00000002 --weights_skip='*'

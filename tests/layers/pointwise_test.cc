@@ -77,6 +77,18 @@ TEST_P(PointwiseTest, LargeNumbersGiveNeitherNanNorInfinity) {
   }
 }
 
+// The slope of a root is infinite at 0, where the padding of blocked layouts lies.
+TEST_P(PointwiseTest, PaddingHasNoGradient) {
+  RunOptions options = Options();
+  options.format = "blocked";
+  LayerRun run(Case("type: 'Power' power_param { power: 0.5 }", {{2, 19, 3, 3}}), options);
+  run.SetBottom(0, Values(2 * 19 * 9, 4));
+  run.Forward();
+  EXPECT_EQ(run.TopPadding(), 0);
+  run.Backward();
+  EXPECT_EQ(run.GradientPadding(), 0);
+}
+
 // As in PyTorch: inside of the limits and on them the gradient passes.
 TEST_P(PointwiseTest, ClipPassesGradientsWithinItsLimits) {
   LayerRun run(Case("type: 'Clip' clip_param { min: -1 max: 2 }", {{5}}), Options());

@@ -142,6 +142,42 @@ TEST(SharingByNameTest, AnEvaluationNetSharesThemToo) {
   EXPECT_LT(RelativeError(test->Logits(), alone->Logits()), 1e-6);
 }
 
+// The first layer of the file gives the parameter its name even where its phase leaves it out.
+TEST(SharingByNameTest, AnOwnerOfOnePhaseNamesTheParameterInBoth) {
+  const std::string only =
+      WithParam(Inner("i1", "x", 5), "param { name: 'w' } include { phase: TRAIN }");
+  const std::string text = kInputs + only +
+                           Loss("l1", "i1", 0.5f).insert(7, " include { phase: TRAIN }") +
+                           WithParam(Inner("i2", "x", 5), "param { name: 'w' }") + Loss("l2", "i2");
+  const auto train = NewNet(text);
+  NetOptions options = TestOptions(TEST);
+  const auto alone = NewNet(text, options);
+  options.parameters = train->parameters();
+  NewNet(text, options);
+  EXPECT_GE(train->parameters()->layout().Find("i1.weight"), 0);
+  EXPECT_GE(alone->parameters()->layout().Find("i1.weight"), 0);
+}
+
+// On GPUs, weights that read images have the order of channels-last images.
+TEST(SharingByNameTest, BottomsMayHaveDifferentLayouts) {
+  const std::string text =
+      kInputs + Conv("c", "x", 6) + Named(Inner("i1", "c", 5), "w", "b") + Loss("l1", "i1") +
+      "layer { name: 'f' type: 'Reshape' bottom: 'c' top: 'f' reshape_param { shape { dim: [0, 4, "
+      "96] } } }" +
+      Named(Inner("i2", "f", 5), "w", "b") + Loss("l2", "i2");
+  const auto net = NewNet(text);
+  net->InitParameters();
+  Step(net.get());
+  const std::string once = kInputs + Conv("c", "x", 6) + Inner("i1", "c", 5) + Loss("l1", "i1", 2);
+  const auto expected = NewNet(once);
+  CopyParameters(*net, expected.get());
+  Step(expected.get());
+  const Values gradients = Gradients(*net);
+  for (const auto& [name, values] : Gradients(*expected)) {
+    EXPECT_LT(RelativeError(gradients.at(name), values), 1e-5) << name;
+  }
+}
+
 TEST(SharingByNameTest, MistakesAreRefused) {
   const std::string first = WithParam(Inner("i1", "x", 5), "param { name: 'w' lr_mult: 2 }");
   EXPECT_EQ(Error(first + WithParam(Inner("i2", "x", 5), "param { name: 'w' }")), "(no error)");
@@ -155,11 +191,19 @@ TEST(SharingByNameTest, MistakesAreRefused) {
   EXPECT_TRUE(
       Has(Error(first + WithParam(Inner("i2", "x", 5), "param { name: 'w' decay_mult: 0 }")),
           "has decay_mult 0, but 1 in layer \"i1\""));
+  const auto grouped = [](const std::string& name, const std::string& bottom, int groups) {
+    return StrCat("layer { name: '", name, "' type: 'Convolution' bottom: '", bottom, "' top: '",
+                  name, "' param { name: 'w' } convolution_param { num_output: 6 kernel_size: 1 ",
+                  "group: ", groups, " } }");
+  };
+  EXPECT_TRUE(Has(Error(grouped("c1", "x", 1) + grouped("c2", "c1", 2)),
+                  "layer \"c2\" (Convolution): param \"w\" has 2 groups, but 1 in layer \"c1\""));
   EXPECT_TRUE(Has(Error(WithParam(Simple("ReLU", "r", "x"), "param { name: 'w' }")),
                   "layer \"r\" (ReLU): param \"w\" is number 1, but the layer has only 0 "
                   "parameters; remove it"));
   EXPECT_TRUE(Has(Error(WithParam(Simple("BatchNorm", "n", "x"), "param { name: 'm' }")),
-                  "layer \"n\" (BatchNorm): param \"m\": statistics cannot be shared by name"));
+                  "layer \"n\" (BatchNorm): param \"m\": parameters and statistics of a "
+                  "BatchNorm cannot be shared by name; remove it"));
 }
 
 }  // namespace

@@ -15,7 +15,7 @@ namespace {
 
 TEST(ParameterRulesTest, TheNetsMultipliersCountWithoutRules) {
   const auto store = TestStore();
-  const std::vector<ParameterRule> rules = RulesOf(SolverConfig(), store->layout());
+  const std::vector<ParameterRule> rules = RulesOf(SolverConfig(), *store);
   ASSERT_EQ(rules.size(), 4u);
   EXPECT_EQ(rules[0].lr_mult, 2);  // fc.bias
   EXPECT_EQ(rules[0].decay_mult, 0);
@@ -27,7 +27,7 @@ TEST(ParameterRulesTest, PlainMeansTensorsOfOneAxis) {
   const auto store = TestStore();
   SolverConfig config;
   config.set_plain_bias_and_norm(true);
-  const std::vector<ParameterRule> rules = RulesOf(config, store->layout());
+  const std::vector<ParameterRule> rules = RulesOf(config, *store);
   const std::vector<bool> plain = {true, false, true, false};
   for (int i = 0; i < 4; ++i) {
     EXPECT_EQ(rules[i].adaptive, !plain[i]) << i;
@@ -46,7 +46,7 @@ TEST(ParameterRulesTest, TheLastMatchingRuleAppliesFieldByField) {
   rule = config.add_rule();
   rule->set_pattern("fc.*");
   rule->set_lr_mult(4);
-  const std::vector<ParameterRule> rules = RulesOf(config, store->layout());
+  const std::vector<ParameterRule> rules = RulesOf(config, *store);
   EXPECT_EQ(rules[0].lr_mult, 4);  // fc.bias
   EXPECT_TRUE(rules[0].adaptive);
   EXPECT_EQ(rules[1].lr_mult, 4);  // fc.weight
@@ -94,7 +94,7 @@ TEST(ParameterRulesTest, ARuleForNothingIsAnError) {
   SolverConfig config;
   config.add_rule()->set_pattern("fc9.*");
   try {
-    RulesOf(config, store->layout());
+    RulesOf(config, *store);
     FAIL();
   } catch (const UserError& e) {
     EXPECT_NE(std::string(e.what()).find("fc9.*"), std::string::npos) << e.what();

@@ -294,6 +294,29 @@ TEST_F(CaffeModelTest, SkippedTensorsStay) {
   EXPECT_EQ(Parameters(*net_).at("fc.bias"), values_.at("fc.bias"));
 }
 
+// Caffe writes the blobs of a shared parameter with each of its layers.
+TEST_F(CaffeModelTest, LayersThatShareAParameterLoadItOnce) {
+  const auto net = NewNet(R"(
+    layer { name: "x" type: "Input" top: "x" input_param { shape { dim: [1, 1, 1, 2] } } }
+    layer { name: "a" type: "InnerProduct" bottom: "x" top: "a" param { name: "w" }
+            inner_product_param { num_output: 2 } }
+    layer { name: "b" type: "InnerProduct" bottom: "a" top: "b" param { name: "w" }
+            inner_product_param { num_output: 2 } })");
+  NetParameter model;
+  for (const char* name : {"a", "b"}) {
+    LayerParameter* const layer = model.add_layer();
+    layer->set_name(name);
+    layer->set_type("InnerProduct");
+    AddBlob(layer, {2, 2}, {1, 2, 3, 4});
+    AddBlob(layer, {2}, name[0] == 'a' ? std::vector<float>{5, 6} : std::vector<float>{7, 8});
+  }
+  WriteBytes(model.SerializeAsString());
+  const CaffeModelReport report = LoadCaffeModel(path_, {}, net->parameters().get());
+  EXPECT_TRUE(report.missing.empty() && report.unused.empty());
+  EXPECT_EQ(Parameters(*net),
+            (Values{{"a.weight", {1, 2, 3, 4}}, {"a.bias", {5, 6}}, {"b.bias", {7, 8}}}));
+}
+
 TEST_F(CaffeModelTest, AFileOfAnotherNetAltogetherIsRefused) {
   for (LayerParameter& layer : *model_.mutable_layer()) layer.set_name("my_" + layer.name());
   const std::string error = LoadError({/*complete=*/false});
