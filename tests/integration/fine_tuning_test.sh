@@ -25,7 +25,7 @@ grep -q 'skipped, so as initialized: ip2.weight, ip2.bias' tune.log ||
 same_weights whole/step-00000012 parts/step-00000012
 
 # A checkpoint continues with its own freeze only.
-expect_error 'was written with another freeze: it did not train ip1.weight, bn1.weight, .*--weights=parts' \
+expect_error 'another freeze: it did not train ip1.weight, bn1.weight, .*--weights=parts' \
   "${tune[@]}" --set checkpoint.dir= --set freeze=conv1.weight --resume=parts/step-00000006
 expect_error 'was written with another freeze: it trained ip2.weight' \
   "${tune[@]}" --set checkpoint.dir= --set freeze='conv1.*,bn1.*,ip1.weight,ip2.weight' \
