@@ -1,19 +1,17 @@
 #include <glog/logging.h>
 
-#include <algorithm>
 #include <map>
 #include <set>
 #include <string>
 #include <utility>
 
 #include "core/config/name_pattern.h"
-#include "core/config/nearest.h"
 #include "core/error.h"
 #include "models/class_losses.h"
 #include "models/compiled_net.h"
-#include "models/data_layers.h"
 #include "models/graph.h"
 #include "models/inputs.h"
+#include "models/layer_checks.h"
 #include "models/memory_check.h"
 #include "models/parameter_names.h"
 #include "models/rewrites.h"
@@ -70,15 +68,7 @@ class Compiler {
   // Creates the layer, checks its numbers of bottoms and tops, and derives its shapes.
   void AddLayer(const GraphNode& node) {
     LayerParameter p = node.param;
-    if (p.type()[0] == '_' || !LayerRegistry::Get().Has(p.type())) {
-      std::vector<std::string> known = DataLayerTypes();
-      for (const std::string& name : LayerRegistry::Get().Keys()) {
-        if (name[0] != '_') known.push_back(name);
-      }
-      std::sort(known.begin(), known.end());
-      ThrowUserError(node.location, ": layer \"", p.name(), "\": unknown type \"", p.type(), "\"",
-                     Suggestion(p.type(), known));
-    }
+    CheckType(node);
     if (options_.label_smoothing && IsClassLoss(p.type())) {
       p.mutable_loss_param()->set_label_smoothing(*options_.label_smoothing);
     }
@@ -96,16 +86,14 @@ class Compiler {
       if (weight == 0 || is_loss || op.layer->CanBeLoss()) continue;
       op.layer->Fail("has loss_weight ", weight, " but is not a loss; remove it");
     }
-    CheckCount(*op.layer, "bottom", p.bottom_size(), op.layer->MinBottoms(),
-               op.layer->MaxBottoms());
-    CheckCount(*op.layer, "top", p.top_size(), op.layer->MinTops(), op.layer->MaxTops());
+    CheckCounts(*op.layer);
     const int index = static_cast<int>(net_.ops.size());
     std::vector<Shape> shapes;
     for (const std::string& bottom : p.bottom()) {
       op.bottoms.push_back(by_name_.at(bottom));
       shapes.push_back(net_.blobs[op.bottoms.back()].desc.shape);
     }
-    CheckBottomTypes(op);
+    CheckBottomTypes(op, net_.blobs, options_.compute);
     op.layer->SetUp(shapes);
     CHECK_EQ(static_cast<int>(op.layer->tops().size()), p.top_size()) << p.name();
     AddParameters(&op);
@@ -147,39 +135,6 @@ class Compiler {
       parameter.name = std::move(name.name);
       if (!parameter.owned) shared_.insert(parameter.name);
       op->parameters.push_back(std::move(parameter));
-    }
-  }
-
-  // `what`: "bottom" or "top".
-  static void CheckCount(const Layer& layer, const char* what, int got, int min, int max) {
-    if (got >= min && (max < 0 || got <= max)) return;
-    layer.Fail("expects ",
-               min == max ? StrCat(min)
-               : max < 0  ? StrCat("at least ", min)
-                          : StrCat(min, " to ", max),
-               " ", what, (max < 0 ? min : max) == 1 ? "" : "s", ", got ", got);
-  }
-
-  // Labels must go to bottoms that expect labels, and to no others. Numbers must have the compute
-  // type: losses and indices are always FP32.
-  void CheckBottomTypes(const CompiledOp& op) const {
-    if (op.layer->param().top_size() == 0) return;
-    for (size_t i = 0; i < op.bottoms.size(); ++i) {
-      const CompiledBlob& blob = net_.blobs[op.bottoms[i]];
-      if (op.layer->ReadsShapeOnly(static_cast<int>(i))) continue;
-      const bool wants_labels = op.layer->WantsLabels(static_cast<int>(i));
-      const bool labels = blob.desc.dtype == DType::kINT64;
-      if (labels != wants_labels) {
-        op.layer->Fail(
-            "bottom \"", PlainBlobName(blob.name), "\" (", blob.desc.shape.ToString(),
-            labels ? ") holds labels, expected numbers" : ") does not hold labels of the data",
-            "; an Input of N x C x H x W holds images, any other Input holds labels");
-      }
-      if (labels || blob.desc.dtype == options_.compute) continue;
-      op.layer->Fail("bottom \"", PlainBlobName(blob.name), "\" (", blob.desc.shape.ToString(),
-                     ") holds ", Name(blob.desc.dtype), " numbers, expected ",
-                     Name(options_.compute), ": set compute_type: ", Name(blob.desc.dtype),
-                     ", or remove the layer");
     }
   }
 
