@@ -36,12 +36,12 @@ void InitParameters(const CompiledNet& net, const NetOptions& options, Device* d
     for (size_t i = 0; i < specs.size(); ++i) {
       const CompiledParameter& parameter = op.parameters[i];
       if (!parameter.owned) continue;
-      const PoolLayout& layout = parameter.frozen ? store.frozen_layout() : store.layout();
-      const PoolEntry& entry = layout.entries()[parameter.entry];
+      const ParameterStore::Pools pools = store.PoolsOf(parameter.frozen);
+      const PoolEntry& entry = pools.layout.entries()[parameter.entry];
       const int rule = InitRuleOf(options, entry.name);
       Fill(rule < 0 ? *specs[i].filler : options.init[rule].second, specs[i].shape, options.seed,
            entry.name, values);
-      store.Import(values, entry, parameter.frozen ? store.frozen_master() : store.master());
+      store.Import(values, entry, pools.master);
     }
     const auto& states = op.layer->states();
     for (size_t i = 0; i < states.size(); ++i) {

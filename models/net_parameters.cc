@@ -137,17 +137,15 @@ void BindParameters(CompiledNet* net) {
       args->parameter_diffs.clear();
     }
     for (CompiledParameter& parameter : op.parameters) {
-      const Tensor& compute = parameter.frozen ? store.frozen_compute() : store.compute();
-      const Tensor& master = parameter.frozen ? store.frozen_master() : store.master();
+      const ParameterStore::Pools pools = store.PoolsOf(parameter.frozen);
+      const int64_t offset = pools.layout.entries()[parameter.entry].offset;
       // FP32 weights for operations that ask for them.
-      const Tensor& fp32 = compute.desc.dtype == DType::kFP32 ? compute : master;
-      const PoolLayout& layout = parameter.frozen ? store.frozen_layout() : store.layout();
-      const int64_t offset = layout.entries()[parameter.entry].offset;
+      const Tensor& fp32 = pools.compute.desc.dtype == DType::kFP32 ? pools.compute : pools.master;
       const auto at = [&](const Tensor& pool) {
         return pool.as<char>() + offset * SizeOf(pool.desc.dtype);
       };
       for (KernelArgs* args : {&op.forward_args, &op.backward_args, &op.recompute_args}) {
-        args->parameters.push_back(at(compute));
+        args->parameters.push_back(at(pools.compute));
         args->master.push_back(fp32.as<float>() + offset);
       }
       if (!op.backward) continue;

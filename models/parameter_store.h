@@ -34,6 +34,17 @@ class ParameterStore {
   const Tensor& frozen_master() const { return frozen_master_; }
   const Tensor& frozen_compute() const { return frozen_compute_; }
 
+  // The pools of the frozen or of the trained parameters.
+  struct Pools {
+    const PoolLayout& layout;
+    const Tensor& master;
+    const Tensor& compute;
+  };
+  Pools PoolsOf(bool frozen) const {
+    if (frozen) return {frozen_layout_, frozen_master_, frozen_compute_};
+    return {layout_, master_, compute_};
+  }
+
   bool has_own_compute() const { return compute_.data != master_.data; }
   // FP32: adds a compute pool with the values of the master pool, or removes it. Other types always
   // have one. Nets use the new pool from their next forward pass on; must not be called between a

@@ -83,11 +83,11 @@ void CheckValues(const std::string& path, const std::string& name,
 
 std::vector<PoolTensor> WeightTensors(const ParameterStore& store) {
   std::vector<PoolTensor> tensors;
-  for (const PoolEntry& entry : store.layout().entries()) {
-    tensors.push_back({entry.name, &entry, store.master()});
-  }
-  for (const PoolEntry& entry : store.frozen_layout().entries()) {
-    tensors.push_back({entry.name, &entry, store.frozen_master()});
+  for (const bool frozen : {false, true}) {
+    const ParameterStore::Pools pools = store.PoolsOf(frozen);
+    for (const PoolEntry& entry : pools.layout.entries()) {
+      tensors.push_back({entry.name, &entry, pools.master});
+    }
   }
   for (const PoolEntry& entry : store.state_layout().entries()) {
     tensors.push_back({entry.name, &entry, store.states()});
