@@ -26,6 +26,14 @@ void ContrastiveLossLayer::SetUp(const std::vector<Shape>& bottoms) {
   tops_ = {Shape{1}};
 }
 
+void SetUpContrastiveLoss(const ContrastiveLossLayer& layer, KernelSetup* setup) {
+  for (TensorDesc& bottom : setup->bottoms) bottom.layout = Layout();
+  setup->needs_bottom = {setup->backward, setup->backward, false};
+  // Of each pair, its own factor of a - b in the gradient.
+  setup->saved_bytes = layer.pairs() * sizeof(float);
+  setup->forward_scratch_bytes = layer.pairs() * sizeof(float);
+}
+
 namespace {
 
 GF_REGISTER(LayerRegistry, "ContrastiveLoss", ContrastiveLossLayer);

@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "layers/kernel.h"
 #include "layers/loss.h"
 
 namespace gf {
@@ -34,7 +35,11 @@ class ContrastiveLossLayer : public LossLayer {
   int64_t pairs_ = 0, inner_ = 0;
 };
 
-// What the gradient adds to d.
+// The gradient divides by d plus this number, so that it stays finite at d = 0.
 constexpr float kContrastiveLeastDistance = 1e-4f;
+
+// The agreement of all kernels of this layer with the net. Forward has scratch memory for a loss
+// per pair.
+void SetUpContrastiveLoss(const ContrastiveLossLayer& layer, KernelSetup* setup);
 
 }  // namespace gf

@@ -22,6 +22,12 @@ void HingeLossLayer::SetUp(const std::vector<Shape>& bottoms) {
   tops_ = {Shape{1}};
 }
 
+void SetUpHingeLoss(const HingeLossLayer& layer, KernelSetup* setup) {
+  for (TensorDesc& bottom : setup->bottoms) bottom.layout = Layout();
+  setup->needs_bottom = {setup->backward, setup->backward};
+  setup->forward_scratch_bytes = layer.view().outer * sizeof(float);
+}
+
 namespace {
 
 GF_REGISTER(LayerRegistry, "HingeLoss", HingeLossLayer);

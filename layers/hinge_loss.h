@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "layers/class_axis.h"
+#include "layers/kernel.h"
 #include "layers/loss.h"
 
 namespace gf {
@@ -25,5 +26,9 @@ class HingeLossLayer : public LossLayer {
  private:
   ClassAxis view_;
 };
+
+// The agreement of all kernels of this layer with the net. Forward has scratch memory for a loss
+// per sample.
+void SetUpHingeLoss(const HingeLossLayer& layer, KernelSetup* setup);
 
 }  // namespace gf

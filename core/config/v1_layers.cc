@@ -10,7 +10,7 @@ namespace {
 
 using google::protobuf::FieldDescriptor;
 
-// The settings of parameter i, with those of the parameters before it.
+// The `param` entry of parameter i; adds missing entries up to it.
 ParamSpec* Spec(int i, LayerParameter* layer) {
   while (layer->param_size() <= i) layer->add_param();
   return layer->mutable_param(i);

@@ -18,8 +18,8 @@ struct ChannelView {
 // Sets *view and returns true if the tensor has that form.
 bool GetChannelView(const TensorDesc& desc, ChannelView* view);
 
-// The layout of a tensor with the shape and type of `desc` whose channels are stored as those of
-// the tensor of `view`, which may have another size but as many axes.
+// The layout that stores the channels of `desc` as the tensor of `view` stores its own. Both have
+// the same number of axes; their sizes may differ.
 Layout LayoutLike(const ChannelView& view, const TensorDesc& desc);
 
 }  // namespace gf

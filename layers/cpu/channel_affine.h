@@ -21,7 +21,7 @@ class ChannelAffine {
 
   // y may be x. gamma is null for ones, beta for zeros.
   void Forward(const void* x, const float* gamma, const float* beta, void* y) const;
-  // dx = gamma * dy, dgamma = sum of dy * x, dbeta = sum of dy. What is not needed is null; dx may
+  // dx = gamma * dy, dgamma = sum of dy * x, dbeta = sum of dy. Unneeded results are null; dx may
   // be dy. The sums do not depend on the number of threads.
   void Backward(const void* x, const void* dy, const float* gamma, void* dx, void* dgamma,
                 void* dbeta) const;

@@ -15,13 +15,7 @@ class ContrastiveLossKernel : public Kernel {
   ContrastiveLossKernel(const ContrastiveLossLayer& layer, const KernelContext& context)
       : layer_(layer), type_(context.compute) {}
 
-  void Setup(KernelSetup* setup) override {
-    for (TensorDesc& bottom : setup->bottoms) bottom.layout = Layout();
-    setup->needs_bottom = {setup->backward, setup->backward, false};
-    // Of each pair: what the gradient multiplies a - b by, without the common factor.
-    setup->saved_bytes = layer_.pairs() * sizeof(float);
-    setup->forward_scratch_bytes = layer_.pairs() * sizeof(float);
-  }
+  void Setup(KernelSetup* setup) override { SetUpContrastiveLoss(layer_, setup); }
 
   void Forward(const KernelArgs& args) override {
     const int64_t pairs = CountedSamples(args, layer_.pairs());

@@ -13,11 +13,7 @@ class HingeLossKernel : public Kernel {
   HingeLossKernel(const HingeLossLayer& layer, const KernelContext& context)
       : layer_(layer), type_(context.compute) {}
 
-  void Setup(KernelSetup* setup) override {
-    for (TensorDesc& bottom : setup->bottoms) bottom.layout = Layout();
-    setup->needs_bottom = {setup->backward, setup->backward};
-    setup->forward_scratch_bytes = layer_.view().outer * sizeof(float);
-  }
+  void Setup(KernelSetup* setup) override { SetUpHingeLoss(layer_, setup); }
 
   void Forward(const KernelArgs& args) override {
     const ClassAxis& view = layer_.view();

@@ -11,7 +11,8 @@
 namespace gf {
 namespace {
 
-// What pixels along an axis are made of: those of the top of pixels of the bottom, or backwards.
+// For each pixel along an axis of the top, its pixels of the bottom and their weights; in backward
+// the other way round.
 class Taps {
  public:
   Taps() = default;

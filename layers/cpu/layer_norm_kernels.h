@@ -14,8 +14,8 @@ struct LayerNormSpan {
 };
 constexpr int kLayerNormWidth = 64;
 
-// The functions for numbers of one type. Arrays of mean, variance and inverse_std have a number per
-// row of the span, those of gamma and beta one per channel.
+// The functions for numbers of one type. The arrays mean, variance and inverse_std have a number
+// per row of the span; gamma and beta have one per channel.
 struct LayerNormFunctions {
   // Mean and biased variance. Sums of a few numbers are FP32, sums of these sums double.
   void (*moments)(const LayerNormSpan& span, const void* x, float* mean, float* variance);

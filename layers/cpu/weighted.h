@@ -23,8 +23,8 @@ namespace gf {
 // exchanged tensors stay BF16.
 class WeightedKernel : public Kernel {
  public:
-  // What is computed besides products. Without `bias` a layer with a bias must add it itself, and
-  // compute its gradient.
+  // Work besides products. If `bias` is false, a layer with a bias adds it itself and computes its
+  // gradient.
   struct Extras {
     bool bias = false, relu = false, relu_backward = false;
   };

@@ -12,12 +12,7 @@ class ContrastiveLossKernel : public Kernel {
   ContrastiveLossKernel(const ContrastiveLossLayer& layer, const KernelContext& context)
       : layer_(layer), context_(context) {}
 
-  void Setup(KernelSetup* setup) override {
-    for (TensorDesc& bottom : setup->bottoms) bottom.layout = Layout();
-    setup->needs_bottom = {setup->backward, setup->backward, false};
-    setup->saved_bytes = layer_.pairs() * sizeof(float);
-    setup->forward_scratch_bytes = layer_.pairs() * sizeof(float);
-  }
+  void Setup(KernelSetup* setup) override { SetUpContrastiveLoss(layer_, setup); }
 
   void Forward(const KernelArgs& args) override {
     const ContrastiveLoss call = Call(args);

@@ -11,12 +11,7 @@ class ContrastiveLossEstimate : public EstimateKernel {
       : EstimateKernel(layer, context), layer_(layer) {}
 
  protected:
-  void Agree(KernelSetup* setup) override {
-    for (TensorDesc& bottom : setup->bottoms) bottom.layout = Layout();
-    setup->needs_bottom = {setup->backward, setup->backward, false};
-    setup->saved_bytes = layer_.pairs() * sizeof(float);
-    setup->forward_scratch_bytes = layer_.pairs() * sizeof(float);
-  }
+  void Agree(KernelSetup* setup) override { SetUpContrastiveLoss(layer_, setup); }
   // The loss of each pair, then their sum.
   void ForwardCost(const KernelArgs&) override {
     Move(OperationKind::kLoss, Bottom(0) + Bottom(1) + Bottom(2) + Saved(), 2);

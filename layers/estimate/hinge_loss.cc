@@ -11,11 +11,7 @@ class HingeLossEstimate : public EstimateKernel {
       : EstimateKernel(layer, context), layer_(layer) {}
 
  protected:
-  void Agree(KernelSetup* setup) override {
-    for (TensorDesc& bottom : setup->bottoms) bottom.layout = Layout();
-    setup->needs_bottom = {setup->backward, setup->backward};
-    setup->forward_scratch_bytes = layer_.view().outer * sizeof(float);
-  }
+  void Agree(KernelSetup* setup) override { SetUpHingeLoss(layer_, setup); }
   // The loss of each sample, then their sum.
   void ForwardCost(const KernelArgs&) override {
     Move(OperationKind::kLoss, Bottom(0) + Bottom(1), 2);
