@@ -3,13 +3,16 @@
 
 #include <sstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "comm/agree.h"
 #include "core/config/config.h"
 #include "core/error.h"
 #include "core/telemetry/timeline.h"
+#include "solvers/from_caffe/caffe_job.h"
 #include "solvers/report/run_folder.h"
+#include "solvers/train/same_job.h"
 #include "solvers/train/signals.h"
 #include "solvers/train/trainer.h"
 #include "tools/dry_run.h"
@@ -18,6 +21,9 @@
 #include "tools/rank_main.h"
 
 DEFINE_string(config, "", "the job: a prototxt `FILE`, see configs/");
+DEFINE_string(solver, "",
+              "instead of --config: a Caffe solver `FILE` (solver.prototxt), whose net names the "
+              "data; the job that it stands for is written to its snapshot_prefix/job.prototxt");
 DEFINE_string(
     resume, "",
     "continue from the newest valid checkpoint of checkpoint.dir, or of `FOLDER`, which may "
@@ -59,6 +65,7 @@ FlagSpec Spec() {
   FlagSpec spec;
   spec.summary = "gftrain: trains a network.";
   spec.usage = {"mpirun -n RANKS gftrain --config=FILE [FLAGS]",
+                "mpirun -n RANKS gftrain --solver=FILE [FLAGS]",
                 "gftrain --config=FILE --dry_run | --print_schedule[=N] [FLAGS]",
                 "gftrain --net=FILE --dry_run [FLAGS]"};
   spec.examples = {"mpirun -n 2 gftrain --config=configs/quickstart.prototxt",
@@ -66,7 +73,8 @@ FlagSpec Spec() {
                    "gftrain --dry_run --net=models/resnet50.prototxt"};
   spec.groups = {
       {"Job",
-       {"config", "set", "resume", "weights", "weights_skip", "bgr", "max_steps", "deterministic"}},
+       {"config", "solver", "set", "resume", "weights", "weights_skip", "bgr", "max_steps",
+        "deterministic"}},
       {"Records", {"run_dir", "tensorboard", "timeline_steps", "timeline_file", "verbose"}},
       {"Without training",
        {"dry_run", "net", "input", "batch_size", "phase", "print_schedule", "ranks"}}};
@@ -78,15 +86,20 @@ FlagSpec Spec() {
 
 bool Given(const char* flag) { return !google::GetCommandLineFlagInfoOrDie(flag).is_default; }
 
+bool HasJob() { return !FLAGS_config.empty() || !FLAGS_solver.empty(); }
+
 void CheckCombination() {
-  if (FLAGS_config.empty() && FLAGS_net.empty()) {
+  if (FLAGS_config.empty() && FLAGS_solver.empty() && FLAGS_net.empty()) {
     ThrowUserError("--config is missing: name the job's file (see --help)");
   }
   if (!FLAGS_net.empty() && !FLAGS_dry_run) {
     ThrowUserError("--net goes with --dry_run; to train give --config");
   }
-  if (!FLAGS_net.empty() && !FLAGS_config.empty()) {
-    ThrowUserError("give --config or --net, not both");
+  if (!FLAGS_config.empty() && !FLAGS_solver.empty()) {
+    ThrowUserError("give --config or --solver, not both");
+  }
+  if (!FLAGS_net.empty() && HasJob()) {
+    ThrowUserError("give ", FLAGS_config.empty() ? "--solver" : "--config", " or --net, not both");
   }
   if (!FLAGS_resume.empty() && !FLAGS_weights.empty()) {
     ThrowUserError("give --resume or --weights, not both");
@@ -106,7 +119,7 @@ void CheckCombination() {
   if (Given("print_schedule") && FLAGS_print_schedule < 1) {
     ThrowUserError("--print_schedule is ", FLAGS_print_schedule, ", must be at least 1");
   }
-  if (FLAGS_print_schedule > 0 && (FLAGS_dry_run || FLAGS_config.empty())) {
+  if (FLAGS_print_schedule > 0 && (FLAGS_dry_run || !HasJob())) {
     ThrowUserError("--print_schedule goes with --config and without --dry_run");
   }
   if (FLAGS_ranks < 0) ThrowUserError("--ranks is ", FLAGS_ranks, ", must be at least 0");
@@ -121,10 +134,22 @@ void CheckCombination() {
   }
 }
 
-JobConfig ReadConfig(const std::vector<std::string>& overrides) {
+// `remarks`: about a Caffe solver.
+JobConfig ReadConfig(const std::vector<std::string>& overrides, std::vector<std::string>* remarks) {
   CheckCombination();
-  if (FLAGS_config.empty()) return {};
-  JobConfig config = ReadJobConfig(FLAGS_config, overrides);
+  if (!HasJob()) return {};
+  JobConfig config;
+  if (FLAGS_solver.empty()) {
+    config = ReadJobConfig(FLAGS_config, overrides);
+  } else {
+    CaffeJob job = ReadCaffeJob(FLAGS_solver, overrides);
+    config = std::move(job.config);
+    *remarks = std::move(job.remarks);
+    if (FLAGS_weights.empty() && FLAGS_resume.empty() && !job.weights.empty()) {
+      FLAGS_weights = job.weights;
+      FLAGS_bgr = true;  // Caffe reads images as BGR
+    }
+  }
   if (FLAGS_deterministic && config.comm().mode() == CommConfig::AUTO) {
     ThrowUserError(
         "--deterministic: comm.mode AUTO chooses by measured times, which differ from run to run: "
@@ -178,7 +203,7 @@ TrainOptions OptionsOf(const JobConfig& config, int threads) {
 class TrainTool : public JobTool {
  public:
   JobConfig ReadConfig(const std::vector<std::string>& overrides) override {
-    JobConfig config = gf::ReadConfig(overrides);
+    JobConfig config = gf::ReadConfig(overrides, &remarks_);
     // Before MPI starts, which a signal to one rank must not break; after the config, which may be
     // read from a pipe that a signal must interrupt.
     if (Trains()) WatchSignals();
@@ -186,13 +211,29 @@ class TrainTool : public JobTool {
   }
 
   void Run(const JobConfig& config, int threads, Communicator* comm) override {
-    if (Trains()) return Train(config, OptionsOf(config, threads), comm);
+    if (comm->rank() == 0) {
+      for (const std::string& remark : remarks_) PrintWarning(remark);
+    }
+    if (Trains()) {
+      if (!FLAGS_solver.empty()) WriteJob(config, comm);
+      return Train(config, OptionsOf(config, threads), comm);
+    }
     if (FLAGS_dry_run) return DryRunBody(config, comm);
     PrintScheduleBody(config, comm);
   }
 
  private:
   static bool Trains() { return !FLAGS_dry_run && FLAGS_print_schedule == 0; }
+
+  static void WriteJob(const JobConfig& config, Communicator* comm) {
+    CheckSameConfig(config, comm);
+    AgreeOnErrors(comm, "writing the job", [&] {
+      if (comm->rank() > 0 || config.checkpoint().dir().empty()) return;
+      PrintRemark(StrCat(FLAGS_solver, " as a job: ", WriteCaffeJob(FLAGS_solver, config)));
+    });
+  }
+
+  std::vector<std::string> remarks_;
 };
 
 int Main(int argc, char** argv) {

@@ -44,6 +44,20 @@ void CheckFolder(const std::string& folder, const std::string& path, const std::
                  better.empty() ? "" : better + " or ", "the whole path");
 }
 
+// Applies the values of --set, and checks the job.
+void Override(const std::vector<std::string>& overrides, OpenedData opened, Places* places,
+              JobConfig* config) {
+  for (const std::string& assignment : overrides) {
+    places->NoteSet(SetField(assignment, config), assignment);
+  }
+  const auto name = [&](DataConfig* data) {
+    if (opened == OpenedData::kNone && data->source().empty()) data->set_source("none");
+  };
+  if (config->has_train_data()) name(config->mutable_train_data());
+  if (config->has_validation_data()) name(config->mutable_validation_data());
+  CheckJob(*config, *places);
+}
+
 // "file:line:col" of each element of a repeated field of a net.
 std::vector<std::string> LocationsOf(const std::string& file, int field, int count,
                                      const google::protobuf::TextFormat::ParseInfoTree& locations) {
@@ -90,15 +104,7 @@ JobConfig ReadJobConfig(const std::string& file, const std::vector<std::string>&
   google::protobuf::TextFormat::ParseInfoTree locations;
   ParseTextProto(ReadTextFileOrPipe(file), file, &config, &locations);
   Places places(file, config, locations);
-  for (const std::string& assignment : overrides) {
-    places.NoteSet(SetField(assignment, &config), assignment);
-  }
-  const auto name = [&](DataConfig* data) {
-    if (opened == OpenedData::kNone && data->source().empty()) data->set_source("none");
-  };
-  if (config.has_train_data()) name(config.mutable_train_data());
-  if (config.has_validation_data()) name(config.mutable_validation_data());
-  CheckJob(config, places);
+  Override(overrides, opened, &places, &config);
 
   const std::string folder = file.substr(0, file.rfind('/') + 1);
   const auto resolve = [&](const std::string& field, const std::string& path, bool opens) {
@@ -117,6 +123,24 @@ JobConfig ReadJobConfig(const std::string& file, const std::vector<std::string>&
         resolve("validation_data.source", data->source(), opened != OpenedData::kNone));
   }
   return config;
+}
+
+JobConfig FinishJobConfig(JobConfig config, const std::string& name,
+                          const std::vector<std::string>& overrides, OpenedData opened) {
+  Places places(name, JobConfig(), google::protobuf::TextFormat::ParseInfoTree());
+  Override(overrides, opened, &places, &config);
+  return config;
+}
+
+void MakePathsAbsolute(JobConfig* config) {
+  const auto absolute = [](const std::string& path) {
+    return std::filesystem::absolute(path).string();
+  };
+  config->set_net(absolute(config->net()));
+  config->mutable_train_data()->set_source(absolute(config->train_data().source()));
+  if (config->has_validation_data()) {
+    config->mutable_validation_data()->set_source(absolute(config->validation_data().source()));
+  }
 }
 
 NetSource ParseNet(const std::string& text, const std::string& name) {

@@ -37,6 +37,15 @@ enum class OpenedData { kNone, kValidation, kAll };
 JobConfig ReadJobConfig(const std::string& file, const std::vector<std::string>& overrides,
                         OpenedData opened = OpenedData::kAll);
 
+// The same for a job that was made in code, from `name` in messages; its relative paths start at
+// the working folder.
+JobConfig FinishJobConfig(JobConfig config, const std::string& name,
+                          const std::vector<std::string>& overrides,
+                          OpenedData opened = OpenedData::kAll);
+
+// Makes the paths of the net and the data absolute.
+void MakePathsAbsolute(JobConfig* config);
+
 // The number type of a job's `compute_type`.
 DType ToDType(ComputeType type);
 

@@ -51,6 +51,18 @@ const std::map<std::string, std::string>& Reasons() {
       {"WindowDataParameter.crop_mode", kWhole},
       {"TransformationParameter.use_gpu_transform", "the loader"},
       {"TransformationParameter.random_seed", "seed of the job"},
+      {"SolverParameter.test_iter", "a test takes every image once"},
+      {"SolverParameter.average_loss", "each line shows the mean since the last one"},
+      {"SolverParameter.snapshot_diff", "checkpoints hold the weights and the solver's state"},
+      {"SolverParameter.snapshot_format", "checkpoints are safetensors"},
+      {"SolverParameter.snapshot_after_train", "the end of training always writes a checkpoint"},
+      {"SolverParameter.device_id", "each rank takes a GPU of its own"},
+      {"SolverParameter.debug_info", "--timeline_steps"},
+      {"SolverParameter.layer_wise_reduce", "comm.mode of the job"},
+      {"SolverParameter.per_parameter_reduce", "comm.mode of the job"},
+      {"SolverParameter.solver_data_type", "compute_type of the job"},
+      {"SolverParameter.epoch_size", "the images are counted"},
+      {"SolverParameter.test_epoch_size", "the images are counted"},
   };
   return *reasons;
 }
@@ -81,9 +93,9 @@ void Collect(const Message& message, std::vector<std::string>* found) {
 
 }  // namespace
 
-std::string IgnoredFields(const NetParameter& net) {
+std::string IgnoredFields(const Message& message) {
   std::vector<std::string> found;
-  Collect(net, &found);
+  Collect(message, &found);
   std::string text;
   for (const std::string& field : found) {
     text += text.empty() ? "these fields have no effect (replacements in parentheses): " : ", ";

@@ -1,7 +1,6 @@
 #include "solvers/report/run_folder.h"
 
-#include <filesystem>
-
+#include "core/config/config.h"
 #include "core/error.h"
 #include "core/file.h"
 #include "core/folder.h"
@@ -15,8 +14,6 @@ std::string InRunFolder(const JobConfig& config, const std::string& name) {
   const std::string& folder = config.telemetry().run_dir();
   return folder.empty() ? name : folder + "/" + name;
 }
-
-std::string Absolute(const std::string& path) { return std::filesystem::absolute(path).string(); }
 
 }  // namespace
 
@@ -53,10 +50,7 @@ FileDescriptor PrepareRunFolder(const JobConfig& config, bool go_on, double pati
   check();  // the log of a run that has ended meanwhile
   JobConfig resolved = config;
   resolved.mutable_telemetry()->clear_run_dir();
-  resolved.set_net(Absolute(config.net()));
-  const auto resolve = [](DataConfig* data) { data->set_source(Absolute(data->source())); };
-  resolve(resolved.mutable_train_data());
-  if (config.has_validation_data()) resolve(resolved.mutable_validation_data());
+  MakePathsAbsolute(&resolved);
   ReplaceFile(folder + "/config.prototxt", resolved.DebugString());
   return lock;
 }

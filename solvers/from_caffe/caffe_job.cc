@@ -1,0 +1,147 @@
+#include "solvers/from_caffe/caffe_job.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "core/config/config.h"
+#include "core/config/ignored_fields.h"
+#include "core/device.h"
+#include "core/error.h"
+#include "core/folder.h"
+#include "core/output_file.h"
+#include "solvers/from_caffe/data_fields.h"
+#include "solvers/from_caffe/solver_fields.h"
+#include "solvers/from_caffe/solver_file.h"
+
+namespace gf {
+namespace {
+
+bool HasGpu() {
+  try {
+    DeviceRegistry::Get().Create("device", "cuda", 1);
+    return true;
+  } catch (const UserError&) {
+    return false;
+  }
+}
+
+// Whether NVIDIA's Caffe computes the net in FP16.
+bool IsHalf(const NetParameter& net) { return net.default_forward_type() == FLOAT16; }
+
+// Sets the device, unless --set does, and the type of numbers on it.
+void ChooseDevice(const SolverFile& solver, const NetParameter& net, const JobConfig& wanted,
+                  CaffeJob* job) {
+  std::string device = wanted.device();
+  if (!wanted.has_device()) {
+    const bool gpu = solver.param.solver_mode() == SolverParameter::GPU;
+    device = gpu && HasGpu() ? "cuda" : "cpu";
+    job->config.set_device(device);
+    if (gpu && device == "cpu") {
+      job->remarks.push_back(
+          StrCat(solver.places.Before("solver_mode"),
+                 "solver_mode GPU: no GPU is at hand, so the job runs on the CPU"));
+    }
+  }
+  if (!IsHalf(net)) return;
+  job->config.set_compute_type(device == "cpu" ? BF16 : FP16);
+  if (device == "cpu") {
+    job->remarks.push_back(StrCat(solver.param.net(), ": FLOAT16 is BF16 on the CPU"));
+    return;
+  }
+  LossScaleConfig* const scale = job->config.mutable_solver()->mutable_loss_scale();
+  const bool fixed = net.has_global_grad_scale() && !net.global_grad_scale_adaptive();
+  scale->set_policy(fixed ? LossScaleConfig::STATIC : LossScaleConfig::DYNAMIC);
+  if (fixed) scale->set_scale(std::max(1.0F, net.global_grad_scale()));
+}
+
+void SetChannels(const DataConfig& wanted, DataConfig* data) {
+  if (wanted.has_channels()) return;
+  if (const int channels = ChannelsOf(wanted); channels > 0) data->set_channels(channels);
+}
+
+void RequireSource(const DataConfig& wanted, const DataFields& fields) {
+  if (!wanted.source().empty()) return;
+  if (!fields.no_source.empty()) ThrowUserError(fields.no_source);
+}
+
+// NVIDIA's Caffe divides batch_size among the GPUs that it uses.
+void RemarkBatch(const SolverFile& solver, const NetParameter& net, const DataConfig& data,
+                 CaffeJob* job) {
+  if (!IsNvidias(solver.param) && !net.has_default_forward_type() &&
+      !net.has_eltwise_mem_sharing()) {
+    return;
+  }
+  job->remarks.push_back(
+      StrCat(solver.param.net(), ": batch_size ", data.batch_size(),
+             " is the batch of each rank; NVIDIA's Caffe divides it among its GPUs: for N ranks "
+             "set train_data.batch_size to ",
+             data.batch_size(), " / N"));
+}
+
+// An error that names the solver where the text of the job would have a place.
+JobConfig Finish(const std::string& solver, const JobConfig& config,
+                 const std::vector<std::string>& overrides) {
+  try {
+    return FinishJobConfig(config, solver, overrides);
+  } catch (const UserError& error) {
+    const std::string what = error.what();
+    const bool placed = what.rfind("--set", 0) == 0 || what.rfind(solver, 0) == 0;
+    ThrowUserError(placed ? "" : solver + ": as a job: ", what);
+  }
+}
+
+}  // namespace
+
+CaffeJob ReadCaffeJob(const std::string& path, const std::vector<std::string>& overrides) {
+  const SolverFile solver = ReadSolverFile(path);
+  CaffeJob job;
+  job.config.set_net(solver.param.net());
+  if (solver.param.weights_size() > 0) job.weights = solver.param.weights(0);
+  TranslateSolver(solver, &job.config);
+
+  // What --set names decides what else must be found out.
+  JobConfig wanted = job.config;
+  for (const std::string& assignment : overrides) SetField(assignment, &wanted);
+  if (!std::filesystem::exists(wanted.net())) {
+    ThrowUserError(solver.places.Before("net"), "net: ", wanted.net(),
+                   " does not exist: paths in a Caffe solver and its net are relative to the "
+                   "working folder; start the program where Caffe is started");
+  }
+  const NetSource net = ReadNet(wanted.net());
+  const DataFields train = TranslateData(net, TRAIN);
+  *job.config.mutable_train_data() = train.config;
+  job.remarks = train.remarks;
+  DataFields test;
+  if (Tests(solver.param)) {
+    test = TranslateData(net, TEST);
+    *job.config.mutable_validation_data() = test.config;
+  }
+  wanted = job.config;
+  for (const std::string& assignment : overrides) SetField(assignment, &wanted);
+  RequireSource(wanted.train_data(), train);
+  SetChannels(wanted.train_data(), job.config.mutable_train_data());
+  if (wanted.has_validation_data()) {
+    RequireSource(wanted.validation_data(), test);
+    SetChannels(wanted.validation_data(), job.config.mutable_validation_data());
+  }
+  ChooseDevice(solver, net.param, wanted, &job);
+  RemarkBatch(solver, net.param, wanted.train_data(), &job);
+  if (const std::string ignored = IgnoredFields(solver.param); !ignored.empty()) {
+    job.remarks.push_back(StrCat(path, ": ", ignored));
+  }
+  job.config = Finish(path, job.config, overrides);
+  return job;
+}
+
+std::string WriteCaffeJob(const std::string& solver, const JobConfig& config) {
+  const std::string path = config.checkpoint().dir() + "/job.prototxt";
+  MakeFolders(config.checkpoint().dir());
+  JobConfig resolved = config;
+  MakePathsAbsolute(&resolved);
+  ReplaceFile(path, StrCat("# ", std::filesystem::absolute(solver).string(),
+                           " as a job: gftrain --config=FILE, gfeval --config=FILE\n",
+                           resolved.DebugString()));
+  return path;
+}
+
+}  // namespace gf

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/config/config.h"
+
+namespace gf {
+
+// The data layer of a phase as a job's data.
+struct DataFields {
+  // Without `channels` where the layer does not tell them.
+  DataConfig config;
+  bool found = false;  // whether the phase has a data layer
+  // Where config has no source: why, and what to do, as an error.
+  std::string no_source;
+  // What was only approximated, for people: "file:line:col: layer ...".
+  std::vector<std::string> remarks;
+};
+
+// Reads the sources, sizes and transform_param of a net's data layer. A crop and a mean image of
+// Caffe become those of DataConfig; NVCaffe's random sizes become random_resized_crop. Relative
+// paths stay as they are. Throws UserError for what contradicts itself.
+DataFields TranslateData(const NetSource& net, Phase phase);
+
+// The channels of images that a data set holds, if `data` does not say them: 1 or 3, of its mean
+// image or its first image; 0 if that is not to be had.
+int ChannelsOf(const DataConfig& data);
+
+}  // namespace gf
