@@ -44,13 +44,17 @@ class Compiler {
 
   CompiledNet Run() {
     for (GraphNode& node : nodes_) AddLayer(node);
-    CheckShapesFit(net_, options_, *device_);
+    if (options_.plan_only) {
+      CheckCountable(net_);
+    } else {
+      CheckShapesFit(net_, options_, *device_);
+    }
     FindGradients(options_.phase, &net_);
     PlanKernels();
     FindResults();
     BuildParameters(options_, device_, &net_);
     PlanMemory(options_, device_, &net_);
-    BindParameters(&net_);
+    if (!options_.plan_only) BindParameters(&net_);
     device_->ReleaseUnused();  // memory of trials
     return std::move(net_);
   }

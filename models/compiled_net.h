@@ -65,7 +65,7 @@ struct CompiledNet {
   std::vector<CompiledBlob> blobs;
   std::vector<CompiledOp> ops;
   Arena memory;
-  std::shared_ptr<void> arena;
+  std::shared_ptr<void> arena;  // null: the net is plan_only
   std::shared_ptr<ParameterStore> parameters;
   const void* bound_weights = nullptr;  // data of the compute pool that operations read
   int logits = -1;                      // blob; -1 if there is no loss of classes or Softmax
@@ -102,11 +102,12 @@ bool Trains(const CompiledOp& op);
 // Creates the pools, or finds this net's parameters in the pools of options.parameters.
 void BuildParameters(const NetOptions& options, Device* device, CompiledNet* net);
 
-// Points the arguments of all operations to the parameters' present pools.
+// Points the arguments of all operations to the parameters' present pools. Not for plan_only.
 void BindParameters(CompiledNet* net);
 
 // Chooses buffers and lifetimes for all memory of `net` and places the buffers
-// (models/lifetimes.cc).
+// (models/lifetimes.cc). Unless plan_only, allocates the arena and points the arguments of all
+// operations to it.
 void PlanMemory(const NetOptions& options, Device* device, CompiledNet* net);
 
 }  // namespace gf

@@ -40,6 +40,7 @@ class Planner {
       }
     }
     net_.memory.Solve(options_.reuse_memory);
+    if (options_.plan_only) return;
     CheckArenaFits(net_, options_, *device_);
     net_.arena = device_->Allocate(net_.memory.bytes());
     for (CompiledOp& op : net_.ops) SetArgs(&op);

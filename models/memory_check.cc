@@ -1,5 +1,8 @@
 #include "models/memory_check.h"
 
+#include <algorithm>
+#include <string>
+
 #include "core/error.h"
 #include "core/host_memory.h"
 #include "core/readable.h"
@@ -62,6 +65,18 @@ void CheckParametersFit(const CompiledNet& net, const NetOptions& options, doubl
                           ": make the layer smaller, or use a host with more memory");
 }
 
+// Libraries count an extent, and the pixels of an image, in 32 bits, and round them up.
+constexpr int64_t kMostCounted = int64_t{1} << 30;
+
+void RequireCountable(const Layer& layer, const std::string& what, const Shape& shape) {
+  int64_t most = shape.rank() < 3 ? 1 : shape.count(2, shape.rank());
+  for (int64_t extent : shape.dims()) most = std::max(most, extent);
+  if (most <= kMostCounted) return;
+  layer.Fail("its ", what, " of ", shape.ToString(), " has an extent, or pixels of an image, of ",
+             WithCommas(most), ", must be at most ", WithCommas(kMostCounted),
+             ": make the layer smaller");
+}
+
 }  // namespace
 
 void CheckShapesFit(const CompiledNet& net, const NetOptions& options, const Device& device) {
@@ -85,6 +100,18 @@ void CheckArenaFits(const CompiledNet& net, const NetOptions& options, const Dev
       HumanBytes(BytesOf(*largest.blob)), ", all activations of the net take ", HumanBytes(all),
       ", but this process can have ", HumanBytes(HostMemory()), ": lower batch_size",
       options.recompute ? "" : ", set recompute: true", ", or make the layer smaller");
+}
+
+void CheckCountable(const CompiledNet& net) {
+  for (const CompiledOp& op : net.ops) {
+    for (const ParameterSpec& spec : op.layer->parameters()) {
+      RequireCountable(*op.layer, spec.name, spec.shape);
+    }
+    for (int top : op.tops) {
+      const CompiledBlob& blob = net.blobs[top];
+      RequireCountable(*op.layer, "top \"" + blob.name + "\"", blob.desc.shape);
+    }
+  }
 }
 
 }  // namespace gf

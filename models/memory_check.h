@@ -13,4 +13,8 @@ void CheckShapesFit(const CompiledNet& net, const NetOptions& options, const Dev
 // Once buffers are placed: all activations.
 void CheckArenaFits(const CompiledNet& net, const NetOptions& options, const Device& device);
 
+// Instead of both, for a plan, which may be larger than any memory: throws UserError that names a
+// layer whose extents libraries cannot count.
+void CheckCountable(const CompiledNet& net);
+
 }  // namespace gf

@@ -113,7 +113,12 @@ class Net::Impl {
     for (CompiledOp& op : net_.ops) op.kernel->Stage(batch);
   }
 
+  void CheckCanRun() const {
+    CHECK(!options_.plan_only) << name_ << " is a plan without memory and cannot run";
+  }
+
   void Forward(const Batch& batch, uint64_t sequence) {
+    CheckCanRun();
     CHECK(batch.Fits(input_shape_)) << batch.images.desc.shape.ToString()
                                     << " for a net that takes " << input_shape_.ToString();
     sequence_ = sequence;
@@ -222,7 +227,10 @@ int64_t Net::classes() const {
   return shape.rank() > 1 ? shape[1] : 0;
 }
 
-void Net::InitParameters() { gf::InitParameters(impl_->net_, impl_->options_, impl_->device_); }
+void Net::InitParameters() {
+  impl_->CheckCanRun();
+  gf::InitParameters(impl_->net_, impl_->options_, impl_->device_);
+}
 
 void Net::Stage(const Batch& batch) { impl_->Stage(batch); }
 

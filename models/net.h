@@ -32,6 +32,9 @@ struct NetOptions {
   // turn these off.
   bool fuse = true;
   bool reuse_memory = true;
+  // Allocate neither activations nor parameters: the net has ops, layouts and sizes, of any batch,
+  // and cannot run. A GPU still measures convolutions in its own memory.
+  bool plan_only = false;
   // After the forward pass, discard results that one pass over memory can restore (batch norm), and
   // recompute them in the backward pass. For ResNet-50 this saves an eighth of the memory and costs
   // 1 to 2% more time.
@@ -100,7 +103,7 @@ class Net {
   int64_t classes() const;
 
   // Fills the parameters with values of their fillers, which are functions of (seed, parameter
-  // name, index).
+  // name, index). CHECKs that the net is not plan_only.
   void InitParameters();
 
   // Announces the batch of the next Forward, so that the device can copy it beside its current
@@ -108,7 +111,7 @@ class Net {
   void Stage(const Batch& batch);
   // Runs the net on a batch of input_shape(); the host may change the batch when the call returns.
   // `sequence` is the number of the batch within the run, over all ranks (it selects dropout's
-  // random stream). Throws UserError for labels out of range.
+  // random stream). Throws UserError for labels out of range. CHECKs that the net is not plan_only.
   PendingLoss Forward(const Batch& batch, uint64_t sequence = 0);
   // Writes the gradients of loss_scale * loss into the gradient pool. Calls `done`, if not null,
   // after each layer with parameters, with the pool entries of these parameters, in pool order.

@@ -101,13 +101,14 @@ const PoolEntry& SharedEntry(const ParameterStore& store, const Layer& layer,
 void BuildParameters(const NetOptions& options, Device* device, CompiledNet* net) {
   if (options.parameters != nullptr) {
     CHECK(options.parameters->compute().desc.dtype == options.compute);
-    CHECK(options.phase == TEST || options.parameters->gradient().data != nullptr);
+    CHECK(options.phase == TEST || options.parameters->has_gradients());
+    CHECK(options.plan_only || !options.parameters->plan_only());
     net->parameters = options.parameters;
   } else {
     if (options.phase == TRAIN) CheckFillers(*net, options);
     net->parameters = std::make_shared<ParameterStore>(
         device, ParameterLayout(*net, /*frozen=*/false), StateLayout(*net), options.compute,
-        options.phase == TRAIN, ParameterLayout(*net, /*frozen=*/true));
+        options.phase == TRAIN, ParameterLayout(*net, /*frozen=*/true), options.plan_only);
     CheckPatterns(options, *net->parameters);
   }
   ParameterStore& store = *net->parameters;

@@ -5,34 +5,35 @@
 #include <utility>
 
 namespace gf {
-namespace {
 
-Tensor NewPool(Device* device, int64_t count, DType dtype) {
+ParameterStore::ParameterStore(Device* device, PoolLayout layout, PoolLayout states, DType compute,
+                               bool gradients, PoolLayout frozen, bool plan_only)
+    : device_(device),
+      plan_only_(plan_only),
+      has_gradients_(gradients),
+      has_own_compute_(compute != DType::kFP32),
+      layout_(std::move(layout)),
+      state_layout_(std::move(states)),
+      frozen_layout_(std::move(frozen)) {
+  master_ = NewPool(layout_.count(), DType::kFP32);
+  compute_ = has_own_compute_ ? NewPool(layout_.count(), compute) : master_;
+  if (gradients) gradient_ = NewPool(layout_.count(), compute);
+  states_ = NewPool(state_layout_.count(), DType::kFP32);
+  frozen_master_ = NewPool(frozen_layout_.count(), DType::kFP32);
+  frozen_compute_ = has_own_compute_ ? NewPool(frozen_layout_.count(), compute) : frozen_master_;
+}
+
+Tensor ParameterStore::NewPool(int64_t count, DType dtype) const {
   Tensor pool;
   pool.desc = {Shape{count}, dtype, Layout()};
-  pool.owner = device->Allocate(pool.desc.bytes());
+  if (plan_only_) return pool;
+  pool.owner = device_->Allocate(pool.desc.bytes());
   pool.data = pool.owner.get();
   return pool;
 }
 
-}  // namespace
-
-ParameterStore::ParameterStore(Device* device, PoolLayout layout, PoolLayout states, DType compute,
-                               bool gradients, PoolLayout frozen)
-    : device_(device),
-      layout_(std::move(layout)),
-      state_layout_(std::move(states)),
-      frozen_layout_(std::move(frozen)) {
-  master_ = NewPool(device, layout_.count(), DType::kFP32);
-  compute_ = compute == DType::kFP32 ? master_ : NewPool(device, layout_.count(), compute);
-  if (gradients) gradient_ = NewPool(device, layout_.count(), compute);
-  states_ = NewPool(device, state_layout_.count(), DType::kFP32);
-  frozen_master_ = NewPool(device, frozen_layout_.count(), DType::kFP32);
-  frozen_compute_ =
-      compute == DType::kFP32 ? frozen_master_ : NewPool(device, frozen_layout_.count(), compute);
-}
-
 Tensor ParameterStore::View(const Tensor& pool, const PoolEntry& entry) const {
+  CHECK(pool.data != nullptr) << entry.name << ": the pool has no memory";
   Tensor view;
   view.desc = {entry.shape, pool.desc.dtype, entry.layout};
   view.data = pool.as<char>() + entry.offset * SizeOf(pool.desc.dtype);
@@ -75,9 +76,10 @@ void ParameterStore::Import(const float* values, const PoolEntry& entry, const T
 }
 
 void ParameterStore::SetOwnCompute(bool own) {
-  if (compute_.desc.dtype != DType::kFP32 || own == has_own_compute()) return;
-  compute_ = own ? NewPool(device_, layout_.count(), DType::kFP32) : master_;
-  SyncCompute();
+  if (compute_.desc.dtype != DType::kFP32 || own == has_own_compute_) return;
+  compute_ = own ? NewPool(layout_.count(), DType::kFP32) : master_;
+  has_own_compute_ = own;
+  if (!plan_only_) SyncCompute();
 }
 
 void ParameterStore::SyncCompute() {

@@ -15,11 +15,13 @@ namespace gf {
 class ParameterStore {
  public:
   // Allocates zeroed pools; `gradients` = false omits the gradient pool (evaluation). `frozen`:
-  // parameters that training does not change.
+  // parameters that training does not change. `plan_only`: pools are described and have no memory;
+  // their data are null.
   ParameterStore(Device* device, PoolLayout layout, PoolLayout states, DType compute,
-                 bool gradients, PoolLayout frozen = {});
+                 bool gradients, PoolLayout frozen = {}, bool plan_only = false);
 
   Device* device() const { return device_; }
+  bool plan_only() const { return plan_only_; }
   const PoolLayout& layout() const { return layout_; }
   const PoolLayout& state_layout() const { return state_layout_; }
   const PoolLayout& frozen_layout() const { return frozen_layout_; }
@@ -29,7 +31,8 @@ class ParameterStore {
   // unless SetOwnCompute has added a second pool.
   const Tensor& compute() const { return compute_; }
   const Tensor& gradient() const { return gradient_; }  // compute type
-  const Tensor& states() const { return states_; }      // FP32 [state_layout.count()]
+  bool has_gradients() const { return has_gradients_; }
+  const Tensor& states() const { return states_; }  // FP32 [state_layout.count()]
   // Of the frozen parameters, with the offsets of frozen_layout: FP32, and in the compute type.
   const Tensor& frozen_master() const { return frozen_master_; }
   const Tensor& frozen_compute() const { return frozen_compute_; }
@@ -45,7 +48,7 @@ class ParameterStore {
     return {layout_, master_, compute_};
   }
 
-  bool has_own_compute() const { return compute_.data != master_.data; }
+  bool has_own_compute() const { return has_own_compute_; }
   // FP32: adds a compute pool with the values of the master pool, or removes it. Other types always
   // have one. Nets use the new pool from their next forward pass on; must not be called between a
   // forward pass and its backward pass.
@@ -74,9 +77,11 @@ class ParameterStore {
   void SyncCompute();
 
  private:
+  Tensor NewPool(int64_t count, DType dtype) const;
   Tensor View(const Tensor& pool, const PoolEntry& entry) const;
 
   Device* device_;
+  bool plan_only_, has_gradients_, has_own_compute_;
   PoolLayout layout_, state_layout_, frozen_layout_;
   Tensor master_, compute_, gradient_, states_, frozen_master_, frozen_compute_;
   std::map<std::string, std::string> aliases_;

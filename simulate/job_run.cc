@@ -246,8 +246,11 @@ RunResult Simulator::RunWith(Pricer* pricer) {
   }
   result.steady = mean.parts.total() * static_cast<double>(result.total_steps - warmup_steps);
   if (config.has_validation_data()) {
-    const double epochs = batches.EpochsBefore(result.total_steps);
-    const double times = std::ceil(epochs / config.validation_interval_epochs() - 1e-9);
+    const int64_t every = config.validation_interval_steps();
+    const double intervals =
+        every > 0 ? static_cast<double>(result.total_steps) / static_cast<double>(every)
+                  : batches.EpochsBefore(result.total_steps) / config.validation_interval_epochs();
+    const double times = std::ceil(intervals - 1e-9) + (config.validate_at_start() ? 1 : 0);
     double forward = times_.other;
     for (double layer : times_.forward) forward += layer;
     const double batches = std::ceil(static_cast<double>(job_.validation_images) / step_images);

@@ -39,12 +39,14 @@ double LearningRate::Falls(int64_t step) const {
   return std::floor(batches_.EpochsBefore(step) / config_.step_epochs() * (1 + 1e-12));
 }
 
-double LearningRate::Policy(int64_t step) const {
+double LearningRate::Base(int64_t step) const {
   constexpr double kImagesOfRate = 256;
-  const double base =
-      config_.has_base_lr_per_256()
-          ? config_.base_lr_per_256() * static_cast<double>(batches_.ImagesOf(step)) / kImagesOfRate
-          : config_.base_lr();
+  if (!config_.has_base_lr_per_256()) return config_.base_lr();
+  return config_.base_lr_per_256() * static_cast<double>(batches_.ImagesOf(step)) / kImagesOfRate;
+}
+
+double LearningRate::Policy(int64_t step) const {
+  const double base = Base(step);
   const double gamma = config_.gamma(), power = config_.power();
   const double end = config_.end_lr(), done = Done(step);
   switch (config_.lr_policy()) {
@@ -65,6 +67,8 @@ double LearningRate::Policy(int64_t step) const {
       return base * std::pow(gamma, static_cast<double>(step));
     case SolverConfig::INV:
       return base * std::pow(1 + gamma * static_cast<double>(step), -power);
+    case SolverConfig::SIGMOID:
+      return base / (1 + std::exp(-gamma * static_cast<double>(step - config_.step_size())));
   }
   return base;
 }
@@ -74,7 +78,8 @@ double LearningRate::At(int64_t step) const {
   const double start = config_.warmup_lr();
   const double t = static_cast<double>(step) / static_cast<double>(warmup_steps_);
   const double risen = config_.warmup_shape() == SolverConfig::QUADRATIC ? t * t : t;
-  return start + (Policy(warmup_steps_) - start) * risen;
+  const double top = config_.warmup_to_base_lr() ? Base(warmup_steps_) : Policy(warmup_steps_);
+  return start + (top - start) * risen;
 }
 
 }  // namespace gf

@@ -17,7 +17,7 @@ class LearningRate {
   LearningRate(const SolverConfig& config, const BatchSchedule& batches);
 
   // The rate of a step, 0 <= step. During the warm-up it rises from warmup_lr at step 0 to the
-  // policy's rate at warmup_steps().
+  // policy's rate at warmup_steps(), or to the base rate with warmup_to_base_lr.
   double At(int64_t step) const;
 
   // Length of training: solver.max_steps, or the steps of solver.max_epochs.
@@ -25,6 +25,8 @@ class LearningRate {
   int64_t warmup_steps() const { return warmup_steps_; }
 
  private:
+  // base_lr, or base_lr_per_256 for the images of this step.
+  double Base(int64_t step) const;
   double Policy(int64_t step) const;
   // Completed fraction of the decay, counted in images: 0 to 1.
   double Done(int64_t step) const;

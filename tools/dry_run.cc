@@ -8,6 +8,7 @@
 #include "core/config/ignored_fields.h"
 #include "core/device.h"
 #include "core/error.h"
+#include "core/host_memory.h"
 #include "core/readable.h"
 #include "core/telemetry/table.h"
 #include "data/formats/record_source.h"
@@ -82,12 +83,27 @@ void PrintLayers(const Net& net, FILE* out) {
                static_cast<long long>(net.input_shape()[0]));
 }
 
-void PrintMemory(const Net& net, Phase phase, FILE* out) {
+double BytesOf(const Tensor& pool) { return static_cast<double>(pool.desc.bytes()); }
+
+// Says that this host cannot run what is planned.
+void WarnOfMemory(const Net& net, const Device& device) {
+  if (!device.shares_host_memory()) return;
   const ParameterStore& store = *net.parameters();
-  const auto megabytes = [](const Tensor& pool) {
-    return pool.data == nullptr ? std::string("none")
-                                : HumanBytes(static_cast<double>(pool.desc.bytes()));
-  };
+  double bytes = static_cast<double>(net.arena_bytes()) + BytesOf(store.master()) +
+                 BytesOf(store.frozen_master());
+  if (store.has_own_compute()) bytes += BytesOf(store.compute());
+  if (store.frozen_compute().desc.dtype != DType::kFP32) bytes += BytesOf(store.frozen_compute());
+  if (store.has_gradients()) bytes += BytesOf(store.gradient());
+  const double memory = HostMemory();
+  if (bytes <= memory) return;
+  PrintWarning("activations and parameters take ", HumanBytes(bytes),
+               ", but this process can have ", HumanBytes(memory),
+               ": the net cannot run here; lower batch_size, or use a host with more memory");
+}
+
+void PrintMemory(const Net& net, FILE* out) {
+  const ParameterStore& store = *net.parameters();
+  const auto megabytes = [](const Tensor& pool) { return HumanBytes(BytesOf(pool)); };
   const int64_t frozen = store.frozen_layout().parameter_count();
   PrintTable(
       {{"parameters",
@@ -101,7 +117,7 @@ void PrintMemory(const Net& net, Phase phase, FILE* out) {
        {"master weights", megabytes(store.master())},
        {"compute weights",
         store.has_own_compute() ? megabytes(store.compute()) : "the master weights"},
-       {"gradients", phase == TRAIN ? megabytes(store.gradient()) : "none"}},
+       {"gradients", store.has_gradients() ? megabytes(store.gradient()) : "none"}},
       out);
 }
 
@@ -145,6 +161,10 @@ Shape ImageShape(const DataConfig& data, Phase phase) {
   plain.clear_cache_mib();
   plain.clear_cache_file();
   plain.clear_device_cache_mib();
+  // Only the size of an image is wanted.
+  plain.set_batch_size(1);
+  plain.set_prefetch(1);
+  plain.set_workers(1);
   LoaderOptions options;
   options.mode = phase == TRAIN ? LoaderOptions::kTrain : LoaderOptions::kEvaluate;
   return Loader(plain, options).image_shape();
@@ -154,6 +174,7 @@ Shape ImageShape(const DataConfig& data, Phase phase) {
 void CheckValidation(const JobConfig& config, const NetSource& source, const Net& net,
                      Device* device, Communicator* comm) {
   NetOptions options = NetOptionsOf(config, TEST);
+  options.plan_only = true;
   options.batch_size = config.validation_data().batch_size();
   options.parameters = net.parameters();
   try {
@@ -202,6 +223,7 @@ void DryRun(const JobConfig* config, const DryRunOptions& options, Communicator*
     ThrowUserError("--phase=", options.phase, ": expected TRAIN or TEST");
   }
   NetOptions net_options = NetOptionsOf(config != nullptr ? *config : JobConfig(), phase);
+  net_options.plan_only = true;
   if (!options.input.empty()) net_options.image_shape = ParseInput(options.input);
   std::string file = options.net, device_name = "cpu";
   if (config != nullptr) {
@@ -231,13 +253,14 @@ void DryRun(const JobConfig* config, const DryRunOptions& options, Communicator*
                                       net_options.compute, device->shares_host_memory())) {
     net.parameters()->SetOwnCompute(true);
   }
+  WarnOfMemory(net, *device);
   PrintLayers(net, out);
   std::fprintf(out, "\n");
-  PrintMemory(net, phase, out);
+  PrintMemory(net, out);
   std::fprintf(out, "\n");
   PrintPool(net.parameters()->layout(), out);
   std::fprintf(out, "\n");
-  if (phase == TRAIN && net.parameters()->gradient().data != nullptr) {
+  if (net.parameters()->has_gradients()) {
     PrintBuckets(*net.parameters(), config != nullptr ? config->comm() : CommConfig(), comm, out);
   }
 }

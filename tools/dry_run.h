@@ -18,7 +18,8 @@ struct DryRunOptions {
 
 // Compiles a net and prints (on rank 0) its layers with shapes, parameters, FLOPs and memory,
 // the parameter pool and the buckets. `config` may be null: the net alone. Reads no data where
-// config or net say how large the images are. Throws UserError.
+// config or net say how large the images are, and allocates no memory for the net: a plan may be
+// larger than any host. Throws UserError.
 void DryRun(const JobConfig* config, const DryRunOptions& options, Communicator* comm, FILE* out);
 
 }  // namespace gf

@@ -23,6 +23,8 @@ const Words& SolverWords() {
       {"max_iter", "solver.max_steps"},
       {"momentum2", "solver.beta2 (of LAMB)"},
       {"net_param", "net: \"FILE\", which holds both phases"},
+      {"rampup_interval", "solver.warmup_steps, with solver.warmup_to_base_lr: true"},
+      {"rampup_lr", "solver.warmup_lr"},
       {"random_seed", "seed"},
       {"regularization_type", "L2 (solver.weight_decay); L1 is missing"},
       {"rms_decay", ""},

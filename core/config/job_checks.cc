@@ -2,6 +2,8 @@
 
 #include "core/config/job_checks.h"
 
+#include <utility>
+
 #include "core/config/checked_proto.h"
 
 namespace gf {
@@ -34,6 +36,12 @@ void CheckPolicy(const SolverConfig& solver, const MistakeReport& report) {
     CheckAscending(solver.step_value(), "step_value", report);
     CheckAscending(solver.epoch_value(), "epoch_value", report);
   }
+  report.RequireField(policy != SolverConfig::SIGMOID || solver.has_step_size(), "step_size",
+                      "lr_policy SIGMOID needs step_size, where the rate is half of base_lr",
+                      "lr_policy");
+  // Caffe's curve falls with a negative one.
+  report.Require(policy == SolverConfig::SIGMOID || solver.gamma() >= 0, "gamma", " is ",
+                 solver.gamma(), ", must be at least 0 with lr_policy ", name);
   if (policy == SolverConfig::STEP || policy == SolverConfig::MULTISTEP ||
       policy == SolverConfig::EXP) {
     report.Require(solver.gamma() > 0, "gamma", " is ", solver.gamma(),
@@ -64,6 +72,18 @@ void CheckSolver(const SolverConfig& solver, const MistakeReport& report) {
     const double epoch = solver.batch_phase(i).epoch(), before = solver.batch_phase(i - 1).epoch();
     report.Require(epoch > before, StrCat("batch_phase[", i, "].epoch"), " is ", epoch,
                    ", must be greater than the epoch of the phase before (", before, ")");
+  }
+}
+
+void CheckValidation(const JobConfig& config, const MistakeReport& report) {
+  const bool by_steps = config.validation_interval_steps() > 0;
+  report.RefuseBoth(by_steps && config.has_validation_interval_epochs(),
+                    "validation_interval_steps", "validation_interval_epochs");
+  const std::pair<const char*, bool> wishes[] = {{"validation_interval_steps", by_steps},
+                                                 {"validate_at_start", config.validate_at_start()}};
+  for (const auto& [field, set] : wishes) {
+    report.Require(!set || config.has_validation_data(), field,
+                   " needs validation_data: say what to evaluate on, or remove the field");
   }
 }
 
@@ -194,6 +214,7 @@ void CheckJob(const JobConfig& config, const Places& places) {
   if (config.has_validation_data()) {
     CheckData(config.validation_data(), false, "validation_data", places);
   }
+  CheckValidation(config, MistakeReport(places, ""));
   const SolverConfig& solver = config.solver();
   const MistakeReport report(places, "solver");
   CheckSolver(solver, report);

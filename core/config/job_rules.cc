@@ -28,6 +28,7 @@ FieldRules JobRules() {
       {"JobConfig.threads", Between(0, 1024)},
       {"JobConfig.train_data", Required().Advice("say what to train on")},
       {"JobConfig.validation_interval_epochs", MoreThan(0)},
+      {"JobConfig.validation_interval_steps", Between(0, kMostSteps)},
       {"JobConfig.batch_norm_group", AtLeast(0)},
 
       {"JobConfig.classes", AtLeast(0)},
@@ -66,7 +67,6 @@ FieldRules JobRules() {
       {"SolverConfig.base_lr", MoreThan(0)},
       {"SolverConfig.base_lr_per_256", MoreThan(0)},
       {"SolverConfig.end_lr", AtLeast(0)},
-      {"SolverConfig.gamma", AtLeast(0)},
       {"SolverConfig.power", AtLeast(0)},
       {"SolverConfig.step_size", MoreThan(0).AtMost(kMostSteps)},
       {"SolverConfig.step_value", MoreThan(0).AtMost(kMostSteps)},

@@ -77,12 +77,7 @@ void WeightedKernel::Setup(KernelSetup* setup) {
 
   Adapt(&forward_, given_source, read_weights, read_bias, given_destination);
   setup->forward_scratch_bytes = forward_.scratch_bytes;
-  if (!backward_) {
-    if (forward_.weights.differs) {
-      kept_weights_ = context_.device->Allocate(forward_.weights.wanted.get_size());
-    }
-    return;
-  }
+  if (!backward_) return;
   Adapt(&backward_weights_, given_source, weights, bias, given_destination);
   setup->backward_scratch_bytes = backward_weights_.scratch_bytes;
   if (backward_data_.primitive) {
@@ -141,6 +136,9 @@ void WeightedKernel::Finish(Operand* operand, void* data, void* scratch) {
 dnnl::memory WeightedKernel::Weights(Op* op, const KernelArgs& args) {
   const void* weights = math_ == context_.compute ? args.parameters[0] : args.master[0];
   if (backward_ || !op->weights.differs) return In(&op->weights, weights, args.scratch);
+  if (kept_weights_ == nullptr) {
+    kept_weights_ = context_.device->Allocate(op->weights.wanted.get_size());
+  }
   dnnl::memory kept = DnnlMemory(op->weights.wanted, kept_weights_.get());
   if (kept_version_ != args.parameters_version) {
     dnnl::memory given = DnnlMemory(op->weights.given, weights);

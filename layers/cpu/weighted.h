@@ -129,7 +129,7 @@ class WeightedKernel : public Kernel {
   const Extras extras_;
   bool backward_ = false;
   int64_t top_count_ = 0;
-  // Evaluation keeps reordered weights between calls.
+  // Evaluation keeps reordered weights between calls, from the first one on.
   std::shared_ptr<void> kept_weights_;
   uint64_t kept_version_ = 0;
 };

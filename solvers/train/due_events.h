@@ -24,7 +24,7 @@ class DueEvents {
   bool TakeValidation();
 
  private:
-  const int64_t save_steps_;                      // 0: never
+  const int64_t save_steps_, validation_steps_;   // 0: never
   const double save_images_, validation_images_;  // 0: never
   bool save_ = false, validation_ = false;
 };

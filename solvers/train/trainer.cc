@@ -238,6 +238,8 @@ void Trainer::Show() {
 
 void Trainer::Run() {
   meter_.Resume();
+  // No checkpoint is of step 0.
+  if (config_.validate_at_start() && state_.step == 0) Validate();
   // A round goes to its end before a signal stops training.
   const auto stops = [&] { return stop_ && parts_.flow->round_ends(); };
   while (state_.step < parts_.last_step && !stops()) {
@@ -264,7 +266,8 @@ void Trainer::Run() {
                                "): ", WithCommas(skipped)));
   }
   if (stop_) {
-    const std::string words = parts_.checkpoints
+    const std::string words = state_.step == 0 ? "no step was done: start again"
+                              : parts_.checkpoints
                                   ? "continue with the same command and --resume"
                                   : "no checkpoint was written: checkpoint.dir is not set";
     parts_.report->Note(words);

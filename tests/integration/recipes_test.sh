@@ -89,6 +89,18 @@ at alexnet_512 0 lr 0.08
 schedule alexnet_512 32
 at alexnet_512 0 lr 0.64
 
+# A warm-up to base_lr passes the policy's rate, and a sigmoid falls through half of base_lr:
+# 0.08 / (1 + exp(0.5)) four steps behind the middle.
+"$gftrain" --config="$configs/alexnet_512.prototxt" --ranks=4 --print_schedule \
+  --set solver.warmup_steps=10 --set solver.warmup_to_base_lr=true --set solver.lr_policy=SIGMOID \
+  --set solver.step_size=20 --set solver.gamma=-0.125 --set train_data.images=20480 \
+  --set solver.max_epochs=1 >sigmoid.csv 2>sigmoid.log || fail "a sigmoid: $(cat sigmoid.log)"
+at sigmoid 5 lr 0.04
+at sigmoid 9 lr 0.072
+at sigmoid 10 lr "$(awk 'BEGIN { printf "%.10g", 0.08 / (1 + exp(-1.25)) }')"
+at sigmoid 20 lr 0.04
+at sigmoid 24 lr "$(awk 'BEGIN { printf "%.10g", 0.08 / (1 + exp(0.5)) }')"
+
 # Batch-size control shows every change of the batch.
 "$gftrain" --config="$configs/alexnet_512.prototxt" --ranks=4 --print_schedule=1000000 \
   --set 'solver.batch_phase[0].epoch=30' --set 'solver.batch_phase[0].iter_size=4' \

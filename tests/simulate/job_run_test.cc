@@ -58,6 +58,22 @@ TEST(JobRunTest, PhasesOfTrainingAddUp) {
   EXPECT_NEAR(run.training(), run.startup + run.warmup + run.steady + run.validation, 1e-9);
 }
 
+TEST(JobRunTest, ValidationsCountStepsAndTheStart) {
+  const auto validation = [](int64_t steps, bool at_start) {
+    SimulatedJob job = Job();
+    job.config.clear_validation_interval_epochs();
+    job.config.set_validation_interval_steps(steps);
+    job.config.set_validate_at_start(at_start);
+    return Simulator(job).Run(512).validation;
+  };
+  const double one = validation(1858, false);  // of 1858 steps
+  EXPECT_GT(one, 0);
+  EXPECT_NEAR(validation(5000, false), one, 1e-9 * one);
+  EXPECT_NEAR(validation(929, false), 2 * one, 1e-9 * one);
+  EXPECT_NEAR(validation(928, false), 3 * one, 1e-9 * one);  // the end is evaluated, too
+  EXPECT_NEAR(validation(929, true), 3 * one, 1e-9 * one);
+}
+
 // Codes of 8 bits take 1.016 bytes, of 4 bits 0.516, gradients of BF16 2.
 TEST(JobRunTest, QuantizedJobsSendTheBytesOfTheirCodes) {
   const auto run = [](const std::vector<std::string>& overrides) {

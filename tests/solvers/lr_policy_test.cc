@@ -147,6 +147,51 @@ TEST(LearningRateTest, InvFollowsCaffesFormula) {
   EXPECT_DOUBLE_EQ(rate.At(1), 0.5 / 16);
 }
 
+// 1 / (1 + exp(-x)) = (1 + tanh(x / 2)) / 2, with x = gamma * (step - step_size).
+TEST(LearningRateTest, SigmoidFollowsCaffesFormula) {
+  for (const double gamma : {0.125, -0.125}) {
+    const LearningRate rate = Rate(
+        StrCat("base_lr: 0.5 lr_policy: SIGMOID gamma: ", gamma, " step_size: 40 max_steps: 100"));
+    for (const int64_t step : {0, 1, 39, 40, 41, 99}) {
+      const double x = gamma * static_cast<double>(step - 40);
+      EXPECT_NEAR(rate.At(step), 0.25 * (1 + std::tanh(x / 2)), 1e-12) << step;
+    }
+    EXPECT_DOUBLE_EQ(rate.At(40), 0.25);
+    EXPECT_EQ(rate.At(99) > rate.At(0), gamma > 0);
+  }
+}
+
+TEST(LearningRateTest, SigmoidSaturates) {
+  const std::string solver = "base_lr: 0.5 lr_policy: SIGMOID step_size: 40 max_steps: 100000 ";
+  EXPECT_DOUBLE_EQ(Rate(solver + "gamma: 1e6").At(99999), 0.5);
+  EXPECT_EQ(Rate(solver + "gamma: -1e6").At(99999), 0);
+  EXPECT_DOUBLE_EQ(Rate(solver + "gamma: 0").At(7), 0.25);
+}
+
+// NVIDIA's Caffe: rampup_lr + (base_lr - rampup_lr) * step / rampup_interval.
+TEST(LearningRateTest, WarmupMayRiseToTheBaseRateAboveThePolicys) {
+  const LearningRate rate = Rate(
+      "base_lr: 1 lr_policy: POLY power: 1 max_steps: 100 warmup_steps: 20 warmup_lr: 0.25 "
+      "warmup_to_base_lr: true");
+  for (const int64_t step : {0, 1, 10, 19}) {
+    EXPECT_DOUBLE_EQ(rate.At(step), 0.25 + 0.75 * static_cast<double>(step) / 20) << step;
+  }
+  // The policy's rate follows, which has fallen from step 0 on.
+  for (const int64_t step : {20, 21, 99}) {
+    EXPECT_NEAR(rate.At(step), 1 - static_cast<double>(step) / 100, 1e-12) << step;
+  }
+}
+
+TEST(LearningRateTest, WarmupToTheBaseRateFollowsTheLinearRuleAndTheShape) {
+  const LearningRate rate = Rate(
+      "base_lr_per_256: 0.5 lr_policy: POLY power: 2 max_steps: 100 warmup_steps: 10 "
+      "warmup_shape: QUADRATIC warmup_to_base_lr: true",
+      100, 1024);
+  EXPECT_DOUBLE_EQ(rate.At(0), 0);
+  EXPECT_DOUBLE_EQ(rate.At(5), 2 * 0.25);
+  EXPECT_NEAR(rate.At(10), 2 * 0.9 * 0.9, 1e-12);
+}
+
 TEST(LearningRateTest, WarmupRisesLinearlyToThePolicysRate) {
   const LearningRate rate =
       Rate("base_lr: 1 lr_policy: POLY power: 1 max_steps: 100 warmup_steps: 10 warmup_lr: 0.1");

@@ -157,6 +157,30 @@ TEST_F(ConfigTest, OfTwoFieldsThatDoNotGoTogetherTheOneFromSetIsNamed) {
             "them");
 }
 
+TEST_F(ConfigTest, ValidationsCountStepsOrEpochsAndNeedData) {
+  const std::string job = "net: 'n' train_data { source: 'd' } solver { base_lr: 1 max_steps: 1 }";
+  const std::string data = job + " validation_data { source: 'v' }";
+  EXPECT_EQ(ErrorOfFile(data, {"validation_interval_steps=9"}), "no error");
+  EXPECT_EQ(ErrorOfFile(data, {"validate_at_start=true"}), "no error");
+  EXPECT_EQ(ErrorOfFile(data + " validation_interval_epochs: 2", {"validation_interval_steps=9"}),
+            "--set validation_interval_steps=9: validation_interval_steps does not go with "
+            "validation_interval_epochs: give one of them");
+  EXPECT_EQ(ErrorOfFile(job, {"validation_interval_steps=9"}),
+            "--set validation_interval_steps=9: validation_interval_steps needs validation_data: "
+            "say what to evaluate on, or remove the field");
+  EXPECT_EQ(ErrorOfFile(job, {"validate_at_start=true"}),
+            "--set validate_at_start=true: validate_at_start needs validation_data: say what to "
+            "evaluate on, or remove the field");
+}
+
+TEST_F(ConfigTest, OnlyASigmoidMayHaveANegativeGamma) {
+  EXPECT_EQ(Error({"solver.gamma=-1"}),
+            "--set solver.gamma=-1: solver.gamma is -1, must be at least 0 with lr_policy FIXED");
+  EXPECT_EQ(Error({"solver.lr_policy=SIGMOID"}),
+            "--set solver.lr_policy=SIGMOID: solver.step_size is missing: lr_policy SIGMOID needs "
+            "step_size, where the rate is half of base_lr");
+}
+
 TEST_F(ConfigTest, AConfigThatWasBuiltInCodeNamesTheFieldAlone) {
   const auto error = [](const JobConfig& config) -> std::string {
     try {
@@ -301,6 +325,11 @@ TEST_F(ConfigTest, EveryRangeIsChecked) {
       {"checkpoint.interval_steps=-1"},
       {"telemetry.display_interval=0"},
       {"validation_interval_epochs=0"},
+      {"validation_interval_steps=-1"},
+      {"validation_interval_steps=9", "validation_interval_epochs=1"},
+      {"solver.lr_policy=SIGMOID"},
+      {"solver.lr_policy=SIGMOID", "solver.step_size=9", "solver.gamma=inf"},
+      {"solver.lr_policy=INV", "solver.gamma=-1"},
   };
   for (const auto& overrides : wrong) {
     // The message is about one of the overrides, or about the block that lacks something.
@@ -324,6 +353,9 @@ TEST_F(ConfigTest, TheLimitsThemselvesAreAllowed) {
            {"train_data.workers=1024"},
            {"solver.loss_scale.scale=1"},
            {"solver.epsilon=0"},
+           {"solver.lr_policy=SIGMOID", "solver.step_size=9", "solver.gamma=-0.5"},
+           {"solver.lr_policy=SIGMOID", "solver.step_size=9", "solver.gamma=0"},
+           {"validation_interval_steps=0", "validation_interval_epochs=2"},
            {"train_data.mean=1"},
            {"train_data.resize_shorter=32", "train_data.pad=2", "train_data.crop_size=36"},
            {"solver.lr_policy=MULTISTEP", "solver.step_value=1,2"}}) {

@@ -80,13 +80,13 @@ TEST(TextProtoTest, AWrongEnumValueGetsTheAllowedOnes) {
             "net.prototxt:4:9: pool cannot be \"MEAN\" (one of MAX, AVE, STOCHASTIC)");
   EXPECT_EQ(JobError("solver { lr_policy: multistep }"),
             "job.prototxt:1:21: lr_policy cannot be \"multistep\"; did you mean MULTISTEP? (one "
-            "of FIXED, STEP, MULTISTEP, POLY, COSINE, EXP, INV)");
+            "of FIXED, STEP, MULTISTEP, POLY, COSINE, EXP, INV, SIGMOID)");
 }
 
 TEST(TextProtoTest, ACaffeStyleQuotedEnumGetsTheAllowedOnes) {
   EXPECT_EQ(JobError("solver { lr_policy: \"step\" }"),
             "job.prototxt:1:21: lr_policy cannot be \"step\"; did you mean STEP? (one of FIXED, "
-            "STEP, MULTISTEP, POLY, COSINE, EXP, INV)");
+            "STEP, MULTISTEP, POLY, COSINE, EXP, INV, SIGMOID)");
 }
 
 TEST(TextProtoTest, AParameterOfAMissingLayerTypeSaysSo) {
@@ -107,6 +107,9 @@ TEST(TextProtoTest, OneKindOfFileGivenForAnotherIsRecognized) {
            std::make_pair("max_iter: 100", "Caffe's max_iter is solver.max_steps here"),
            std::make_pair("solver { max_iter: 100 }", "max_iter is solver.max_steps here"),
            std::make_pair("solver { stepsize: 100 }", "stepsize is solver.step_size here"),
+           std::make_pair("test_interval: 9", "test_interval is validation_interval_steps here"),
+           std::make_pair("test_initialization: true", "is validate_at_start here"),
+           std::make_pair("rampup_lr: 0.1", "rampup_lr is solver.warmup_lr here"),
            std::make_pair("display: 20", "display is telemetry.display_interval here"),
            std::make_pair("snapshot: 20", "snapshot is checkpoint.interval_steps here"),
            std::make_pair("test_iter: 20", "test_iter is not needed: validation takes all"),

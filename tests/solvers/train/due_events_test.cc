@@ -50,6 +50,25 @@ TEST(DueEventsTest, IntervalsOfZeroAreNeverDue) {
   EXPECT_FALSE(due.validation());
 }
 
+TEST(DueEventsTest, ValidationsMayCountSteps) {
+  JobConfig config = Config();
+  config.clear_validation_interval_epochs();
+  config.set_validation_interval_steps(4);
+  DueEvents due(config, 40);
+  std::vector<int> validations;
+  for (int step = 1; step <= 13; ++step) {
+    due.StepDone(step, 8, 8 * step);
+    if (due.TakeValidation()) validations.push_back(step);
+  }
+  // And not after each epoch of 5 steps.
+  EXPECT_EQ(validations, (std::vector<int>{4, 8, 12}));
+  // Within a round it waits.
+  for (int step = 14; step <= 18; ++step) due.StepDone(step, 8, 8 * step);
+  EXPECT_TRUE(due.validation());
+  EXPECT_TRUE(due.TakeValidation());
+  EXPECT_FALSE(due.validation());
+}
+
 // A tenth of 30 samples is 3 images only nearly.
 TEST(DueEventsTest, IntervalsAreRounded) {
   JobConfig config = Config();
