@@ -116,18 +116,25 @@ ComputeTimes PassesOf(const NetModel& net, const ProfileConfig& profile) {
   return times;
 }
 
+bool NeedsNorms(const std::string& solver) {
+  return solver == "LARS" || solver == "LARC" || solver == "LAMB";
+}
+
 UpdateTraffic TrafficOf(const SolverConfig& solver, ComputeType compute) {
   const auto gradient = static_cast<double>(SizeOf(ToDType(compute)));
   const double compute_copy = compute == FP32 ? 0 : gradient;
   UpdateTraffic traffic;
-  // Reads weight, momentum and gradient; writes weight, momentum and the compute copy of the
-  // weight.
+  const std::string& type = solver.type();
+  // Reads weight, momentum (or another state) and gradient; writes weight, momentum and the compute
+  // copy of the weight.
   traffic.update = 4 + 4 + gradient + 4 + 4 + compute_copy;
+  // A second state is read and written.
+  if (type == "Adam" || type == "AdamW" || type == "AdaDelta") traffic.update += 4 + 4;
   // The norms of weights and gradients come first.
-  if (solver.type() != "SGD") traffic.update += 4 + gradient;
+  if (NeedsNorms(type)) traffic.update += 4 + gradient;
   // Reads weight, mean, variance and gradient and writes mean and variance; then reads weight, mean
   // and variance and writes the weights.
-  if (solver.type() == "LAMB") traffic.update = 9 * 4 + gradient + compute_copy;
+  if (type == "LAMB") traffic.update = 9 * 4 + gradient + compute_copy;
   traffic.keep = gradient + 4 + 4;
   traffic.pack = 2 * gradient;
   traffic.round = 2 * (4 + 4);  // reads and writes gradient and residual

@@ -20,7 +20,7 @@ std::vector<Suggestion> Suggest(const SimulatedJob& job) {
   const bool sparse = comm.mode() == CommConfig::SPARSE;
   const bool dense = comm.mode() < CommConfig::SPARSE;
   const bool can_shard =
-      dense && solver.type() == "SGD" && solver.loss_scale().policy() == LossScaleConfig::NONE;
+      dense && !NeedsNorms(solver.type()) && solver.loss_scale().policy() == LossScaleConfig::NONE;
   for (const char* algorithm : {"ring", "auto"}) {
     for (const bool sharded : {false, true}) {
       if (sharded && (!can_shard || std::string(algorithm) == "auto")) continue;

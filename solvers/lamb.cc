@@ -1,5 +1,6 @@
 #include <cmath>
 
+#include "solvers/adaptive_settings.h"
 #include "solvers/pool_solver.h"
 #include "solvers/step_factors.h"
 #include "solvers/tensor_sums.h"
@@ -31,8 +32,8 @@ class Lamb : public PoolSolver {
   void Apply(const std::vector<ElementRange>& ranges) override {
     float* const w = store()->master().as<float>();
     float *const m = m_.as<float>(), *const v = v_.as<float>();
-    std::vector<LambFactors> factors(store()->layout().entries().size(),
-                                     LambFactorsOf(config(), scalars()));
+    std::vector<AdaptiveFactors> factors(store()->layout().entries().size(),
+                                         AdaptiveFactorsOf(config(), scalars(), kLambEpsilon));
     for (size_t i = 0; i < factors.size(); ++i) factors[i].decay = decay(static_cast<int>(i));
     WithTypes([&](const auto& kernels, const auto* g, auto* compute) {
       for (const ElementRange& range : ranges) {

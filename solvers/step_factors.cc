@@ -26,13 +26,14 @@ MomentumFactors MomentumFactorsOf(const SolverConfig& config, const UpdateScalar
   return factors;
 }
 
-LambFactors LambFactorsOf(const SolverConfig& config, const UpdateScalars& scalars) {
-  LambFactors factors;
+AdaptiveFactors AdaptiveFactorsOf(const SolverConfig& config, const UpdateScalars& scalars,
+                                  float epsilon) {
+  AdaptiveFactors factors;
   factors.beta1 = config.beta1();
   factors.beta2 = config.beta2();
   factors.correction1 = Correction(config.beta1(), scalars.update);
   factors.correction2 = Correction(config.beta2(), scalars.update);
-  factors.epsilon = config.has_epsilon() ? config.epsilon() : 1e-6f;
+  factors.epsilon = config.has_epsilon() ? config.epsilon() : epsilon;
   factors.scale = static_cast<float>(scalars.gradient_scale);
   return factors;
 }

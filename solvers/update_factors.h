@@ -23,13 +23,17 @@ GF_HOST_DEVICE inline float CaughtUpDecay(float decay, float steps, float rate) 
   return decay * steps < most ? decay * steps : most;
 }
 
-// The constants of one update of a range by LAMB.
-struct LambFactors {
+// The constants of one update of a range by LAMB or by an AdaptiveRule.
+struct AdaptiveFactors {
   float beta1 = 0, beta2 = 0;
   float correction1 = 1, correction2 = 1;  // 1 / (1 - beta ^ updates)
   float epsilon = 0;
-  float decay = 0;
-  float scale = 1;
+  float decay = 0;  // weight decay of these parameters
+  float scale = 1;  // factor of the gradient
 };
+
+// The rules of solvers that scale each element's step by a history of this element's gradients;
+// Adapt has the formulas.
+enum class AdaptiveRule { kAdam, kAdamW, kAdaGrad, kRmsProp, kAdaDelta };
 
 }  // namespace gf

@@ -1,6 +1,7 @@
 #include "solvers/update_kernels.h"
 
 #include "core/bf16_inline.h"
+#include "solvers/adaptive_inline.h"
 
 namespace gf {
 namespace {
@@ -15,9 +16,6 @@ template <typename T>
 static inline bool IsCopy(const float* w, const T* compute) {
   return static_cast<const void*>(compute) != w;
 }
-
-// sqrtf of <cmath> may set errno.
-static inline float SquareRoot(float x) { return __builtin_sqrtf(x); }
 
 // kCopy: whether there is a compute copy.
 template <bool kNesterov, bool kCarried, bool kCopy, typename T>
@@ -61,8 +59,8 @@ void Ahead(const float* __restrict w, T* __restrict compute, const float* __rest
   for (int64_t i = 0; i < n; ++i) Store(compute + i, w[i] - rate * h[i]);
 }
 
-static inline float LambDirection(float w, float m, float v, const LambFactors& f) {
-  return f.correction1 * m / (SquareRoot(f.correction2 * v) + f.epsilon) + f.decay * w;
+static inline float LambDirection(float w, float m, float v, const AdaptiveFactors& f) {
+  return AdamDirection(m, v, f) + f.decay * w;
 }
 
 // Sums of the squares of w[i] and second(i) over i, with kSums partial sums per block.
@@ -94,14 +92,14 @@ static inline void SumSquares(const float* w, int64_t n, const Second& second,
 
 template <typename T>
 void LambMoments(const float* __restrict w, float* __restrict m, float* __restrict v,
-                 const T* __restrict g, int64_t n, const LambFactors& factors, double sums[2]) {
-  const LambFactors f = factors;
+                 const T* __restrict g, int64_t n, const AdaptiveFactors& factors, double sums[2]) {
+  const AdaptiveFactors f = factors;
   SumSquares(
       w, n,
       [=](int64_t i) __attribute__((always_inline)) {
         const float gradient = f.scale * Load(g + i);
-        m[i] = f.beta1 * m[i] + (1 - f.beta1) * gradient;
-        v[i] = f.beta2 * v[i] + (1 - f.beta2) * gradient * gradient;
+        m[i] = MeanWith(f.beta1, m[i], gradient);
+        v[i] = MeanSquareWith(f.beta2, v[i], gradient);
         return LambDirection(w[i], m[i], v[i], f);
       },
       [](int64_t) __attribute__((always_inline)){}, sums);
@@ -109,8 +107,8 @@ void LambMoments(const float* __restrict w, float* __restrict m, float* __restri
 
 template <bool kCopy, typename T>
 void LambUpdate(float* __restrict w, T* __restrict compute, const float* __restrict m,
-                const float* __restrict v, int64_t n, const LambFactors& factors, float rate) {
-  const LambFactors f = factors;
+                const float* __restrict v, int64_t n, const AdaptiveFactors& factors, float rate) {
+  const AdaptiveFactors f = factors;
   for (int64_t i = 0; i < n; ++i) {
     const float result = w[i] - rate * LambDirection(w[i], m[i], v[i], f);
     w[i] = result;
@@ -120,9 +118,36 @@ void LambUpdate(float* __restrict w, T* __restrict compute, const float* __restr
 
 template <typename T>
 void LambApply(float* w, T* compute, const float* m, const float* v, int64_t n,
-               const LambFactors& factors, float rate) {
+               const AdaptiveFactors& factors, float rate) {
   (IsCopy(w, compute) ? LambUpdate<true, T> : LambUpdate<false, T>)(w, compute, m, v, n, factors,
                                                                     rate);
+}
+
+template <AdaptiveRule kRule, bool kCopy, typename T>
+void Adaptive(float* __restrict w, T* __restrict compute, float* __restrict first,
+              float* __restrict second, const T* __restrict g, int64_t n,
+              const AdaptiveFactors& factors, float rate) {
+  constexpr bool kSecond = HasSecondState(kRule);
+  const AdaptiveFactors f = factors;
+  for (int64_t i = 0; i < n; ++i) {
+    const AdaptedWeight before = {w[i], first[i], kSecond ? second[i] : 0.f};
+    const AdaptedWeight result = Adapt<kRule>(before, f.scale * Load(g + i), f, rate);
+    w[i] = result.w;
+    first[i] = result.first;
+    if (kSecond) second[i] = result.second;
+    if (kCopy) Store(compute + i, result.w);
+  }
+}
+
+template <typename T>
+void ByAdaptiveRule(AdaptiveRule rule, float* w, T* compute, float* first, float* second,
+                    const T* g, int64_t n, const AdaptiveFactors& factors, float rate) {
+  WithRule(rule, [&](auto constant) {
+    constexpr AdaptiveRule kRule = decltype(constant)::value;
+    (IsCopy(w, compute) ? Adaptive<kRule, true, T> : Adaptive<kRule, false, T>)(w, compute, first,
+                                                                                second, g, n,
+                                                                                factors, rate);
+  });
 }
 
 template <typename T>
@@ -170,10 +195,10 @@ void Merge(T* __restrict g, float* __restrict sum, int64_t n) {
 }  // namespace
 
 GF_SIMD_DEFINE(UpdateKernels, Updates) = {
-    {&ByMomentum<float>, &LambMoments<float>, &LambApply<float>, &Ahead<float>, &Squares<float>,
-     &Finite, &Add<float>, &Merge<float>},
-    {&ByMomentum<uint16_t>, &LambMoments<uint16_t>, &LambApply<uint16_t>, &Ahead<uint16_t>,
-     &Squares<uint16_t>, &FiniteBf16, &Add<uint16_t>, &Merge<uint16_t>},
+    {&ByMomentum<float>, &LambMoments<float>, &LambApply<float>, &ByAdaptiveRule<float>,
+     &Ahead<float>, &Squares<float>, &Finite, &Add<float>, &Merge<float>},
+    {&ByMomentum<uint16_t>, &LambMoments<uint16_t>, &LambApply<uint16_t>, &ByAdaptiveRule<uint16_t>,
+     &Ahead<uint16_t>, &Squares<uint16_t>, &FiniteBf16, &Add<uint16_t>, &Merge<uint16_t>},
 };
 
 }  // namespace gf

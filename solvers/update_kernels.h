@@ -20,10 +20,14 @@ struct UpdateFunctions {
   // sums of squares of w and of r = correction1 * m / (sqrt(correction2 * v) + epsilon) + decay *
   // w, computed as in `squares`.
   void (*lamb_moments)(const float* w, float* m, float* v, const T* g, int64_t n,
-                       const LambFactors& factors, double sums[2]);
+                       const AdaptiveFactors& factors, double sums[2]);
   // w -= rate * r
   void (*lamb_apply)(float* w, T* compute, const float* m, const float* v, int64_t n,
-                     const LambFactors& factors, float rate);
+                     const AdaptiveFactors& factors, float rate);
+  // Adapt (adaptive_inline.h) of each element with scale * g. Rules of one state do not touch
+  // `second`.
+  void (*adaptive)(AdaptiveRule rule, float* w, T* compute, float* first, float* second, const T* g,
+                   int64_t n, const AdaptiveFactors& factors, float rate);
   // compute = w - rate * h
   void (*ahead)(const float* w, T* compute, const float* h, int64_t n, float rate);
   // Sums of squares of w and g: FP32 partial sums of at most 128 elements, added in double.

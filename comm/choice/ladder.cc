@@ -58,7 +58,7 @@ RungKind Sparse(double density) {
             config->mutable_sparse()->set_density(density);
           },
           [](const CommConfig& config, const LadderJob& job) -> std::string {
-            if (job.solver != "SGD") return job.solver + " needs norms of whole tensors";
+            if (job.solver != "SGD") return job.solver + " needs all gradients in every step";
             const int64_t size = config.sparse().chunk_size();
             const int64_t chunks = ChunkGrid(job.layout.count(), size).chunks();
             if (chunks >= kFewestChunks) return "";

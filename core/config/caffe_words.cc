@@ -17,17 +17,17 @@ const Words& SolverWords() {
       {"average_loss", "not needed: each line averages the steps since the one before"},
       {"clip_gradients", ""},
       {"debug_info", ""},
-      {"delta", "solver.epsilon (of LAMB)"},
+      {"delta", "solver.epsilon"},
       {"device_id", "not needed: each rank takes a GPU of its own (CUDA_VISIBLE_DEVICES)"},
       {"display", "telemetry.display_interval"},
       {"max_iter", "solver.max_steps"},
-      {"momentum2", "solver.beta2 (of LAMB)"},
+      {"momentum2", "solver.beta2"},
       {"net_param", "net: \"FILE\", which holds both phases"},
       {"rampup_interval", "solver.warmup_steps, with solver.warmup_to_base_lr: true"},
       {"rampup_lr", "solver.warmup_lr"},
       {"random_seed", "seed"},
       {"regularization_type", "L2 (solver.weight_decay); L1 is missing"},
-      {"rms_decay", ""},
+      {"rms_decay", "solver.beta2"},
       {"snapshot", "checkpoint.interval_steps"},
       {"snapshot_after_train", "not needed: training ends with a checkpoint"},
       {"snapshot_diff", ""},
@@ -83,11 +83,6 @@ std::string OtherSolverHere(const std::string& field, const std::string& value) 
   std::transform(name.begin(), name.end(), name.begin(),
                  [](unsigned char c) { return std::tolower(c); });
   if (name == "nesterov") return "write type SGD with nesterov: true";
-  for (const char* adaptive : {"adadelta", "adagrad", "adam", "adamw", "rmsprop"}) {
-    if (name == adaptive) {
-      return value + " is not supported: take SGD, or LAMB, which is Adam for large batches";
-    }
-  }
   return "";
 }
 

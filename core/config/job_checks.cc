@@ -95,8 +95,9 @@ void CheckLeast(const LossScaleConfig& config, const MistakeReport& report) {
 
 void CheckEpsilon(const SolverConfig& config, const std::string& type,
                   const MistakeReport& report) {
-  report.Require(type != "LAMB" || !config.has_epsilon() || config.epsilon() > 0, "epsilon", " is ",
-                 config.epsilon(), ", must be greater than 0 for LAMB");
+  const bool divides = type == "LAMB" || type == "Adam" || type == "AdamW" || type == "AdaDelta";
+  report.Require(!divides || !config.has_epsilon() || config.epsilon() > 0, "epsilon", " is ",
+                 config.epsilon(), ", must be greater than 0 for ", type);
 }
 
 // For a field that needs gradients to travel as they are, in every step.

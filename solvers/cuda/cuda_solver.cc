@@ -72,7 +72,7 @@ void CudaSolver::BeginStep(const UpdateScalars& scalars) {
   numbers.gradient_scale = scalars.gradient_scale;
   numbers.only_if_finite = scalars.only_if_finite;
   numbers.momentum = MomentumFactorsOf(config_, scalars);
-  numbers.lamb = LambFactorsOf(config_, scalars);
+  numbers.adaptive = AdaptiveFactorsOf(config_, scalars, default_epsilon());
   BeginUpdates(pools_, numbers, stream());
   finite_ = nullptr;
   inspections_.BeginStep();

@@ -34,6 +34,9 @@ class CudaSolver : public Solver {
   virtual void EnqueueInspect(const RangeList& list) { InspectGradients(pools_, list, stream()); }
   virtual void EnqueueUpdate(const RangeList& list) = 0;
 
+  // Of solver.epsilon, for solvers that use StepNumbers::adaptive.
+  virtual float default_epsilon() const { return 0; }
+
   UpdatePools* pools() { return &pools_; }
   const SolverConfig& config() const { return config_; }
   cudaStream_t stream() const { return RawStream(store_->device()->compute_stream()); }

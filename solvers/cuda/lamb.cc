@@ -1,5 +1,6 @@
 // LAMB; solvers/lamb.cc has the formulas.
 
+#include "solvers/adaptive_settings.h"
 #include "solvers/cuda/cuda_solver.h"
 
 namespace gf {
@@ -24,6 +25,7 @@ class CudaLamb : public CudaSolver {
     SetRates(*pools(), RateRule::kLamb, 0, 0, stream());
     LambApply(*pools(), list, stream());
   }
+  float default_epsilon() const override { return kLambEpsilon; }
 
  private:
   Tensor m_, v_;

@@ -1,4 +1,5 @@
 #include "core/cuda/launch_inline.h"
+#include "solvers/adaptive_inline.h"
 #include "solvers/cuda/pieces_inline.h"
 #include "solvers/cuda/update_kernels.h"
 
@@ -7,12 +8,11 @@ namespace {
 
 template <int kCount>
 __device__ Floats<kCount> LambDirection(const Floats<kCount>& w, const Floats<kCount>& m,
-                                        const Floats<kCount>& v, const LambFactors& f) {
+                                        const Floats<kCount>& v, const AdaptiveFactors& f) {
   Floats<kCount> r;
 #pragma unroll
   for (int k = 0; k < kCount; ++k) {
-    r.v[k] =
-        f.correction1 * m.v[k] / (sqrtf(f.correction2 * v.v[k]) + f.epsilon) + f.decay * w.v[k];
+    r.v[k] = AdamDirection(m.v[k], v.v[k], f) + f.decay * w.v[k];
   }
   return r;
 }
@@ -20,7 +20,7 @@ __device__ Floats<kCount> LambDirection(const Floats<kCount>& w, const Floats<kC
 template <typename T>
 struct LambMomentsRun {
   const UpdatePools& pools;
-  const LambFactors f;
+  const AdaptiveFactors f;
   Squares squares;
 
   template <int kCount>
@@ -32,8 +32,8 @@ struct LambMomentsRun {
 #pragma unroll
     for (int k = 0; k < kCount; ++k) {
       const float gradient = f.scale * g.v[k];
-      m.v[k] = f.beta1 * m.v[k] + (1 - f.beta1) * gradient;
-      v.v[k] = f.beta2 * v.v[k] + (1 - f.beta2) * gradient * gradient;
+      m.v[k] = MeanWith(f.beta1, m.v[k], gradient);
+      v.v[k] = MeanSquareWith(f.beta2, v.v[k], gradient);
     }
     StoreFloats(pools.first + i, m);
     StoreFloats(pools.second + i, v);
@@ -46,7 +46,7 @@ __global__ void __launch_bounds__(kThreads) LambMomentsKernel(UpdatePools pools,
   if (Skipped(pools)) return;
   const int index = list.first_piece + blockIdx.x;
   const PoolPiece piece = pools.pieces[index];
-  LambFactors factors = pools.numbers->lamb;
+  AdaptiveFactors factors = pools.numbers->adaptive;
   factors.decay = pools.rules[piece.entry].decay;
   LambMomentsRun<T> run = {pools, factors, {}};
   ForPiece(piece, list, run);
@@ -56,7 +56,7 @@ __global__ void __launch_bounds__(kThreads) LambMomentsKernel(UpdatePools pools,
 template <typename T>
 struct LambApplyRun {
   const UpdatePools& pools;
-  const LambFactors f;
+  const AdaptiveFactors f;
   const float rate;
 
   template <int kCount>
@@ -75,7 +75,7 @@ __global__ void __launch_bounds__(kThreads) LambApplyKernel(UpdatePools pools, R
   if (Skipped(pools)) return;
   const PoolPiece piece = pools.pieces[list.first_piece + blockIdx.x];
   const EntryRule rule = pools.rules[piece.entry];
-  LambFactors factors = pools.numbers->lamb;
+  AdaptiveFactors factors = pools.numbers->adaptive;
   factors.decay = rule.decay;
   const float rate = static_cast<float>(pools.rates[piece.entry] * rule.lr_mult);
   ForPiece(piece, list, LambApplyRun<T>{pools, factors, rate});

@@ -34,7 +34,7 @@ struct StepNumbers {
   double lr = 0, gradient_scale = 1;
   bool only_if_finite = false;  // updates do nothing if *bad is not 0
   MomentumFactors momentum;
-  LambFactors lamb;
+  AdaptiveFactors adaptive;  // of LAMB and of AdaptiveRules
 };
 
 // Arrays in the GPU's memory; all pools have the same offsets.
@@ -57,8 +57,8 @@ struct UpdatePools {
   float* weights = nullptr;
   void* compute = nullptr;  // null: `weights` serve as compute weights
   const void* gradients = nullptr;
-  float* first = nullptr;   // velocity; LAMB: mean
-  float* second = nullptr;  // LAMB: variance
+  float* first = nullptr;   // velocity; LAMB: mean; of an AdaptiveRule: see Adapt
+  float* second = nullptr;  // LAMB: variance; of an AdaptiveRule with two states
 };
 
 // A list of ranges of the pool in the GPU's memory, in order and without overlap. The ranges only
@@ -103,5 +103,10 @@ void WriteAhead(const UpdatePools& pools, const RangeList& list, const float* re
 // See UpdateFunctions::lamb_moments and lamb_apply; decay is a constant of the entry.
 void LambMoments(const UpdatePools& pools, const RangeList& list, cudaStream_t stream);
 void LambApply(const UpdatePools& pools, const RangeList& list, cudaStream_t stream);
+
+// See UpdateFunctions::adaptive; decay is a constant of the entry, and the rate the step's rate
+// times lr_mult.
+void AdaptiveUpdate(const UpdatePools& pools, AdaptiveRule rule, const RangeList& list,
+                    cudaStream_t stream);
 
 }  // namespace gf

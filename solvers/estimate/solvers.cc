@@ -1,6 +1,7 @@
 // Estimates of the solvers of solvers/cuda, see Note [A step on paper].
 
 #include "core/estimate/estimate_device.h"
+#include "solvers/adaptive_settings.h"
 #include "solvers/solver.h"
 
 namespace gf {
@@ -104,10 +105,31 @@ class LambEstimate : public SolverEstimate {
   }
 };
 
+// Adam, AdamW, AdaGrad, RMSProp and AdaDelta.
+template <AdaptiveRule kRule>
+class AdaptiveEstimate : public SolverEstimate {
+ public:
+  AdaptiveEstimate(const SolverConfig& config, ParameterStore* store)
+      : SolverEstimate(config, store, SettingsOf(kRule).states),
+        pools_(1 + static_cast<int64_t>(SettingsOf(kRule).states.size())) {}
+  // Reads weight, state and gradient; writes weights and state.
+  void Update(const std::vector<ElementRange>& ranges) override {
+    Launch(ranges, 2 * pools_ * kFloat + gradient() + compute());
+  }
+
+ private:
+  const int64_t pools_;  // weights and state
+};
+
 GF_REGISTER(SolverRegistry, "cuda_estimate/SGD", MomentumEstimate);
 GF_REGISTER(SolverRegistry, "cuda_estimate/LARS", NormEstimate);
 GF_REGISTER(SolverRegistry, "cuda_estimate/LARC", NormEstimate);
 GF_REGISTER(SolverRegistry, "cuda_estimate/LAMB", LambEstimate);
+GF_REGISTER(SolverRegistry, "cuda_estimate/Adam", AdaptiveEstimate<AdaptiveRule::kAdam>);
+GF_REGISTER(SolverRegistry, "cuda_estimate/AdamW", AdaptiveEstimate<AdaptiveRule::kAdamW>);
+GF_REGISTER(SolverRegistry, "cuda_estimate/AdaGrad", AdaptiveEstimate<AdaptiveRule::kAdaGrad>);
+GF_REGISTER(SolverRegistry, "cuda_estimate/RMSProp", AdaptiveEstimate<AdaptiveRule::kRmsProp>);
+GF_REGISTER(SolverRegistry, "cuda_estimate/AdaDelta", AdaptiveEstimate<AdaptiveRule::kAdaDelta>);
 
 }  // namespace
 }  // namespace gf

@@ -73,13 +73,13 @@ changed job.prototxt 's/base_lr:/base_lrr:/' wrong.prototxt
 expect_error 'wrong.prototxt:[0-9]+:[0-9]+: .*base_lrr.*base_lr' "$gftrain" --config=wrong.prototxt
 expect_error '^gftrain: error: --set solver.momentum=2: solver.momentum is 2, must be less than 1' \
   "${train[@]}" --set solver.momentum=2
-expect_error 'SDG: solver.type is "SDG", must be LAMB, .* or SGD; did you mean "SGD"\?' \
+expect_error 'SDG: solver.type is "SDG", must be AdaDelta, .* or SGD; did you mean "SGD"\?' \
   "${train[@]}" --set solver.type=SDG
 expect_error 'solver.type is "nesterov", must be .*; write type SGD with nesterov: true' \
   "${train[@]}" --set solver.type=nesterov
-for type in AdaDelta Adagrad Adam AdamW RMSprop; do
-  expect_error "must be .*; $type is not supported: take SGD, or LAMB" \
-    "${train[@]}" --set solver.type="$type"
+# Names of Caffe's and PyTorch's solvers, in another case.
+for type in AdaDelta AdaGrad Adam AdamW RMSProp; do
+  expect_error "must be .*; did you mean \"$type\"\?" "${train[@]}" --set solver.type="${type,,}"
 done
 expect_error 'unknown command "compute_image_mean": .* is gfdata stats SOURCE here' \
   "$gfdata" compute_image_mean lmdb mean.binaryproto

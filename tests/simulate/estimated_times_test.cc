@@ -119,7 +119,8 @@ TEST(EstimatedTimesTest, LayersHaveTheirOwn) {
 }
 
 TEST(EstimatedTimesTest, UpdatesMoveTheSameBytesAsGpuSolvers) {
-  for (const char* type : {"SGD", "LARS", "LARC", "LAMB"}) {
+  for (const char* type :
+       {"SGD", "LARS", "LARC", "LAMB", "Adam", "AdamW", "AdaGrad", "RMSProp", "AdaDelta"}) {
     for (const ComputeType compute : {FP32, FP16, BF16}) {
       SolverConfig solver;
       solver.set_type(type);

@@ -4,6 +4,7 @@
 
 #include <ctime>
 #include <string>
+#include <utility>
 
 #include "core/error.h"
 #include "simulate/cluster.h"
@@ -401,6 +402,22 @@ TEST(SuggestTest, IsAtLeastAsGoodAsTheConfig) {
   SimulatedJob changed = job;
   for (const std::string& setting : all[0].settings) SetField(setting, &changed.config);
   EXPECT_EQ(Simulator(changed).Run().step.total(), all[0].run.step.total());
+}
+
+TEST(SuggestTest, TriesTheShardedUpdateOfSolversWithoutNorms) {
+  for (const auto& [type, tries] :
+       {std::pair("SGD", true), std::pair("Adam", true), std::pair("LARS", false)}) {
+    SimulatedJob job = Job({"comm.mode=LAZY", std::string("solver.type=") + type});
+    job.ranks = 8;
+    job.steps = 1;
+    bool tried = false;
+    for (const Suggestion& suggestion : Suggest(job)) {
+      for (const std::string& setting : suggestion.settings) {
+        tried = tried || setting == "comm.sharded_update=true";
+      }
+    }
+    EXPECT_EQ(tried, tries) << type;
+  }
 }
 
 TEST(TraceTest, HasTheLanesOfRealRuns) {

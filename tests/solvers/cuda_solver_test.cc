@@ -203,7 +203,7 @@ TEST_P(CudaSolverTest, GoesAheadAsTheCpu) {
     }
     ++scalars.update;
     ExpectSame(*expected, *tested);
-    // Velocities are numbers as good as residuals. Other ranges in every step.
+    // State is numbers as good as residuals. Other ranges in every step.
     const int64_t first = 64 + 100 * step, second = 1000 + step;
     const std::vector<ElementRange> ranges = {{0, first}, {second, All().end - 37}};
     for (Solver* solver : {expected.get(), tested.get()}) {
@@ -316,7 +316,8 @@ TEST_P(CudaSolverTest, SumsGradientsOfSeveralBatches) {
 
 INSTANTIATE_TEST_SUITE_P(
     Solvers, CudaSolverTest,
-    testing::Combine(testing::Values("SGD", "LARS", "LARC", "LAMB"),
+    testing::Combine(testing::Values("SGD", "LARS", "LARC", "LAMB", "Adam", "AdamW", "AdaGrad",
+                                     "RMSProp", "AdaDelta"),
                      testing::Values(DType::kFP32, DType::kBF16, DType::kFP16)),
     [](const auto& info) { return std::get<0>(info.param) + "_" + Name(std::get<1>(info.param)); });
 

@@ -56,7 +56,8 @@ TEST(ParameterRulesTest, TheLastMatchingRuleAppliesFieldByField) {
 }
 
 TEST(ParameterRulesTest, FrozenTensorsKeepTheirBits) {
-  for (const char* type : {"SGD", "LARS", "LARC", "LAMB"}) {
+  for (const char* type :
+       {"SGD", "LARS", "LARC", "LAMB", "Adam", "AdamW", "AdaGrad", "RMSProp", "AdaDelta"}) {
     const auto store = TestStore();
     SolverConfig config;
     config.set_weight_decay(0.1f);

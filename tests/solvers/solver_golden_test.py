@@ -1,5 +1,5 @@
-"""Compares 20 updates of each solver with PyTorch: SGD with torch.optim.SGD, LARS and LAMB with the
-published rules, written here with PyTorch's operations in double precision."""
+"""Compares 20 updates of each solver with PyTorch: LARS and LAMB with the published rules, written
+here with PyTorch's operations in double precision, other solvers with torch.optim."""
 
 import json
 import subprocess
@@ -98,6 +98,29 @@ class SolverGoldenTest(unittest.TestCase):
 
     def test_lamb(self):
         self.check("type: 'LAMB' weight_decay: 0.01", lambda p: Lamb(p, 0.1, 0.01))
+
+    def test_adam(self):
+        self.check("type: 'Adam' weight_decay: 0.01",
+                   lambda p: torch.optim.Adam(p, 0.1, weight_decay=0.01))
+
+    def test_adamw(self):
+        self.check("type: 'AdamW' weight_decay: 0.01",
+                   lambda p: torch.optim.AdamW(p, 0.1, weight_decay=0.01))
+
+    def test_adagrad(self):
+        self.check("type: 'AdaGrad' weight_decay: 0.01",
+                   lambda p: torch.optim.Adagrad(p, 0.1, weight_decay=0.01, eps=1e-8))
+
+    # Their means are not corrected, so 1 - beta2 must be the same number: exact in FP32.
+    def test_rmsprop(self):
+        self.check("type: 'RMSProp' weight_decay: 0.01 beta2: 0.9375",
+                   lambda p: torch.optim.RMSprop(p, 0.1, alpha=0.9375, weight_decay=0.01))
+
+    def test_adadelta(self):
+        # A large epsilon makes large steps.
+        self.check("type: 'AdaDelta' weight_decay: 0.01 beta2: 0.9375 epsilon: 0.0625",
+                   lambda p: torch.optim.Adadelta(p, 0.1, rho=0.9375, eps=0.0625,
+                                                  weight_decay=0.01))
 
 
 if __name__ == "__main__":

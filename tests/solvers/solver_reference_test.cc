@@ -7,8 +7,10 @@
 #include <cstdint>
 #include <limits>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "core/error.h"
 #include "core/random.h"
 #include "solvers/solver.h"
 #include "tests/solvers/store_for_test.h"
@@ -89,6 +91,33 @@ void Lamb(const SolverConfig& config, const UpdateScalars& s, double lr_mult, do
   for (size_t i = 0; i < r->w.size(); ++i) r->w[i] -= s.lr * lr_mult * ratio * direction[i];
 }
 
+bool IsAdaptive(const std::string& type) {
+  return type == "Adam" || type == "AdamW" || type == "AdaGrad" || type == "RMSProp" ||
+         type == "AdaDelta";
+}
+
+void Adaptive(const std::string& type, const SolverConfig& config, const UpdateScalars& s,
+              double lr_mult, double decay, Reference* r) {
+  const double b1 = config.beta1(), b2 = config.beta2(), t = static_cast<double>(s.update);
+  const double rate = s.lr * lr_mult;
+  for (size_t i = 0; i < r->w.size(); ++i) {
+    double &w = r->w[i], &m = r->m[i], &v = r->v[i];
+    if (type == "AdamW") w *= 1 - rate * decay;
+    const double g = type == "AdamW" ? r->g[i] : r->g[i] + decay * w;
+    v = type == "AdaGrad" ? v + g * g : b2 * v + (1 - b2) * g * g;
+    if (type == "Adam" || type == "AdamW") {
+      m = b1 * m + (1 - b1) * g;
+      w -= rate * m / (1 - std::pow(b1, t)) / (std::sqrt(v / (1 - std::pow(b2, t))) + 1e-8);
+    } else if (type == "AdaDelta") {
+      const double u = std::sqrt(m + 1e-6) / std::sqrt(v + 1e-6) * g;
+      m = b2 * m + (1 - b2) * u * u;
+      w -= rate * u;
+    } else {
+      w -= rate * g / (std::sqrt(v) + 1e-8);
+    }
+  }
+}
+
 class SolverReferenceTest : public testing::TestWithParam<std::tuple<Case, DType>> {};
 
 TEST_P(SolverReferenceTest, TwentyUpdatesWithSkippedStepsBetween) {
@@ -130,9 +159,9 @@ TEST_P(SolverReferenceTest, TwentyUpdatesWithSkippedStepsBetween) {
                                 : std::numeric_limits<float>::quiet_NaN();
     if (overflow && type == DType::kFP32) store->gradient().as<float>()[last] = bad;
     if (overflow && type == DType::kBF16) store->gradient().as<uint16_t>()[last] = ToBF16(bad);
-    // As buckets: whole tensors, some with the gaps between them.
-    const ElementRange first{0, entries[2].offset},
-        second{entries[2].offset, store->layout().count()};
+    // As buckets, with the gaps between tensors; they cut a tensor where the solver allows it.
+    const int64_t cut = solver->whole_tensors() ? entries[2].offset : entries[1].offset + 101;
+    const ElementRange first{0, cut}, second{cut, store->layout().count()};
     if (step % 2 == 1) {
       solver->Inspect({first});
       EXPECT_TRUE(solver->Finite());
@@ -151,6 +180,8 @@ TEST_P(SolverReferenceTest, TwentyUpdatesWithSkippedStepsBetween) {
       const double decay = plain ? 0 : config.weight_decay() * entries[e].decay_mult;
       if (c.type == "LAMB") {
         Lamb(config, scalars, entries[e].lr_mult, decay, !plain, &tensors[e]);
+      } else if (IsAdaptive(c.type)) {
+        Adaptive(c.type, config, scalars, entries[e].lr_mult, decay, &tensors[e]);
       } else {
         Momentum(c, config, scalars, entries[e].lr_mult, decay, !plain, &tensors[e]);
       }
@@ -187,6 +218,15 @@ const Case kCases[] = {
     {"LarcPlainCorrected", "LARC", SolverConfig::RATE_INSIDE, false, true, true},
     {"Lamb", "LAMB"},
     {"LambPlain", "LAMB", SolverConfig::RATE_INSIDE, false, false, true},
+    {"Adam", "Adam"},
+    {"AdamPlain", "Adam", SolverConfig::RATE_INSIDE, false, false, true},
+    // Adam has no use for what forms a momentum.
+    {"AdamNesterov", "Adam", SolverConfig::RATE_OUTSIDE, true, true},
+    {"AdamW", "AdamW"},
+    {"AdamWPlain", "AdamW", SolverConfig::RATE_INSIDE, false, false, true},
+    {"AdaGrad", "AdaGrad"},
+    {"RMSProp", "RMSProp"},
+    {"AdaDelta", "AdaDelta"},
 };
 
 INSTANTIATE_TEST_SUITE_P(All, SolverReferenceTest,
@@ -196,6 +236,122 @@ INSTANTIATE_TEST_SUITE_P(All, SolverReferenceTest,
                            return std::get<0>(info.param).name + "_" +
                                   Name(std::get<1>(info.param));
                          });
+
+// What the first update, with a rate of 1, subtracts from each weight, whose gradients are all
+// `gradient`.
+std::vector<float> FirstChange(const SolverConfig& config, float gradient) {
+  PoolLayout layout;
+  layout.Add(TestEntry("fc.weight", Shape({3, 21})));
+  ParameterStore store(TestDevice(), layout, {}, DType::kFP32, true);
+  const auto solver = NewSolver("solver", config.type(), config, &store);
+  std::fill_n(store.master().as<float>(), layout.count(), 0.f);
+  std::fill_n(store.gradient().as<float>(), layout.count(), gradient);
+  UpdateScalars scalars;
+  scalars.lr = 1;
+  solver->BeginStep(scalars);
+  solver->Update({{0, layout.count()}});
+  std::vector<float> change = Values(store, store.master(), layout);
+  for (float& value : change) value = -value;
+  return change;
+}
+
+// The gradients are so small that epsilon counts.
+TEST(AdaptiveSolversTest, EachHasItsEpsilon) {
+  struct Expected {
+    const char* type;
+    float gradient;
+    double by_default, with_more;  // changes with the default epsilon, and with 1e-3
+  };
+  const double b2 = SolverConfig().beta2();
+  const double root = std::sqrt(1 - b2);  // of RMSProp's mean square after a gradient of 1
+  for (const Expected& e : {
+           Expected{"Adam", 1e-7f, 1e-7 / (1e-7 + 1e-8), 1e-7 / (1e-7 + 1e-3)},
+           Expected{"AdamW", 1e-7f, 1e-7 / (1e-7 + 1e-8), 1e-7 / (1e-7 + 1e-3)},
+           Expected{"AdaGrad", 1e-7f, 1e-7 / (1e-7 + 1e-8), 1e-7 / (1e-7 + 1e-3)},
+           Expected{"RMSProp", 1e-6f, 1e-6 / (1e-6 * root + 1e-8), 1e-6 / (1e-6 * root + 1e-3)},
+           Expected{"AdaDelta", 1, std::sqrt(1e-6 / (1 - b2 + 1e-6)),
+                    std::sqrt(1e-3 / (1 - b2 + 1e-3))},
+       }) {
+    SolverConfig config;
+    config.set_type(e.type);
+    for (const float change : FirstChange(config, e.gradient)) {
+      ASSERT_NEAR(change, e.by_default, 1e-5 * e.by_default) << e.type;
+    }
+    config.set_epsilon(1e-3f);
+    for (const float change : FirstChange(config, e.gradient)) {
+      ASSERT_NEAR(change, e.with_more, 1e-5 * e.with_more) << e.type;
+    }
+  }
+}
+
+TEST(AdaptiveSolversTest, WithoutEpsilonGradientsOfZeroChangeNothing) {
+  for (const char* type : {"AdaGrad", "RMSProp"}) {
+    SolverConfig config;
+    config.set_type(type);
+    config.set_epsilon(0);
+    for (const float change : FirstChange(config, 0)) EXPECT_EQ(change, 0) << type;
+    for (const float change : FirstChange(config, NAN)) EXPECT_TRUE(std::isnan(change)) << type;
+  }
+}
+
+TEST(AdaptiveSolversTest, DividingByEpsilonOfZeroIsRefused) {
+  for (const char* type : {"LAMB", "Adam", "AdamW", "AdaDelta"}) {
+    const auto store = TestStore();
+    SolverConfig config;
+    config.set_epsilon(0);
+    try {
+      NewSolver("solver", type, config, store.get());
+      FAIL() << type;
+    } catch (const UserError& e) {
+      EXPECT_EQ(std::string(e.what()),
+                std::string("solver.epsilon is 0, must be greater than 0 for ") + type);
+    }
+  }
+}
+
+// What checkpoints store is all that a solver needs to go on.
+TEST(AdaptiveSolversTest, TheirStateIsComplete) {
+  const std::vector<std::pair<std::string, std::vector<std::string>>> names = {
+      {"Adam", {"mean", "variance"}},
+      {"AdamW", {"mean", "variance"}},
+      {"AdaGrad", {"squares"}},
+      {"RMSProp", {"squares"}},
+      {"AdaDelta", {"squares", "steps"}}};
+  for (const auto& [type, pools] : names) {
+    SolverConfig config;
+    config.set_weight_decay(0.01f);
+    const auto store = TestStore(), resumed_store = TestStore();
+    const int64_t count = store->layout().count();
+    const auto solver = NewSolver("solver", type, config, store.get());
+    const auto resumed = NewSolver("solver", type, config, resumed_store.get());
+    Random random(5, 6);
+    UpdateScalars scalars;
+    scalars.lr = 0.01;
+    const auto step = [&](Solver* each, ParameterStore* its, const std::vector<float>& gradients) {
+      std::copy(gradients.begin(), gradients.end(), its->gradient().as<float>());
+      each->BeginStep(scalars);
+      each->Update({{0, count}});
+    };
+    std::vector<float> gradients(count);
+    for (int i = 0; i < 6; ++i) {
+      for (float& value : gradients) value = random.Gaussian();
+      step(solver.get(), store.get(), gradients);
+      if (i > 2) step(resumed.get(), resumed_store.get(), gradients);
+      ++scalars.update;
+      if (i != 2) continue;
+      std::copy_n(store->master().as<float>(), count, resumed_store->master().as<float>());
+      const auto from = solver->State(), to = resumed->State();
+      ASSERT_EQ(from.size(), pools.size()) << type;
+      for (size_t p = 0; p < pools.size(); ++p) {
+        EXPECT_EQ(from[p].first, pools[p]) << type;
+        std::copy_n(from[p].second.as<float>(), count, to[p].second.as<float>());
+      }
+    }
+    EXPECT_EQ(Values(*store, store->master(), store->layout()),
+              Values(*resumed_store, resumed_store->master(), resumed_store->layout()))
+        << type;
+  }
+}
 
 TEST(MomentumFormsTest, CorrectedInsideEqualsOutside) {
   auto inside = TestStore(), outside = TestStore();

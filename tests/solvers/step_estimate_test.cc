@@ -231,6 +231,15 @@ TEST(StepEstimateTest, Updates) {
   EXPECT_EQ(update(DType::kBF16, "LARS"), Sums(4, 26 * kElements, 0));
   EXPECT_EQ(update(DType::kFP32, "LARC"), Sums(4, 28 * kElements, 0));
   EXPECT_EQ(update(DType::kFP16, "LAMB"), Sums(4, 40 * kElements, 0));
+  // One or two numbers of state.
+  for (const DType compute : {DType::kFP32, DType::kBF16}) {
+    for (const char* solver : {"AdaGrad", "RMSProp"}) {
+      EXPECT_EQ(update(compute, solver), Sums(2, 20 * kElements, 0)) << solver;
+    }
+    for (const char* solver : {"Adam", "AdamW", "AdaDelta"}) {
+      EXPECT_EQ(update(compute, solver), Sums(2, 28 * kElements, 0)) << solver;
+    }
+  }
 }
 
 TEST(StepEstimateTest, FP32TakesTwiceTheBytesAndOtherProducts) {
@@ -275,8 +284,9 @@ TEST(StepEstimateTest, RefusesMistakes) {
             std::string::npos);
   EXPECT_EQ(ErrorOf([] { FindGpu("--gpu", "h300"); }),
             "unknown --gpu \"h300\" (known: a100, b200, h100, h200, l40s, t4)");
-  EXPECT_NE(ErrorOf([] { Estimate(kResidual, DType::kFP16, "ADAM"); }).find("must be LAMB, LARC"),
-            std::string::npos);
+  EXPECT_NE(
+      ErrorOf([] { Estimate(kResidual, DType::kFP16, "ADAM"); }).find("must be AdaDelta, AdaGrad"),
+      std::string::npos);
 }
 
 // 1 TB/s, 100 TFLOP/s in FP16, 10 in FP32.

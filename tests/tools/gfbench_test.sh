@@ -50,7 +50,7 @@ if { "$gfbench" update $net --compute=BF16 --steps=1 2>&1 || true; } |
   echo "NOT TESTED: updates in BF16, in which this processor does not compute"
   compute=FP32
 fi
-for solver in SGD LARS LARC LAMB; do
+for solver in SGD LARS LARC LAMB Adam AdamW AdaGrad RMSProp AdaDelta; do
   "$gfbench" update $net --solver=$solver --compute=$compute --steps=3 --json="$out/update.json" \
     >"$out/update.txt" || fail "gfbench update --solver=$solver"
   python3 - "$out/update.json" $solver $compute <<'PY' || fail "the figures of gfbench update"
@@ -58,8 +58,10 @@ import json
 import sys
 with open(sys.argv[1]) as f:
     result = json.load(f)
-bytes_each = {"BF16": {"SGD": 20, "LARS": 26, "LARC": 26, "LAMB": 40},
-              "FP32": {"SGD": 20, "LARS": 28, "LARC": 28, "LAMB": 40}}[sys.argv[3]][sys.argv[2]]
+adaptive = {"Adam": 28, "AdamW": 28, "AdaGrad": 20, "RMSProp": 20, "AdaDelta": 28}
+bytes_each = {"BF16": {"SGD": 20, "LARS": 26, "LARC": 26, "LAMB": 40, **adaptive},
+              "FP32": {"SGD": 20, "LARS": 28, "LARC": 28, "LAMB": 40, **adaptive},
+              }[sys.argv[3]][sys.argv[2]]
 assert result["bytes"] == bytes_each * result["parameters"] > 0, result
 assert result["update_ms"] > 0 and result["copy_ms"] > 0 and result["ratio"] > 0, result
 PY
@@ -106,7 +108,8 @@ refused '--steps is 0, must be at least 1' $net --steps=0
 refused '--warmup is -1, must be at least 0' $net --warmup=-1
 refused '--batch is 0, must be at least 1' $net --batch=0
 refused '--net is missing' step --batch=3
-refused 'unknown --solver "ADAM" (known: LAMB, LARC, LARS, SGD)' update $net --solver=ADAM
+refused 'unknown --solver "ADAM"; did you mean "Adam"?' update $net --solver=ADAM
+refused 'unknown --solver "Newton" (known: AdaDelta, .*, RMSProp, SGD)' update $net --solver=Newton
 refused 'unknown flag --profile_out' update $net --profile_out="$out/profile.prototxt"
 refused 'expected resized_crop' data --data="$out/folder" --task=paint
 refused 'comm.sparse.density is 3, must be at most 1' train $net --comm='sparse { density: 3 }'

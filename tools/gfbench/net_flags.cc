@@ -16,7 +16,9 @@ DEFINE_string(device, "cpu", "the `DEVICE`: cpu or cuda");
 DEFINE_string(profile_out, "", "write each layer's times to this `FILE`, for gfsim --profile");
 DEFINE_bool(allow_tf32, false, "on GPUs: products of FP32 may use the tensor cores as TF32");
 DEFINE_bool(recompute, false, "recompute batch norms in backward to save memory");
-DEFINE_string(solver, "", "the `SOLVER` that updates: SGD, LARS, LARC or LAMB");
+DEFINE_string(solver, "",
+              "the `SOLVER` that updates: SGD, LARS, LARC, LAMB, Adam, AdamW, AdaGrad, RMSProp or "
+              "AdaDelta");
 
 namespace gf {
 

@@ -41,11 +41,16 @@ int64_t BytesPerParameter(const std::string& solver, int64_t gradient) {
   // Reads w, v, g; writes w, v and the copy.
   const int64_t momentum = 8 + gradient + 8 + compute;
   if (solver == "SGD") return momentum;
+  // Reads w, the state and g; writes w, the state and the copy.
+  if (solver == "AdaGrad" || solver == "RMSProp") return momentum;
+  // With a state of two numbers.
+  if (solver == "Adam" || solver == "AdamW" || solver == "AdaDelta") return momentum + 8;
   // Before that the norms of w and g.
   if (solver == "LARS" || solver == "LARC") return 4 + gradient + momentum;
   // Reads w, m, v, g and writes m, v; reads w, m, v and writes w and the copy.
   if (solver == "LAMB") return 12 + gradient + 8 + 12 + 4 + compute;
-  ThrowUserError("--solver=", solver, ": expected SGD, LARS, LARC or LAMB");
+  ThrowUserError("--solver=", solver,
+                 ": expected SGD, LARS, LARC, LAMB, Adam, AdamW, AdaGrad, RMSProp or AdaDelta");
 }
 
 class UpdateBenchmark : public Command {
