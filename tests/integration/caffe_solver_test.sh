@@ -62,9 +62,9 @@ grep -q 'examples/solver.prototxt as a job: examples/small/job.prototxt' train.l
 python3 - <<'PY' || fail "the log"
 import json
 lines = [json.loads(line) for line in open("log.jsonl")]
-tests = [line["step"] for line in lines if line.get("event") == "validation"]
+tests = [line["step"] for line in lines if line["kind"] == "validation"]
 assert tests == [0, 60, 120, 180, 200], tests
-top1 = [line["top1"] for line in lines if line.get("event") == "validation"]
+top1 = [line["top1"] for line in lines if line["kind"] == "validation"]
 assert top1[-1] > 0.5 > top1[0], top1
 PY
 
@@ -145,3 +145,4 @@ run models/resnet50/solver_fp16.prototxt 2 "${small[@]}" \
   --set train_data.source=examples/imagenet/ilsvrc12_train_lmdb --set train_data.mean_file=$mean \
   --set validation_data.source=examples/imagenet/ilsvrc12_val_lmdb \
   --set validation_data.mean_file=$mean
+echo PASS
