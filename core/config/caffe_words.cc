@@ -51,7 +51,6 @@ const Words& DataWords() {
       {"force_color", "channels: 3"},
       {"force_gray", "channels: 1"},
       {"is_color", "channels: 3, or 1"},
-      {"mean_file", "mean, which gfdata stats computes from the data"},
       {"mean_value", "mean"},
       {"new_height", "resize_height"},
       {"new_width", "resize_width"},

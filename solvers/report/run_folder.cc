@@ -54,7 +54,10 @@ FileDescriptor PrepareRunFolder(const JobConfig& config, bool go_on, double pati
   JobConfig resolved = config;
   resolved.mutable_telemetry()->clear_run_dir();
   resolved.set_net(Absolute(config.net()));
-  const auto resolve = [](DataConfig* data) { data->set_source(Absolute(data->source())); };
+  const auto resolve = [](DataConfig* data) {
+    data->set_source(Absolute(data->source()));
+    if (!data->mean_file().empty()) data->set_mean_file(Absolute(data->mean_file()));
+  };
   resolve(resolved.mutable_train_data());
   if (config.has_validation_data()) resolve(resolved.mutable_validation_data());
   ReplaceFile(folder + "/config.prototxt", resolved.DebugString());

@@ -81,7 +81,7 @@ for type in AdaDelta Adagrad Adam AdamW RMSprop; do
   expect_error "must be .*; $type is not supported: take SGD, or LAMB" \
     "${train[@]}" --set solver.type="$type"
 done
-expect_error 'unknown command "compute_image_mean": .* is gfdata stats SOURCE here' \
+expect_error 'unknown command "compute_image_mean": .* is gfdata stats SOURCE --mean_file=FILE here' \
   "$gfdata" compute_image_mean lmdb mean.binaryproto
 expect_error 'solver.warmup_steps.*20' "$gftrain" --config=job.prototxt --set solver.max_steps=20
 expect_error 'solver.batch_phase\[1\].epoch is 1, must be greater than' "${train[@]}" \
