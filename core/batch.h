@@ -49,8 +49,8 @@ struct KeptImages {
 
 // Decoded images of one size, which a Loader hands to a Net.
 struct Batch {
-  // Host memory: UINT8 in the order N, H, W, C, or FP32 in the order N, C, H, W, which is used
-  // unchanged (tests and converted data). desc.shape is always N, C, H, W.
+  // Host memory: UINT8 in the order N, H, W, C, or FP32 in the order N, C, H, W, which is
+  // normalized and used unchanged (mean images; tests). desc.shape is always N, C, H, W.
   Tensor images;
   // One per UINT8 image, or empty: the images then have the net's input size and enter it uncut.
   std::vector<ImageCut> cuts;
@@ -59,7 +59,7 @@ struct Batch {
   std::vector<int64_t> labels;
   // Number of images at the end that only fill up the batch (evaluation); they do not count.
   int64_t padding = 0;
-  // pixel -> (pixel - mean[c]) * inverse_std[c]; one value per channel. Empty: 0 and 1.
+  // UINT8: pixel -> (pixel - mean[c]) * inverse_std[c]; one value per channel. Empty: 0 and 1.
   std::vector<float> mean, inverse_std;
   // Epoch of the batch, and the global position of its first sample within the epoch.
   int64_t epoch = 0, position = 0;

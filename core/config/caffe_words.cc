@@ -53,7 +53,6 @@ const Words& DataWords() {
       {"force_color", "channels: 3"},
       {"force_gray", "channels: 1"},
       {"is_color", "channels: 3, or 1"},
-      {"mean_file", "mean_file of train_data and validation_data"},
       {"mean_value", "mean"},
       {"new_height", "resize_height"},
       {"new_width", "resize_width"},

@@ -115,12 +115,14 @@ JobConfig ReadJobConfig(const std::string& file, const std::vector<std::string>&
     return Resolved(folder, path);
   };
   config.set_net(resolve("net", config.net(), true));
-  DataConfig* const train = config.mutable_train_data();
-  train->set_source(resolve("train_data.source", train->source(), opened == OpenedData::kAll));
+  const auto resolve_data = [&](const std::string& block, DataConfig* data, bool opens) {
+    data->set_source(resolve(block + ".source", data->source(), opens));
+    if (data->mean_file().empty()) return;
+    data->set_mean_file(resolve(block + ".mean_file", data->mean_file(), opens));
+  };
+  resolve_data("train_data", config.mutable_train_data(), opened == OpenedData::kAll);
   if (config.has_validation_data()) {
-    DataConfig* const data = config.mutable_validation_data();
-    data->set_source(
-        resolve("validation_data.source", data->source(), opened != OpenedData::kNone));
+    resolve_data("validation_data", config.mutable_validation_data(), opened != OpenedData::kNone);
   }
   return config;
 }
@@ -136,11 +138,13 @@ void MakePathsAbsolute(JobConfig* config) {
   const auto absolute = [](const std::string& path) {
     return std::filesystem::absolute(path).string();
   };
+  const auto resolve = [&](DataConfig* data) {
+    data->set_source(absolute(data->source()));
+    if (!data->mean_file().empty()) data->set_mean_file(absolute(data->mean_file()));
+  };
   config->set_net(absolute(config->net()));
-  config->mutable_train_data()->set_source(absolute(config->train_data().source()));
-  if (config->has_validation_data()) {
-    config->mutable_validation_data()->set_source(absolute(config->validation_data().source()));
-  }
+  resolve(config->mutable_train_data());
+  if (config->has_validation_data()) resolve(config->mutable_validation_data());
 }
 
 NetSource ParseNet(const std::string& text, const std::string& name) {

@@ -30,7 +30,7 @@ std::string SetField(const std::string& assignment, google::protobuf::Message* m
 enum class OpenedData { kNone, kValidation, kAll };
 
 // A job's config: the file, then the overrides, then relative paths in `net`, the data
-// sources and the checkpoint folder resolved: net and data against the config's folder,
+// (source, mean_file) and the checkpoint folder resolved: net and data against the config's folder,
 // outputs against the working folder. Throws the UserErrors of CheckJob (job_checks.h), and one for
 // the path of an input that exists in the working folder alone; each says whether the file or --set
 // wrote the field.

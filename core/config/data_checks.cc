@@ -65,6 +65,16 @@ void CheckDeviceCache(const DataConfig& data, bool training, const MistakeReport
                     "of them out, or use cache_mib");
 }
 
+void CheckMeanFile(const DataConfig& data, const MistakeReport& report) {
+  if (data.mean_file().empty()) return;
+  report.RefuseBoth(data.mean_size() > 0, "mean_file", "mean");
+  report.RefuseBoth(data.device_cache_mib() > 0, "mean_file", "device_cache_mib",
+                    "images that stay on the device have no places in a mean image; use mean, or "
+                    "cache_mib");
+  report.Require(data.pad() == 0, "pad", " is ", data.pad(),
+                 ", must be 0 with mean_file, which has no values for zeros around an image");
+}
+
 }  // namespace
 
 void CheckData(const DataConfig& data, bool training, const std::string& path,
@@ -85,6 +95,7 @@ void CheckData(const DataConfig& data, bool training, const std::string& path,
                  " needs channels: 3, but channels is ", data.channels());
   report.RefuseBoth(data.exchange() < 1 && data.shuffle_window() > 0, "exchange", "shuffle_window");
   CheckDeviceCache(data, training, report);
+  CheckMeanFile(data, report);
 }
 
 }  // namespace gf

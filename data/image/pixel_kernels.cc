@@ -67,8 +67,37 @@ void Transform(uint8_t* pixels, int64_t count, const float* m) {
   }
 }
 
+// A constant number of channels is vectorized.
+template <int kChannels>
+void SubtractPlanes(const uint8_t* from, int64_t pixels, const float* mean, int64_t mean_plane,
+                    bool mirrored, const float* inverse_std, int64_t plane, float* to) {
+  for (int c = 0; c < kChannels; ++c) {
+    const float* const first = mean + c * mean_plane;
+    const float factor = inverse_std[c];
+    float* const out = to + c * plane;
+    if (mirrored) {
+      const float* const last = first + (pixels - 1);
+#pragma omp simd
+      for (int64_t i = 0; i < pixels; ++i) out[i] = (from[kChannels * i + c] - last[-i]) * factor;
+    } else {
+#pragma omp simd
+      for (int64_t i = 0; i < pixels; ++i) out[i] = (from[kChannels * i + c] - first[i]) * factor;
+    }
+  }
+}
+
+void SubtractMean(const uint8_t* from, int64_t pixels, int channels, const float* mean,
+                  int64_t mean_plane, bool mirrored, const float* inverse_std, int64_t plane,
+                  float* to) {
+  if (channels == 3) {
+    SubtractPlanes<3>(from, pixels, mean, mean_plane, mirrored, inverse_std, plane, to);
+  } else {
+    SubtractPlanes<1>(from, pixels, mean, mean_plane, mirrored, inverse_std, plane, to);
+  }
+}
+
 }  // namespace
 
-GF_SIMD_DEFINE(PixelKernels, PixelTable) = {&Expand, &Pack, &Mirror, &Transform};
+GF_SIMD_DEFINE(PixelKernels, PixelTable) = {&Expand, &Pack, &Mirror, &Transform, &SubtractMean};
 
 }  // namespace gf

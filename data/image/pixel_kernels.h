@@ -17,6 +17,12 @@ struct PixelKernels {
   // Transforms RGB pixels in place: channel c becomes matrix[4c] R + matrix[4c + 1] G + matrix[4c +
   // 2] B + matrix[4c + 3], rounded and limited to 0..255.
   void (*transform)(uint8_t* pixels, int64_t count, const float* matrix);
+  // Turns pixels of 1 or 3 channels into planes that are `plane` elements apart: to[c * plane + i]
+  // = (from[i * channels + c] - mean[c * mean_plane + i]) * inverse_std[c]. If `mirrored`, the
+  // pixels run from right to left and the mean does not: it reads mean pixels - 1 - i instead.
+  void (*subtract_mean)(const uint8_t* from, int64_t pixels, int channels, const float* mean,
+                        int64_t mean_plane, bool mirrored, const float* inverse_std, int64_t plane,
+                        float* to);
 };
 
 GF_SIMD_DECLARE(PixelKernels, PixelTable)

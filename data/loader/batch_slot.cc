@@ -8,18 +8,19 @@
 
 namespace gf {
 
-void AllocateImages(const Shape& shape, Batch* batch) {
+void AllocateImages(const Shape& shape, DType type, Batch* batch) {
   constexpr size_t kAlignment = 64;
-  const size_t bytes = (shape.count() + kAlignment - 1) / kAlignment * kAlignment;
+  const TensorDesc desc = {shape, type, {}};
+  const size_t bytes = (desc.bytes() + kAlignment - 1) / kAlignment * kAlignment;
   std::shared_ptr<void> memory(std::aligned_alloc(kAlignment, bytes), std::free);
   if (!memory) throw std::bad_alloc();
-  batch->images = {{shape, DType::kUINT8, {}}, memory.get(), memory};
+  batch->images = {desc, memory.get(), memory};
 }
 
 std::vector<int64_t> BatchSlot::Compact() {
   std::vector<int64_t> samples;
   const int64_t batch_size = batch.images.desc.shape[0];
-  const int64_t bytes = batch.images.desc.shape.count() / batch_size;
+  const int64_t bytes = static_cast<int64_t>(batch.images.desc.bytes()) / batch_size;
   auto* const images = batch.images.as<uint8_t>();
   int64_t kept = 0;
   for (int64_t i = 0; i < batch_size; ++i) {

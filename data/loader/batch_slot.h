@@ -31,7 +31,7 @@ struct BatchSlot {
   std::vector<int64_t> Compact();
 };
 
-// Gives a batch new memory for its images, of any contents.
-void AllocateImages(const Shape& shape, Batch* batch);
+// Gives a batch new memory for images of this shape (N, C, H, W) and type, of any contents.
+void AllocateImages(const Shape& shape, DType type, Batch* batch);
 
 }  // namespace gf

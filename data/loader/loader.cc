@@ -74,12 +74,10 @@ Sampler Loader::NewSampler() const {
 }
 
 std::unique_ptr<BatchSlot> Loader::NewSlot() const {
-  const int channels = reader_.channels();
-  const auto per_channel = [&](const auto& values, float otherwise, int c) {
-    return values.empty() ? otherwise : values.Get(values.size() == 1 ? 0 : c);
-  };
+  const ImageSize size = reader_.read_size();
+  const Normalization& normalization = reader_.normalization();
   auto slot = std::make_unique<BatchSlot>();
-  AllocateImages({batch_size_, channels, reader_.read_size().height, reader_.read_size().width},
+  AllocateImages({batch_size_, reader_.channels(), size.height, size.width}, normalization.type(),
                  &slot->batch);
   slot->batch.labels.resize(batch_size_);
   slot->good.resize(batch_size_);
@@ -90,9 +88,9 @@ std::unique_ptr<BatchSlot> Loader::NewSlot() const {
     slot->batch.kept.places.resize(batch_size_);
     slot->batch.kept.there.resize(batch_size_);
   }
-  for (int c = 0; c < channels; ++c) {
-    slot->batch.mean.push_back(per_channel(config_.mean(), 0, c));
-    slot->batch.inverse_std.push_back(1 / per_channel(config_.std(), 1, c));
+  if (normalization.type() == DType::kUINT8) {
+    slot->batch.mean = normalization.mean();
+    slot->batch.inverse_std = normalization.inverse_std();
   }
   return slot;
 }
@@ -192,7 +190,8 @@ bool Loader::Schedule(int64_t number) {
   slot.error = nullptr;
   // The caller may have kept a copy of the batch that used this slot.
   if (slot.batch.images.owner.use_count() > 1) {
-    AllocateImages(Shape(slot.batch.images.desc.shape), &slot.batch);
+    const TensorDesc desc = slot.batch.images.desc;
+    AllocateImages(desc.shape, desc.dtype, &slot.batch);
   }
   // Another thread may have just released a copy. Incrementing and decrementing the count
   // synchronizes with its reads.

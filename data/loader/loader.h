@@ -41,8 +41,9 @@ struct LoaderOptions {
   Device* device = nullptr;
 };
 
-// Reads, decodes and augments batches ahead of their use. Only one thread at a time may call it.
-// The batches depend only on config, seed, rank, world and position, not on the number of workers.
+// Reads, decodes and augments batches ahead of their use. Their images are UINT8, or FP32 and
+// normalized; see Note [Mean images]. Only one thread at a time may call it. The batches depend
+// only on config, seed, rank, world and position, not on the number of workers.
 //
 // Note [Positions]
 // Training consumes one sequence of samples (Sampler). When all ranks call Next, they consume the
@@ -51,7 +52,8 @@ struct LoaderOptions {
 // a new Loader continues exactly, even with another world size.
 class Loader {
  public:
-  // Throws UserError for wrong settings, a source without usable samples, or a label out of range.
+  // Throws UserError for wrong settings, a source without usable samples, a mean_file that does not
+  // fit, or a label out of range.
   Loader(const DataConfig& config, const LoaderOptions& options);
   // Waits at most for the images that are being decoded.
   ~Loader();
@@ -99,6 +101,8 @@ class Loader {
   int64_t device_places() const;
   int64_t kept_images() const { return places_ ? places_->images() : 0; }
   int64_t image_bytes() const { return reader_.image_bytes(); }
+  // A hash of the values in mean_file; 0 without one.
+  uint64_t mean_file_hash() const { return reader_.normalization().mean_file_hash(); }
   // Number of damaged samples skipped so far (on_error: SKIP); each counts once.
   int64_t skipped() const { return reader_.skipped(); }
 

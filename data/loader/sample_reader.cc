@@ -74,6 +74,7 @@ SampleReader::SampleReader(const DataConfig& config, uint64_t seed, bool random,
       seed_(seed),
       on_error_(config.on_error()),
       augment_(config, random),
+      normalization_(config, random),
       whole_(random && config.device_cache_mib() > 0) {
   source_ = MatchClasses(OpenSource(DataConfig::Format_Name(config.format()),
                                     {config.source(), on_error_ != DataConfig::FAIL}),
@@ -120,6 +121,7 @@ void SampleReader::FindImageSize() {
     }
     if (!found) continue;
     try {
+      normalization_.CheckSize(augment_.ResizedSize(*found));
       image_size_ = augment_.OutputSize(*found);
       read_size_ = whole_ ? augment_.ResizedSize(*found) : image_size_;
       return;
@@ -132,13 +134,14 @@ void SampleReader::FindImageSize() {
 }
 
 void SampleReader::CheckSize(ImageSize in) const {
+  const ImageSize resized = augment_.ResizedSize(in);
+  normalization_.CheckSize(resized);
   const ImageSize size = augment_.OutputSize(in);
   if (size != image_size_) {
     ThrowUserError("an image of ", size.ToString(), ", but the first one has ",
                    image_size_.ToString(),
                    "; set crop_size, or resize_height and resize_width, to make them equal");
   }
-  const ImageSize resized = augment_.ResizedSize(in);
   if (whole_ && resized != read_size_) {
     ThrowUserError(
         "an image of ", resized.ToString(), " before it is cropped, but the first one has ",
@@ -147,7 +150,19 @@ void SampleReader::CheckSize(ImageSize in) const {
   }
 }
 
-bool SampleReader::Read(SampleUse use, uint8_t* out, int64_t* label, SampleScratch* scratch) const {
+bool SampleReader::Read(SampleUse use, void* out, int64_t* label, SampleScratch* scratch) const {
+  if (normalization_.type() == DType::kUINT8) {
+    return ReadPixels(use, static_cast<uint8_t*>(out), label, scratch);
+  }
+  uint8_t* const pixels = scratch->pixels.Reserve(pixel_bytes());
+  if (!ReadPixels(use, pixels, label, scratch)) return false;
+  normalization_.Apply(augment_.Draw(normalization_.size(), RandomOf(use)), pixels,
+                       static_cast<float*>(out));
+  return true;
+}
+
+bool SampleReader::ReadPixels(SampleUse use, uint8_t* out, int64_t* label,
+                              SampleScratch* scratch) const {
   const bool known = on_error_ != DataConfig::FAIL && IsKnownDamaged(use.index);
   if (!known) {
     try {
@@ -161,7 +176,7 @@ bool SampleReader::Read(SampleUse use, uint8_t* out, int64_t* label, SampleScrat
   }
   if (on_error_ == DataConfig::SKIP) return false;
   *label = source_->Label(use.index);
-  std::memset(out, kGray, image_bytes());
+  std::memset(out, kGray, pixel_bytes());
   return true;
 }
 

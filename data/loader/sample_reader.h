@@ -11,6 +11,7 @@
 #include "core/config/job.pb.h"
 #include "data/augment/augment.h"
 #include "data/formats/record_source.h"
+#include "data/loader/normalization.h"
 #include "data/loader/pixel_cache.h"
 #include "data/loader/sampler.h"
 
@@ -19,7 +20,7 @@ namespace gf {
 // Scratch memory of a thread that produces samples.
 struct SampleScratch {
   Record record;
-  ByteBuffer resized;
+  ByteBuffer resized, pixels;
   Renderer renderer;
 };
 
@@ -40,14 +41,19 @@ class SampleReader {
   ImageSize image_size() const { return image_size_; }
   ImageSize read_size() const { return read_size_; }
   int channels() const { return channels_; }
-  int64_t image_bytes() const { return read_size_.pixels() * channels_; }
+  // Whose type() the images have.
+  const Normalization& normalization() const { return normalization_; }
+  int64_t image_bytes() const {
+    return pixel_bytes() * static_cast<int64_t>(SizeOf(normalization_.type()));
+  }
   // Whether Read produces uncropped images, for CutOf (device_cache_mib).
   bool whole() const { return whole_; }
 
-  // Writes image_bytes() bytes to `out`. For a damaged sample it returns false (on_error: SKIP),
-  // writes a gray image (REPLACE) or throws UserError (FAIL). Also throws UserError, naming the
-  // sample, if the image differs in size from the first one and no setting makes sizes equal.
-  bool Read(SampleUse use, uint8_t* out, int64_t* label, SampleScratch* scratch) const;
+  // Writes image_bytes() bytes to `out`: UINT8 in the order H, W, C or FP32 in the order C, H, W,
+  // aligned to 4 bytes. For a damaged sample it returns false (on_error: SKIP), writes a gray image
+  // (REPLACE) or throws UserError (FAIL). Also throws UserError, naming the sample, if the image
+  // differs in size from the first one and no setting makes sizes equal, or from the mean image.
+  bool Read(SampleUse use, void* out, int64_t* label, SampleScratch* scratch) const;
 
   // The part of an uncropped image for this use.
   ImageCut CutOf(SampleUse use) const;
@@ -66,7 +72,10 @@ class SampleReader {
  private:
   class Sink;
 
+  int64_t pixel_bytes() const { return read_size_.pixels() * channels_; }
   std::unique_ptr<PixelCache> OpenCache(const DataConfig& config) const;
+  // Read without the normalization.
+  bool ReadPixels(SampleUse use, uint8_t* out, int64_t* label, SampleScratch* scratch) const;
   bool ReadCached(const Random& random, int64_t index, uint8_t* out, SampleScratch* scratch) const;
   // Applies the rest of a recipe to the resized image.
   void Finish(const Recipe& recipe, const uint8_t* resized, uint8_t* out,
@@ -85,6 +94,7 @@ class SampleReader {
   const uint64_t seed_;
   const DataConfig::OnError on_error_;
   const Augment augment_;
+  const Normalization normalization_;
   std::unique_ptr<RecordSource> source_;
   const bool whole_;
   ImageSize image_size_, read_size_;

@@ -7,7 +7,6 @@
 #include "data/formats/output_folder.h"
 #include "data/formats/record_source.h"
 #include "data/formats/record_writer.h"
-#include "data/prepare/shrink.h"
 
 namespace gf {
 namespace {
@@ -17,16 +16,17 @@ std::string BaseName(std::string path) {
   return path.substr(path.rfind('/') + 1);
 }
 
-// `smaller` holds the pixels that `record` points to afterwards.
-void MakeSmaller(const ConvertOptions& options, Renderer* renderer, Record* record,
-                 EncodedImage* smaller) {
+// `resized` holds the pixels that `record` points to afterwards.
+void Resize(const ConvertOptions& options, Renderer* renderer, Record* record,
+            EncodedImage* resized) {
   constexpr int kQuality = 92;
-  if (record->raw)
-    ThrowUserError("resize: ", options.resize, " is for encoded images, not raw ones");
-  *smaller =
-      Shrink(*record, options.resize, options.quality > 0 ? options.quality : kQuality, renderer);
-  record->data = smaller->data;
-  record->size = smaller->size;
+  if (record->raw) {
+    ThrowUserError("resize: ", options.resize.ToString(), " is for encoded images, not raw ones");
+  }
+  *resized = ResizeRecord(*record, options.resize, options.quality > 0 ? options.quality : kQuality,
+                          renderer);
+  record->data = resized->data;
+  record->size = resized->size;
 }
 
 // The path without links, with a slash at its end; "" if it cannot be told.
@@ -55,9 +55,6 @@ ConvertResult ConvertDataSet(const ConvertOptions& options) {
     ThrowUserError("quality: ", options.quality, ", expected 1 to 100, or 0 for PNG");
   }
   if (options.shards < 0) ThrowUserError("shards: ", options.shards, ", expected 0 or more");
-  if (options.resize < 0 || options.resize > 65'500) {
-    ThrowUserError("resize: ", options.resize, ", expected 0 to 65500");
-  }
   if (options.grayscale && options.format != "IDX") {
     ThrowUserError("grayscale: for format idx only; the images of ", options.format,
                    " keep their colors (train_data.channels: 1 reads them as grayscale)");
@@ -82,12 +79,12 @@ ConvertResult ConvertDataSet(const ConvertOptions& options) {
   result.skipped = source->skipped();
   Record record;
   Renderer renderer;
-  EncodedImage smaller;
+  EncodedImage resized;
   for (int64_t i = 0; i < source->size(); ++i) {
     try {
       source->Read(i, &record);
-      if (options.resize > 0) {
-        MakeSmaller(options, &renderer, &record, &smaller);
+      if (!options.resize.Nothing()) {
+        Resize(options, &renderer, &record, &resized);
       } else if (!record.raw && options.quality > 0) {
         ThrowUserError(
             "quality: ", options.quality,

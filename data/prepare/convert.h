@@ -3,6 +3,8 @@
 #include <cstdint>
 #include <string>
 
+#include "data/prepare/resize_record.h"
+
 namespace gf {
 
 struct ConvertOptions {
@@ -11,9 +13,9 @@ struct ConvertOptions {
   // The folder to make, and the format in it.
   std::string to, format = "TAR";
   int shards = 0;
-  int quality = 0;  // of JPEGs; 0 = raw images become PNGs, smaller ones JPEGs of 92
-  // Larger images become JPEGs with this shorter side; 0 = encoded images keep their bytes.
-  int resize = 0;
+  int quality = 0;  // of JPEGs; 0 = raw images become PNGs, resized ones JPEGs of 92
+  // Images of other sizes become JPEGs; Nothing() = encoded images keep their bytes.
+  ResizeTo resize;
   bool grayscale = false;
   // Leave out damaged samples instead of giving up.
   bool skip_damaged = false;

@@ -15,7 +15,6 @@
 #include "data/loader/sampler.h"
 #include "data/loader/workers.h"
 #include "data/prepare/imagenet_archive.h"
-#include "data/prepare/shrink.h"
 
 namespace gf {
 namespace {
@@ -40,7 +39,6 @@ void CheckOptions(const ImageNetOptions& options) {
   };
   check("train_shards", options.train_shards, 1, 999'999);
   check("val_shards", options.val_shards, 1, 999'999);
-  check("resize", options.resize, 0, 65'500);
   check("quality", options.quality, 1, 100);
   check("workers", options.workers, 0, 1024);
   if (options.train.empty() && options.val.empty()) {
@@ -58,8 +56,8 @@ void CheckOptions(const ImageNetOptions& options) {
 
 // All that decides what the shards hold.
 std::string Settings(const ImageNetOptions& options, const std::vector<Part>& parts) {
-  std::string text = StrCat("resize ", options.resize, "\nquality ", options.quality, "\nseed ",
-                            options.seed, "\n");
+  std::string text = StrCat("resize ", options.resize.ToString(), "\nquality ", options.quality,
+                            "\nseed ", options.seed, "\n");
   for (const Part& part : parts) {
     uint64_t labels = 0;
     for (const ArchiveImages::Entry& entry : part.images.entries) {
@@ -148,9 +146,10 @@ class Packer {
       }
       record->data = bytes;
       record->size = entry.bytes;
-      if (options_.resize > 0) {
+      if (!options_.resize.Nothing()) {
         writer->Add(FileNames().Make(name),
-                    Shrink(*record, options_.resize, options_.quality, renderer), entry.label);
+                    ResizeRecord(*record, options_.resize, options_.quality, renderer),
+                    entry.label);
       } else {
         writer->Add(FileNames().Make(name), EncodeRecord(*record, 0), entry.label);
       }

@@ -4,6 +4,8 @@
 #include <functional>
 #include <string>
 
+#include "data/prepare/resize_record.h"
+
 namespace gf {
 
 struct ImageNetOptions {
@@ -17,9 +19,9 @@ struct ImageNetOptions {
   // The folder to write: "train-000000.tar" and "val-000000.tar" with index files, classes.txt.
   std::string out;
   int train_shards = 1024, val_shards = 128;
-  // Images whose shorter side is longer are resized to it (Lanczos) and become JPEGs of this
-  // quality; 0 = images keep their bytes.
-  int resize = 0, quality = 92;
+  // Images that get another size become JPEGs of this quality; Nothing() = images keep their bytes.
+  ResizeTo resize;
+  int quality = 92;
   uint64_t seed = 1;
   // Images that cannot be decoded are left out (resize only) instead of ending the work.
   bool skip_damaged = false;

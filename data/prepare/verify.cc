@@ -38,6 +38,34 @@ ImageInfo DecodeToRgb(const Record& record, Pixels* pixels) {
   return info;
 }
 
+// The first image that can be decoded, and its place; a size of 0 if there is none.
+struct FirstImage {
+  ImageSize size;
+  std::string where;
+};
+
+FirstImage FindFirstImage(const RecordSource& source) {
+  Record record;
+  Pixels pixels;
+  for (int64_t i = 0; i < source.size(); ++i) {
+    try {
+      source.Read(i, &record);
+      DecodeToRgb(record, &pixels);
+      return {pixels.size, source.Where(i)};
+    } catch (const SampleError&) {  // counted later
+    }
+  }
+  return {};
+}
+
+void CheckSameSize(const FirstImage& first, ImageSize size, const std::string& where) {
+  if (size == first.size) return;
+  ThrowUserError(where, ": an image of ", size.ToString(), ", but ", first.where, " has ",
+                 first.size.ToString(),
+                 ": a mean image needs images of one size; gfdata convert --resize=",
+                 first.size.height, "x", first.size.width, " makes such a data set");
+}
+
 // What is unusual about an image, or "".
 std::string OddityOf(const ImageInfo& info) {
   if (std::strcmp(info.format, "GIF") == 0 || std::strcmp(info.format, "PNG") == 0) {
@@ -100,7 +128,7 @@ Verification VerifyDataSet(const std::string& path, const std::string& format, i
 }
 
 DataSetStatistics MeasureDataSet(const std::string& path, const std::string& format, int workers,
-                                 const SampleProgress& progress) {
+                                 const SampleProgress& progress, PixelSums* pixel_sums) {
   const auto source = OpenSource(format, {path, /*skip_damaged=*/true});
   DataSetStatistics result;
   result.description = source->Describe();
@@ -116,18 +144,25 @@ DataSetStatistics MeasureDataSet(const std::string& path, const std::string& for
   };
   std::vector<Sums> sums(source->size());
   std::map<int64_t, std::string> damaged;
+  const FirstImage first = pixel_sums != nullptr ? FindFirstImage(*source) : FirstImage();
   ForPieces(source->size(), workers, progress, [&](int64_t i, int64_t last, std::mutex* mutex) {
     Record record;
     Pixels pixels;
+    PixelSums piece_sums;
     for (; i < last; ++i) {
+      bool color = false;
       try {
         source->Read(i, &record);
-        DecodeToRgb(record, &pixels);
+        color = DecodeToRgb(record, &pixels).channels != 1;
       } catch (const SampleError& error) {
         std::lock_guard<std::mutex> lock(*mutex);
         damaged[i] = StrCat(source->Where(i), ": ", error.what());
         if (damaged.size() > kExamples) damaged.erase(std::prev(damaged.end()));
         continue;
+      }
+      if (pixel_sums != nullptr) {
+        CheckSameSize(first, pixels.size, source->Where(i));
+        piece_sums.Add(pixels.rgb.data(), pixels.size, color);
       }
       Sums& sum = sums[i];
       sum.size = pixels.size;
@@ -144,6 +179,9 @@ DataSetStatistics MeasureDataSet(const std::string& path, const std::string& for
         sum.square[c] = static_cast<double>(squares) / static_cast<double>(count);
       }
     }
+    if (pixel_sums == nullptr) return;
+    std::lock_guard<std::mutex> lock(*mutex);
+    pixel_sums->Add(piece_sums);
   });
   for (auto& entry : damaged) result.damaged_examples.push_back(std::move(entry.second));
   double square[3] = {0, 0, 0};

@@ -8,6 +8,7 @@
 
 #include "data/formats/record_source.h"
 #include "data/image/image.h"
+#include "data/prepare/pixel_sums.h"
 
 namespace gf {
 
@@ -47,9 +48,10 @@ struct DataSetStatistics {
   std::vector<Bucket> shorter_sides;
 };
 
-// Damaged images are left out and counted. Throws UserError if the data set cannot be opened or
-// all its images are damaged.
+// Damaged images are left out and counted. `pixel_sums`, if not null, receives the other images.
+// Throws UserError if the data set cannot be opened, all its images are damaged, or images that are
+// to be added up differ in size.
 DataSetStatistics MeasureDataSet(const std::string& path, const std::string& format, int workers,
-                                 const SampleProgress& progress);
+                                 const SampleProgress& progress, PixelSums* pixel_sums = nullptr);
 
 }  // namespace gf

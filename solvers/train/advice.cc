@@ -22,7 +22,7 @@ class Unused {
   // Of a TransformationParameter, or of a data layer's own block with such fields.
   template <typename Settings>
   void Add(const Settings& settings) {
-    if (settings.has_mean_file()) Add("mean_file", "mean", data_.mean_size() > 0);
+    if (settings.has_mean_file()) Add("mean_file", "mean_file", HasMean());
     if (settings.scale() != 1) Add("scale", "std", data_.std_size() > 0);
     if (phase_ != TRAIN) return;
     if (settings.mirror()) Add("mirror", "mirror", data_.mirror());
@@ -48,7 +48,7 @@ class Unused {
       Add("stretching", "random_resized_crop", is_set);
     }
   }
-  void AddMeanValue() { Add("mean_value", "mean", data_.mean_size() > 0); }
+  void AddMeanValue() { Add("mean_value", "mean", HasMean()); }
   void AddSize() { Add("new_height", "resize_height", data_.resize_height() > 0); }
 
   // "" if every setting has its counterpart.
@@ -59,6 +59,7 @@ class Unused {
   }
 
  private:
+  bool HasMean() const { return data_.mean_size() > 0 || !data_.mean_file().empty(); }
   void Add(const std::string& setting, const std::string& field, bool is_set) {
     if (is_set) return;
     Append(setting, &settings_);

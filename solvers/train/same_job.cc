@@ -100,6 +100,7 @@ void CheckSameNet(const NetSource& source, const ParameterStore& store, const Lo
     items.emplace_back(words, HashName(XXH3_64bits(tensor.data, tensor.desc.bytes())));
   }
   items.emplace_back("the number of images", StrCat(data.size()));
+  items.emplace_back("the values in train_data.mean_file", HashName(data.mean_file_hash()));
   std::string classes;
   for (const std::string& name : data.class_names()) classes += name + "\n";
   items.emplace_back("the names of the classes",

@@ -17,7 +17,8 @@ namespace gf {
 void CheckSameConfig(const JobConfig& config, Communicator* comm);
 
 // Checks that all ranks train the same: the net, its parameters, their places in the pools, the
-// bits of the weights, and the number and classes of the images. Throws UserError on all ranks.
+// bits of the weights, the number and classes of the images, and the mean image. Throws UserError
+// on all ranks.
 void CheckSameNet(const NetSource& source, const ParameterStore& store, const Loader& data,
                   Communicator* comm);
 

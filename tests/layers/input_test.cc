@@ -182,6 +182,32 @@ TEST_P(InputTest, PartsAreCutMirroredAndNormalized) {
   }
 }
 
+// Those of a loader with a mean image.
+TEST_P(InputTest, FloatsEnterUnchanged) {
+  GF_FOR_EVERY_INPUT(type, channels) {
+    Build(channels, type);
+    // Batches of UINT8 and of FP32 alternate.
+    for (int turn = 0; turn < 4; ++turn) {
+      const Batch bytes = NewBatch(kHeight, kWidth);
+      ExpectRight(bytes);
+      const Shape shape = bytes.images.desc.shape;
+      auto floats = std::make_shared<std::vector<float>>();
+      for (int64_t i = 0; i < shape.count(); ++i) {
+        floats->push_back(static_cast<float>(Philox(3, turn, i)[0] % 1024) * 0.25f - 128);
+      }
+      Batch batch;
+      batch.images = {{shape, DType::kFP32, Layout()}, floats->data(), floats};
+      batch.labels = bytes.labels;
+      const std::vector<float> values = Run(batch);
+      const double tolerance = type == DType::kFP32 ? 0 : type == DType::kFP16 ? 5e-4 : 4e-3;
+      for (size_t i = 0; i < values.size(); ++i) {
+        const float expected = (*floats)[i];
+        ASSERT_NEAR(values[i], expected, tolerance * std::abs(expected)) << turn << " " << i;
+      }
+    }
+  }
+}
+
 TEST_P(InputTest, BatchesOfChangingSizesFollowEachOther) {
   Build(3, DType::kFP32);
   for (int turn = 0; turn < 6; ++turn) {

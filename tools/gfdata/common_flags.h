@@ -12,7 +12,7 @@ DECLARE_string(out);
 DECLARE_bool(skip_damaged);
 DECLARE_bool(force);
 DECLARE_int32(workers);
-DECLARE_int32(resize);
+DECLARE_string(resize);
 DECLARE_int32(quality);
 DECLARE_uint64(seed);
 

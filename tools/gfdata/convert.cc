@@ -23,7 +23,8 @@ class ConvertCommand : public Command {
     spec.summary = "copies a data set into another format.";
     spec.usage = {"gfdata convert --from=SOURCE --to=DIR [FLAGS]"};
     spec.examples = {"gfdata convert --from=mnist/train-images-idx3-ubyte --to=mnist_tar",
-                     "gfdata convert --from='shards/*.tar' --to=images --format=folder"};
+                     "gfdata convert --from='shards/*.tar' --to=images --format=folder",
+                     "gfdata convert --from=images --to=lmdb --format=lmdb --resize=256x256"};
     spec.groups = {{"Data sets", {"from", "from_format", "to", "format", "shards", "force"}},
                    {"Images", {"resize", "quality", "grayscale", "skip_damaged"}}};
     spec.notes =
@@ -43,7 +44,7 @@ class ConvertCommand : public Command {
     options.format = Upper(FLAGS_format);
     options.shards = FLAGS_shards;
     options.quality = FLAGS_quality;
-    options.resize = FLAGS_resize;
+    options.resize = ParseResize(FLAGS_resize);
     options.grayscale = FLAGS_grayscale;
     options.skip_damaged = FLAGS_skip_damaged;
     options.force = FLAGS_force;

@@ -52,7 +52,7 @@ class ImageNetCommand : public Command {
     options.out = FLAGS_out;
     options.train_shards = FLAGS_train_shards;
     options.val_shards = FLAGS_val_shards;
-    options.resize = FLAGS_resize;
+    options.resize = ParseResize(FLAGS_resize);
     if (FLAGS_quality != 0) options.quality = FLAGS_quality;
     options.seed = FLAGS_seed;
     options.skip_damaged = FLAGS_skip_damaged;

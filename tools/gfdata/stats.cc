@@ -1,9 +1,16 @@
+#include <gflags/gflags.h>
+
 #include <cstdio>
 
 #include "core/readable.h"
+#include "data/prepare/pixel_sums.h"
 #include "data/prepare/verify.h"
 #include "tools/command.h"
 #include "tools/gfdata/common_flags.h"
+
+DEFINE_string(mean_file, "",
+              "also write the mean image to this `FILE`, Caffe's mean.binaryproto; all images must "
+              "have one size");
 
 namespace gf {
 namespace {
@@ -14,8 +21,9 @@ class StatsCommand : public Command {
     FlagSpec spec;
     spec.summary = "prints the pixels' mean and standard deviation, and the images' sizes.";
     spec.usage = {"gfdata stats SOURCE [FLAGS]"};
-    spec.examples = {"gfdata stats 'shards/train-*.tar' --workers=8"};
-    spec.groups = {{"Data set", {"from_format", "workers"}}};
+    spec.examples = {"gfdata stats 'shards/train-*.tar' --workers=8",
+                     "gfdata stats train_lmdb --mean_file=mean.binaryproto"};
+    spec.groups = {{"Data set", {"from_format", "workers"}}, {"Result", {"mean_file"}}};
     spec.notes =
         "Every image counts alike. Mean and deviation have the form of a config. Exit code "
         "2 if no image can be decoded.\n";
@@ -25,7 +33,9 @@ class StatsCommand : public Command {
   bool takes_words() const override { return true; }
 
   int Run(const Arguments& arguments) override {
-    const DataSetStatistics result = Measure(OneArgument(arguments.words, "stats"));
+    PixelSums sums;
+    const DataSetStatistics result =
+        Measure(OneArgument(arguments.words, "stats"), FLAGS_mean_file.empty() ? nullptr : &sums);
     std::printf("%s; %s measured, %s damaged\n", result.description.c_str(),
                 WithCommas(result.images).c_str(), WithCommas(result.damaged).c_str());
     for (const std::string& example : result.damaged_examples) {
@@ -47,14 +57,19 @@ class StatsCommand : public Command {
       }
       from = bucket.limit;
     }
+    if (FLAGS_mean_file.empty()) return 0;
+    sums.WriteMean(FLAGS_mean_file);
+    std::printf("mean image of %s (channels x height x width) written to %s\n",
+                sums.shape().ToString().c_str(), FLAGS_mean_file.c_str());
     return 0;
   }
 
  private:
-  static DataSetStatistics Measure(const std::string& source) {
+  static DataSetStatistics Measure(const std::string& source, PixelSums* sums) {
     ProgressLine line;
-    return MeasureDataSet(source, Upper(FLAGS_from_format), FLAGS_workers,
-                          [&](int64_t done, int64_t all) { line.Show(done, all); });
+    return MeasureDataSet(
+        source, Upper(FLAGS_from_format), FLAGS_workers,
+        [&](int64_t done, int64_t all) { line.Show(done, all); }, sums);
   }
 };
 

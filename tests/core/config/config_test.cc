@@ -19,6 +19,14 @@ TEST_F(ConfigTest, InputsAreRelativeToTheConfigOutputsToTheWorkingFolder) {
   EXPECT_EQ(config.checkpoint().dir(), "checkpoints");
 }
 
+TEST_F(ConfigTest, AMeanFileIsRelativeToTheConfig) {
+  const JobConfig config = Read({"train_data.mean=", "train_data.mean_file=mean.binaryproto",
+                                 "validation_data.mean_file=/abs/mean.binaryproto"});
+  EXPECT_EQ(config.train_data().mean_file(), testing::TempDir() + "/mean.binaryproto");
+  EXPECT_EQ(config.validation_data().mean_file(), "/abs/mean.binaryproto");
+  EXPECT_FALSE(Read().train_data().has_mean_file());
+}
+
 TEST_F(ConfigTest, PathsOfANetAreRelativeToItsFile) {
   const std::string file = testing::TempDir() + "/infogain.prototxt";
   for (const std::string source : {"h.binaryproto", "/abs/h.binaryproto"}) {
@@ -48,6 +56,11 @@ TEST_F(ConfigTest, APathThatExistsInTheWorkingFolderAloneIsPointedOut) {
   std::ofstream("net.prototxt") << "";
   EXPECT_NE(Error({"net=net.prototxt"}).find("--set net=net.prototxt: net: jobs/net.prototxt does"),
             std::string::npos);
+  EXPECT_NE(
+      ErrorOfFile("net: \"/n\"\ntrain_data { source: \"/d\" mean_file: \"net.prototxt\" }" + rest)
+          .find("FILE:2:27: train_data.mean_file: jobs/net.prototxt does not exist, but "),
+      std::string::npos);
+  std::ofstream(file_) << "net: \"/n\" train_data { source: \"data/*.tar\" }" << rest;
   // Programs that do not open the data do not ask for them.
   EXPECT_EQ(ReadJobConfig(file_, {}, OpenedData::kValidation).train_data().source(),
             "jobs/data/*.tar");
@@ -285,6 +298,9 @@ TEST_F(ConfigTest, EveryRangeIsChecked) {
       {"train_data.device_cache_mib=-1"},
       {"validation_data.device_cache_mib=1"},
       {"train_data.brightness=1", "train_data.device_cache_mib=1"},
+      {"train_data.mean_file=m"},  // besides mean
+      {"train_data.mean=", "train_data.mean_file=m", "train_data.pad=1"},
+      {"train_data.mean=", "train_data.mean_file=m", "train_data.device_cache_mib=1"},
       {"train_data.shuffle_window=-1"},
       {"train_data.exchange=1.1"},
       {"train_data.exchange=-0.1"},
@@ -351,6 +367,8 @@ TEST_F(ConfigTest, TheLimitsThemselvesAreAllowed) {
            {"checkpoint.keep=0"},
            {"threads=0"},
            {"train_data.mean="},
+           {"train_data.mean=", "train_data.mean_file=m"},
+           {"train_data.mean_file="},
            {"comm.sparse.density=1"},
            {"train_data.exchange=0"},
            {"train_data.workers=1024"},

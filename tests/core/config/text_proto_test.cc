@@ -117,7 +117,7 @@ TEST(TextProtoTest, OneKindOfFileGivenForAnotherIsRecognized) {
            std::make_pair("snapshot: 20", "snapshot is checkpoint.interval_steps here"),
            std::make_pair("test_iter: 20", "test_iter is not needed: validation takes all"),
            std::make_pair("clip_gradients: 20", "clip_gradients is not supported: leave it out"),
-           std::make_pair("train_data { mean_file: 'x' }", "mean_file is mean, which gfdata stats"),
+           std::make_pair("mean_file: 'x'", "did you mean it inside train_data { }, validation_"),
            std::make_pair("train_data { scale: 0.004 }", "scale is std, of which it is 1 / scale"),
        }) {
     EXPECT_NE(JobError(text).find(hint), std::string::npos) << JobError(text);

@@ -17,6 +17,9 @@ int Main(int argc, char** argv) {
     ThrowUserError("usage: dump_samples SETTINGS");
   }
   const SampleReader reader(config, 1, /*random=*/false, 0, {});
+  if (reader.normalization().type() != DType::kUINT8) {
+    ThrowUserError("mean_file: dump_samples writes bytes; leave it out");
+  }
   SampleScratch scratch;
   std::vector<uint8_t> pixels(reader.image_bytes());
   for (int64_t i = 0; i < reader.source().size(); ++i) {

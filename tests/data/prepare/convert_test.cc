@@ -155,6 +155,53 @@ TEST(Convert, LmdbKeepsBytesLabelsAndClasses) {
   EXPECT_EQ(Contents(folder / "back"), Contents(folder / "in"));
 }
 
+TEST(Convert, BothSidesOfAllImagesAreResized) {
+  TempFolder folder;
+  TarWriter tar(folder / "a.tar");
+  const auto add = [&](const std::string& key, ImageSize size, int channels) {
+    const std::string png = ToText(EncodePng(Gradient(size, channels).data(), size, channels));
+    tar.Add(key + ".png", png.data(), png.size());
+    tar.Add(key + ".cls", "1", 1);
+  };
+  add("large", {64, 50}, 3);
+  add("right", {20, 30}, 3);
+  add("small", {10, 40}, 3);
+  add("gray", {64, 50}, 1);
+  tar.Close();
+  ConvertOptions options = To(folder / "a.tar", folder / "out", "TAR");
+  options.resize = ParseResize("20x30");
+  EXPECT_EQ(ConvertDataSet(options).written, 4);
+  const auto before = OpenSource("AUTO", {folder / "a.tar", false});
+  const auto source = OpenSource("AUTO", {folder / "out", false});
+  Record record, old;
+  for (int64_t i = 0; i < 4; ++i) {
+    source->Read(i, &record);
+    const ImageInfo info = ProbeImage(record.data, record.size);
+    EXPECT_EQ(info.size.ToString(), (ImageSize{20, 30}.ToString())) << i;
+    EXPECT_EQ(info.channels, i == 3 ? 1 : 3);
+    EXPECT_EQ(record.label, 1);
+    before->Read(i, &old);
+    const bool kept = std::string(record.data, record.data + record.size) ==
+                      std::string(old.data, old.data + old.size);
+    EXPECT_EQ(kept, i == 1) << "an image of that size keeps its bytes";
+    EXPECT_STREQ(info.format, i == 1 ? "PNG" : "JPEG");
+  }
+}
+
+TEST(Convert, TheSizeOfResizeIsRead) {
+  EXPECT_TRUE(ParseResize("0").Nothing());
+  EXPECT_EQ(ParseResize("0").Of({3, 5}).ToString(), (ImageSize{3, 5}.ToString()));
+  EXPECT_EQ(ParseResize("100").Of({300, 200}).ToString(), (ImageSize{150, 100}.ToString()));
+  EXPECT_EQ(ParseResize("100").Of({300, 80}).ToString(), (ImageSize{300, 80}.ToString()));
+  EXPECT_EQ(ParseResize("100x90").Of({300, 80}).ToString(), (ImageSize{100, 90}.ToString()));
+  for (const char* text : {"0", "256", "240x320"}) EXPECT_EQ(ParseResize(text).ToString(), text);
+  for (const char* text : {"", "x", "-1", "1x", "x1", "0x1", "1x0", "1x1x1", "65501", "1e3"}) {
+    EXPECT_EQ(ErrorOf([&] { ParseResize(text); }).find(StrCat("--resize=", text, ": expected N")),
+              0u)
+        << text;
+  }
+}
+
 TEST(Info, PrintsClassesThatOccurAndAtMostTenThousand) {
   TempFolder folder;
   TarWriter tar(folder / "a.tar");

@@ -43,7 +43,19 @@ cmp "$work/drawn/train-000000.idx" "$work/saved.idx" || fail "another index than
 expect 2 "no such file" index "$work/nothing"
 expect 0 "30 images" convert --from="$work/drawn/train-*.tar" --to="$work/small" --resize=20
 expect 0 "height     20 to 20" info "$work/small"
-expect 2 "resize: -1" convert --from="$work/folder" --to="$work/x" --resize=-1
+expect 0 "30 images" convert --from="$work/drawn/train-*.tar" --to="$work/both" --resize=20x24
+expect 0 "height     20 to 20" info "$work/both"
+expect 0 "width      24 to 24" info "$work/both"
+for size in -1 65501 x20 20x 20x0 20x20x20 20X20 99999x99999 60000x60000; do
+  expect 2 "--resize=$size: " convert --from="$work/folder" --to="$work/x" --resize="$size"
+done
+expect 0 "mean image of 3x20x24 (channels x height x width) written to $work/mean" \
+  stats "$work/both" --mean_file="$work/mean"
+[ "$(stat -c %s "$work/mean")" -gt $((4 * 3 * 20 * 24)) ] || fail "a short mean image"
+expect 2 "a mean image needs images of one size" \
+  stats "$work/*/*.tar" --mean_file="$work/no_mean"
+[ -e "$work/no_mean" ] && fail "a mean image of several sizes"
+expect 2 "cannot write $work/none/mean" stats "$work/both" --mean_file="$work/none/mean"
 head -c 30000 "$work/drawn/train-000000.tar" > "$work/cut.tar"
 expect 2 "not in the index                1" verify "$work/cut.tar"
 expect 2 "give --train=" imagenet --out="$work/x"

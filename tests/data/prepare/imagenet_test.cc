@@ -118,7 +118,7 @@ TEST(ImageNet, ShardsDoNotDependOnTheWorkers) {
   ImageNetOptions one = archives.Options("one"), three = archives.Options("three");
   one.workers = 1;
   three.workers = 3;
-  one.resize = three.resize = 32;
+  one.resize.shorter = three.resize.shorter = 32;
   PackImageNet(one, Nothing);
   PackImageNet(three, Nothing);
   EXPECT_EQ(Contents(archives / "one"), Contents(archives / "three"));
@@ -162,7 +162,7 @@ TEST(ImageNet, AShardThatCannotBeRenamedIsAUserError) {
 TEST(ImageNet, LargerImagesAreResizedByTheirShorterSideAndOthersKeepTheirBytes) {
   Archives archives;
   ImageNetOptions options = archives.Options("out");
-  options.resize = 45;
+  options.resize.shorter = 45;
   PackImageNet(options, Nothing);
   const auto source = OpenSource("TAR", {archives / "out/train-*.tar", false});
   Record record;
@@ -245,6 +245,24 @@ TEST(ImageNet, WrongInputIsExplained) {
             std::string::npos);
 }
 
+TEST(ImageNet, BothSidesCanBeResized) {
+  Archives archives;
+  ImageNetOptions options = archives.Options("out");
+  options.resize.both = {33, 44};
+  PackImageNet(options, Nothing);
+  const auto source = OpenSource("TAR", {archives / "out/*.tar", false});
+  EXPECT_EQ(source->size(), 3 * kPerSynset + kValidation);
+  Record record;
+  for (int64_t i = 0; i < source->size(); ++i) {
+    source->Read(i, &record);
+    EXPECT_EQ(ProbeImage(record.data, record.size).size.ToString(), "33x44 (height x width)");
+  }
+  // The size is one of the settings that must not change on the way.
+  options.resize.both = {44, 33};
+  EXPECT_NE(ErrorOf([&] { PackImageNet(options, Nothing); }).find("resize 33x44"),
+            std::string::npos);
+}
+
 TEST(ImageNet, ADamagedImageIsNamedOrLeftOut) {
   Archives archives;
   std::string val = ReadFile(archives / "val.tar");
@@ -252,7 +270,7 @@ TEST(ImageNet, ADamagedImageIsNamedOrLeftOut) {
   std::fill_n(val.begin() + 512, 300, '\0');
   WriteFile(archives / "val.tar", val);
   ImageNetOptions options = archives.Options("out");
-  options.resize = 20;
+  options.resize.shorter = 20;
   EXPECT_NE(ErrorOf([&] { PackImageNet(options, Nothing); }).find("val.tar:ILSVRC2012_val_"),
             std::string::npos);
   options.skip_damaged = true;

@@ -27,8 +27,8 @@ std::string Sentences(Phase phase, const std::string& data) {
 
 TEST(AdviceTest, SettingsOfADataLayerWithoutCounterpartAreNamed) {
   EXPECT_EQ(Sentences(TRAIN, "source: 'x'"),
-            "net:1:1: layer \"data\": mean_file, mirror are not used: set train_data.mean, "
-            "train_data.mirror in the job\n");
+            "net:1:1: layer \"data\": mean_file, mirror are not used: set "
+            "train_data.mean_file, train_data.mirror in the job\n");
   EXPECT_EQ(
       Sentences(TRAIN, "source: 'x' mirror: true mean: 104 crop_size: 227"),
       "net:1:1: layer \"data\": cropping at random is not used: set train_data.random_crop in "
@@ -38,7 +38,9 @@ TEST(AdviceTest, SettingsOfADataLayerWithoutCounterpartAreNamed) {
                       "resize_height: 227 resize_width: 227"),
             "");
   EXPECT_EQ(Sentences(TRAIN, "source: 'x' mirror: true random_crop: true"),
-            "net:1:1: layer \"data\": mean_file is not used: set train_data.mean in the job\n");
+            "net:1:1: layer \"data\": mean_file is not used: set train_data.mean_file in the "
+            "job\n");
+  EXPECT_EQ(Sentences(TRAIN, "source: 'x' mirror: true random_crop: true mean_file: 'm'"), "");
   EXPECT_EQ(Sentences(TRAIN,
                       "source: 'x' mirror: true random_resized_crop: true mean: 104 "
                       "crop_size: 227"),
@@ -58,9 +60,8 @@ TEST(AdviceTest, AWindowDataLayerDoesNotCropAtRandom) {
   DataConfig config;
   ParseTextProto("source: 'x' crop_size: 227", "data", &config);
   EXPECT_EQ(UnusedDataSettings(net, config, TRAIN),
-            std::vector<std::string>{
-                "net:1:1: layer \"data\": mean_file, mirror are not used: set train_data.mean, "
-                "train_data.mirror in the job"});
+            std::vector<std::string>{"net:1:1: layer \"data\": mean_file, mirror are not used: set "
+                                     "train_data.mean_file, train_data.mirror in the job"});
 }
 
 }  // namespace

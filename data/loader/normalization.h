@@ -1,0 +1,54 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/config/job.pb.h"
+#include "core/dtype.h"
+#include "data/augment/augment.h"
+#include "data/image/image.h"
+
+namespace gf {
+
+// The last step of DataConfig: (pixel - mean) / std.
+//
+// Note [Mean images]
+// With a mean per channel a batch holds UINT8 pixels and the numbers, and the device normalizes. A
+// mean image has a value for each pixel of an image as it is after resizing; after the crop only
+// the loader knows where a pixel was. It normalizes, and the batch is FP32. Random resized crops
+// change the scale of pixels, so they subtract the mean image's mean per channel.
+class Normalization {
+ public:
+  // `random`: as for Augment. CheckData has accepted `config`. Throws UserError for a mean_file
+  // that cannot be read, is no image or has another number of channels.
+  Normalization(const DataConfig& config, bool random);
+
+  // Of the images of a batch; FP32 ones have passed through Apply.
+  DType type() const { return image_.empty() ? DType::kUINT8 : DType::kFP32; }
+  // What the device does to UINT8 images, (pixel - mean) * inverse_std: one number per channel.
+  const std::vector<float>& mean() const { return mean_; }
+  const std::vector<float>& inverse_std() const { return inverse_std_; }
+
+  // FP32: the size of the mean image, which all images must have after resizing.
+  ImageSize size() const { return size_; }
+  // Throws UserError for images of another size. UINT8: accepts all.
+  void CheckSize(ImageSize resized) const;
+  // FP32: normalizes the pixels that follow from `recipe`, which changes no scale. `pixels`: UINT8
+  // in the order H, W, C; `to`: C, H, W.
+  void Apply(const Recipe& recipe, const uint8_t* pixels, float* to) const;
+
+  // A hash of the values in mean_file; 0 without one.
+  uint64_t mean_file_hash() const { return mean_file_hash_; }
+
+ private:
+  void ReadMeanFile(bool per_channel);
+
+  const std::string file_;
+  std::vector<float> mean_, inverse_std_;
+  std::vector<float> image_;  // C, H, W, with R, G, B as channels
+  ImageSize size_;            // of image_
+  uint64_t mean_file_hash_ = 0;
+};
+
+}  // namespace gf
