@@ -81,7 +81,7 @@ expect_error 'solver.type is "nesterov", must be .*; write type SGD with nestero
 for type in AdaDelta AdaGrad Adam AdamW RMSProp; do
   expect_error "must be .*; did you mean \"$type\"\?" "${train[@]}" --set solver.type="${type,,}"
 done
-expect_error 'unknown command "compute_image_mean": .* is gfdata stats SOURCE --mean_file=FILE here' \
+expect_error 'unknown command "compute_image_mean": .*gfdata stats SOURCE --mean_file=FILE here' \
   "$gfdata" compute_image_mean lmdb mean.binaryproto
 expect_error 'solver.warmup_steps.*20' "$gftrain" --config=job.prototxt --set solver.max_steps=20
 expect_error 'solver.batch_phase\[1\].epoch is 1, must be greater than' "${train[@]}" \
