@@ -16,6 +16,18 @@ void AllocateImages(const Shape& shape, Batch* batch) {
   batch->images = {{shape, DType::kUINT8, {}}, memory.get(), memory};
 }
 
+void SetNormalization(const DataConfig& config, Batch* batch) {
+  const auto per_channel = [](const auto& values, float otherwise, int c) {
+    return values.empty() ? otherwise : values.Get(values.size() == 1 ? 0 : c);
+  };
+  batch->mean.clear();
+  batch->inverse_std.clear();
+  for (int c = 0; c < config.channels(); ++c) {
+    batch->mean.push_back(per_channel(config.mean(), 0, c));
+    batch->inverse_std.push_back(1 / per_channel(config.std(), 1, c));
+  }
+}
+
 std::vector<int64_t> BatchSlot::Compact() {
   std::vector<int64_t> samples;
   const int64_t batch_size = batch.images.desc.shape[0];

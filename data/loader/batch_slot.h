@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/batch.h"
+#include "core/config/job.pb.h"
 
 namespace gf {
 
@@ -33,5 +34,8 @@ struct BatchSlot {
 
 // Gives a batch new memory for its images, of any contents.
 void AllocateImages(const Shape& shape, Batch* batch);
+
+// Sets mean and inverse_std of a batch as the config says. CheckData has accepted `config`.
+void SetNormalization(const DataConfig& config, Batch* batch);
 
 }  // namespace gf

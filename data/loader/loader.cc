@@ -74,13 +74,9 @@ Sampler Loader::NewSampler() const {
 }
 
 std::unique_ptr<BatchSlot> Loader::NewSlot() const {
-  const int channels = reader_.channels();
-  const auto per_channel = [&](const auto& values, float otherwise, int c) {
-    return values.empty() ? otherwise : values.Get(values.size() == 1 ? 0 : c);
-  };
   auto slot = std::make_unique<BatchSlot>();
-  AllocateImages({batch_size_, channels, reader_.read_size().height, reader_.read_size().width},
-                 &slot->batch);
+  const ImageSize size = reader_.read_size();
+  AllocateImages({batch_size_, reader_.channels(), size.height, size.width}, &slot->batch);
   slot->batch.labels.resize(batch_size_);
   slot->good.resize(batch_size_);
   if (reader_.whole()) {
@@ -90,10 +86,7 @@ std::unique_ptr<BatchSlot> Loader::NewSlot() const {
     slot->batch.kept.places.resize(batch_size_);
     slot->batch.kept.there.resize(batch_size_);
   }
-  for (int c = 0; c < channels; ++c) {
-    slot->batch.mean.push_back(per_channel(config_.mean(), 0, c));
-    slot->batch.inverse_std.push_back(1 / per_channel(config_.std(), 1, c));
-  }
+  SetNormalization(config_, &slot->batch);
   return slot;
 }
 

@@ -10,6 +10,7 @@
 #include "core/batch.h"
 #include "core/config/job.pb.h"
 #include "data/augment/augment.h"
+#include "data/augment/picture.h"
 #include "data/formats/record_source.h"
 #include "data/loader/pixel_cache.h"
 #include "data/loader/sampler.h"
@@ -17,10 +18,8 @@
 namespace gf {
 
 // Scratch memory of a thread that produces samples.
-struct SampleScratch {
+struct SampleScratch : PictureScratch {
   Record record;
-  ByteBuffer resized;
-  Renderer renderer;
 };
 
 // Produces pixels and label of single samples: reads, decodes and augments. A pure function of
@@ -64,13 +63,8 @@ class SampleReader {
   int64_t skipped() const;
 
  private:
-  class Sink;
-
   std::unique_ptr<PixelCache> OpenCache(const DataConfig& config) const;
   bool ReadCached(const Random& random, int64_t index, uint8_t* out, SampleScratch* scratch) const;
-  // Applies the rest of a recipe to the resized image.
-  void Finish(const Recipe& recipe, const uint8_t* resized, uint8_t* out,
-              SampleScratch* scratch) const;
   void Produce(SampleUse use, uint8_t* out, int64_t* label, SampleScratch* scratch) const;
   Random RandomOf(SampleUse use) const;
   Recipe RecipeOf(ImageSize size, const Random& random) const;

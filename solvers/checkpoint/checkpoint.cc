@@ -20,6 +20,7 @@ namespace gf {
 
 const char kWeightsFile[] = "weights.safetensors";
 const char kChunksFile[] = "chunks.safetensors";
+const char kNetFile[] = "net.prototxt";
 
 std::string ResidualFile(int rank) {
   char name[40];
@@ -132,6 +133,11 @@ void WriteCheckpointFiles(const std::string& folder, const TrainingState& state,
       ToJson(WritePoolFile(folder + "/" + kWeightsFile, store, WeightTensors(store), state.step));
   root["files"][kOptimizerFile] = ToJson(
       WritePoolFile(folder + "/" + kOptimizerFile, store, OptimizerTensors(store, solver), -1));
+  if (!state.prediction_net.empty()) {
+    HashedFile net(folder + "/" + kNetFile);
+    net.Write(state.prediction_net.data(), state.prediction_net.size());
+    root["files"][kNetFile] = ToJson(net.Finish());
+  }
   for (const auto& file : extra) root["files"][file.first] = ToJson(file.second);
   // Names and texts that are not UTF-8 were replaced in the dump: hash what will be read.
   root = json::parse(JsonText(root));
@@ -154,6 +160,7 @@ TrainingState VerifyCheckpoint(const std::string& folder) {
   if (state.residual_ranks > 0) names.emplace_back(kChunksFile);
   for (int rank = 0; rank < state.residual_ranks; ++rank) names.push_back(ResidualFile(rank));
   const json files = Get<json>(root, "files", file);
+  if (files.contains(kNetFile)) names.emplace_back(kNetFile);
   for (const std::string& name : names) {
     const json record = Get<json>(files, name.c_str(), file);
     const FileDigest digest = DigestFile(folder + "/" + name);
