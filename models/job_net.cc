@@ -174,4 +174,22 @@ NetSource ReadJobNet(const JobConfig& config) {
   return net;
 }
 
+NetOptions NetOptionsOf(const JobConfig& config, Phase phase) {
+  NetOptions net;
+  net.phase = phase;
+  net.seed = config.seed();
+  net.compute = ToDType(config.compute_type());
+  net.recompute = config.recompute();
+  net.record = config.cuda_graphs();
+  net.allow_tf32 = config.allow_tf32();
+  if (phase == TEST) return net;
+  if (config.solver().has_label_smoothing())
+    net.label_smoothing = config.solver().label_smoothing();
+  for (const InitConfig& init : config.init()) {
+    net.init.emplace_back(init.pattern(), init.filler());
+  }
+  net.freeze.assign(config.freeze().begin(), config.freeze().end());
+  return net;
+}
+
 }  // namespace gf

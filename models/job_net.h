@@ -1,6 +1,7 @@
 #pragma once
 
 #include "core/config/config.h"
+#include "models/net.h"
 
 namespace gf {
 
@@ -15,5 +16,8 @@ NetSource ReadJobNet(const JobConfig& config);
 // classes, unless a layer reads their tops.
 void ChangeInput(const InputConfig& input, NetSource* net);
 void ChangeClasses(int64_t classes, NetSource* net);
+
+// What a config says of its nets.
+NetOptions NetOptionsOf(const JobConfig& config, Phase phase);
 
 }  // namespace gf

@@ -10,9 +10,9 @@ import shlex
 
 # Commands of the system that documents may call.
 SYSTEM = {
-    "bazel", "cat", "cd", "export", "git", "jq", "mkdir", "mpirun", "pkill", "python3",
-    "/usr/bin/python3", "sed", "srun", "tensorboard", "gradientflow/run",
-    "gradientflow/tools/gpu_check",
+    "bazel", "cat", "cd", "export", "find", "git", "head", "jq", "mkdir", "mpirun", "pkill",
+    "python3", "/usr/bin/python3", "sed", "srun", "tensorboard", "gradientflow/run",
+    "gradientflow/tools/gpu_check", "out/bin/predict/example",
 }
 # What a job or a tool writes, or a user brings: need not exist in the tree.
 GENERATED = ("configs/quickstart_data", "configs/data", "runs/", "out/")
@@ -22,8 +22,8 @@ FOREIGN_FLAGS = {
     "--cap-add", "--hostfile", "--map-by", "--prefix", "--prtemca", "--shm-size",
     "--test_env", "--config", "--flaky_test_attempts", "--test_output",
 }
-FOLDERS = ("bazel", "comm", "configs", "core", "data", "docs", "layers", "models", "simulate",
-           "solvers", "tests", "third_party", "tools")
+FOLDERS = ("bazel", "comm", "configs", "core", "data", "docs", "layers", "models", "predict",
+           "simulate", "solvers", "tests", "third_party", "tools")
 FLAG = re.compile(r"--([A-Za-z][\w-]*)")
 PROTO_FIELD = re.compile(r"^\s*(?:optional|repeated|required)\s+([\w.]+)\s+(\w+)\s*=\s*\d+")
 OPERATORS = {"|", "||", "&&", ";", "&", "(", ")"}

@@ -5,6 +5,7 @@
 #include <mpi.h>
 
 #include "core/error.h"
+#include "core/version.h"
 
 namespace gf {
 
@@ -14,9 +15,10 @@ std::string Version() {
   int length = 0;
   MPI_Get_library_version(mpi, &length);
   const std::string name(mpi, static_cast<size_t>(length));
-  return StrCat("GradientFlow 0.1.0 (oneDNN ", dnnl->major, ".", dnnl->minor, ".", dnnl->patch,
-                ", protobuf ", google::protobuf::internal::VersionString(GOOGLE_PROTOBUF_VERSION),
-                ", ", name.substr(0, name.find(',')), ")");
+  return StrCat("GradientFlow ", kVersion, " (oneDNN ", dnnl->major, ".", dnnl->minor, ".",
+                dnnl->patch, ", protobuf ",
+                google::protobuf::internal::VersionString(GOOGLE_PROTOBUF_VERSION), ", ",
+                name.substr(0, name.find(',')), ")");
 }
 
 }  // namespace gf

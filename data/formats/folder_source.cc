@@ -11,10 +11,6 @@
 namespace gf {
 namespace {
 
-bool IsImageName(const std::string& name) {
-  return HasEnding(name, ".jpg") || HasEnding(name, ".jpeg") || HasEnding(name, ".png");
-}
-
 // Names of the visible folders in a folder, in byte order.
 std::vector<std::string> ListFolders(const std::string& path) {
   std::vector<std::string> names;

@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "core/file.h"
 #include "data/image/byte_buffer.h"
 #include "data/image/cache_lines.h"
 #include "data/image/codec.h"
@@ -77,6 +78,10 @@ const Codec& FindCodec(const uint8_t* data, size_t size) {
 }
 
 }  // namespace
+
+bool IsImageName(const std::string& name) {
+  return HasEnding(name, ".jpg") || HasEnding(name, ".jpeg") || HasEnding(name, ".png");
+}
 
 ImageInfo ProbeImage(const uint8_t* data, size_t size) {
   return FindCodec(data, size).probe(data, size);

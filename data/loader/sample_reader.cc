@@ -18,56 +18,6 @@ constexpr int kGray = 128;
 
 }  // namespace
 
-// Converts the rows of one image into the sample.
-class SampleReader::Sink : public RowSink {
- public:
-  Sink(const SampleReader& reader, const Random& random, uint8_t* out, SampleScratch* scratch)
-      : reader_(reader), random_(random), out_(out), scratch_(scratch) {}
-
-  DecodeRequest Begin(ImageSize size, bool scalable) override {
-    reader_.CheckSize(size);
-    const Augment& augment = reader_.augment_;
-    recipe_ = reader_.RecipeOf(size, random_);
-    // Always resize twice if there is a cache: results must not depend on whether an image is in
-    // it.
-    twice_ = CutsTwice(recipe_, size) || reader_.cache_;
-    View view = twice_ ? WholeView(size, recipe_.resized, augment.filter())
-                       : ViewOf(recipe_, size, augment.filter());
-    view.exact = augment.Exact();
-    int denominator = 1;
-    if (scalable && !view.exact) {
-      denominator = view.LargestReduction();
-      view = view.Reduced(denominator);
-    }
-    resized_ = twice_ ? scratch_->resized.Reserve(view.size.pixels() * reader_.channels_) : nullptr;
-    DecodeRequest request =
-        scratch_->renderer.Start(view, reader_.channels_, twice_ ? resized_ : out_);
-    request.denominator = denominator;
-    return request;
-  }
-
-  void Row(const uint8_t* row) override { scratch_->renderer.Add(row); }
-
-  // Call after the last row.
-  void Finish(int64_t index) {
-    if (!twice_) {
-      if (!recipe_.colors.Nothing()) recipe_.colors.Apply(out_, recipe_.out.pixels());
-      return;
-    }
-    if (reader_.cache_) reader_.cache_->Keep(index, resized_, recipe_.resized);
-    reader_.Finish(recipe_, resized_, out_, scratch_);
-  }
-
- private:
-  const SampleReader& reader_;
-  const Random random_;
-  uint8_t* const out_;
-  SampleScratch* const scratch_;
-  Recipe recipe_;
-  bool twice_ = false;
-  uint8_t* resized_ = nullptr;
-};
-
 SampleReader::SampleReader(const DataConfig& config, uint64_t seed, bool random, int64_t classes,
                            const std::vector<std::string>& class_names)
     : channels_(config.channels()),
@@ -200,13 +150,21 @@ void SampleReader::Produce(SampleUse use, uint8_t* out, int64_t* label,
   if (cache_ && ReadCached(random, use.index, out, scratch)) return;
   Record& record = scratch->record;
   source_->Read(use.index, &record);
-  Sink sink(*this, random, out, scratch);
+  // Always resize twice if there is a cache: results must not depend on whether an image is in it.
+  PictureSink sink(
+      augment_, channels_,
+      [&](ImageSize size) {
+        CheckSize(size);
+        return RecipeOf(size, random);
+      },
+      /*keep_resized=*/cache_ != nullptr, out, scratch);
   if (record.raw) {
     SendRows(record.data, record.raw_size, record.raw_channels, &sink);
   } else {
     DecodeRows(record.data, record.size, &sink);
   }
-  sink.Finish(use.index);
+  if (cache_) cache_->Keep(use.index, sink.resized(), sink.recipe().resized);
+  sink.Finish();
 }
 
 bool SampleReader::ReadCached(const Random& random, int64_t index, uint8_t* out,
@@ -215,15 +173,8 @@ bool SampleReader::ReadCached(const Random& random, int64_t index, uint8_t* out,
   const std::shared_ptr<const uint8_t> pixels = cache_->Find(index, &size, &scratch->resized);
   if (!pixels) return false;
   CheckSize(size);
-  Finish(RecipeOf(size, random), pixels.get(), out, scratch);
+  FinishPicture(RecipeOf(size, random), augment_.filter(), channels_, pixels.get(), out, scratch);
   return true;
-}
-
-void SampleReader::Finish(const Recipe& recipe, const uint8_t* resized, uint8_t* out,
-                          SampleScratch* scratch) const {
-  RenderPixels(resized, recipe.resized, channels_,
-               ViewOf(recipe, recipe.resized, augment_.filter()), &scratch->renderer, out);
-  if (!recipe.colors.Nothing()) recipe.colors.Apply(out, recipe.out.pixels());
 }
 
 void SampleReader::WillRead(int64_t index) const {

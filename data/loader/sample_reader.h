@@ -10,6 +10,7 @@
 #include "core/batch.h"
 #include "core/config/job.pb.h"
 #include "data/augment/augment.h"
+#include "data/augment/picture.h"
 #include "data/formats/record_source.h"
 #include "data/loader/normalization.h"
 #include "data/loader/pixel_cache.h"
@@ -18,10 +19,9 @@
 namespace gf {
 
 // Scratch memory of a thread that produces samples.
-struct SampleScratch {
+struct SampleScratch : PictureScratch {
   Record record;
-  ByteBuffer resized, pixels;
-  Renderer renderer;
+  ByteBuffer pixels;
 };
 
 // Produces pixels and label of single samples: reads, decodes and augments. A pure function of
@@ -70,16 +70,11 @@ class SampleReader {
   int64_t skipped() const;
 
  private:
-  class Sink;
-
   int64_t pixel_bytes() const { return read_size_.pixels() * channels_; }
   std::unique_ptr<PixelCache> OpenCache(const DataConfig& config) const;
   // Read without the normalization.
   bool ReadPixels(SampleUse use, uint8_t* out, int64_t* label, SampleScratch* scratch) const;
   bool ReadCached(const Random& random, int64_t index, uint8_t* out, SampleScratch* scratch) const;
-  // Applies the rest of a recipe to the resized image.
-  void Finish(const Recipe& recipe, const uint8_t* resized, uint8_t* out,
-              SampleScratch* scratch) const;
   void Produce(SampleUse use, uint8_t* out, int64_t* label, SampleScratch* scratch) const;
   Random RandomOf(SampleUse use) const;
   Recipe RecipeOf(ImageSize size, const Random& random) const;

@@ -23,10 +23,6 @@ std::string SynsetOf(const InputFile& archive, const TarMember& member) {
   return synset;
 }
 
-bool IsImage(const std::string& name) {
-  return HasEnding(name, ".jpeg") || HasEnding(name, ".jpg") || HasEnding(name, ".png");
-}
-
 void AddImage(const InputFile& archive, const TarMember& member, int64_t label,
               ArchiveImages* images) {
   if (member.size > kMaxEncodedBytes) {
@@ -66,7 +62,7 @@ ArchiveImages ListTraining(const InputFile& archive, const Synsets& synsets) {
     }
     TarReader inner(&archive, tar.data_offset, tar.data_offset + tar.size);
     for (TarMember member; inner.Next(&member);) {
-      if (IsImage(member.name)) AddImage(archive, member, label, &images);
+      if (IsImageName(member.name)) AddImage(archive, member, label, &images);
     }
   }
   if (images.entries.empty()) ThrowUserError(archive.path(), ": 0 images in the tars in it");
@@ -77,7 +73,7 @@ ArchiveImages ListValidation(const InputFile& archive) {
   ArchiveImages images;
   TarReader reader(&archive);
   for (TarMember member; reader.Next(&member);) {
-    if (IsImage(member.name)) AddImage(archive, member, -1, &images);
+    if (IsImageName(member.name)) AddImage(archive, member, -1, &images);
   }
   if (images.entries.empty()) {
     ThrowUserError(archive.path(), ": 0 images; is this ILSVRC2012_img_val.tar?");

@@ -20,6 +20,8 @@ namespace gf {
 
 const char kWeightsFile[] = "weights.safetensors";
 const char kChunksFile[] = "chunks.safetensors";
+const char kNetFile[] = "net.prototxt";
+const char kMeanFile[] = "mean.binaryproto";
 
 std::string ResidualFile(int rank) {
   char name[40];
@@ -132,6 +134,13 @@ void WriteCheckpointFiles(const std::string& folder, const TrainingState& state,
       ToJson(WritePoolFile(folder + "/" + kWeightsFile, store, WeightTensors(store), state.step));
   root["files"][kOptimizerFile] = ToJson(
       WritePoolFile(folder + "/" + kOptimizerFile, store, OptimizerTensors(store, solver), -1));
+  for (const auto& [name, content] : {std::make_pair(kNetFile, &state.prediction_net),
+                                      std::make_pair(kMeanFile, &state.prediction_mean)}) {
+    if (content->empty()) continue;
+    HashedFile prediction_file(folder + "/" + name);
+    prediction_file.Write(content->data(), content->size());
+    root["files"][name] = ToJson(prediction_file.Finish());
+  }
   for (const auto& file : extra) root["files"][file.first] = ToJson(file.second);
   // Names and texts that are not UTF-8 were replaced in the dump: hash what will be read.
   root = json::parse(JsonText(root));
@@ -154,6 +163,9 @@ TrainingState VerifyCheckpoint(const std::string& folder) {
   if (state.residual_ranks > 0) names.emplace_back(kChunksFile);
   for (int rank = 0; rank < state.residual_ranks; ++rank) names.push_back(ResidualFile(rank));
   const json files = Get<json>(root, "files", file);
+  for (const char* name : {kNetFile, kMeanFile}) {
+    if (files.contains(name)) names.emplace_back(name);
+  }
   for (const std::string& name : names) {
     const json record = Get<json>(files, name.c_str(), file);
     const FileDigest digest = DigestFile(folder + "/" + name);

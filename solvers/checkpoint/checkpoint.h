@@ -15,6 +15,8 @@ namespace gf {
 // A checkpoint is a folder:
 //   weights.safetensors    master weights and batch-norm statistics, plain order, FP32
 //   optimizer.safetensors  the solver's pools
+//   net.prototxt           the net for predictions (models/prediction_net.h); not in older ones
+//   mean.binaryproto       the mean image, if the images for predictions need one
 //   state.json             TrainingState, size and XXH3 of the other files, its own XXH3
 // and with state.residual_ranks > 0 (their contents: solvers/checkpoint/residuals.h)
 //   chunks.safetensors
@@ -23,9 +25,9 @@ namespace gf {
 // A file of a checkpoint besides weights, optimizer and state.
 using ExtraFiles = std::vector<std::pair<std::string, FileDigest>>;
 
-// Writes weights, optimizer and state into an existing folder and syncs them. `extra`: the files
-// that are there already, those that state.residual_ranks calls for. Throws UserError, also for
-// weights that are not finite.
+// Writes weights, optimizer, net and state into an existing folder and syncs them. `extra`: the
+// files that are there already, those that state.residual_ranks calls for. Throws UserError, also
+// for weights that are not finite.
 void WriteCheckpointFiles(const std::string& folder, const TrainingState& state,
                           const ParameterStore& store, const Solver& solver,
                           const ExtraFiles& extra = {});
@@ -50,6 +52,8 @@ uint64_t CheckpointBytes(const ParameterStore& store, const Solver& solver);
 
 extern const char kWeightsFile[];
 extern const char kChunksFile[];
+extern const char kNetFile[];
+extern const char kMeanFile[];
 // "residual-00003.safetensors"
 std::string ResidualFile(int rank);
 

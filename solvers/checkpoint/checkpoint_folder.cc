@@ -164,4 +164,21 @@ std::string LatestValidCheckpoint(const std::string& folder,
   return "";
 }
 
+bool HoldsCheckpoints(const std::string& folder) {
+  return IsFolder(folder) && !IsFile(folder + "/state.json") && !ListCheckpoints(folder).empty();
+}
+
+std::string NewestCheckpoint(const std::string& folder, const std::string& setting,
+                             const std::function<void(const std::string&)>& warn) {
+  const std::string path = LatestValidCheckpoint(folder, warn);
+  if (!path.empty()) return path;
+  // A new start would overwrite them, and they may be readable elsewhere.
+  if (const size_t count = ListCheckpoints(folder).size()) {
+    ThrowUserError(setting, ": ", Counted(count, "checkpoint"), " in ", folder,
+                   ", and none can be read (see above): use the program that wrote them; to start "
+                   "from scratch, set another checkpoint.dir, or remove the folder");
+  }
+  return "";
+}
+
 }  // namespace gf

@@ -66,4 +66,12 @@ std::vector<FoundCheckpoint> ListCheckpoints(const std::string& folder);
 std::string LatestValidCheckpoint(const std::string& folder,
                                   const std::function<void(const std::string&)>& warn);
 
+// Whether the folder is not a checkpoint itself but holds some, as checkpoint.dir does.
+bool HoldsCheckpoints(const std::string& folder);
+
+// LatestValidCheckpoint of a folder that `setting` names ("checkpoint.dir"). Throws UserError if it
+// holds checkpoints and all of them are damaged.
+std::string NewestCheckpoint(const std::string& folder, const std::string& setting,
+                             const std::function<void(const std::string&)>& warn);
+
 }  // namespace gf

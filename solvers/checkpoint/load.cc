@@ -6,9 +6,7 @@
 
 #include "comm/agree.h"
 #include "core/error.h"
-#include "core/file.h"
 #include "core/folder.h"
-#include "core/readable.h"
 #include "solvers/checkpoint/checkpoint_folder.h"
 #include "solvers/checkpoint/kept_choice.h"
 #include "solvers/checkpoint/pool_transfer.h"
@@ -24,20 +22,7 @@ void WarnOf(const std::string& text) { PrintWarning(text); }
 
 // The newest valid checkpoint of a folder that holds some, "" of one that holds none.
 std::string NewestIn(const std::string& folder, const std::string& flag) {
-  const std::string path = LatestValidCheckpoint(folder, WarnOf);
-  if (!path.empty()) return path;
-  // A new start would overwrite them, and they may be readable elsewhere.
-  if (const size_t count = ListCheckpoints(folder).size()) {
-    ThrowUserError(flag, ": ", Counted(count, "checkpoint"), " in ", folder,
-                   ", and none can be read (see above): use the program that wrote them; to start "
-                   "from scratch, set another checkpoint.dir, or remove the folder");
-  }
-  return "";
-}
-
-// Whether the folder is not a checkpoint itself but holds some, as checkpoint.dir does.
-bool HoldsCheckpoints(const std::string& folder) {
-  return IsFolder(folder) && !IsFile(folder + "/state.json") && !ListCheckpoints(folder).empty();
+  return NewestCheckpoint(folder, flag, WarnOf);
 }
 
 // Whether --resume=FOLDER means what --resume means.

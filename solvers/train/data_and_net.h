@@ -30,9 +30,6 @@ struct BuildOptions {
   int64_t trained_classes = 0;
 };
 
-// What a config says of its nets.
-NetOptions NetOptionsOf(const JobConfig& config, Phase phase);
-
 // Opens a data set and builds the net of `phase` for its images. `parameters`: the parameters of
 // the job's other net, or null. Labels that the net cannot tell apart, and classes that it was not
 // trained on, are a UserError that names a sample; classes that have no training data are a

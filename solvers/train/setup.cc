@@ -9,6 +9,7 @@
 #include "comm/flow/gradient_transport.h"
 #include "comm/group_sum.h"
 #include "models/job_net.h"
+#include "models/prediction_net.h"
 #include "solvers/checkpoint/class_names.h"
 #include "solvers/checkpoint/save.h"
 #include "solvers/report/announce.h"
@@ -169,6 +170,29 @@ void EndWithRound(TrainingParts* parts) {
   parts->last_step = last_step;
 }
 
+// The net that checkpoints hold for predictions, as text; "", and a remark to `note`, if the net
+// has no phase TEST.
+std::string PredictionNetText(const TrainingParts& parts,
+                              const std::function<void(const std::string&)>& note) {
+  const Net& net = parts.validation.net ? *parts.validation.net : *parts.train.net;
+  const Shape& input = net.input_shape();
+  try {
+    return PredictionNet(parts.source, {input[1], input[2], input[3]}).DebugString();
+  } catch (const UserError& error) {
+    note(StrCat("checkpoints do not hold the net, and predictions will need it as --net=FILE: ",
+                error.what()));
+  }
+  return "";
+}
+
+// The mean image that checkpoints hold for predictions; "" if images need none.
+std::string PredictionMean(const JobConfig& config) {
+  constexpr int64_t kLargest = int64_t{1} << 30;
+  const DataConfig& data =
+      config.has_validation_data() ? config.validation_data() : config.train_data();
+  return data.mean_file().empty() ? "" : ReadSmallFile(data.mean_file(), kLargest);
+}
+
 // Weights and all other state, from a checkpoint if the options name one. `note` gets remarks for
 // people.
 void Load(const JobConfig& config, const TrainOptions& options, Communicator* comm,
@@ -194,6 +218,8 @@ void Load(const JobConfig& config, const TrainOptions& options, Communicator* co
   state->net = parts->train.net->name();
   state->config = config.DebugString();
   state->class_names = StorableClassNames(names, note);
+  state->prediction_net = PredictionNetText(*parts, note);
+  if (comm->rank() == 0) state->prediction_mean = PredictionMean(config);
 }
 
 // Watches over the steps of rank 0 from here on.

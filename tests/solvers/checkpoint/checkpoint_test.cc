@@ -91,6 +91,29 @@ TEST_F(CheckpointTest, HoldsTheNamesOfTheClasses) {
   EXPECT_THROW(ParseTrainingState(text, "text"), UserError);
 }
 
+TEST_F(CheckpointTest, HoldsTheNetForPredictions) {
+  const std::string file = folder_ + "/net.prototxt";
+  Write();
+  EXPECT_FALSE(fs::exists(file));
+  VerifyCheckpoint(folder_);
+  state_.prediction_net = "name: \"small\"\n";
+  Write();
+  std::ifstream stream(file);
+  EXPECT_EQ(std::string(std::istreambuf_iterator<char>(stream), {}), state_.prediction_net);
+  EXPECT_EQ(VerifyCheckpoint(folder_).prediction_net, "");
+  EXPECT_FALSE(fs::exists(folder_ + "/mean.binaryproto"));
+  state_.prediction_mean = std::string("\0mean", 5);
+  Write();
+  std::ifstream mean(folder_ + "/mean.binaryproto");
+  EXPECT_EQ(std::string(std::istreambuf_iterator<char>(mean), {}), state_.prediction_mean);
+  VerifyCheckpoint(folder_);
+  std::ofstream(file) << "name: \"other\"\n";
+  EXPECT_NE(LoadError(store_.get(), solver_.get()).find("net.prototxt: its checksum is wrong"),
+            std::string::npos);
+  fs::remove(file);
+  EXPECT_NE(LoadError(store_.get(), solver_.get()).find("net.prototxt"), std::string::npos);
+}
+
 TEST_F(CheckpointTest, NamesThatItCannotHoldAreLeftOutWithARemark) {
   std::string note;
   const auto take = [&](const std::string& text) { note = text; };

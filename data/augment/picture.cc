@@ -1,0 +1,48 @@
+#include "data/augment/picture.h"
+
+#include <utility>
+
+namespace gf {
+
+PictureSink::PictureSink(const Augment& augment, int channels, Choose choose, bool keep_resized,
+                         uint8_t* out, PictureScratch* scratch)
+    : augment_(augment),
+      channels_(channels),
+      choose_(std::move(choose)),
+      keep_resized_(keep_resized),
+      out_(out),
+      scratch_(scratch) {}
+
+DecodeRequest PictureSink::Begin(ImageSize size, bool scalable) {
+  recipe_ = choose_(size);
+  const bool twice = keep_resized_ || CutsTwice(recipe_, size);
+  View view = twice ? WholeView(size, recipe_.resized, augment_.filter())
+                    : ViewOf(recipe_, size, augment_.filter());
+  view.exact = augment_.Exact();
+  int denominator = 1;
+  if (scalable && !view.exact) {
+    denominator = view.LargestReduction();
+    view = view.Reduced(denominator);
+  }
+  resized_ = twice ? scratch_->resized.Reserve(view.size.pixels() * channels_) : nullptr;
+  DecodeRequest request = scratch_->renderer.Start(view, channels_, twice ? resized_ : out_);
+  request.denominator = denominator;
+  return request;
+}
+
+void PictureSink::Finish() {
+  if (resized_ != nullptr) {
+    FinishPicture(recipe_, augment_.filter(), channels_, resized_, out_, scratch_);
+  } else if (!recipe_.colors.Nothing()) {
+    recipe_.colors.Apply(out_, recipe_.out.pixels());
+  }
+}
+
+void FinishPicture(const Recipe& recipe, DataConfig::Filter filter, int channels,
+                   const uint8_t* resized, uint8_t* out, PictureScratch* scratch) {
+  RenderPixels(resized, recipe.resized, channels, ViewOf(recipe, recipe.resized, filter),
+               &scratch->renderer, out);
+  if (!recipe.colors.Nothing()) recipe.colors.Apply(out, recipe.out.pixels());
+}
+
+}  // namespace gf

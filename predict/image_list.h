@@ -1,0 +1,35 @@
+#pragma once
+
+#include <cstddef>
+#include <istream>
+#include <string>
+#include <vector>
+
+namespace gf {
+
+// The image files that the words of a command line name, one after the other: a file is itself, a
+// folder stands for the .jpg, .jpeg, .png and .gif files in it and below it in byte order (without
+// hidden ones), and "-" for the lines of `input`.
+class ImageList {
+ public:
+  // `input` outlives the object.
+  ImageList(std::vector<std::string> words, std::istream* input);
+
+  // The next file; false = there is none. Lines of `input` are read only when they are asked for.
+  // Throws UserError for a folder without images.
+  bool Next(std::string* file);
+
+ private:
+  bool NextLine(std::string* file);
+  void OpenFolder(const std::string& folder);
+
+  const std::vector<std::string> words_;
+  std::istream* const input_;
+  size_t next_word_ = 0;
+  bool reads_input_ = false;
+  std::string folder_;
+  std::vector<std::string> files_;  // in folder_
+  size_t next_file_ = 0;
+};
+
+}  // namespace gf
