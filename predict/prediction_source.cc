@@ -91,9 +91,8 @@ NetSource NetOfCheckpoint(const std::string& folder) {
 void TakeMeanFile(const std::string& checkpoint, JobConfig* job) {
   const std::string file = checkpoint + "/" + kMeanFile;
   if (!IsFile(file)) return;
-  for (DataConfig* data : {job->mutable_train_data(), job->mutable_validation_data()}) {
-    if (!data->mean_file().empty()) data->set_mean_file(file);
-  }
+  const bool validates = job->has_validation_data();
+  (validates ? job->mutable_validation_data() : job->mutable_train_data())->set_mean_file(file);
 }
 
 }  // namespace
