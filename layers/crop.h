@@ -32,6 +32,8 @@ class CropLayer : public Layer {
   // where C / block is rounded up; 1 is the plain order. Unless the layer keeps the channels,
   // `block` must be 1 or C.
   CropBox Box(int64_t block) const;
+  // The top as a part of bottom 0, by axis.
+  const CropBox& box() const { return box_; }
 
  private:
   CropBox box_;  // by axis of the bottom

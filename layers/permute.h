@@ -38,6 +38,9 @@ class PermuteLayer : public PermutingLayer {
   void SetUp(const std::vector<Shape>& bottoms) override;
   AxisOrder View(const Shape& bottom, bool channels_last) const override;
 
+  // Axis i of the top is axis order()[i] of the bottom, for all axes.
+  const std::vector<int>& order() const { return order_; }
+
  private:
   std::vector<int> order_;
 };

@@ -20,34 +20,10 @@
 #include "solvers/parameter_rules.h"
 #include "solvers/train/advice.h"
 #include "solvers/train/data_and_net.h"
+#include "tools/image_shape.h"
 
 namespace gf {
 namespace {
-
-// "3x227x227" as a shape.
-Shape ParseInput(const std::string& text) {
-  std::vector<int64_t> dims;
-  size_t at = 0;
-  while (at < text.size()) {
-    const size_t end = std::min(text.find('x', at), text.size());
-    const std::string digits = text.substr(at, end - at);
-    if (digits.empty() || digits.size() > 9 ||
-        digits.find_first_not_of("0123456789") != std::string::npos) {
-      break;
-    }
-    dims.push_back(std::stoll(digits));
-    at = end + 1;
-  }
-  const Shape shape(dims);
-  if (dims.size() != 3 || at < text.size()) {
-    ThrowUserError("--input=", text, ": expected channels, height and width, e.g. 3x224x224");
-  }
-  if (!IsSane(shape)) {
-    ThrowUserError("--input=", text, ": the product of the three must be from 1 to ",
-                   WithCommas(kMaxElements));
-  }
-  return shape;
-}
 
 template <typename T>
 std::string JoinAll(const std::vector<T>& items, const std::string& separator,
@@ -152,11 +128,8 @@ void PrintBuckets(const ParameterStore& store, const CommConfig& config, Communi
 
 // C, H, W of a config's images; opens the data only where the config leaves it to them.
 Shape ImageShape(const DataConfig& data, Phase phase) {
-  if (data.crop_size() > 0) return {data.channels(), data.crop_size(), data.crop_size()};
-  if (data.resize_height() > 0) {
-    return {data.channels(), data.resize_height() + 2 * data.pad(),
-            data.resize_width() + 2 * data.pad()};
-  }
+  const Shape shape = ImageShapeOf(data);
+  if (shape.rank() > 0) return shape;
   DataConfig plain = data;
   plain.clear_cache_mib();
   plain.clear_cache_file();

@@ -22,8 +22,8 @@ FOREIGN_FLAGS = {
     "--cap-add", "--hostfile", "--map-by", "--prefix", "--prtemca", "--shm-size",
     "--test_env", "--config", "--flaky_test_attempts", "--test_output",
 }
-FOLDERS = ("bazel", "comm", "configs", "core", "data", "docs", "layers", "models", "predict",
-           "simulate", "solvers", "tests", "third_party", "tools")
+FOLDERS = ("bazel", "comm", "configs", "core", "data", "docs", "export", "layers", "models",
+           "predict", "simulate", "solvers", "tests", "third_party", "tools")
 FLAG = re.compile(r"--([A-Za-z][\w-]*)")
 PROTO_FIELD = re.compile(r"^\s*(?:optional|repeated|required)\s+([\w.]+)\s+(\w+)\s*=\s*\d+")
 OPERATORS = {"|", "||", "&&", ";", "&", "(", ")"}

@@ -12,8 +12,8 @@
 
 #include "models/inputs.h"
 #include "tests/models/named_tensors.h"
-#include "tests/models/net_for_test.h"
 #include "tests/models/opencv/deploy_form.h"
+#include "tests/models/random_net.h"
 
 DEFINE_string(net, "", "file");
 DEFINE_int32(channels, 3, "of the image, where the file does not say");
@@ -23,39 +23,12 @@ DEFINE_string(out, ".", "folder");
 namespace gf {
 namespace {
 
-Shape ShapeOfBlob(const Net& net, const std::string& blob) {
-  for (const NetOp& op : net.ops()) {
-    for (size_t i = 0; i < op.tops.size(); ++i) {
-      if (op.tops[i] == blob) return op.top_shapes[i];
-    }
-  }
-  ThrowUserError(FLAGS_net, ": no layer of the compiled net writes ", blob);
-}
-
-// Whether the file states the size of images.
-bool StatesSize(const NetSource& source) {
-  try {
-    std::vector<GraphNode> nodes = ResolveGraph(source, TEST);
-    SetInputs(1, Shape(), &nodes);
-  } catch (const UserError&) {
-    return false;
-  }
-  return true;
-}
-
 int Main(int argc, char** argv) {
-  const NetSource source = ReadNet(FLAGS_net);
-  NetOptions options = TestOptions(TEST);
-  options.batch_size = 1;
-  options.reuse_memory = false;  // blobs are read
-  if (!StatesSize(source)) options.image_shape = {FLAGS_channels, FLAGS_side, FLAGS_side};
-  std::vector<GraphNode> nodes = ResolveGraph(source, TEST);
-  SetInputs(1, options.image_shape, &nodes);
-  const auto net = NewNet(source, options);
-  RandomParameters how;
-  how.gamma = 1;
-  how.last_norm = "branch2c";  // residual branches of deep nets stay small
-  SetRandom(how, net->parameters().get());
+  const RandomNet random =
+      NewRandomNet(FLAGS_net, {FLAGS_channels, FLAGS_side, FLAGS_side}, /*batch=*/1, /*fuse=*/true);
+  Net* const net = random.net.get();
+  std::vector<GraphNode> nodes = ResolveGraph(random.source, TEST);
+  SetInputs(1, random.image_shape, &nodes);
   const Batch batch = RandomBatch(net->input_shape(), std::max<int64_t>(net->classes(), 1));
   net->Forward(batch);
 
