@@ -25,10 +25,10 @@ void AddInputs(const InferenceGraph& net, const ExportOptions& options, OnnxGrap
   for (const std::string& blob : net.inputs) {
     const InferenceBlob& images = net.blobs.at(blob);
     const std::string& name = graph->NameOf(blob);
-    const bool pixels = options.normalization.has_value();
+    const bool pixels = options.scaling.has_value();
     graph->AddInput(name, pixels ? onnx::TensorProto::UINT8 : onnx::TensorProto::FLOAT, images);
     graph->SetImages(
-        blob, pixels ? Normalize(name, images.shape[1], *options.normalization, graph) : name);
+        blob, pixels ? Normalize(name, images.shape[1], *options.scaling, graph) : name);
   }
 }
 

@@ -23,7 +23,7 @@ struct ExportOptions {
   // Adds an output "prob": the softmax of the class scores, unless the net computes it itself.
   bool softmax = false;
   // The inputs are UINT8 images, N x C x H x W, which nodes of the graph normalize first.
-  std::optional<Normalization> normalization;
+  std::optional<PixelScaling> scaling;
   OnnxMetadata metadata;
   std::string producer_version;
 };

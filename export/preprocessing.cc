@@ -59,7 +59,7 @@ OnnxMetadata ClassNamesMetadata(const std::vector<std::string>& names) {
   return {{"gf.class_names", nlohmann::json(names).dump()}};
 }
 
-std::string Normalize(const std::string& pixels, int64_t channels, const Normalization& how,
+std::string Normalize(const std::string& pixels, int64_t channels, const PixelScaling& how,
                       OnnxGraph* graph) {
   std::string x = graph->AddNode("preprocessing", "Cast", {pixels}, 1,
                                  {IntAttribute("to", onnx::TensorProto::FLOAT)})[0];

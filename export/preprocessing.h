@@ -23,13 +23,13 @@ OnnxMetadata ClassNamesMetadata(const std::vector<std::string>& names);
 
 // (pixel - mean) / deviation for pixels from 0 to 255: one number, or one per channel; empty is 0
 // and 1.
-struct Normalization {
+struct PixelScaling {
   std::vector<float> mean, deviation;
 };
 
 // Adds the nodes that turn `pixels`, a UINT8 tensor N x C x H x W, into normalized numbers. Throws
 // UserError if the numbers of `how` are neither one nor `channels`.
-std::string Normalize(const std::string& pixels, int64_t channels, const Normalization& how,
+std::string Normalize(const std::string& pixels, int64_t channels, const PixelScaling& how,
                       OnnxGraph* graph);
 
 }  // namespace gf

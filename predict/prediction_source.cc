@@ -100,7 +100,8 @@ void TakeMeanFile(const std::string& checkpoint, JobConfig* job) {
 PredictionSource FindPredictionSource(const PredictionOptions& options) {
   const Note note = options.note ? options.note : Note([](const std::string&) {});
   const bool has_config = !options.config.empty();
-  if (options.checkpoint.empty() && options.weights.empty() && !has_config) {
+  const bool net_alone = options.without_weights && !options.net.empty();
+  if (options.checkpoint.empty() && options.weights.empty() && !has_config && !net_alone) {
     ThrowUserError("nothing to predict with: name a checkpoint, or weights with their network");
   }
   PredictionSource source;
@@ -116,8 +117,8 @@ PredictionSource FindPredictionSource(const PredictionOptions& options) {
   }
   JobConfig job;
   bool has_job = has_config;
-  if (has_config) job = ReadJobConfig(options.config, {}, OpenedData::kNone);
-  if (checkpoint.empty() && source.weights.empty()) {
+  if (has_config) job = ReadJobConfig(options.config, options.overrides, OpenedData::kNone);
+  if (checkpoint.empty() && source.weights.empty() && !options.without_weights) {
     checkpoint = job.checkpoint().dir();
     if (checkpoint.empty()) {
       ThrowUserError(options.config, ": checkpoint.dir is not set: name a checkpoint, or weights");

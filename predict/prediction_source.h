@@ -22,7 +22,10 @@ struct PredictionOptions {
   std::string net;
   // A prototxt with fields of DataConfig, in place of the checkpoint's or the job's.
   std::string preprocessing;
-  bool bgr = false;  // x.caffemodel was trained on BGR images
+  // Values of --set, for the job of `config`.
+  std::vector<std::string> overrides;
+  bool without_weights = false;  // finds none
+  bool bgr = false;              // x.caffemodel was trained on BGR images
   std::string device = "cpu";
   int threads = 0;     // that compute, and that decode; 0 = one per processor of this process
   int batch_size = 0;  // 0 = the preparation's batch_size

@@ -8,30 +8,32 @@
 #include <string>
 #include <vector>
 
-#include "comm/single.h"
 #include "core/config/config.h"
+#include "core/device.h"
 #include "core/error.h"
 #include "core/readable.h"
+#include "data/loader/normalization.h"
 #include "export/export_net.h"
-#include "models/job_net.h"
 #include "models/net.h"
-#include "solvers/checkpoint/class_names.h"
-#include "solvers/checkpoint/load.h"
+#include "models/parameter_store.h"
+#include "predict/prediction_source.h"
+#include "solvers/checkpoint/weights_file.h"
 #include "tools/flags.h"
 #include "tools/image_shape.h"
 #include "tools/version.h"
 
 DEFINE_string(config, "", "the job: a prototxt `FILE`; its data are not opened");
 DEFINE_string(checkpoint, "",
-              "a checkpoint's folder, a folder of several (the newest valid one is taken) or a "
-              "safetensors file; without this `PATH`, the newest of checkpoint.dir");
+              "a checkpoint's folder, a folder of several, or a run's folder (the newest valid "
+              "checkpoint is taken): `PATH`; without it, checkpoint.dir of the job");
 DEFINE_string(weights, "",
               "the weights of a `FILE` instead of a checkpoint: safetensors, or a Caffe model "
               "(x.caffemodel, layers of the same names)");
 DEFINE_bool(bgr, false,
             "with --weights=x.caffemodel: it was trained on BGR images, as Caffe reads JPEGs");
 DEFINE_bool(random_weights, false, "no weights, but the initial values of training, for tests");
-DEFINE_string(net, "", "the prototxt `FILE` of a network, instead of a config");
+DEFINE_string(net, "",
+              "the network of a prototxt `FILE`, instead of the checkpoint's or the job's");
 DEFINE_string(input, "", "`CxHxW` of the images if neither net nor config says it");
 DEFINE_string(onnx, "", "write the model to this `FILE`");
 DEFINE_int64(batch, 0, "images per batch; 0 leaves the batch open, as the dimension N");
@@ -45,12 +47,15 @@ DEFINE_string(preprocess, "metadata",
 namespace gf {
 namespace {
 
+void Warn(const std::string& text) { PrintWarning(text); }
+
 FlagSpec Spec() {
   FlagSpec spec;
   spec.summary = "gfexport: writes a trained network as an ONNX model.";
-  spec.usage = {"gfexport --config=FILE [--checkpoint=PATH | --weights=FILE] --onnx=FILE [FLAGS]",
+  spec.usage = {"gfexport --checkpoint=PATH --onnx=FILE [FLAGS]",
+                "gfexport --config=FILE [--checkpoint=PATH | --weights=FILE] --onnx=FILE [FLAGS]",
                 "gfexport --net=FILE --weights=FILE --onnx=FILE [FLAGS]"};
-  spec.examples = {"gfexport --config=configs/quickstart.prototxt --onnx=model.onnx",
+  spec.examples = {"gfexport --checkpoint=runs/quickstart --onnx=model.onnx",
                    "gfexport --net=deploy.prototxt --weights=x.caffemodel --bgr --onnx=model.onnx"};
   spec.groups = {{"Network", {"config", "set", "net", "input"}},
                  {"Weights", {"checkpoint", "weights", "bgr", "random_weights"}},
@@ -61,13 +66,13 @@ FlagSpec Spec() {
 
 void CheckFlags(const std::vector<std::string>& overrides) {
   if (FLAGS_onnx.empty()) ThrowUserError("--onnx is missing: name the file to write (see --help)");
-  if (FLAGS_config.empty() == FLAGS_net.empty()) {
-    ThrowUserError("give --config, the job's file, or --net, the network's file",
-                   FLAGS_net.empty() ? "" : ", not both");
+  const bool named = !FLAGS_checkpoint.empty() || !FLAGS_config.empty() || !FLAGS_net.empty();
+  if (!named) {
+    ThrowUserError("name what to export: --checkpoint, --config, or --net and --weights");
   }
   const int sources = !FLAGS_checkpoint.empty() + !FLAGS_weights.empty() + FLAGS_random_weights;
   if (sources > 1) ThrowUserError("give one of --checkpoint, --weights and --random_weights");
-  if (sources == 0 && FLAGS_config.empty()) {
+  if (sources == 0 && FLAGS_config.empty() && FLAGS_checkpoint.empty()) {
     ThrowUserError("--weights is missing: name the weights of ", FLAGS_net,
                    ", or give --random_weights for a test");
   }
@@ -78,42 +83,50 @@ void CheckFlags(const std::vector<std::string>& overrides) {
   if (std::find(ways.begin(), ways.end(), FLAGS_preprocess) == ways.end()) {
     ThrowUserError("--preprocess=", FLAGS_preprocess, ": expected metadata, nodes or none");
   }
-  if (FLAGS_preprocess == "nodes" && FLAGS_config.empty()) {
-    ThrowUserError("--preprocess=nodes goes with --config, whose data have mean and std");
-  }
 }
 
-// The images that the net has been validated on.
-const DataConfig& DataOf(const JobConfig& config) {
-  return config.has_validation_data() ? config.validation_data() : config.train_data();
+PredictionOptions OptionsOfFlags(const std::vector<std::string>& overrides) {
+  PredictionOptions options;
+  options.checkpoint = FLAGS_checkpoint;
+  options.weights = FLAGS_weights;
+  options.config = FLAGS_config;
+  options.net = FLAGS_net;
+  options.overrides = overrides;
+  options.without_weights = FLAGS_random_weights;
+  options.bgr = FLAGS_bgr;
+  options.batch_size = 1;
+  options.note = Warn;
+  return options;
 }
 
-// Fills the parameters of the net. Returns the names of the classes, if they are known.
-std::vector<std::string> LoadWeights(const JobConfig& config, Net* net) {
-  if (FLAGS_random_weights) {
-    net->InitParameters();
-    return {};
-  }
-  const std::unique_ptr<Communicator> alone = NewSingleCommunicator();
-  const std::string source = FindEvaluationWeights(
-      config, FLAGS_weights.empty() ? FLAGS_checkpoint : FLAGS_weights, alone.get());
-  LoadEvaluationWeights(source, FLAGS_bgr, net->parameters().get(), alone.get());
-  return CheckpointClassNames(source, alone.get());
+// A mean image has no counterpart in a model: its mean per channel does instead.
+void ReplaceMeanFile(DataConfig* data) {
+  if (data->mean_file().empty()) return;
+  const std::vector<float> mean = Normalization(*data, /*random=*/false).mean();
+  Warn(StrCat(data->mean_file(), ": the model gets the mean image's mean per channel"));
+  data->clear_mean_file();
+  *data->mutable_mean() = {mean.begin(), mean.end()};
 }
 
-ExportOptions OptionsOf(const JobConfig& config, const std::vector<std::string>& class_names) {
+ExportOptions ExportOptionsOf(PredictionSource* source) {
   ExportOptions options;
   options.fold_batch_norm = FLAGS_fold_batch_norm;
   options.softmax = FLAGS_softmax;
   options.producer_version = Version();
   if (FLAGS_preprocess == "none") return options;
   const bool nodes = FLAGS_preprocess == "nodes";
-  const DataConfig& data = DataOf(config);
-  if (!FLAGS_config.empty()) options.metadata = PreprocessingMetadata(data, nodes);
-  for (const auto& entry : ClassNamesMetadata(class_names)) options.metadata.push_back(entry);
+  if (nodes && !source->prepared) {
+    ThrowUserError("--preprocess=nodes needs a job's mean and std: give --config, or a checkpoint");
+  }
+  DataConfig* const data = &source->data;
+  ReplaceMeanFile(data);
+  if (source->prepared) options.metadata = PreprocessingMetadata(*data, nodes);
+  for (const auto& entry : ClassNamesMetadata(source->class_names)) {
+    options.metadata.push_back(entry);
+  }
   if (nodes) {
-    options.normalization = Normalization{{data.mean().begin(), data.mean().end()},
-                                          {data.std().begin(), data.std().end()}};
+    options.scaling = PixelScaling{{data->mean().begin(), data->mean().end()},
+                                   {data->std().begin(), data->std().end()}};
   }
   return options;
 }
@@ -148,21 +161,20 @@ int Main(int argc, char** argv) {
   if (answered >= 0) return answered;
   CheckFlags(overrides);
 
-  JobConfig config;
-  if (!FLAGS_config.empty()) config = ReadJobConfig(FLAGS_config, overrides, OpenedData::kNone);
-  const NetSource source = FLAGS_config.empty() ? ReadNet(FLAGS_net) : ReadJobNet(config);
-  const Shape image = FLAGS_input.empty() ? ImageShapeOf(DataOf(config)) : ParseInput(FLAGS_input);
-  const InferenceGraph graph = NewInferenceGraph(source, FLAGS_batch, image);
-
-  const std::unique_ptr<Device> device = DeviceRegistry::Get().Create("device", "cpu", 0);
-  NetOptions options;
-  options.phase = TEST;
-  options.seed = config.seed();
+  PredictionSource source = FindPredictionSource(OptionsOfFlags(overrides));
+  NetOptions options = source.options;
+  if (!FLAGS_input.empty()) options.image_shape = ParseInput(FLAGS_input);
+  const InferenceGraph graph = NewInferenceGraph(source.net, FLAGS_batch, options.image_shape);
   options.batch_size = graph.batch;
-  options.image_shape = image;
-  Net net(source, options, device.get());
-  const std::vector<std::string> class_names = LoadWeights(config, &net);
-  const ExportedNet exported = ExportNet(graph, *net.parameters(), OptionsOf(config, class_names));
+  options.compute = DType::kFP32;
+  const std::unique_ptr<Device> device = DeviceRegistry::Get().Create("device", "cpu", 0);
+  Net net(source.net, options, device.get());
+  if (FLAGS_random_weights) {
+    net.InitParameters();
+  } else {
+    LoadWeightsFile(source.weights, {/*complete=*/true, FLAGS_bgr}, net.parameters().get(), Warn);
+  }
+  const ExportedNet exported = ExportNet(graph, *net.parameters(), ExportOptionsOf(&source));
   PrintModel(exported.model.graph(), WriteOnnx(exported.model, FLAGS_onnx));
   return 0;
 }

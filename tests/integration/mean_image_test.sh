@@ -61,7 +61,7 @@ cp mean.binaryproto rank1/flat.binaryproto
 expect_error 'the values in train_data.mean_file' "$mpirun" -np 2 sh -c \
   'cd "rank$OMPI_COMM_WORLD_RANK" && exec "$0" --config=flat.prototxt --set threads=1' "$gftrain"
 
-expect_error 'data/train-.*mean_file: mean.binaryproto has 32x32 .*has 40x40 .*set resize_height: 32' \
+expect_error 'data/train-.*mean_file: mean.binaryproto has 32x32 .*has 40x40 .*resize_height: 32' \
   "$gftrain" --config=mean.prototxt --set train_data.resize_shorter=40
 expect_error 'train_data.mean does not go with mean_file' \
   "$gftrain" --config=mean.prototxt --set train_data.mean=3
