@@ -29,7 +29,7 @@ namespace gf {
 namespace {
 
 // Replaces the images by pixels from 0 to 255, which it returns, as `how` normalizes them.
-std::vector<float> ToPixels(const Normalization& how, Batch* batch) {
+std::vector<float> ToPixels(const PixelScaling& how, Batch* batch) {
   const Shape& shape = batch->images.desc.shape;
   const int64_t plane = shape[2] * shape[3];
   std::vector<float> pixels(shape.count());
@@ -55,11 +55,11 @@ int Main(int argc, char** argv) {
   options.fold_batch_norm = FLAGS_fold_batch_norm;
   options.softmax = FLAGS_softmax;
   if (FLAGS_normalize) {
-    options.normalization = Normalization{{}, {64.f}};
+    options.scaling = PixelScaling{{}, {64.f}};
     for (int64_t c = 0; c < shape[1]; ++c) {
-      options.normalization->mean.push_back(100.f + 10.f * static_cast<float>(c));
+      options.scaling->mean.push_back(100.f + 10.f * static_cast<float>(c));
     }
-    inputs = ToPixels(*options.normalization, &batch);
+    inputs = ToPixels(*options.scaling, &batch);
   }
   net->Forward(batch);
 

@@ -269,7 +269,7 @@ TEST(ExportTest, WindowsAreExplicit) {
 
 TEST(ExportTest, ImagesMayEnterAsPixels) {
   ExportOptions options;
-  options.scaling = Normalization{{100, 110, 120}, {64}};
+  options.scaling = PixelScaling{{100, 110, 120}, {64}};
   const Exported exported = Export(Conv("c", "x", 2), options);
   EXPECT_EQ(exported.graph().input(0).type().tensor_type().elem_type(), onnx::TensorProto::UINT8);
   EXPECT_EQ(Ops(exported.graph()), (Texts{"Cast", "Sub", "Div", "Conv"}));
