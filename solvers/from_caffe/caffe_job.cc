@@ -103,7 +103,10 @@ CaffeJob ReadCaffeJob(const std::string& path, const std::vector<std::string>& o
   JobConfig wanted = job.config;
   for (const std::string& assignment : overrides) SetField(assignment, &wanted);
   if (!std::filesystem::exists(wanted.net())) {
-    ThrowUserError(solver.places.Before("net"), "net: ", wanted.net(),
+    const std::string place = wanted.net() == solver.param.net()
+                                  ? solver.places.Before("net")
+                                  : StrCat("--set net=", wanted.net(), ": ");
+    ThrowUserError(place, "net: ", wanted.net(),
                    " does not exist: paths in a Caffe solver and its net are relative to the "
                    "working folder; start the program where Caffe is started");
   }

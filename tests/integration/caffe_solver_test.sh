@@ -65,7 +65,7 @@ lines = [json.loads(line) for line in open("log.jsonl")]
 tests = [line["step"] for line in lines if line["kind"] == "validation"]
 assert tests == [0, 60, 120, 180, 200], tests
 top1 = [line["top1"] for line in lines if line["kind"] == "validation"]
-assert top1[-1] > 0.5 > top1[0], top1
+assert top1[-1] > top1[0] + 0.1, top1
 PY
 
 # The job does the same, from any folder.

@@ -33,6 +33,8 @@ evaluate() { # NAME CONFIG
 
 train plain job.prototxt
 train flat flat.prototxt
+cmp flat/step-00000060/mean.binaryproto flat.binaryproto || fail "no mean image in the checkpoint"
+rm flat/step-00000060/mean.binaryproto
 same_weights plain/step-00000060 flat/step-00000060
 evaluate plain job.prototxt
 evaluate flat flat.prototxt

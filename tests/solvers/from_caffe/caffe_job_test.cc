@@ -50,8 +50,12 @@ TEST_F(CaffeJobTest, SetOverridesBeforeAnythingIsLookedFor) {
   EXPECT_EQ(job.config.solver().max_steps(), 4);
   EXPECT_EQ(Error("", {"solver.max_steps=0"}).find("--set solver.max_steps=0: solver.max_steps is"),
             0);
-  EXPECT_NE(Error("net: '/nowhere/net'").find("relative to the working folder"), -1);
-  EXPECT_EQ(Read("net: '/nowhere/net' solver_mode: CPU", {"net=" + net_}).config.net(), net_);
+  EXPECT_EQ(Error("", {"net=/nowhere/net"}).find("--set net=/nowhere/net: net: /nowhere/net does"),
+            0);
+  const std::string given = net_;
+  net_ = "/nowhere/net";
+  EXPECT_NE(Error("").find("s.prototxt:1:1: net: /nowhere/net does not exist: paths in a"), -1);
+  EXPECT_EQ(Read("solver_mode: CPU", {"net=" + given}).config.net(), given);
 }
 
 TEST_F(CaffeJobTest, FieldsWithoutEffectAreNamed) {
