@@ -157,7 +157,7 @@ MORE = {
         layer("Convolution", "y", "d", 'param { name: "w" } convolution_param { num_output: 6 '
               'kernel_size: 3 pad: 1 bias_term: false }'), [], ["BatchNormalization"]),
     "in place": (conv("c", "x") + layer("ReLU", "c", "c") + layer("Dropout", "c", "c") +
-                 layer("Sigmoid", "c", "c"), [], ["Relu", "Sigmoid", "!Identity"]),
+                 layer("Sigmoid", "c", "y"), [], ["Relu", "Sigmoid", "!Identity"]),
     "batch moved": (layer("Permute", "x", "y", "permute_param { order: [1, 0, 2, 3] }"),
                     ["--fixed_batch"], ["Transpose"]),
     "batch reshaped": (layer("Reshape", "x", "r", "reshape_param { shape { dim: [2, -1] } }") +

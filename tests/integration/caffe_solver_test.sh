@@ -104,6 +104,7 @@ make_lmdb() { # FROM TO [MEAN_FILE]
     fail "convert $2"
   [ $# = 2 ] || "$gfdata" stats "$2" --mean_file="$3" >"$work/mean.log" 2>&1 || fail "mean image $3"
 }
+mkdir -p bvlc/data/ilsvrc12
 "$gfdata" draw --out=large --images=40 --size=256 --seed=3 >"$work/draw.log" 2>&1 || fail "draw"
 "$gfdata" convert --from="../drawn/train-*.tar" --to=gray --format=idx --grayscale --resize=28 \
   >"$work/convert.log" 2>&1 || fail "gray images"
