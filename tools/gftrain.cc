@@ -12,7 +12,6 @@
 #include "core/telemetry/timeline.h"
 #include "solvers/from_caffe/caffe_job.h"
 #include "solvers/report/run_folder.h"
-#include "solvers/train/same_job.h"
 #include "solvers/train/signals.h"
 #include "solvers/train/trainer.h"
 #include "tools/dry_run.h"
@@ -215,8 +214,9 @@ class TrainTool : public JobTool {
       for (const std::string& remark : remarks_) PrintWarning(remark);
     }
     if (Trains()) {
-      if (!FLAGS_solver.empty()) WriteJob(config, comm);
-      return Train(config, OptionsOf(config, threads), comm);
+      TrainOptions options = OptionsOf(config, threads);
+      if (!FLAGS_solver.empty()) options.started = [&] { WriteJob(config); };
+      return Train(config, options, comm);
     }
     if (FLAGS_dry_run) return DryRunBody(config, comm);
     PrintScheduleBody(config, comm);
@@ -225,12 +225,9 @@ class TrainTool : public JobTool {
  private:
   static bool Trains() { return !FLAGS_dry_run && FLAGS_print_schedule == 0; }
 
-  static void WriteJob(const JobConfig& config, Communicator* comm) {
-    CheckSameConfig(config, comm);
-    AgreeOnErrors(comm, "writing the job", [&] {
-      if (comm->rank() > 0 || config.checkpoint().dir().empty()) return;
-      PrintRemark(StrCat(FLAGS_solver, " as a job: ", WriteCaffeJob(FLAGS_solver, config)));
-    });
+  static void WriteJob(const JobConfig& config) {
+    if (config.checkpoint().dir().empty()) return;
+    PrintRemark(StrCat(FLAGS_solver, " as a job: ", WriteCaffeJob(FLAGS_solver, config)));
   }
 
   std::vector<std::string> remarks_;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -42,6 +43,8 @@ struct TrainOptions {
   // Steps whose timeline is recorded, and the file that rank 0 writes at the end.
   StepRange timeline_steps;
   std::string timeline_file = "timeline.json";
+  // Called on rank 0 when all is set up, before the first step; may be null.
+  std::function<void()> started;
 };
 
 // All that a training job consists of, on one rank. Parts use the parts above them.

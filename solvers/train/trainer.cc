@@ -83,6 +83,7 @@ class Trainer {
 Trainer::Trainer(const JobConfig& config, const TrainOptions& options, Communicator* comm)
     : config_(config), timeline_file_(options.timeline_file), comm_(comm) {
   SetUp(config, options, comm, &parts_);
+  if (options.started) RunOnRankZero(comm, "the start of training", options.started);
   saved_step_ = state_.step;
   due_.emplace(config_, parts_.train.loader->size());
 }

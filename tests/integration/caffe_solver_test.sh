@@ -129,7 +129,10 @@ make_lmdb "../large/train-*.tar" examples/imagenet/ilsvrc12_train_lmdb \
   data/ilsvrc12/imagenet_mean.binaryproto
 make_lmdb "../large/val-*.tar" examples/imagenet/ilsvrc12_val_lmdb
 run examples/mnist/lenet_solver.prototxt 20
-run examples/mnist/lenet_solver_adam.prototxt 20
+# Both solvers of LeNet have one snapshot_prefix.
+expect_error 'already holds later checkpoints' "$gftrain" --set device=cpu \
+  --solver=examples/mnist/lenet_solver_adam.prototxt
+run examples/mnist/lenet_solver_adam.prototxt 20 --set checkpoint.dir=examples/mnist/lenet_adam
 run examples/cifar10/cifar10_quick_solver.prototxt 20
 small=(--set train_data.batch_size=4 --set validation_data.batch_size=4)
 run models/bvlc_reference_caffenet/solver.prototxt 2 "${small[@]}"

@@ -118,11 +118,12 @@ TEST_F(FlagsTest, MistakesAreNamed) {
 TEST_F(FlagsTest, CaffesCommandLineGetsAHint) {
   EXPECT_EQ(
       Error({"train", "--solver=x"}),
-      "\"train\" is not a flag: Caffe's \"caffe train --solver=FILE\" is gftrain --config=JOB "
+      "\"train\" is not a flag: Caffe's \"caffe train --solver=FILE\" is gftrain --solver=FILE "
       "here");
-  EXPECT_EQ(Error({"--solver=x"}),
-            "unknown flag --solver: Caffe's solver file becomes solver { } of a job: gftrain "
-            "--config=JOB, see configs/");
+  EXPECT_EQ(
+      Error({"--solver=x"}),
+      "unknown flag --solver: a Caffe solver is trained by gftrain --solver=FILE, which writes "
+      "the job that --config takes");
 }
 
 TEST_F(FlagsTest, WordsGoWhereTheProgramWantsThem) {
