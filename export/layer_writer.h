@@ -63,7 +63,7 @@ class LayerWriter {
   std::string NewParameter(const std::string& name, const Shape& shape,
                            const std::vector<float>& values);
 
-  // a * x + b, without what changes nothing.
+  // a * x + b, without a factor of 1 and a term of 0.
   std::string Line(const std::string& x, float a, float b);
   // x, which has the shape `from`, in the shape `to`. `follows_batch`: the first extents of both
   // are multiples of an open batch.
@@ -81,7 +81,8 @@ class LayerWriter {
 class Converter {
  public:
   virtual ~Converter() = default;
-  // Calls SetTop for every top. Throws UserError (Layer::Fail) for settings that ONNX cannot say.
+  // Calls SetTop for every top. Throws UserError (Layer::Fail) for settings that ONNX cannot
+  // express.
   virtual void Convert(LayerWriter* writer) const = 0;
 };
 

@@ -1,5 +1,7 @@
 // Layers that move or drop elements of one blob, and layers that change nothing.
 
+#include <algorithm>
+
 #include "core/config/net.pb.h"
 #include "export/layer_writer.h"
 #include "layers/crop.h"
@@ -49,8 +51,17 @@ void ConvertSlice(LayerWriter* w) {
   const int axis = w->As<SliceLayer>().axis(), tops = w->param().top_size();
   std::vector<int64_t> extents;
   for (int i = 0; i < tops; ++i) extents.push_back(w->top(i).shape[axis]);
+  std::vector<std::string> inputs = {w->Input()};
+  if (axis > 0 || !w->bottom().follows_batch) {
+    inputs.push_back(w->Integers(extents));
+  } else if (std::any_of(extents.begin(), extents.end(),
+                         [&](int64_t extent) { return extent != extents[0]; })) {
+    w->layer().Fail(
+        "cuts the batch, which is open, into unequal parts: set --batch=N to export the net for a "
+        "fixed batch");
+  }  // else Split makes equal parts of any batch
   const std::vector<std::string> parts =
-      w->Nodes("Split", {w->Input(), w->Integers(extents)}, tops, {IntAttribute("axis", axis)});
+      w->Nodes("Split", inputs, tops, {IntAttribute("axis", axis)});
   for (int i = 0; i < tops; ++i) w->SetTop(parts[i], i);
 }
 

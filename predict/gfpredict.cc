@@ -79,6 +79,11 @@ gf::PredictionOptions OptionsOf(const char* path, const gf_options* given) {
   options.threads = known.threads;
   options.batch_size = known.batch_size == 0 ? 1 : known.batch_size;
   options.bgr = known.bgr != 0;
+  if (known.note != nullptr) {
+    options.note = [note = known.note, user = known.note_user](const std::string& text) {
+      note(text.c_str(), user);
+    };
+  }
   return options;
 }
 
@@ -171,7 +176,12 @@ int gf_predict_pixels(gf_predictor* predictor, const uint8_t* pixels, size_t cou
       gf::ThrowUserError("row_stride is ", row_stride, ", must be at least width x channels, ", row,
                          ", and height rows must fit into memory");
     }
+    const size_t least = row_stride * (static_cast<size_t>(height) - 1) + row;
     if (image_stride == 0) image_stride = row_stride * static_cast<size_t>(height);
+    if (image_stride < least || (count > 0 && image_stride > SIZE_MAX / 2 / count)) {
+      gf::ThrowUserError("image_stride is ", image_stride, ", must be at least ", least,
+                         ", the bytes of an image, and ", count, " images must fit into memory");
+    }
     Predict(
         predictor, count,
         [&](size_t i, gf::ImageInput* input) {

@@ -50,8 +50,13 @@ typedef struct gf_options {
                                 validation_data of a job: resize_shorter, crop_size, mean, ... */
   const char* device;        /* "cpu" or "cuda"; NULL = "cpu" */
   int threads;               /* 0 = one per processor of this process; at most 1024 */
-  int batch_size;            /* images that the network takes at once, at most; 0 = 1 */
+  int batch_size;            /* images that the network computes at once, always so many: for
+                                gf_predict_pixels with many images; 0 = 1 */
   int bgr;                   /* not 0: x.caffemodel was trained on BGR images */
+  /* Gets remarks during gf_load, such as that a damaged checkpoint was passed over, and note_user.
+   * The text is valid during the call. NULL: remarks are lost. */
+  void (*note)(const char* text, void* note_user);
+  void* note_user;
 } gf_options;
 
 /* Loads a network. `path`: the folder of a checkpoint, of several or of a run, whose newest valid
@@ -59,7 +64,7 @@ typedef struct gf_options {
  * may be NULL. Returns NULL if it fails. The caller frees the result with gf_free. */
 gf_predictor* gf_load(const char* path, const gf_options* options, char* error, size_t error_size);
 
-/* Frees a predictor, which no other thread may be using; nothing for NULL. */
+/* Frees a predictor, which no other thread may be using. Does nothing for NULL. */
 void gf_free(gf_predictor* predictor);
 
 /* The number of classes; 0 for NULL. */

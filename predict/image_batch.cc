@@ -71,6 +71,7 @@ Recipe ImageBatch::RecipeFor(ImageSize in) const {
 }
 
 void ImageBatch::PrepareOne(const ImageInput& input, uint8_t* out) const {
+  if (!input.error.empty()) throw UserError(input.error);
   PictureScratch scratch;
   ByteBuffer own;
   const bool floats = normalization_.type() == DType::kFP32;

@@ -13,9 +13,11 @@
 
 namespace gf {
 
-// One image to predict, by exactly one of three ways. The memory that it points to belongs to the
-// caller and must stay until the image's result is there.
+// One image to predict, by exactly one of three ways, or `error` without an image. The memory that
+// it points to belongs to the caller and must stay until the image's result is there.
 struct ImageInput {
+  // Why there is no image; "" = there is one.
+  std::string error;
   // A file that holds a JPEG, PNG or GIF.
   std::string file;
   // The bytes of such a file.

@@ -12,7 +12,8 @@ namespace gf {
 ImageList::ImageList(std::vector<std::string> words, std::istream* input)
     : words_(std::move(words)), input_(input) {}
 
-bool ImageList::Next(std::string* file) {
+bool ImageList::Next(std::string* file, std::string* error) {
+  error->clear();
   for (;;) {
     if (next_file_ < files_.size()) {
       *file = folder_ + files_[next_file_++];
@@ -27,7 +28,13 @@ bool ImageList::Next(std::string* file) {
     if (word == "-") {
       reads_input_ = true;
     } else if (IsFolder(word)) {
-      OpenFolder(word);
+      try {
+        OpenFolder(word);
+      } catch (const UserError& thrown) {
+        *file = word;
+        *error = thrown.what();
+        return true;
+      }
     } else {
       *file = word;
       return true;

@@ -15,9 +15,10 @@ class ImageList {
   // `input` outlives the object.
   ImageList(std::vector<std::string> words, std::istream* input);
 
-  // The next file; false = there is none. Lines of `input` are read only when they are asked for.
-  // Throws UserError for a folder without images.
-  bool Next(std::string* file);
+  // The next file; false = there is none. For a folder that holds no images or cannot be read, the
+  // folder and, in `error`, why; otherwise `error` is empty. Lines of `input` are read only when
+  // they are asked for.
+  bool Next(std::string* file, std::string* error);
 
  private:
   bool NextLine(std::string* file);

@@ -1,9 +1,13 @@
 #include "predict/prediction_source.h"
 
+#include <set>
+
 #include "core/config/job_checks.h"
 #include "core/error.h"
 #include "core/file.h"
 #include "core/folder.h"
+#include "data/augment/augment.h"
+#include "data/loader/normalization.h"
 #include "models/job_net.h"
 #include "solvers/checkpoint/checkpoint.h"
 #include "solvers/checkpoint/checkpoint_folder.h"
@@ -36,18 +40,33 @@ DataConfig DataOf(const JobConfig& job) {
   if (job.has_validation_data()) return WithoutRandomParts(job.validation_data());
   DataConfig data = job.train_data();
   // Such a crop has a random size: its counterpart is the largest square.
-  if (data.random_resized_crop() && data.resize_shorter() == 0 && data.resize_height() == 0) {
-    data.set_resize_shorter(data.crop_size());
+  if (data.random_resized_crop()) {
+    if (data.resize_shorter() == 0 && data.resize_height() == 0) {
+      data.set_resize_shorter(data.crop_size());
+    }
+    UseMeanPerChannel(&data);  // as training with such a crop does
   }
   return WithoutRandomParts(data);
 }
 
-// C, H, W of every image; no axes where images differ.
-Shape ImageShape(const DataConfig& data) {
-  const int64_t channels = data.channels(), crop = data.crop_size(), pad = data.pad();
-  if (crop > 0) return {channels, crop, crop};
-  if (data.resize_height() == 0) return Shape();
-  return {channels, data.resize_height() + 2 * pad, data.resize_width() + 2 * pad};
+// The fields of a preparation in `file`. Its mean_file is relative to the file's folder.
+DataConfig ReadPreprocessing(const std::string& file) {
+  static const std::set<std::string> kFields = {
+      "batch_size", "channels", "crop_size",     "filter",         "mean",        "mean_file",
+      "pad",        "std",      "resize_height", "resize_shorter", "resize_width"};
+  DataConfig data;
+  ReadTextProto(file, &data);
+  std::vector<const google::protobuf::FieldDescriptor*> fields;
+  data.GetReflection()->ListFields(data, &fields);
+  for (const auto* field : fields) {
+    if (kFields.count(field->name()) > 0) continue;
+    ThrowUserError(file, ": ", field->name(), " has no meaning for predictions, expected ",
+                   Join({kFields.begin(), kFields.end()}), ": remove it");
+  }
+  if (!data.mean_file().empty() && data.mean_file()[0] != '/') {
+    data.set_mean_file(file.substr(0, file.rfind('/') + 1) + data.mean_file());
+  }
+  return WithoutRandomParts(data);
 }
 
 // The folder of a run names its checkpoints' folder in the config that it keeps.
@@ -68,7 +87,9 @@ std::string FindCheckpoint(const std::string& given, const Note& note) {
   if (IsFile(folder + "/config.prototxt") && !HoldsCheckpoints(folder)) {
     folder = CheckpointDirOfRun(folder);
   }
-  return HoldsCheckpoints(folder) ? NewestCheckpoint(folder, "checkpoint", note) : folder;
+  if (!HoldsCheckpoints(folder)) return folder;
+  return NewestCheckpoint(folder, "checkpoint", "name another folder", note,
+                          CheckpointUse::kPrediction);
 }
 
 // The job's changes of the net count for `file`, too.
@@ -79,18 +100,18 @@ NetSource NetOfJob(JobConfig job, const std::string& file) {
 
 NetSource NetOfCheckpoint(const std::string& folder) {
   const std::string file = folder + "/" + kNetFile;
-  if (!IsFile(file)) {
-    ThrowUserError(folder, ": has no ", kNetFile,
-                   ", as checkpoints of older versions: give the job with --config=FILE, or its "
-                   "network with --net=FILE");
+  if (!RecordsFile(folder, kNetFile)) {
+    ThrowUserError(
+        folder, ": has no ", kNetFile,
+        ", as checkpoints of older versions: name the job (config) or its network (net)");
   }
   return ReadNet(file);
 }
 
 // The mean image of a job is the one in its checkpoint, wherever the job's own lies.
 void TakeMeanFile(const std::string& checkpoint, JobConfig* job) {
+  if (!RecordsFile(checkpoint, kMeanFile)) return;
   const std::string file = checkpoint + "/" + kMeanFile;
-  if (!IsFile(file)) return;
   const bool validates = job->has_validation_data();
   (validates ? job->mutable_validation_data() : job->mutable_train_data())->set_mean_file(file);
 }
@@ -126,7 +147,7 @@ PredictionSource FindPredictionSource(const PredictionOptions& options) {
   }
   if (!checkpoint.empty()) {
     checkpoint = FindCheckpoint(checkpoint, note);
-    const TrainingState state = VerifyCheckpoint(checkpoint);
+    const TrainingState state = VerifyCheckpoint(checkpoint, CheckpointUse::kPrediction);
     source.class_names = state.class_names;
     if (source.weights.empty()) source.weights = checkpoint + "/" + kWeightsFile;
     if (!has_config) {
@@ -143,23 +164,25 @@ PredictionSource FindPredictionSource(const PredictionOptions& options) {
     source.net = ReadNet(options.net);
   } else {
     ThrowUserError(source.weights,
-                   ": weights alone do not say which network they belong to: give it with "
-                   "--net=FILE, or the job with --config=FILE");
+                   ": weights alone do not say which network they belong to: name it (net), or the "
+                   "job (config)");
   }
   if (!options.preprocessing.empty()) {
-    DataConfig data;
-    ReadTextProto(options.preprocessing, &data);
-    source.data = WithoutRandomParts(data);
+    source.data = ReadPreprocessing(options.preprocessing);
   } else {
     source.data = has_job ? DataOf(job) : WithoutRandomParts(DataConfig());
   }
   source.prepared = has_job || !options.preprocessing.empty();
-  if (options.batch_size != 0) source.data.set_batch_size(options.batch_size);
+  if (options.batch_size != 0) {
+    source.data.set_batch_size(options.batch_size);
+  } else if (options.most_images > 0 && options.most_images < source.data.batch_size()) {
+    source.data.set_batch_size(static_cast<int>(options.most_images));
+  }
   CheckData(source.data, /*training=*/false, "preprocessing");
   if (has_job) source.options = NetOptionsOf(job, TEST);
   source.options.phase = TEST;
   source.options.batch_size = source.data.batch_size();
-  if (source.prepared) source.options.image_shape = ImageShape(source.data);
+  if (source.prepared) source.options.image_shape = ImageShapeOf(source.data);
   return source;
 }
 

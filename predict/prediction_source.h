@@ -27,8 +27,9 @@ struct PredictionOptions {
   bool without_weights = false;  // finds none
   bool bgr = false;              // x.caffemodel was trained on BGR images
   std::string device = "cpu";
-  int threads = 0;     // that compute, and that decode; 0 = one per processor of this process
-  int batch_size = 0;  // 0 = the preparation's batch_size
+  int threads = 0;          // that compute, and that decode; 0 = one per processor of this process
+  int batch_size = 0;       // 0 = the preparation's batch_size, but at most most_images
+  int64_t most_images = 0;  // how many there will be; 0 = any number
   // Gets remarks for people; may be null.
   std::function<void(const std::string&)> note;
 };
@@ -45,8 +46,8 @@ struct PredictionSource {
   std::vector<std::string> class_names;  // of the checkpoint, by number; may be empty
 };
 
-// Finds it, and reads the net. Throws UserError: nothing is named, damage, or a checkpoint without
-// its net.
+// Finds the weights, the net and the preparation that `options` name. Throws UserError if they name
+// nothing, if a file is damaged, and for a checkpoint that does not hold its net.
 PredictionSource FindPredictionSource(const PredictionOptions& options);
 
 }  // namespace gf

@@ -28,8 +28,7 @@ int ThreadsOf(const PredictionOptions& options) {
   return options.threads > 0 ? options.threads : AvailableProcessors();
 }
 
-// The number of threads with which the calling thread computes is also its other work's: it gets
-// its own number back.
+// OpenMP's number of threads belongs to the calling thread: it is restored afterwards.
 class ComputeThreads {
  public:
   explicit ComputeThreads(int threads) : before_(omp_get_max_threads()) {

@@ -13,6 +13,7 @@
 #include "comm/topk/topk_buckets.h"
 #include "core/config/job_checks.h"
 #include "core/error.h"
+#include "data/augment/augment.h"
 #include "models/job_net.h"
 #include "simulate/cluster.h"
 #include "simulate/round_end.h"
@@ -23,15 +24,6 @@ namespace {
 
 // Number of simulated densities of the warm-up; steps between them are interpolated.
 constexpr int kWarmupPoints = 16;
-
-Shape ImageOf(const DataConfig& data) {
-  if (data.crop_size() > 0) return {data.channels(), data.crop_size(), data.crop_size()};
-  if (data.resize_height() > 0) {
-    return {data.channels(), data.resize_height() + 2 * data.pad(),
-            data.resize_width() + 2 * data.pad()};
-  }
-  return {};
-}
 
 }  // namespace
 
@@ -68,7 +60,7 @@ Simulator::Simulator(const SimulatedJob& job) : job_(job) {
     ThrowUserError("--train_images and --validation_images must be positive");
   }
   const NetSource source = ReadJobNet(config);
-  const Shape image = ImageOf(config.train_data());
+  const Shape image = ImageShapeOf(config.train_data());
   net_ = ModelOf(source, config.train_data().batch_size(), image);
   traffic_ = TrafficOf(config.solver(), config.compute_type());
   if (job_.gpu != nullptr) {

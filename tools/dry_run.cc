@@ -11,6 +11,7 @@
 #include "core/host_memory.h"
 #include "core/readable.h"
 #include "core/telemetry/table.h"
+#include "data/augment/augment.h"
 #include "data/formats/record_source.h"
 #include "data/loader/loader.h"
 #include "models/job_net.h"

@@ -70,13 +70,17 @@ void CheckFlags(const std::vector<std::string>& overrides) {
   if (!named) {
     ThrowUserError("name what to export: --checkpoint, --config, or --net and --weights");
   }
-  const int sources = !FLAGS_checkpoint.empty() + !FLAGS_weights.empty() + FLAGS_random_weights;
-  if (sources > 1) ThrowUserError("give one of --checkpoint, --weights and --random_weights");
-  if (sources == 0 && FLAGS_config.empty() && FLAGS_checkpoint.empty()) {
+  const bool has_weights = !FLAGS_checkpoint.empty() || !FLAGS_weights.empty();
+  if (FLAGS_random_weights && has_weights) {
+    ThrowUserError("give --random_weights, or --checkpoint and --weights, not both");
+  }
+  if (!FLAGS_random_weights && !has_weights && FLAGS_config.empty()) {
     ThrowUserError("--weights is missing: name the weights of ", FLAGS_net,
                    ", or give --random_weights for a test");
   }
-  if (FLAGS_bgr && FLAGS_weights.empty()) ThrowUserError("--bgr goes with --weights");
+  if (FLAGS_bgr && FLAGS_weights.empty() && FLAGS_checkpoint.empty()) {
+    ThrowUserError("--bgr goes with --weights");
+  }
   if (!overrides.empty() && FLAGS_config.empty()) ThrowUserError("--set goes with --config");
   if (FLAGS_batch < 0) ThrowUserError("--batch is ", FLAGS_batch, ", must be at least 0");
   const std::vector<std::string> ways = {"metadata", "nodes", "none"};
@@ -99,15 +103,6 @@ PredictionOptions OptionsOfFlags(const std::vector<std::string>& overrides) {
   return options;
 }
 
-// A mean image has no counterpart in a model: its mean per channel does instead.
-void ReplaceMeanFile(DataConfig* data) {
-  if (data->mean_file().empty()) return;
-  const std::vector<float> mean = Normalization(*data, /*random=*/false).mean();
-  Warn(StrCat(data->mean_file(), ": the model gets the mean image's mean per channel"));
-  data->clear_mean_file();
-  *data->mutable_mean() = {mean.begin(), mean.end()};
-}
-
 ExportOptions ExportOptionsOf(PredictionSource* source) {
   ExportOptions options;
   options.fold_batch_norm = FLAGS_fold_batch_norm;
@@ -119,7 +114,10 @@ ExportOptions ExportOptionsOf(PredictionSource* source) {
     ThrowUserError("--preprocess=nodes needs a job's mean and std: give --config, or a checkpoint");
   }
   DataConfig* const data = &source->data;
-  ReplaceMeanFile(data);
+  if (!data->mean_file().empty()) {
+    Warn(StrCat(data->mean_file(), ": the model gets the mean image's mean per channel"));
+    UseMeanPerChannel(data);
+  }
   if (source->prepared) options.metadata = PreprocessingMetadata(*data, nodes);
   for (const auto& entry : ClassNamesMetadata(source->class_names)) {
     options.metadata.push_back(entry);

@@ -12,6 +12,7 @@
 
 #include "core/error.h"
 #include "core/file.h"
+#include "core/folder.h"
 #include "core/readable.h"
 #include "predict/image_list.h"
 #include "predict/prediction_writer.h"
@@ -35,7 +36,9 @@ DEFINE_string(preprocessing, "",
 DEFINE_string(labels, "", "names of the classes: a `FILE` with one per line");
 DEFINE_string(device, "cpu", "`cpu` or cuda");
 DEFINE_int32(threads, 0, "compute threads, and as many that decode; 0: one per processor");
-DEFINE_int32(batch_size, 0, "images per batch; 0: as in the validation of the job");
+DEFINE_int32(
+    batch_size, 0,
+    "images per batch; 0: as in the validation of the job, but not more than the files named");
 DEFINE_int32(top, 5, "print the `K` most likely classes of each image");
 DEFINE_string(format, "text", "`text`, csv or json (an object per line)");
 DEFINE_bool(verbose, false, "say what is used, and how fast, on standard error");
@@ -69,11 +72,17 @@ void CheckFlags(const std::vector<std::string>& words) {
     ThrowUserError("no images are named: add files, folders, or - for names on standard input");
   }
   if (FLAGS_top < 1) ThrowUserError("--top is ", FLAGS_top, ", must be at least 1");
-  if (FLAGS_bgr && FLAGS_weights.empty()) ThrowUserError("--bgr goes with --weights");
+  if (FLAGS_bgr && FLAGS_weights.empty() && FLAGS_checkpoint.empty()) {
+    ThrowUserError("--bgr goes with --weights");
+  }
 }
 
-PredictionOptions OptionsOfFlags() {
+PredictionOptions OptionsOfFlags(const std::vector<std::string>& words) {
   PredictionOptions options;
+  const bool all_files = std::none_of(words.begin(), words.end(), [](const std::string& word) {
+    return word == "-" || IsFolder(word);
+  });
+  if (all_files) options.most_images = static_cast<int64_t>(words.size());
   options.checkpoint = FLAGS_checkpoint;
   options.weights = FLAGS_weights;
   options.bgr = FLAGS_bgr;
@@ -121,7 +130,7 @@ int Main(int argc, char** argv) {
   if (answered >= 0) return answered;
   CheckFlags(words);
   const PredictionFormat format = ParsePredictionFormat(FLAGS_format);
-  Predictor predictor(OptionsOfFlags());
+  Predictor predictor(OptionsOfFlags(words));
   if (!FLAGS_labels.empty()) {
     predictor.SetClassNames(ReadLabels(FLAGS_labels), "--labels=" + FLAGS_labels);
   }
@@ -134,9 +143,12 @@ int Main(int argc, char** argv) {
   PredictionWriter writer(format, std::min<int64_t>(FLAGS_top, predictor.classes()), stdout);
   int64_t count = 0, failed = 0;
   const auto start = std::chrono::steady_clock::now();
-  predictor.Predict([&](ImageInput* image) { return images.Next(&image->file); },
+  // A program that writes names waits for their results.
+  const bool pipe = std::find(words.begin(), words.end(), "-") != words.end();
+  predictor.Predict([&](ImageInput* image) { return images.Next(&image->file, &image->error); },
                     [&](const ImageInput& image, const Prediction& result) {
                       writer.Write(EntryOf(predictor, image, result));
+                      if (pipe) std::fflush(stdout);
                       ++count;
                       if (!result.error.empty()) ++failed;
                     });
@@ -148,7 +160,8 @@ int Main(int argc, char** argv) {
   }
   if (failed > 0) {
     ThrowUserError(WithCommas(failed), " of ", Counted(count, "image"),
-                   " could not be predicted: their entries say why");
+                   " could not be predicted: see the ", failed == 1 ? "entry" : "entries",
+                   " with an error");
   }
   return 0;
 }

@@ -89,10 +89,12 @@ bool HasJob() { return !FLAGS_config.empty() || !FLAGS_solver.empty(); }
 
 void CheckCombination() {
   if (FLAGS_config.empty() && FLAGS_solver.empty() && FLAGS_net.empty()) {
-    ThrowUserError("--config is missing: name the job's file (see --help)");
+    ThrowUserError(
+        "--config is missing: name the job's file, or a Caffe solver with --solver "
+        "(see --help)");
   }
   if (!FLAGS_net.empty() && !FLAGS_dry_run) {
-    ThrowUserError("--net goes with --dry_run; to train give --config");
+    ThrowUserError("--net goes with --dry_run; to train give --config or --solver");
   }
   if (!FLAGS_config.empty() && !FLAGS_solver.empty()) {
     ThrowUserError("give --config or --solver, not both");
@@ -104,7 +106,8 @@ void CheckCombination() {
     ThrowUserError("give --resume or --weights, not both");
   }
   if (FLAGS_bgr && FLAGS_weights.empty()) ThrowUserError("--bgr goes with --weights");
-  if (!FLAGS_weights_skip.empty() && FLAGS_weights.empty()) {
+  // A solver may name weights.
+  if (!FLAGS_weights_skip.empty() && FLAGS_weights.empty() && FLAGS_solver.empty()) {
     ThrowUserError("--weights_skip goes with --weights");
   }
   if (FLAGS_timeline_steps.empty() && !FLAGS_timeline_file.empty()) {
@@ -119,7 +122,7 @@ void CheckCombination() {
     ThrowUserError("--print_schedule is ", FLAGS_print_schedule, ", must be at least 1");
   }
   if (FLAGS_print_schedule > 0 && (FLAGS_dry_run || !HasJob())) {
-    ThrowUserError("--print_schedule goes with --config and without --dry_run");
+    ThrowUserError("--print_schedule goes with --config or --solver and without --dry_run");
   }
   if (FLAGS_ranks < 0) ThrowUserError("--ranks is ", FLAGS_ranks, ", must be at least 0");
   if (FLAGS_ranks > 0 && FLAGS_print_schedule == 0) {
@@ -133,8 +136,9 @@ void CheckCombination() {
   }
 }
 
-// `remarks`: about a Caffe solver.
-JobConfig ReadConfig(const std::vector<std::string>& overrides, std::vector<std::string>* remarks) {
+// `remarks` and `weights`: of a Caffe solver.
+JobConfig ReadConfig(const std::vector<std::string>& overrides, std::vector<std::string>* remarks,
+                     std::string* weights) {
   CheckCombination();
   if (!HasJob()) return {};
   JobConfig config;
@@ -144,10 +148,7 @@ JobConfig ReadConfig(const std::vector<std::string>& overrides, std::vector<std:
     CaffeJob job = ReadCaffeJob(FLAGS_solver, overrides);
     config = std::move(job.config);
     *remarks = std::move(job.remarks);
-    if (FLAGS_weights.empty() && FLAGS_resume.empty() && !job.weights.empty()) {
-      FLAGS_weights = job.weights;
-      FLAGS_bgr = true;  // Caffe reads images as BGR
-    }
+    *weights = std::move(job.weights);
   }
   if (FLAGS_deterministic && config.comm().mode() == CommConfig::AUTO) {
     ThrowUserError(
@@ -202,7 +203,7 @@ TrainOptions OptionsOf(const JobConfig& config, int threads) {
 class TrainTool : public JobTool {
  public:
   JobConfig ReadConfig(const std::vector<std::string>& overrides) override {
-    JobConfig config = gf::ReadConfig(overrides, &remarks_);
+    JobConfig config = gf::ReadConfig(overrides, &remarks_, &solver_weights_);
     // Before MPI starts, which a signal to one rank must not break; after the config, which may be
     // read from a pipe that a signal must interrupt.
     if (Trains()) WatchSignals();
@@ -215,6 +216,10 @@ class TrainTool : public JobTool {
     }
     if (Trains()) {
       TrainOptions options = OptionsOf(config, threads);
+      if (options.start.weights.empty() && !solver_weights_.empty()) {
+        options.start.weights = solver_weights_;
+        options.start.bgr = true;  // Caffe reads images as BGR
+      }
       if (!FLAGS_solver.empty()) options.started = [&] { WriteJob(config); };
       return Train(config, options, comm);
     }
@@ -225,12 +230,14 @@ class TrainTool : public JobTool {
  private:
   static bool Trains() { return !FLAGS_dry_run && FLAGS_print_schedule == 0; }
 
-  static void WriteJob(const JobConfig& config) {
+  void WriteJob(const JobConfig& config) const {
     if (config.checkpoint().dir().empty()) return;
-    PrintRemark(StrCat(FLAGS_solver, " as a job: ", WriteCaffeJob(FLAGS_solver, config)));
+    PrintRemark(
+        StrCat(FLAGS_solver, " as a job: ", WriteCaffeJob(FLAGS_solver, config, solver_weights_)));
   }
 
   std::vector<std::string> remarks_;
+  std::string solver_weights_;
 };
 
 int Main(int argc, char** argv) {

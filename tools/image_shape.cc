@@ -32,11 +32,4 @@ Shape ParseInput(const std::string& text) {
   return shape;
 }
 
-Shape ImageShapeOf(const DataConfig& data) {
-  if (data.crop_size() > 0) return {data.channels(), data.crop_size(), data.crop_size()};
-  if (data.resize_height() == 0) return {};
-  return {data.channels(), data.resize_height() + 2 * data.pad(),
-          data.resize_width() + 2 * data.pad()};
-}
-
 }  // namespace gf

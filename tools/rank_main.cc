@@ -36,11 +36,13 @@ void EndAlone(const std::exception& error, Communicator* comm) {
   comm->Abort(failure.exit_code);
 }
 
-// The config, which --config and --set make, is compared later as a whole.
+// The config, which --config or --solver and --set make, is compared later as a whole.
 void CheckSameFlags(const FlagSpec& spec, Communicator* comm) {
   auto flags = GivenFlags(spec);
   flags.erase(std::remove_if(flags.begin(), flags.end(),
-                             [](const auto& flag) { return flag.first == "--config"; }),
+                             [](const auto& flag) {
+                               return flag.first == "--config" || flag.first == "--solver";
+                             }),
               flags.end());
   try {
     CheckSameOnAllRanks(comm, flags);

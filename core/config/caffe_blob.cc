@@ -7,12 +7,6 @@
 #include "core/file.h"
 
 namespace gf {
-namespace {
-
-// Matrices of 16,384 x 16,384 values fit.
-constexpr int64_t kLargestFile = (int64_t{1} << 30) + (1 << 10);
-
-}  // namespace
 
 Shape CaffeBlobShape(const BlobProto& blob, const std::string& where) {
   constexpr int kMostAxes = 32;  // Caffe's limit
@@ -44,7 +38,7 @@ std::vector<float> TakeCaffeBlob(BlobProto* blob) {
 }
 
 CaffeBlob ReadCaffeBlob(const std::string& path) {
-  const std::string bytes = ReadSmallFile(path, kLargestFile);
+  const std::string bytes = ReadSmallFile(path, kLargestCaffeBlob);
   BlobProto message;
   if (!message.ParseFromString(bytes)) {
     ThrowUserError(path,

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,9 @@ Shape CaffeBlobShape(const BlobProto& blob, const std::string& where);
 
 // The values of a blob, taken out of it.
 std::vector<float> TakeCaffeBlob(BlobProto* blob);
+
+// The largest file that ReadCaffeBlob reads, in bytes: matrices of 16,384 x 16,384 values fit.
+constexpr int64_t kLargestCaffeBlob = (int64_t{1} << 30) + (1 << 10);
 
 struct CaffeBlob {
   Shape shape;

@@ -128,9 +128,9 @@ JobConfig ReadJobConfig(const std::string& file, const std::vector<std::string>&
 }
 
 JobConfig FinishJobConfig(JobConfig config, const std::string& name,
-                          const std::vector<std::string>& overrides, OpenedData opened) {
+                          const std::vector<std::string>& overrides) {
   Places places(name, JobConfig(), google::protobuf::TextFormat::ParseInfoTree());
-  Override(overrides, opened, &places, &config);
+  Override(overrides, OpenedData::kAll, &places, &config);
   return config;
 }
 

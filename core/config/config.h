@@ -40,8 +40,7 @@ JobConfig ReadJobConfig(const std::string& file, const std::vector<std::string>&
 // The same for a job that was made in code, from `name` in messages; its relative paths start at
 // the working folder.
 JobConfig FinishJobConfig(JobConfig config, const std::string& name,
-                          const std::vector<std::string>& overrides,
-                          OpenedData opened = OpenedData::kAll);
+                          const std::vector<std::string>& overrides);
 
 // Makes the paths of the net and the data absolute.
 void MakePathsAbsolute(JobConfig* config);

@@ -79,9 +79,9 @@ void CheckValidation(const JobConfig& config, const MistakeReport& report) {
   const bool by_steps = config.validation_interval_steps() > 0;
   report.RefuseBoth(by_steps && config.has_validation_interval_epochs(),
                     "validation_interval_steps", "validation_interval_epochs");
-  const std::pair<const char*, bool> wishes[] = {{"validation_interval_steps", by_steps},
+  const std::pair<const char*, bool> fields[] = {{"validation_interval_steps", by_steps},
                                                  {"validate_at_start", config.validate_at_start()}};
-  for (const auto& [field, set] : wishes) {
+  for (const auto& [field, set] : fields) {
     report.Require(!set || config.has_validation_data(), field,
                    " needs validation_data: say what to evaluate on, or remove the field");
   }

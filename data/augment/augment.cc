@@ -143,4 +143,11 @@ View ViewOf(const Recipe& recipe, ImageSize in, DataConfig::Filter filter) {
   return view;
 }
 
+Shape ImageShapeOf(const DataConfig& config) {
+  if (config.crop_size() > 0) return {config.channels(), config.crop_size(), config.crop_size()};
+  if (config.resize_height() == 0) return {};
+  return {config.channels(), config.resize_height() + 2 * config.pad(),
+          config.resize_width() + 2 * config.pad()};
+}
+
 }  // namespace gf

@@ -4,6 +4,7 @@
 
 #include "core/config/job.pb.h"
 #include "core/random.h"
+#include "core/shape.h"
 #include "data/augment/color.h"
 #include "data/image/image.h"
 #include "data/image/render.h"
@@ -58,5 +59,8 @@ class Augment {
 View ViewOf(const Recipe& recipe, ImageSize in, DataConfig::Filter filter);
 // Whether the image must be resized before the window is resized again.
 bool CutsTwice(const Recipe& recipe, ImageSize in);
+
+// C, H, W of every image as it enters the net; no axes where the data decide it.
+Shape ImageShapeOf(const DataConfig& config);
 
 }  // namespace gf

@@ -56,7 +56,9 @@ Normalization::Normalization(const DataConfig& config, bool random) : file_(conf
 void Normalization::ReadMeanFile(bool per_channel) {
   const int channels = static_cast<int>(mean_.size());
   CaffeBlob blob = ReadBlob(file_, channels);
-  mean_file_hash_ = XXH3_64bits(blob.values.data(), blob.values.size() * sizeof(float));
+  const std::string shape = blob.shape.ToString();
+  mean_file_hash_ = XXH3_64bits_withSeed(blob.values.data(), blob.values.size() * sizeof(float),
+                                         XXH3_64bits(shape.data(), shape.size()));
   size_ = {static_cast<int>(blob.shape[1]), static_cast<int>(blob.shape[2])};
   image_ = std::move(blob.values);
   const int64_t plane = size_.pixels();
@@ -93,6 +95,13 @@ void Normalization::Apply(const Recipe& recipe, const uint8_t* pixels, float* to
                                recipe.mirrored, inverse_std_.data(), recipe.out.pixels(),
                                to + y * width);
   }
+}
+
+void UseMeanPerChannel(DataConfig* config) {
+  if (config->mean_file().empty()) return;
+  const std::vector<float> mean = Normalization(*config, /*random=*/false).mean();
+  config->clear_mean_file();
+  *config->mutable_mean() = {mean.begin(), mean.end()};
 }
 
 }  // namespace gf

@@ -38,7 +38,7 @@ class Normalization {
   // in the order H, W, C; `to`: C, H, W.
   void Apply(const Recipe& recipe, const uint8_t* pixels, float* to) const;
 
-  // A hash of the values in mean_file; 0 without one.
+  // A hash of the shape and the values in mean_file; 0 without one.
   uint64_t mean_file_hash() const { return mean_file_hash_; }
 
  private:
@@ -50,5 +50,8 @@ class Normalization {
   ImageSize size_;            // of image_
   uint64_t mean_file_hash_ = 0;
 };
+
+// Replaces mean_file by its mean per channel. Throws as the constructor of Normalization.
+void UseMeanPerChannel(DataConfig* config);
 
 }  // namespace gf

@@ -23,7 +23,7 @@ struct ResizeTo {
   std::string ToString() const;
 };
 
-// Reads that form. Throws UserError unless sides are 1 to 65500 pixels.
+// Reads that form. Throws UserError unless sides are 1 to 65500 pixels, or the text is "0".
 ResizeTo ParseResize(const std::string& text);
 
 // An encoded image resized through Lanczos' filter, as a JPEG of `quality`; its own bytes if it has

@@ -134,12 +134,12 @@ void WriteCheckpointFiles(const std::string& folder, const TrainingState& state,
       ToJson(WritePoolFile(folder + "/" + kWeightsFile, store, WeightTensors(store), state.step));
   root["files"][kOptimizerFile] = ToJson(
       WritePoolFile(folder + "/" + kOptimizerFile, store, OptimizerTensors(store, solver), -1));
-  for (const auto& [name, content] : {std::make_pair(kNetFile, &state.prediction_net),
-                                      std::make_pair(kMeanFile, &state.prediction_mean)}) {
-    if (content->empty()) continue;
-    HashedFile prediction_file(folder + "/" + name);
-    prediction_file.Write(content->data(), content->size());
-    root["files"][name] = ToJson(prediction_file.Finish());
+  if (state.prediction_files) {
+    for (const auto& [name, content] : *state.prediction_files) {
+      HashedFile prediction_file(folder + "/" + name);
+      prediction_file.Write(content.data(), content.size());
+      root["files"][name] = ToJson(prediction_file.Finish());
+    }
   }
   for (const auto& file : extra) root["files"][file.first] = ToJson(file.second);
   // Names and texts that are not UTF-8 were replaced in the dump: hash what will be read.
@@ -154,14 +154,21 @@ TrainingState ReadState(const std::string& folder) {
   return StateFromJson(ReadStateFile(folder), folder + "/" + kStateFile);
 }
 
-TrainingState VerifyCheckpoint(const std::string& folder) {
+bool RecordsFile(const std::string& folder, const std::string& name) {
+  return Get<json>(ReadStateFile(folder), "files", folder + "/" + kStateFile).contains(name);
+}
+
+TrainingState VerifyCheckpoint(const std::string& folder, CheckpointUse use) {
   const std::string file = folder + "/" + kStateFile;
   const json root = ReadStateFile(folder);
   const TrainingState state = StateFromJson(root, file);
   CheckName(folder, state.step);
-  std::vector<std::string> names = {kWeightsFile, kOptimizerFile};
-  if (state.residual_ranks > 0) names.emplace_back(kChunksFile);
-  for (int rank = 0; rank < state.residual_ranks; ++rank) names.push_back(ResidualFile(rank));
+  std::vector<std::string> names = {kWeightsFile};
+  if (use == CheckpointUse::kTraining) {
+    names.emplace_back(kOptimizerFile);
+    if (state.residual_ranks > 0) names.emplace_back(kChunksFile);
+    for (int rank = 0; rank < state.residual_ranks; ++rank) names.push_back(ResidualFile(rank));
+  }
   const json files = Get<json>(root, "files", file);
   for (const char* name : {kNetFile, kMeanFile}) {
     if (files.contains(name)) names.emplace_back(name);

@@ -40,7 +40,15 @@ TrainingState ReadState(const std::string& folder);
 
 // Reads state.json and compares every file, and the folder's name, with it. Throws UserError that
 // says what is damaged.
-TrainingState VerifyCheckpoint(const std::string& folder);
+enum class CheckpointUse {
+  kTraining,    // all files
+  kPrediction,  // weights, net and mean image
+};
+TrainingState VerifyCheckpoint(const std::string& folder,
+                               CheckpointUse use = CheckpointUse::kTraining);
+// Whether state.json names the file, which VerifyCheckpoint then checks. Throws UserError if
+// state.json is damaged.
+bool RecordsFile(const std::string& folder, const std::string& name);
 
 // Verifies a checkpoint and fills the pools. `solver` may be null: weights only. Throws
 // UserError for damage, another net or another solver.

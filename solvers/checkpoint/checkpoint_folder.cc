@@ -151,11 +151,12 @@ std::vector<FoundCheckpoint> ListCheckpoints(const std::string& folder) {
 }
 
 std::string LatestValidCheckpoint(const std::string& folder,
-                                  const std::function<void(const std::string&)>& warn) {
+                                  const std::function<void(const std::string&)>& warn,
+                                  CheckpointUse use) {
   const std::vector<FoundCheckpoint> found = ListCheckpoints(folder);
   for (auto it = found.rbegin(); it != found.rend(); ++it) {
     try {
-      VerifyCheckpoint(it->path);
+      VerifyCheckpoint(it->path, use);
       return it->path;
     } catch (const UserError& e) {
       warn(StrCat("checkpoint ", it->path, " is passed over: ", e.what()));
@@ -169,14 +170,21 @@ bool HoldsCheckpoints(const std::string& folder) {
 }
 
 std::string NewestCheckpoint(const std::string& folder, const std::string& setting,
-                             const std::function<void(const std::string&)>& warn) {
-  const std::string path = LatestValidCheckpoint(folder, warn);
+                             const std::string& advice,
+                             const std::function<void(const std::string&)>& warn,
+                             CheckpointUse use) {
+  std::string first;
+  const auto note = [&](const std::string& text) {
+    if (first.empty()) first = text;
+    warn(text);
+  };
+  const std::string path = LatestValidCheckpoint(folder, note, use);
   if (!path.empty()) return path;
   // A new start would overwrite them, and they may be readable elsewhere.
   if (const size_t count = ListCheckpoints(folder).size()) {
     ThrowUserError(setting, ": ", Counted(count, "checkpoint"), " in ", folder,
-                   ", and none can be read (see above): use the program that wrote them; to start "
-                   "from scratch, set another checkpoint.dir, or remove the folder");
+                   ", and none can be read (", first, "): use the program that wrote them, or ",
+                   advice);
   }
   return "";
 }

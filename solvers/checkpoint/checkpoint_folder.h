@@ -64,14 +64,17 @@ std::vector<FoundCheckpoint> ListCheckpoints(const std::string& folder);
 // The one of the highest step that is undamaged, "" if there is none. `warn` gets a sentence
 // for each that was passed over.
 std::string LatestValidCheckpoint(const std::string& folder,
-                                  const std::function<void(const std::string&)>& warn);
+                                  const std::function<void(const std::string&)>& warn,
+                                  CheckpointUse use = CheckpointUse::kTraining);
 
 // Whether the folder is not a checkpoint itself but holds some, as checkpoint.dir does.
 bool HoldsCheckpoints(const std::string& folder);
 
 // LatestValidCheckpoint of a folder that `setting` names ("checkpoint.dir"). Throws UserError if it
-// holds checkpoints and all of them are damaged.
+// holds checkpoints and all of them are damaged; `advice` ends the message.
 std::string NewestCheckpoint(const std::string& folder, const std::string& setting,
-                             const std::function<void(const std::string&)>& warn);
+                             const std::string& advice,
+                             const std::function<void(const std::string&)>& warn,
+                             CheckpointUse use = CheckpointUse::kTraining);
 
 }  // namespace gf

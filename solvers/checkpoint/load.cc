@@ -22,7 +22,9 @@ void WarnOf(const std::string& text) { PrintWarning(text); }
 
 // The newest valid checkpoint of a folder that holds some, "" of one that holds none.
 std::string NewestIn(const std::string& folder, const std::string& flag) {
-  return NewestCheckpoint(folder, flag, WarnOf);
+  return NewestCheckpoint(folder, flag,
+                          "to start from scratch, set another checkpoint.dir or remove the folder",
+                          WarnOf);
 }
 
 // Whether --resume=FOLDER means what --resume means.

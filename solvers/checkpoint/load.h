@@ -13,7 +13,7 @@
 
 namespace gf {
 
-// Where the first weights come from; at most one of `resume` and `weights` is set.
+// Where the first weights come from: a checkpoint if `resume` finds one, else `weights`.
 struct StartOptions {
   // "latest" = the newest valid checkpoint of checkpoint.dir; or the folder of a checkpoint, or of
   // several, the newest valid of which is taken.

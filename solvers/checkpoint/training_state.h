@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
+#include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
@@ -24,9 +26,9 @@ struct TrainingState {
   std::string net;     // the net's name
   std::string config;  // the resolved config as text
   std::vector<std::string> class_names;  // of the training data, by label; may be empty
-  // The net for predictions as text (models/prediction_net.h), and the mean image in Caffe's form.
-  // Each is a file of its own, which is written but not read here; empty: no such file.
-  std::string prediction_net, prediction_mean;
+  // Further files of the checkpoint by their names, which are written but not read here: what a
+  // prediction needs. Null: none.
+  std::shared_ptr<const std::map<std::string, std::string>> prediction_files;
   // The rung that comm.mode AUTO has taken (comm/choice/ladder.h); empty: no choice was made.
   std::string exchange;
   // Ranks whose residuals are in the checkpoint (solvers/checkpoint/residuals.h): all of them, or

@@ -16,12 +16,13 @@
 namespace gf {
 namespace {
 
-bool HasGpu() {
+// Why there is no GPU to compute on; "" if there is one.
+std::string WhyNoGpu() {
   try {
     DeviceRegistry::Get().Create("device", "cuda", 1);
-    return true;
-  } catch (const UserError&) {
-    return false;
+    return "";
+  } catch (const UserError& error) {
+    return error.what();
   }
 }
 
@@ -34,12 +35,14 @@ void ChooseDevice(const SolverFile& solver, const NetParameter& net, const JobCo
   std::string device = wanted.device();
   if (!wanted.has_device()) {
     const bool gpu = solver.param.solver_mode() == SolverParameter::GPU;
-    device = gpu && HasGpu() ? "cuda" : "cpu";
+    const std::string reason = gpu ? WhyNoGpu() : "";
+    device = gpu && reason.empty() ? "cuda" : "cpu";
     job->config.set_device(device);
-    if (gpu && device == "cpu") {
-      job->remarks.push_back(
-          StrCat(solver.places.Before("solver_mode"),
-                 "solver_mode GPU: no GPU is at hand, so the job runs on the CPU"));
+    if (!reason.empty()) {
+      job->remarks.push_back(StrCat(solver.path,
+                                    ": solver_mode GPU: no GPU was found, so the job runs on the "
+                                    "CPU (",
+                                    reason, ")"));
     }
   }
   if (!IsHalf(net)) return;
@@ -54,9 +57,34 @@ void ChooseDevice(const SolverFile& solver, const NetParameter& net, const JobCo
   if (fixed) scale->set_scale(std::max(1.0F, net.global_grad_scale()));
 }
 
-void SetChannels(const DataConfig& wanted, DataConfig* data) {
-  if (wanted.has_channels()) return;
-  if (const int channels = ChannelsOf(wanted); channels > 0) data->set_channels(channels);
+// Images of both phases have the channels that the training images have, unless a layer or --set
+// says otherwise.
+void SetChannels(const JobConfig& wanted, JobConfig* job) {
+  const DataConfig& train = wanted.train_data();
+  const int channels = train.has_channels() ? train.channels() : ChannelsOf(train);
+  if (channels == 0) return;
+  if (!train.has_channels()) job->mutable_train_data()->set_channels(channels);
+  if (wanted.has_validation_data() && !wanted.validation_data().has_channels()) {
+    job->mutable_validation_data()->set_channels(channels);
+  }
+}
+
+// Removes the fields of the solver that --set replaces by their alternatives.
+void DropReplaced(const std::vector<std::string>& overrides, JobConfig* job) {
+  const auto is_set = [&](const std::string& field) {
+    return std::any_of(overrides.begin(), overrides.end(), [&](const std::string& assignment) {
+      return assignment.compare(0, field.size() + 1, field + "=") == 0;
+    });
+  };
+  SolverConfig* const solver = job->mutable_solver();
+  if (is_set("validation_interval_epochs")) job->clear_validation_interval_steps();
+  if (is_set("validation_interval_steps")) job->clear_validation_interval_epochs();
+  if (is_set("solver.max_epochs")) solver->clear_max_steps();
+  if (is_set("solver.max_steps")) solver->clear_max_epochs();
+  if (is_set("solver.warmup_epochs")) solver->clear_warmup_steps();
+  if (is_set("solver.base_lr_per_256")) solver->clear_base_lr();
+  if (is_set("solver.step_epochs")) solver->clear_step_size();
+  if (is_set("solver.epoch_value")) solver->clear_step_value();
 }
 
 void RequireSource(const DataConfig& wanted, const DataFields& fields) {
@@ -85,7 +113,7 @@ JobConfig Finish(const std::string& solver, const JobConfig& config,
     return FinishJobConfig(config, solver, overrides);
   } catch (const UserError& error) {
     const std::string what = error.what();
-    const bool placed = what.rfind("--set", 0) == 0 || what.rfind(solver, 0) == 0;
+    const bool placed = what.rfind("--set ", 0) == 0 || what.rfind(solver + ":", 0) == 0;
     ThrowUserError(placed ? "" : solver + ": as a job: ", what);
   }
 }
@@ -99,10 +127,11 @@ CaffeJob ReadCaffeJob(const std::string& path, const std::vector<std::string>& o
   if (solver.param.weights_size() > 0) job.weights = solver.param.weights(0);
   TranslateSolver(solver, &job.config);
 
+  DropReplaced(overrides, &job.config);
   // What --set names decides what else must be found out.
   JobConfig wanted = job.config;
   for (const std::string& assignment : overrides) SetField(assignment, &wanted);
-  if (!std::filesystem::exists(wanted.net())) {
+  if (!Exists(wanted.net())) {
     const std::string place = wanted.net() == solver.param.net()
                                   ? solver.places.Before("net")
                                   : StrCat("--set net=", wanted.net(), ": ");
@@ -115,18 +144,15 @@ CaffeJob ReadCaffeJob(const std::string& path, const std::vector<std::string>& o
   *job.config.mutable_train_data() = train.config;
   job.remarks = train.remarks;
   DataFields test;
-  if (Tests(solver.param)) {
+  if (Tests(solver.param) || wanted.has_validation_data()) {
     test = TranslateData(net, TEST);
     *job.config.mutable_validation_data() = test.config;
   }
   wanted = job.config;
   for (const std::string& assignment : overrides) SetField(assignment, &wanted);
   RequireSource(wanted.train_data(), train);
-  SetChannels(wanted.train_data(), job.config.mutable_train_data());
-  if (wanted.has_validation_data()) {
-    RequireSource(wanted.validation_data(), test);
-    SetChannels(wanted.validation_data(), job.config.mutable_validation_data());
-  }
+  if (wanted.has_validation_data()) RequireSource(wanted.validation_data(), test);
+  SetChannels(wanted, &job.config);
   ChooseDevice(solver, net.param, wanted, &job);
   RemarkBatch(solver, net.param, wanted.train_data(), &job);
   if (const std::string ignored = IgnoredFields(solver.param); !ignored.empty()) {
@@ -136,14 +162,19 @@ CaffeJob ReadCaffeJob(const std::string& path, const std::vector<std::string>& o
   return job;
 }
 
-std::string WriteCaffeJob(const std::string& solver, const JobConfig& config) {
+std::string WriteCaffeJob(const std::string& solver, const JobConfig& config,
+                          const std::string& weights) {
+  const auto absolute = [](const std::string& path) {
+    return std::filesystem::absolute(path).string();
+  };
   const std::string path = config.checkpoint().dir() + "/job.prototxt";
   MakeFolders(config.checkpoint().dir());
   JobConfig resolved = config;
   MakePathsAbsolute(&resolved);
-  ReplaceFile(path, StrCat("# ", std::filesystem::absolute(solver).string(),
-                           " as a job: gftrain --config=FILE, gfeval --config=FILE\n",
-                           resolved.DebugString()));
+  resolved.mutable_checkpoint()->set_dir(absolute(config.checkpoint().dir()));
+  const std::string start = weights.empty() ? "" : " --weights=" + absolute(weights) + " --bgr";
+  ReplaceFile(path, StrCat("# ", absolute(solver), " as a job: gftrain --config=FILE", start,
+                           ", gfeval --config=FILE\n", resolved.DebugString()));
   return path;
 }
 

@@ -16,12 +16,14 @@ struct CaffeJob {
 
 // Reads a solver and its net, and applies the values of --set. As in Caffe, relative paths in
 // both start at the working folder. solver_mode GPU takes a GPU if there is one, otherwise the CPU,
-// with a remark. Opens the data sets only where nothing else tells the number of channels. Throws
-// UserError.
+// with a remark. Opens the training data only where nothing else tells the number of channels.
+// Throws UserError.
 CaffeJob ReadCaffeJob(const std::string& solver, const std::vector<std::string>& overrides);
 
 // Writes the job to "job.prototxt" in its checkpoint.dir, with absolute paths, so that --config
-// takes it from anywhere. Returns the path. Throws UserError if it cannot be written.
-std::string WriteCaffeJob(const std::string& solver, const JobConfig& config);
+// takes it from anywhere; its first line names the solver and the weights. Returns the path. Throws
+// UserError if it cannot be written.
+std::string WriteCaffeJob(const std::string& solver, const JobConfig& config,
+                          const std::string& weights);
 
 }  // namespace gf

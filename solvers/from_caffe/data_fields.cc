@@ -1,7 +1,7 @@
 #include "solvers/from_caffe/data_fields.h"
 
-#include <algorithm>
 #include <cmath>
+#include <cstdint>
 
 #include "core/config/caffe_blob.h"
 #include "core/error.h"
@@ -16,6 +16,14 @@ const char* NameOf(Phase phase) { return phase == TRAIN ? "train_data" : "valida
 
 std::string Words(const GraphNode& node) {
   return StrCat(node.location, ": layer \"", node.param.name(), "\" (", node.param.type(), "): ");
+}
+
+// A number of the net's file as a field of the job, which has signed 32 bits.
+int32_t Checked(int64_t number, const char* field, const GraphNode& node) {
+  if (number > INT32_MAX) {
+    ThrowUserError(Words(node), field, " is ", number, ", must be at most ", INT32_MAX);
+  }
+  return static_cast<int32_t>(number);
 }
 
 // The transform_param of a layer, completed by the older fields of data_param and
@@ -88,7 +96,9 @@ void TranslateTransform(const GraphNode& node, Phase phase, DataFields* fields) 
   if (from.force_color()) to->set_channels(3);
   if (from.force_gray()) to->set_channels(1);
   TranslateMean(from, node, to);
-  if (from.crop_size() > 0) to->set_crop_size(static_cast<int32_t>(from.crop_size()));
+  if (from.crop_size() > 0) {
+    to->set_crop_size(Checked(from.crop_size(), "crop_size", node));
+  }
   if (phase != TRAIN) return;
   if (from.mirror()) to->set_mirror(true);
   if (from.crop_size() == 0) return;
@@ -112,8 +122,9 @@ void TranslateSource(const GraphNode& node, Phase phase, DataFields* fields) {
     return;
   }
   if (type == "ImageData" && layer.image_data_param().new_height() > 0) {
-    to->set_resize_height(static_cast<int32_t>(layer.image_data_param().new_height()));
-    to->set_resize_width(static_cast<int32_t>(layer.image_data_param().new_width()));
+    const ImageDataParameter& images = layer.image_data_param();
+    to->set_resize_height(Checked(images.new_height(), "new_height", node));
+    to->set_resize_width(Checked(images.new_width(), "new_width", node));
   }
   fields->no_source =
       StrCat(Words(node),
@@ -131,7 +142,7 @@ DataFields TranslateData(const NetSource& net, Phase phase) {
     if (!IsDataLayer(layer.type()) || fields.found) continue;
     fields.found = true;
     const int64_t batch = SizeOfData(layer, node.location).batch;
-    if (batch > 0) fields.config.set_batch_size(static_cast<int32_t>(batch));
+    if (batch > 0) fields.config.set_batch_size(Checked(batch, "batch_size", node));
     TranslateSource(node, phase, &fields);
     TranslateTransform(node, phase, &fields);
   }
@@ -144,20 +155,23 @@ DataFields TranslateData(const NetSource& net, Phase phase) {
 }
 
 int ChannelsOf(const DataConfig& data) {
+  int64_t channels = 0;
   try {
     if (!data.mean_file().empty()) {
       const Shape shape = ReadCaffeBlob(data.mean_file()).shape;
-      return shape.rank() < 3 ? 0 : static_cast<int>(shape[shape.rank() - 3]);
+      if (shape.rank() >= 3) channels = shape[shape.rank() - 3];
+    } else if (!data.source().empty()) {
+      const SourceOptions options = {data.source(), /*skip_damaged=*/true};
+      const auto source = OpenSource(DataConfig::Format_Name(data.format()), options);
+      Record record;
+      source->Read(0, &record);
+      // Encoded images may be gray or colored one by one.
+      channels = record.raw ? record.raw_channels : 3;
     }
-    if (data.source().empty()) return 0;
-    const SourceOptions options = {data.source(), /*skip_damaged=*/true};
-    const auto source = OpenSource(DataConfig::Format_Name(data.format()), options);
-    Record record;
-    source->Read(0, &record);
-    return record.raw ? record.raw_channels : ProbeImage(record.data, record.size).channels;
   } catch (const UserError&) {
-    return 0;  // the loader will tell
+    // The loader will say what is wrong.
   }
+  return channels == 1 || channels == 3 ? static_cast<int>(channels) : 0;
 }
 
 }  // namespace gf

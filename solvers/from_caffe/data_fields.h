@@ -23,8 +23,8 @@ struct DataFields {
 // paths stay as they are. Throws UserError for what contradicts itself.
 DataFields TranslateData(const NetSource& net, Phase phase);
 
-// The channels of images that a data set holds, if `data` does not say them: 1 or 3, of its mean
-// image or its first image; 0 if that is not to be had.
+// The channels of the images of a data set: of its mean image or, for images that are stored as
+// pixels, of the first one; 3 for encoded images; 0 if they are unknown.
 int ChannelsOf(const DataConfig& data);
 
 }  // namespace gf

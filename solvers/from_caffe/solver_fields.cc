@@ -20,24 +20,6 @@ SolverConfig::Policy PolicyOf(const std::string& name) {
   return policies->at(name);  // ReadSolverFile accepts no other name
 }
 
-std::string TypeOf(const SolverParameter& solver) {
-  switch (solver.solver_type()) {
-    case SolverParameter::SGD:
-      return solver.type();
-    case SolverParameter::NESTEROV:
-      return "Nesterov";
-    case SolverParameter::ADAGRAD:
-      return "AdaGrad";
-    case SolverParameter::RMSPROP:
-      return "RMSProp";
-    case SolverParameter::ADADELTA:
-      return "AdaDelta";
-    case SolverParameter::ADAM:
-      return "Adam";
-  }
-  return solver.type();
-}
-
 void TranslateRate(const SolverParameter& from, SolverConfig* to) {
   const SolverConfig::Policy policy = PolicyOf(from.lr_policy());
   to->set_base_lr(from.base_lr());
@@ -100,12 +82,22 @@ void TranslateRule(const SolverParameter& from, SolverConfig* to) {
   }
 }
 
-// "folder/name" of "folder/name.prototxt".
-std::string WithoutEnding(const std::string& path) {
-  const size_t dot = path.rfind('.');
-  const size_t slash = path.rfind('/');
-  const bool in_name = dot != std::string::npos && (slash == std::string::npos || dot > slash + 1);
-  return in_name && dot > 0 ? path.substr(0, dot) : path;
+// "lenet_solver" of "examples/lenet_solver.prototxt".
+std::string StemOf(const std::string& path) {
+  const std::string name = path.substr(path.rfind('/') + 1);
+  const size_t dot = name.rfind('.');
+  return dot == std::string::npos || dot == 0 ? name : name.substr(0, dot);
+}
+
+// The folder of checkpoints: Caffe's prefix; in a folder or without a prefix, a name after the
+// solver.
+std::string CheckpointDir(const SolverFile& file) {
+  const std::string& prefix = file.param.snapshot_prefix();
+  if (!prefix.empty() && prefix.back() != '/') return prefix;
+  const std::string folder =
+      prefix.empty() ? file.path.substr(0, file.path.rfind('/') + 1) : prefix;
+  const std::string stem = StemOf(file.path);
+  return folder + stem + (folder + stem == file.path ? "_checkpoints" : "");
 }
 
 }  // namespace
@@ -128,8 +120,7 @@ void TranslateSolver(const SolverFile& file, JobConfig* job) {
   if (Tests(from)) job->set_validate_at_start(from.test_initialization());
 
   CheckpointConfig* const checkpoint = job->mutable_checkpoint();
-  checkpoint->set_dir(from.snapshot_prefix().empty() ? WithoutEnding(file.path)
-                                                     : from.snapshot_prefix());
+  checkpoint->set_dir(CheckpointDir(file));
   checkpoint->set_interval_epochs(0);
   checkpoint->set_interval_steps(from.snapshot());
   checkpoint->set_keep(0);  // Caffe keeps all

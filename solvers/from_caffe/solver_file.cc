@@ -1,5 +1,6 @@
 #include "solvers/from_caffe/solver_file.h"
 
+#include <initializer_list>
 #include <vector>
 
 #include "core/config/checked_proto.h"
@@ -69,6 +70,39 @@ void CheckNets(const SolverParameter& solver, const MistakeReport& report) {
   }
 }
 
+// The fields that a policy needs.
+void CheckPolicy(const SolverParameter& solver, const MistakeReport& report) {
+  const std::string& policy = solver.lr_policy();
+  const auto needs = [&](std::initializer_list<const char*> policies, bool set, const char* field) {
+    for (const char* each : policies) {
+      report.Require(policy != each || set, "lr_policy", " \"", each, "\" needs ", field);
+    }
+  };
+  needs({"step", "sigmoid"}, solver.has_stepsize(), "stepsize");
+  needs({"step", "multistep", "exp"}, solver.gamma() > 0, "gamma, greater than 0");
+  needs({"multistep"}, solver.stepvalue_size() > 0, "stepvalue");
+  for (int i = 1; i < solver.stepvalue_size(); ++i) {
+    report.Require(solver.stepvalue(i) > solver.stepvalue(i - 1), StrCat("stepvalue[", i, "]"),
+                   " is ", solver.stepvalue(i), ", must be greater than the one before (",
+                   solver.stepvalue(i - 1), ")");
+  }
+  report.Require(solver.rampup_interval() == 0 || !solver.has_max_iter() ||
+                     solver.rampup_interval() < solver.max_iter(),
+                 "rampup_interval", " is ", solver.rampup_interval(),
+                 ", must be less than max_iter (", solver.max_iter(), ")");
+}
+
+// The fields that an update rule needs or cannot have, as in Caffe.
+void CheckRule(const SolverParameter& solver, const MistakeReport& report) {
+  const std::string type = TypeOf(solver);
+  report.Require((type != "AdaGrad" && type != "RMSProp") || solver.momentum() == 0, "momentum",
+                 " does not go with the type ", type, ", which has none: remove it");
+  report.Require((type != "Adam" && type != "AdaDelta") || solver.delta() > 0, "delta", " is ",
+                 solver.delta(), ", must be greater than 0 for ", type);
+  report.Require(!solver.larc() || type == "SGD", "larc",
+                 " needs the type \"SGD\": remove one of them");
+}
+
 void CheckSolverFile(const SolverParameter& solver, const MistakeReport& report) {
   CheckNets(solver, report);
   report.Require(solver.clip_gradients() < 0, "clip_gradients",
@@ -80,12 +114,8 @@ void CheckSolverFile(const SolverParameter& solver, const MistakeReport& report)
   report.RefuseBoth(solver.test_interval() > 0 && solver.has_test_interval_epoch(),
                     "test_interval_epoch", "test_interval");
   report.RefuseBoth(solver.has_type() && solver.has_solver_type(), "solver_type", "type");
-  const bool sgd = solver.type() == "SGD" && solver.solver_type() == SolverParameter::SGD;
-  report.Require(!solver.larc() || sgd, "larc", " needs the type \"SGD\": remove one of them");
-  report.Require(solver.lr_policy() != "step" || solver.has_stepsize(), "lr_policy",
-                 " \"step\" needs stepsize");
-  report.Require(solver.lr_policy() != "multistep" || solver.stepvalue_size() > 0, "lr_policy",
-                 " \"multistep\" needs stepvalue");
+  CheckRule(solver, report);
+  CheckPolicy(solver, report);
   report.Require(solver.weights_size() <= 1, "weights[1]",
                  " is a second file of weights: put all weights into one file");
 }
@@ -98,6 +128,24 @@ SolverFile ReadSolverFile(const std::string& path) {
   solver.places = ParseChecked(ReadTextFile(path), path, SolverRules(), &solver.param);
   CheckSolverFile(solver.param, MistakeReport(solver.places, ""));
   return solver;
+}
+
+std::string TypeOf(const SolverParameter& solver) {
+  switch (solver.solver_type()) {
+    case SolverParameter::SGD:
+      return solver.type();
+    case SolverParameter::NESTEROV:
+      return "Nesterov";
+    case SolverParameter::ADAGRAD:
+      return "AdaGrad";
+    case SolverParameter::RMSPROP:
+      return "RMSProp";
+    case SolverParameter::ADADELTA:
+      return "AdaDelta";
+    case SolverParameter::ADAM:
+      return "Adam";
+  }
+  return solver.type();
 }
 
 bool IsNvidias(const SolverParameter& solver) {

@@ -79,7 +79,7 @@ void CheckSameConfig(const JobConfig& config, Communicator* comm) {
 }
 
 void CheckSameNet(const NetSource& source, const ParameterStore& store, const Loader& data,
-                  Communicator* comm) {
+                  const Loader* validation, Communicator* comm) {
   const std::string net = source.param.DebugString();
   Items items = {{"the net", HashName(XXH3_64bits(net.data(), net.size()))}};
   for (const PoolLayout* layout :
@@ -101,6 +101,8 @@ void CheckSameNet(const NetSource& source, const ParameterStore& store, const Lo
   }
   items.emplace_back("the number of images", StrCat(data.size()));
   items.emplace_back("the values in train_data.mean_file", HashName(data.mean_file_hash()));
+  items.emplace_back("the values in validation_data.mean_file",
+                     HashName(validation == nullptr ? 0 : validation->mean_file_hash()));
   std::string classes;
   for (const std::string& name : data.class_names()) classes += name + "\n";
   items.emplace_back("the names of the classes",

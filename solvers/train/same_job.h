@@ -17,10 +17,10 @@ namespace gf {
 void CheckSameConfig(const JobConfig& config, Communicator* comm);
 
 // Checks that all ranks train the same: the net, its parameters, their places in the pools, the
-// bits of the weights, the number and classes of the images, and the mean image. Throws UserError
-// on all ranks.
+// bits of the weights, the number and classes of the images, and the mean images. `validation` may
+// be null. Throws UserError on all ranks.
 void CheckSameNet(const NetSource& source, const ParameterStore& store, const Loader& data,
-                  Communicator* comm);
+                  const Loader* validation, Communicator* comm);
 
 // Tells `note` what differs between a job and the checkpoint that it continues: ranks, threads, the
 // number of training images, and the settings that change what is learned.

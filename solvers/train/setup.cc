@@ -186,12 +186,20 @@ std::string PredictionNetText(const TrainingParts& parts,
   return "";
 }
 
-// The mean image that checkpoints hold for predictions; "" if images need none.
-std::string PredictionMean(const JobConfig& config) {
-  constexpr int64_t kLargest = int64_t{1} << 30;
+// What checkpoints hold for predictions: the net and, if images need one, the mean image.
+std::shared_ptr<const std::map<std::string, std::string>> PredictionFiles(
+    const JobConfig& config, const TrainingParts& parts,
+    const std::function<void(const std::string&)>& note) {
+  auto files = std::make_shared<std::map<std::string, std::string>>();
+  if (const std::string net = PredictionNetText(parts, note); !net.empty()) {
+    (*files)[kNetFile] = net;
+  }
   const DataConfig& data =
       config.has_validation_data() ? config.validation_data() : config.train_data();
-  return data.mean_file().empty() ? "" : ReadSmallFile(data.mean_file(), kLargest);
+  if (!data.mean_file().empty()) {
+    (*files)[kMeanFile] = ReadSmallFile(data.mean_file(), kLargestCaffeBlob);
+  }
+  return files;
 }
 
 // Weights and all other state, from a checkpoint if the options name one. `note` gets remarks for
@@ -219,8 +227,8 @@ void Load(const JobConfig& config, const TrainOptions& options, Communicator* co
   state->net = parts->train.net->name();
   state->config = config.DebugString();
   state->class_names = StorableClassNames(names, note);
-  state->prediction_net = PredictionNetText(*parts, note);
-  if (comm->rank() == 0) state->prediction_mean = PredictionMean(config);
+  RunOnRankZero(comm, "reading the files for predictions",
+                [&] { state->prediction_files = PredictionFiles(config, *parts, note); });
 }
 
 // Watches over the steps of rank 0 from here on.
@@ -264,7 +272,8 @@ void SetUp(const JobConfig& config, const TrainOptions& options, Communicator* c
             parts->validation.loader.get(), *parts->flow, *parts->batches, *parts->rate},
            parts->report.get());
   for (const std::string& text : notes) parts->report->Note(text);
-  CheckSameNet(parts->source, *parts->store, *parts->train.loader, comm);
+  CheckSameNet(parts->source, *parts->store, *parts->train.loader, parts->validation.loader.get(),
+               comm);
   KeepSteps(config, options.deterministic, comm, parts);
 }
 

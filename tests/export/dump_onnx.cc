@@ -18,7 +18,8 @@
 DEFINE_string(net, "", "file");
 DEFINE_int32(channels, 3, "of the images, where the file does not say");
 DEFINE_int32(side, 224, "of the images, where the file does not say");
-DEFINE_int32(batch, 2, "images");
+// Neither 2 nor 3, the batches of NewInferenceGraph.
+DEFINE_int32(batch, 5, "images");
 DEFINE_bool(fixed_batch, false, "the model takes this batch only");
 DEFINE_bool(fold_batch_norm, true, "see ExportOptions");
 DEFINE_bool(softmax, false, "see ExportOptions");

@@ -158,6 +158,8 @@ MORE = {
               'kernel_size: 3 pad: 1 bias_term: false }'), [], ["BatchNormalization"]),
     "in place": (conv("c", "x") + layer("ReLU", "c", "c") + layer("Dropout", "c", "c") +
                  layer("Sigmoid", "c", "y"), [], ["Relu", "Sigmoid", "!Identity"]),
+    "batch cut": (layer("Concat", "x x", "c", "concat_param { axis: 0 }") + conv("d", "c") +
+                  layer("Slice", "d", "y z", "slice_param { axis: 0 }"), [], ["Split"]),
     "batch moved": (layer("Permute", "x", "y", "permute_param { order: [1, 0, 2, 3] }"),
                     ["--fixed_batch"], ["Transpose"]),
     "batch reshaped": (layer("Reshape", "x", "r", "reshape_param { shape { dim: [2, -1] } }") +

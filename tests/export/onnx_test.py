@@ -109,7 +109,8 @@ def cases(kind, folder, part):
         name = os.path.basename(path)[:-len(".prototxt")]
         if part not in path or any(skipped in name for skipped in NOT_COMPARED):
             continue
-        yield name, path, size_flags(name), None
+        flags = size_flags(name) + (["--batch=2"] if kind == "public" else [])
+        yield name, path, flags, None
         if kind == "shipped":
             yield name + " unfolded", path, size_flags(name) + ["--nofold_batch_norm"], None
 

@@ -64,7 +64,9 @@ class PredictorTest : public testing::Test {
     state.net = "net";
     state.config = job_.DebugString();
     state.class_names = {"ant", "bee", "cat"};
-    state.prediction_net = PredictionNet(source, {3, 16, 16}).DebugString();
+    using Files = std::map<std::string, std::string>;
+    state.prediction_files = std::make_shared<Files>(
+        Files{{kNetFile, PredictionNet(source, {3, 16, 16}).DebugString()}});
     MakeFolders(checkpoint_);
     WriteCheckpointFiles(checkpoint_, state, *net.parameters(), *solver);
   }
@@ -207,12 +209,12 @@ TEST_F(PredictorTest, AnOlderCheckpointNeedsItsNet) {
   const auto solver = NewSolver("solver", "SGD", SolverConfig(), net.parameters().get());
   RemoveAll(checkpoint_);
   MakeFolders(checkpoint_);
-  EXPECT_EQ(state.prediction_net, "");
+  EXPECT_EQ(state.prediction_files, nullptr);
   WriteCheckpointFiles(checkpoint_, state, *net.parameters(), *solver);
   PredictionOptions options = Checkpoint();
   const std::string error = Error(options);
   EXPECT_NE(error.find("has no net.prototxt"), std::string::npos) << error;
-  EXPECT_NE(error.find("--config=FILE, or its network with --net=FILE"), std::string::npos);
+  EXPECT_NE(error.find("name the job (config) or its network (net)"), std::string::npos);
   options.net = folder_ / "net.prototxt";
   WriteFile(options.net, kNetText);
   Predictor predictor(options);

@@ -96,17 +96,15 @@ TEST_F(CheckpointTest, HoldsTheNetForPredictions) {
   Write();
   EXPECT_FALSE(fs::exists(file));
   VerifyCheckpoint(folder_);
-  state_.prediction_net = "name: \"small\"\n";
+  using Files = std::map<std::string, std::string>;
+  const Files files = {{kNetFile, "name: \"small\"\n"}, {kMeanFile, std::string("\0mean", 5)}};
+  state_.prediction_files = std::make_shared<Files>(files);
   Write();
-  std::ifstream stream(file);
-  EXPECT_EQ(std::string(std::istreambuf_iterator<char>(stream), {}), state_.prediction_net);
-  EXPECT_EQ(VerifyCheckpoint(folder_).prediction_net, "");
-  EXPECT_FALSE(fs::exists(folder_ + "/mean.binaryproto"));
-  state_.prediction_mean = std::string("\0mean", 5);
-  Write();
-  std::ifstream mean(folder_ + "/mean.binaryproto");
-  EXPECT_EQ(std::string(std::istreambuf_iterator<char>(mean), {}), state_.prediction_mean);
-  VerifyCheckpoint(folder_);
+  for (const auto& [name, content] : files) {
+    std::ifstream stream(folder_ + "/" + name);
+    EXPECT_EQ(std::string(std::istreambuf_iterator<char>(stream), {}), content);
+  }
+  EXPECT_EQ(VerifyCheckpoint(folder_).prediction_files, nullptr);
   std::ofstream(file) << "name: \"other\"\n";
   EXPECT_NE(LoadError(store_.get(), solver_.get()).find("net.prototxt: its checksum is wrong"),
             std::string::npos);

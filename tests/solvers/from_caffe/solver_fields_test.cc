@@ -143,7 +143,7 @@ TEST(SolverFieldsTest, MistakesNameTheirPlace) {
   EXPECT_NE(ErrorIn(fixed + "momentun: 0.9").find("did you mean \"momentum\"?"), -1);
 }
 
-TEST(SolverFieldsTest, NvidiasSolversAreTold) {
+TEST(SolverFieldsTest, RecognizesNvidiasSolvers) {
   const auto nvidias = [](const std::string& more) {
     return IsNvidias(
         ReadSolverFile(WriteText("s.prototxt", Text("lr_policy: 'fixed' " + more))).param);
