@@ -20,7 +20,7 @@ bool ImageList::Next(std::string* file, std::string* error) {
       return true;
     }
     if (reads_input_) {
-      if (NextLine(file)) return true;
+      if (NextLine(file, error)) return true;
       reads_input_ = false;
     }
     if (next_word_ == words_.size()) return false;
@@ -42,11 +42,15 @@ bool ImageList::Next(std::string* file, std::string* error) {
   }
 }
 
-bool ImageList::NextLine(std::string* file) {
+bool ImageList::NextLine(std::string* file, std::string* error) {
   for (std::string line; std::getline(*input_, line);) {
     if (!line.empty() && line.back() == '\r') line.pop_back();
     if (line.empty()) continue;
+    const bool has_nul = line.find('\0') != std::string::npos;
     *file = std::move(line);
+    if (has_nul) {
+      *error = "the name has a NUL byte, expected one name per line: leave out find's -print0";
+    }
     return true;
   }
   return false;

@@ -21,7 +21,7 @@ class ImageList {
   bool Next(std::string* file, std::string* error);
 
  private:
-  bool NextLine(std::string* file);
+  bool NextLine(std::string* file, std::string* error);
   void OpenFolder(const std::string& folder);
 
   const std::vector<std::string> words_;

@@ -3,6 +3,7 @@
 #include <set>
 
 #include "core/config/job_checks.h"
+#include "core/config/nearest.h"
 #include "core/error.h"
 #include "core/file.h"
 #include "core/folder.h"

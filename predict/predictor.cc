@@ -11,6 +11,7 @@
 #include "core/config/job_checks.h"
 #include "core/error.h"
 #include "core/readable.h"
+#include "data/loader/normalization.h"
 #include "data/loader/workers.h"
 #include "models/class_losses.h"
 #include "models/parameter_store.h"
@@ -41,6 +42,11 @@ class ComputeThreads {
  private:
   const int before_;
 };
+
+void Resize(ImageSize size, DataConfig* data) {
+  data->set_resize_height(size.height);
+  data->set_resize_width(size.width);
+}
 
 // The softmax of an image's scores; false if they are not numbers.
 bool ToProbabilities(const float* scores, int64_t classes, float* probabilities) {
@@ -73,6 +79,11 @@ Predictor::Predictor(const PredictionOptions& options) : threads_(ThreadsOf(opti
     ThrowUserError(source.net.file, ": the net has no Softmax, ", kClassLosses,
                    " in phase TEST: there is nothing to predict");
   }
+  if (!source.prepared) {
+    note(
+        "nothing says how images are prepared: they are resized to the network's input, and pixels "
+        "from 0 to 255 enter as they are; name a preprocessing or a config unless this is meant");
+  }
   FitDataToNet(&source);
   weights_ = source.weights;
   LoadWeightsFile(weights_, {/*complete=*/true, options.bgr}, net_->parameters().get(), note);
@@ -96,13 +107,21 @@ void Predictor::FitDataToNet(PredictionSource* source) const {
       ThrowUserError(source->net.file, ": the net takes images of ", input.ToString(),
                      " (N x C x H x W), expected sides of at most ", kMaxSide);
     }
-    data->set_resize_height(static_cast<int>(input[2]));
-    data->set_resize_width(static_cast<int>(input[3]));
+    Resize({static_cast<int>(input[2]), static_cast<int>(input[3])}, data);
     CheckData(*data, /*training=*/false, "preprocessing");
-  } else if (input[1] != data->channels()) {
+    return;
+  }
+  if (input[1] != data->channels()) {
     ThrowUserError(source->net.file, ": the net takes images of ", Counted(input[1], "channel"),
                    ", but the preprocessing makes ", data->channels(),
                    ": set channels in the preprocessing");
+  }
+  // The images of the job had the right size already; others get it.
+  if (data->resize_height() > 0 || data->resize_shorter() > 0 || data->pad() > 0) return;
+  if (!data->mean_file().empty()) {
+    Resize(Normalization(*data, /*random=*/false).size(), data);
+  } else if (data->crop_size() == 0) {
+    Resize({static_cast<int>(input[2]), static_cast<int>(input[3])}, data);
   }
 }
 

@@ -10,6 +10,7 @@
 #include "core/config/nearest.h"
 #include "core/config/net.pb.h"
 #include "core/config/parser_words.h"
+#include "core/config/solver.pb.h"
 #include "core/config/text_position.h"
 #include "core/config/v1_advice.h"
 #include "core/error.h"
@@ -62,6 +63,16 @@ std::string UnknownField(const Descriptor* root, const Descriptor* type, const s
   if (type == NetParameter::descriptor() &&
       JobConfig::descriptor()->FindFieldByName(name) != nullptr) {
     return what + ": this looks like a job config (--config), a network is expected";
+  }
+  if (type == SolverParameter::descriptor()) {
+    if (NetParameter::descriptor()->FindFieldByName(name) != nullptr) {
+      return what +
+             ": this looks like a network, a Caffe solver is expected (which names it: net: "
+             "\"FILE\")";
+    }
+    if (JobConfig::descriptor()->FindFieldByName(name) != nullptr) {
+      return what + ": this looks like a job config, which --config takes";
+    }
   }
   if (type == JobConfig::descriptor()) {
     const bool in_net = NetParameter::descriptor()->FindFieldByName(name) != nullptr;

@@ -172,6 +172,11 @@ WeightsReport LoadMatchingWeights(const std::string& path, const std::vector<std
       report.unused.push_back(entry.name);
     }
   }
+  if (taken.empty() && report.missing.empty()) {
+    ThrowUserError(path,
+                   ": --weights_skip leaves nothing to load: leave out --weights, or skip "
+                   "fewer tensors");
+  }
   if (taken.empty()) {
     ThrowUserError(path, ": none of its tensors is in the net; the file has ",
                    SomeNames(report.unused), ", the net ", SomeNames(report.missing),

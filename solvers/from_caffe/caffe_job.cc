@@ -93,8 +93,13 @@ void RequireSource(const DataConfig& wanted, const DataFields& fields) {
 }
 
 // NVIDIA's Caffe divides batch_size among the GPUs that it uses.
-void RemarkBatch(const SolverFile& solver, const NetParameter& net, const DataConfig& data,
-                 CaffeJob* job) {
+void RemarkBatch(const SolverFile& solver, const NetParameter& net, const DataConfig& layer,
+                 const DataConfig& data, CaffeJob* job) {
+  if (!data.has_batch_size()) {
+    job->remarks.push_back(StrCat(solver.param.net(), ": the data layer has no batch_size: ",
+                                  data.batch_size(), " images per rank are taken"));
+  }
+  if (layer.batch_size() != data.batch_size()) return;  // --set has another one
   if (!IsNvidias(solver.param) && !net.has_default_forward_type() &&
       !net.has_eltwise_mem_sharing()) {
     return;
@@ -154,7 +159,7 @@ CaffeJob ReadCaffeJob(const std::string& path, const std::vector<std::string>& o
   if (wanted.has_validation_data()) RequireSource(wanted.validation_data(), test);
   SetChannels(wanted, &job.config);
   ChooseDevice(solver, net.param, wanted, &job);
-  RemarkBatch(solver, net.param, wanted.train_data(), &job);
+  RemarkBatch(solver, net.param, train.config, wanted.train_data(), &job);
   if (const std::string ignored = IgnoredFields(solver.param); !ignored.empty()) {
     job.remarks.push_back(StrCat(path, ": ", ignored));
   }

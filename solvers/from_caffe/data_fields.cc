@@ -157,19 +157,23 @@ DataFields TranslateData(const NetSource& net, Phase phase) {
 int ChannelsOf(const DataConfig& data) {
   int64_t channels = 0;
   try {
-    if (!data.mean_file().empty()) {
-      const Shape shape = ReadCaffeBlob(data.mean_file()).shape;
-      if (shape.rank() >= 3) channels = shape[shape.rank() - 3];
-    } else if (!data.source().empty()) {
+    if (!data.source().empty()) {
       const SourceOptions options = {data.source(), /*skip_damaged=*/true};
       const auto source = OpenSource(DataConfig::Format_Name(data.format()), options);
       Record record;
       source->Read(0, &record);
-      // Encoded images may be gray or colored one by one.
-      channels = record.raw ? record.raw_channels : 3;
+      if (record.raw) return record.raw_channels == 1 ? 1 : 3;
+      channels = 3;  // encoded images may be gray or colored one by one
     }
   } catch (const UserError&) {
     // The loader will say what is wrong.
+  }
+  if (data.mean_file().empty()) return static_cast<int>(channels);
+  try {
+    const Shape shape = ReadCaffeBlob(data.mean_file()).shape;
+    if (shape.rank() >= 3) channels = shape[shape.rank() - 3];
+  } catch (const UserError&) {
+    return 0;
   }
   return channels == 1 || channels == 3 ? static_cast<int>(channels) : 0;
 }

@@ -23,8 +23,8 @@ struct DataFields {
 // paths stay as they are. Throws UserError for what contradicts itself.
 DataFields TranslateData(const NetSource& net, Phase phase);
 
-// The channels of the images of a data set: of its mean image or, for images that are stored as
-// pixels, of the first one; 3 for encoded images; 0 if they are unknown.
+// The channels of the images of a data set: of the first one if it is stored as pixels, else of the
+// mean image; 3 for encoded images without one; 0 if they are unknown.
 int ChannelsOf(const DataConfig& data);
 
 }  // namespace gf

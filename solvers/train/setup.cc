@@ -8,6 +8,7 @@
 #include "comm/agree.h"
 #include "comm/flow/gradient_transport.h"
 #include "comm/group_sum.h"
+#include "core/config/caffe_blob.h"
 #include "core/file.h"
 #include "models/job_net.h"
 #include "models/prediction_net.h"

@@ -70,10 +70,22 @@ PY
 
 # The job does the same, from any folder.
 (mkdir elsewhere && cd elsewhere &&
-  "$gftrain" --config=../examples/small/job.prototxt --set checkpoint.dir=again --deterministic) \
-  >again.log 2>&1 || fail "the job"
+  "$gftrain" --config=../examples/small/job.prototxt --set checkpoint.dir=again --deterministic &&
+  "$gfeval" --config=../examples/small/job.prototxt) >again.log 2>&1 || fail "the job"
 same_weights examples/small/step-00000200 elsewhere/again/step-00000200
-"$gfeval" --config=examples/small/job.prototxt >eval.log 2>&1 || fail "evaluation"
+
+# Weights that the solver names, until there is a checkpoint.
+sed '$a weights: "examples/small/step-00000100/weights.safetensors"' examples/solver.prototxt \
+  >weights.prototxt
+for resume in "" --resume; do
+  "$gftrain" --solver=weights.prototxt --set device=cpu --set checkpoint.dir=from_weights \
+    --max_steps=1 $resume >weights.log 2>&1 || fail "weights of the solver"
+done
+grep -q 'resuming from from_weights' weights.log || fail "a checkpoint comes before weights"
+rm -r from_weights
+"$gftrain" --solver=weights.prototxt --set device=cpu --set checkpoint.dir=from_weights \
+  --max_steps=1 --resume >weights.log 2>&1 || fail "weights of the solver and --resume"
+grep -q 'starting from the weights of examples/small' weights.log || fail "weights were left out"
 
 # A solver continues, and other ranks know the job, too.
 rm -r examples/small/step-00000200

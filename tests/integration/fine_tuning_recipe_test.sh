@@ -1,6 +1,6 @@
 #!/bin/bash
-# The README's way from a folder of images for each class, and ImageNet weights, to a classifier, its
-# predictions and an ONNX file: configs/fine_tuning.prototxt.
+# The README's way from a folder of images for each class, and ImageNet weights, to a classifier,
+# its predictions and an ONNX file: configs/fine_tuning.prototxt.
 . tests/integration/lib.sh
 "$gfdata" draw --out=drawn --images=120 --size=64 --seed=5 >draw.log 2>&1 || fail "gfdata draw"
 for set in train val; do

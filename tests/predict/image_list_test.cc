@@ -11,7 +11,10 @@ namespace {
 
 std::vector<std::string> All(ImageList* list) {
   std::vector<std::string> files;
-  for (std::string file; list->Next(&file);) files.push_back(file);
+  std::string error;
+  for (std::string file; list->Next(&file, &error);) {
+    files.push_back(error.empty() ? file : file + ": " + error);
+  }
   return files;
 }
 
@@ -31,13 +34,19 @@ TEST(ImageListTest, ReadsWordsFoldersAndLinesInOrder) {
   EXPECT_EQ(All(&list), expected);
 }
 
-TEST(ImageListTest, AFolderWithoutImagesIsAnError) {
+TEST(ImageListTest, WordsThatNameNoImagesHaveErrors) {
   const TempFolder folder;
   WriteFile(folder / "notes.txt", "x");
-  std::istringstream input;
-  ImageList list({folder.path()}, &input);
-  std::string file;
-  EXPECT_NE(ErrorOf([&] { list.Next(&file); }).find("0 images"), std::string::npos);
+  std::istringstream input(std::string("a\0b\nc", 5));
+  ImageList list({"first", folder.path(), "-", "last"}, &input);
+  const std::vector<std::string> all = All(&list);
+  ASSERT_EQ(all.size(), 5U);
+  EXPECT_EQ(all[0], "first");
+  EXPECT_EQ(all[1].find(std::string(folder.path()) + ": "), 0U);
+  EXPECT_NE(all[1].find("0 images"), std::string::npos);
+  EXPECT_NE(all[2].find("NUL byte"), std::string::npos);
+  EXPECT_EQ(all[3], "c");
+  EXPECT_EQ(all[4], "last");
 }
 
 }  // namespace

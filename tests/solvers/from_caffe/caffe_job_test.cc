@@ -65,7 +65,8 @@ TEST_F(CaffeJobTest, FieldsWithoutEffectAreNamed) {
   EXPECT_EQ(job.remarks[1], solver_ +
                                 ": these fields have no effect (replacements in parentheses): "
                                 "test_iter (a test takes every image once), "
-                                "average_loss (each line shows the mean since the last one)");
+                                "average_loss (each line shows the mean since the last one), "
+                                "max_momentum (the momentum is fixed)");
 }
 
 TEST_F(CaffeJobTest, HalfIsTheDevicesOwn) {
@@ -82,10 +83,11 @@ TEST_F(CaffeJobTest, HalfIsTheDevicesOwn) {
 TEST_F(CaffeJobTest, IsWrittenAsAJobThatReadsTheSame) {
   const std::string dir = testing::TempDir() + "/snapshots/x";
   const CaffeJob job = Read("solver_mode: CPU test_interval: 2 snapshot_prefix: '" + dir + "'");
-  const std::string path = WriteCaffeJob(solver_, job.config);
+  const std::string path = WriteCaffeJob(solver_, job.config, "x.caffemodel");
   EXPECT_EQ(path, dir + "/job.prototxt");
   JobConfig expected = job.config;
   MakePathsAbsolute(&expected);
+  expected.mutable_checkpoint()->set_dir(std::filesystem::absolute(dir).string());
   EXPECT_EQ(ReadJobConfig(path, {}).DebugString(), expected.DebugString());
   EXPECT_EQ(expected.train_data().source(), std::filesystem::absolute("lmdb").string());
 }

@@ -106,6 +106,13 @@ TEST(DataFieldsTest, ChannelsOfNothingAreUnknown) {
   EXPECT_EQ(ChannelsOf(data), 0);
   data.set_mean_file("/nowhere");
   EXPECT_EQ(ChannelsOf(data), 0);
+  for (const int channels : {1, 2, 3}) {
+    BlobProto mean;
+    for (const int extent : {1, channels, 1, 1}) mean.mutable_shape()->add_dim(extent);
+    for (int c = 0; c < channels; ++c) mean.add_data(0);
+    data.set_mean_file(WriteText("mean.binaryproto", mean.SerializeAsString()));
+    EXPECT_EQ(ChannelsOf(data), channels == 2 ? 0 : channels);
+  }
 }
 
 }  // namespace

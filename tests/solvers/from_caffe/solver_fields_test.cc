@@ -117,6 +117,9 @@ TEST(SolverFieldsTest, TestsCheckpointsAndProgress) {
   const JobConfig bare = JobOf("lr_policy: 'fixed' display: 0");
   EXPECT_FALSE(bare.validate_at_start()) << "nothing is tested";
   EXPECT_EQ(bare.checkpoint().dir(), testing::TempDir() + "/my_solver");
+  EXPECT_EQ(JobOf("lr_policy: 'fixed' snapshot_prefix: 'snaps/'").checkpoint().dir(),
+            "snaps/my_solver")
+      << "a folder";
   EXPECT_EQ(bare.checkpoint().interval_steps(), 0);
   EXPECT_GT(bare.telemetry().display_interval(), kMaxIter);
   EXPECT_FALSE(
@@ -129,7 +132,7 @@ TEST(SolverFieldsTest, MistakesNameTheirPlace) {
   EXPECT_EQ(
       ErrorIn("lr_policy: 'plateau'"),
       "FILE:1:49: lr_policy is \"plateau\", must be fixed, step, exp, inv, multistep, poly or "
-      "sigmoid: other policies are not supported");
+      "sigmoid: fixed, step, exp, inv, multistep, poly and sigmoid are supported");
   EXPECT_EQ(ErrorIn(fixed + "momentum: 1"), "FILE:1:68: momentum is 1, must be less than 1");
   EXPECT_EQ(ErrorIn(fixed + "regularization_type: 'L1'").find("FILE:1:68: regularization_type"), 0);
   EXPECT_EQ(ErrorIn(fixed + "clip_gradients: 35").find("FILE:1:68: clip_gradients is not supp"), 0);
@@ -138,6 +141,19 @@ TEST(SolverFieldsTest, MistakesNameTheirPlace) {
             0);
   EXPECT_EQ(ErrorIn("lr_policy: 'step' gamma: 0.1"),
             "FILE:1:49: lr_policy \"step\" needs stepsize");
+  EXPECT_EQ(ErrorIn("lr_policy: 'sigmoid' gamma: 0.1"),
+            "FILE:1:49: lr_policy \"sigmoid\" needs stepsize");
+  EXPECT_EQ(ErrorIn("lr_policy: 'exp'"),
+            "FILE:1:49: lr_policy \"exp\" needs gamma, greater than 0");
+  EXPECT_NE(ErrorIn("lr_policy: 'multistep' gamma: 0.1 stepvalue: 9 stepvalue: 9")
+                .find(": stepvalue[1] is 9, must be greater than the one before (9)"),
+            std::string::npos);
+  EXPECT_EQ(ErrorIn(fixed + "rampup_interval: 1000"),
+            "FILE:1:68: rampup_interval is 1000, must be less than max_iter (1000)");
+  EXPECT_EQ(ErrorIn(fixed + "momentum: 0.9 type: 'AdaGrad'"),
+            "FILE:1:68: momentum does not go with the type AdaGrad, which has none: remove it");
+  EXPECT_EQ(ErrorIn(fixed + "delta: 0 type: 'Adam'"),
+            "FILE:1:68: delta is 0, must be greater than 0 for Adam");
   EXPECT_EQ(ErrorIn(fixed + "type: 'Adam' larc: true").find("FILE:1:81: larc needs the type"), 0);
   EXPECT_NE(ErrorIn(fixed + "max_epoch: 3").find("max_epoch does not go with max_iter"), -1);
   EXPECT_NE(ErrorIn(fixed + "momentun: 0.9").find("did you mean \"momentum\"?"), -1);
