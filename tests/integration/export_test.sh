@@ -60,8 +60,8 @@ cmp -s random.onnx net.onnx && fail "random weights are those of the file"
 expect_error '--onnx is missing' "$gfexport" --config=job.prototxt
 expect_error 'name what to export' "$gfexport" --onnx=x.onnx
 expect_error '--weights is missing' "$gfexport" --net=net.prototxt --onnx=x.onnx
-expect_error 'give --random_weights, or' "$gfexport" --net=net.prototxt --onnx=x.onnx --random_weights \
-  --weights=$weights
+expect_error 'give --random_weights, or' "$gfexport" --net=net.prototxt --onnx=x.onnx \
+  --random_weights --weights=$weights
 expect_error 'none is not a file or folder' "$gfexport" --config=job.prototxt --onnx=x.onnx \
   --set checkpoint.dir=none
 expect_error '--batch is -1' "$gfexport" --config=job.prototxt --onnx=x.onnx --batch=-1
