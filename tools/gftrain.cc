@@ -9,6 +9,7 @@
 #include "comm/agree.h"
 #include "core/config/config.h"
 #include "core/error.h"
+#include "core/file.h"
 #include "core/telemetry/timeline.h"
 #include "solvers/from_caffe/caffe_job.h"
 #include "solvers/report/run_folder.h"
@@ -218,7 +219,7 @@ class TrainTool : public JobTool {
       TrainOptions options = OptionsOf(config, threads);
       if (options.start.weights.empty() && !solver_weights_.empty()) {
         options.start.weights = solver_weights_;
-        options.start.bgr = true;  // Caffe reads images as BGR
+        options.start.bgr = HasEnding(solver_weights_, ".caffemodel");  // Caffe reads BGR images
       }
       if (!FLAGS_solver.empty()) options.started = [&] { WriteJob(config); };
       return Train(config, options, comm);

@@ -7,6 +7,7 @@
 #include "core/config/ignored_fields.h"
 #include "core/device.h"
 #include "core/error.h"
+#include "core/file.h"
 #include "core/folder.h"
 #include "core/output_file.h"
 #include "solvers/from_caffe/data_fields.h"
@@ -177,7 +178,8 @@ std::string WriteCaffeJob(const std::string& solver, const JobConfig& config,
   JobConfig resolved = config;
   MakePathsAbsolute(&resolved);
   resolved.mutable_checkpoint()->set_dir(absolute(config.checkpoint().dir()));
-  const std::string start = weights.empty() ? "" : " --weights=" + absolute(weights) + " --bgr";
+  std::string start = weights.empty() ? "" : " --weights=" + absolute(weights);
+  if (HasEnding(weights, ".caffemodel")) start += " --bgr";
   ReplaceFile(path, StrCat("# ", absolute(solver), " as a job: gftrain --config=FILE", start,
                            ", gfeval --config=FILE\n", resolved.DebugString()));
   return path;

@@ -127,8 +127,7 @@ expect_error 'format is "xml", must be text, csv or json' \
   "$gfpredict" --checkpoint=run --format=xml "$image"
 expect_error 'nothing to predict with' "$gfpredict" --threads=1 "$image"
 expect_error 'weights alone do not say' "$gfpredict" --weights=$step/weights.safetensors "$image"
-mkdir empty
-expect_error 'empty: 0 images' "$gfpredict" --checkpoint=run empty
+expect_error '1 of 1 image could not be predicted' "$gfpredict" --checkpoint=run empty
 expect_error 'not a checkpoint, it has no state.json' "$gfpredict" --checkpoint=empty "$image"
 
 # Weights with a network, prepared as the job says.

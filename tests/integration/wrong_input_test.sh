@@ -169,7 +169,7 @@ expect_error 'missing in the file: ip3' "$gfeval" --config=job.prototxt \
   --weights=good/step-00000002/weights.safetensors --set net=renamed.prototxt
 expect_error 'ip2.weight has the shape 10x32 .*, expected 10x33 .*--weights_skip="ip2\.\*"' \
   "${train[@]}" --set checkpoint.dir= --weights=good/step-00000002 --set net=wider.prototxt
-expect_error 'none of its tensors is in the net' "${train[@]}" --set checkpoint.dir= \
+expect_error '--weights_skip leaves nothing to load' "${train[@]}" --set checkpoint.dir= \
   --weights=good/step-00000002 --weights_skip='*'
 expect_error '--weights_skip: "ip9.*" fits none' "${train[@]}" --set checkpoint.dir= \
   --weights=good/step-00000002 --weights_skip='ip9.*'

@@ -240,15 +240,19 @@ TEST_F(PredictorTest, WeightsNeedANetAndResizeToItsInput) {
   EXPECT_EQ(Scores(&resizing, {small}), Scores(&plain, {small}));
   std::vector<std::string> errors;
   const ImageInput large = File(folder_ / "images/ant/0.png");
-  EXPECT_EQ(Scores(&resizing, {large}, &errors)[0].size(), 3u);
-  Scores(&plain, {large}, &errors);
-  EXPECT_EQ(errors[0], "");
-  EXPECT_NE(errors[1].find("24x40 (height x width) where the net takes 16x16"), std::string::npos);
+  EXPECT_EQ(Scores(&resizing, {large}, &errors), Scores(&plain, {large}, &errors));
+  EXPECT_EQ(errors, std::vector<std::string>({"", ""}));
+  WriteFile(options.preprocessing, "channels: 3 resize_height: 24 resize_width: 40\n");
+  Predictor other(options);
+  Scores(&other, {large}, &errors);
+  EXPECT_NE(errors[2].find("24x40 (height x width) where the net takes 16x16"), std::string::npos);
+  WriteFile(options.preprocessing, "channels: 3 mirror: true\n");
+  EXPECT_NE(Error(options).find("none.prototxt: mirror has no meaning for predictions"),
+            std::string::npos);
 }
 
 TEST_F(PredictorTest, DamagedFilesOfACheckpointAreErrors) {
-  for (const char* name :
-       {"weights.safetensors", "optimizer.safetensors", "net.prototxt", "state.json"}) {
+  for (const char* name : {"weights.safetensors", "net.prototxt", "state.json"}) {
     const std::string file = checkpoint_ + "/" + name, bytes = ReadFile(file);
     PredictionOptions options = Checkpoint();
     options.checkpoint = checkpoint_;
@@ -262,6 +266,7 @@ TEST_F(PredictorTest, DamagedFilesOfACheckpointAreErrors) {
     EXPECT_NE(Error(options).find(name), std::string::npos) << Error(options);
     WriteFile(file, bytes);
   }
+  RemoveAll(checkpoint_ + "/optimizer.safetensors");  // predictions do without it
   Predictor whole(Checkpoint());
 }
 
