@@ -199,7 +199,7 @@ del files["net.prototxt"]
 print(json.dumps(files))') || fail "state.json does not list net.prototxt"
 "$root/tests/integration/forge_state" old/step-00000040/state.json files "$files" ||
   fail "forge_state"
-expect_error 'has no net.prototxt.*--config=FILE, or its network with --net=FILE' \
+expect_error 'has no net.prototxt.*name the job \(config\) or its network \(net\)' \
   "$gfpredict" --checkpoint=old "$image"
 "$gfpredict" --checkpoint=old --net=net.prototxt --format=json --top=10 val >old.json 2>err.log ||
   fail "an old checkpoint with --net"

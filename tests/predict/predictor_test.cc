@@ -243,9 +243,7 @@ TEST_F(PredictorTest, WeightsNeedANetAndResizeToItsInput) {
   EXPECT_EQ(Scores(&resizing, {large}, &errors), Scores(&plain, {large}, &errors));
   EXPECT_EQ(errors, std::vector<std::string>({"", ""}));
   WriteFile(options.preprocessing, "channels: 3 resize_height: 24 resize_width: 40\n");
-  Predictor other(options);
-  Scores(&other, {large}, &errors);
-  EXPECT_NE(errors[2].find("24x40 (height x width) where the net takes 16x16"), std::string::npos);
+  EXPECT_NE(Error(options).find("24x40"), std::string::npos) << Error(options);
   WriteFile(options.preprocessing, "channels: 3 mirror: true\n");
   EXPECT_NE(Error(options).find("none.prototxt: mirror has no meaning for predictions"),
             std::string::npos);
