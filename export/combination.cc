@@ -43,7 +43,7 @@ void ConvertEltwise(LayerWriter* w) {
 void ConvertScaleBy(LayerWriter* w) {
   const auto& layer = w->As<ScaleByLayer>();
   const InferenceBlob &values = w->bottom(layer.x()), &factors = w->bottom(layer.factor());
-  // Axes of extent 1 behind those of the factors, as far as x has axes.
+  // The shape of the factors, with trailing axes of extent 1 up to the rank of x.
   const auto first = factors.shape.dims().begin();
   std::vector<int64_t> dims(first, first + (layer.end() - layer.begin()));
   dims.resize(values.shape.rank() - layer.begin(), 1);

@@ -63,7 +63,7 @@ NetAtBatch SetUpWithOpenBatch(const NetSource& source, int64_t batch, const Shap
   try {
     return SetUp(source, batch, image_shape);
   } catch (const UserError& error) {
-    SetUp(source, 0, image_shape);  // throws what is wrong with the batch of the file, too
+    SetUp(source, 0, image_shape);  // throws if the net is wrong for any batch
     ThrowUserError(error.what(), "; this happens with a batch of ", batch,
                    ", not with the batch of the file: ", kRemedy);
   }
@@ -98,7 +98,7 @@ class Results {
   const Layer* scores_reader() const { return scores_reader_; }
 
  private:
-  // Labels, losses and accuracies do not exist in the graph, nor does what is computed from them.
+  // The graph leaves out labels, losses, accuracies, and blobs that are computed from them.
   void FindRemoved(size_t i) {
     const Layer& layer = *net_.layers[i].layer;
     const LayerParameter& p = layer.param();

@@ -59,7 +59,7 @@ class LayerWriter {
   std::vector<float> ParameterValues(int i) const;
   // A state, "running_mean".
   std::string State(const std::string& name, const Shape& shape);
-  // Values that replace those of a parameter, "weight".
+  // A constant that replaces the parameter of this name, "weight".
   std::string NewParameter(const std::string& name, const Shape& shape,
                            const std::vector<float>& values);
 

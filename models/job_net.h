@@ -17,7 +17,7 @@ NetSource ReadJobNet(const JobConfig& config);
 void ChangeInput(const InputConfig& input, NetSource* net);
 void ChangeClasses(int64_t classes, NetSource* net);
 
-// What a config says of its nets.
+// The options of a job's net for a phase.
 NetOptions NetOptionsOf(const JobConfig& config, Phase phase);
 
 }  // namespace gf

@@ -11,7 +11,7 @@
 namespace gf {
 namespace {
 
-// An input without what a data layer says beside its shapes.
+// The data layer as an Input of the same shapes, without its other settings.
 LayerParameter InputOf(const LayerParameter& layer) {
   LayerParameter input;
   input.set_name(layer.name());

@@ -12,7 +12,7 @@
  * other; calls for different predictors may run at the same time.
  *
  * The library prints nothing, handles no signals, ends no process and uses no MPI. Probabilities
- * equal those of gfpredict at the same batch size and number of threads, bit for bit.
+ * equal the results of gfpredict bit for bit at the same batch size and number of threads.
  *
  * Errors: a function that fails writes a message of one or more lines, ended by a zero and cut to
  * error_size bytes, to `error`, which may be NULL if error_size is 0. After success `error` is
@@ -35,7 +35,7 @@ extern "C" {
 /* A network with its weights, and how images are prepared for it. */
 typedef struct gf_predictor gf_predictor;
 
-/* Set everything to zero, then `size`, then what is to differ from the default:
+/* Set all members to zero, then `size`, then the members that you want to change:
  *   gf_options options;
  *   memset(&options, 0, sizeof(options));
  *   options.size = sizeof(options);
@@ -50,8 +50,8 @@ typedef struct gf_options {
                                 validation_data of a job: resize_shorter, crop_size, mean, ... */
   const char* device;        /* "cpu" or "cuda"; NULL = "cpu" */
   int threads;               /* 0 = one per processor of this process; at most 1024 */
-  int batch_size;            /* images that the network computes at once, always so many: for
-                                gf_predict_pixels with many images; 0 = 1 */
+  int batch_size;            /* images per pass of the network; a pass with fewer images takes
+                                as long. 0 = 1 */
   int bgr;                   /* not 0: x.caffemodel was trained on BGR images */
   /* Gets remarks during gf_load, such as that a damaged checkpoint was passed over, and note_user.
    * The text is valid during the call. NULL: remarks are lost. */

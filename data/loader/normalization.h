@@ -26,7 +26,7 @@ class Normalization {
 
   // Of the images of a batch; FP32 ones have passed through Apply.
   DType type() const { return image_.empty() ? DType::kUINT8 : DType::kFP32; }
-  // What the device does to UINT8 images, (pixel - mean) * inverse_std: one number per channel.
+  // One number per channel: the device normalizes UINT8 images as (pixel - mean) * inverse_std.
   const std::vector<float>& mean() const { return mean_; }
   const std::vector<float>& inverse_std() const { return inverse_std_; }
 
