@@ -84,9 +84,8 @@ std::string UnknownField(const Descriptor* root, const Descriptor* type, const s
     if (IsCaffeSolverField(name)) {
       return what +
              ": this looks like a Caffe solver file, which gftrain --solver=FILE takes; a job "
-             "config "
-             "says solver { base_lr: 0.1 max_steps: 1000 } and train_data { source: \"...\" }, "
-             "docs/coming_from_caffe.md lists all fields; " +
+             "config says solver { base_lr: 0.1 max_steps: 1000 } and train_data { source: "
+             "\"...\" }, docs/coming_from_caffe.md lists all fields; " +
              CaffeFieldHere(name);
     }
   }

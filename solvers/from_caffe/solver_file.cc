@@ -18,7 +18,7 @@ FieldRules SolverRules() {
       {"SolverParameter.lr_policy",
        OneOf({"fixed", "step", "exp", "inv", "multistep", "poly", "sigmoid"})
            .Required()
-           .Advice("fixed, step, exp, inv, multistep, poly and sigmoid are supported")},
+           .Advice("\"fixed\" keeps base_lr")},
       {"SolverParameter.momentum", AtLeast(0).LessThan(1)},
       {"SolverParameter.weight_decay", AtLeast(0)},
       {"SolverParameter.max_iter", MoreThan(0)},

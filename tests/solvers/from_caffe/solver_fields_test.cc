@@ -132,7 +132,8 @@ TEST(SolverFieldsTest, MistakesNameTheirPlace) {
   EXPECT_EQ(
       ErrorIn("lr_policy: 'plateau'"),
       "FILE:1:49: lr_policy is \"plateau\", must be fixed, step, exp, inv, multistep, poly or "
-      "sigmoid: fixed, step, exp, inv, multistep, poly and sigmoid are supported");
+      "sigmoid: \"fixed\" keeps base_lr");
+  EXPECT_EQ(ErrorIn("momentum: 0.9"), "FILE: lr_policy is missing: \"fixed\" keeps base_lr");
   EXPECT_EQ(ErrorIn(fixed + "momentum: 1"), "FILE:1:68: momentum is 1, must be less than 1");
   EXPECT_EQ(ErrorIn(fixed + "regularization_type: 'L1'").find("FILE:1:68: regularization_type"), 0);
   EXPECT_EQ(ErrorIn(fixed + "clip_gradients: 35").find("FILE:1:68: clip_gradients is not supp"), 0);
