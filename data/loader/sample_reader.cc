@@ -106,8 +106,7 @@ bool SampleReader::Read(SampleUse use, void* out, int64_t* label, SampleScratch*
   }
   uint8_t* const pixels = scratch->pixels.Reserve(pixel_bytes());
   if (!ReadPixels(use, pixels, label, scratch)) return false;
-  normalization_.Apply(augment_.Draw(normalization_.size(), RandomOf(use)), pixels,
-                       static_cast<float*>(out));
+  normalization_.Apply(scratch->recipe, pixels, static_cast<float*>(out));
   return true;
 }
 
@@ -127,6 +126,9 @@ bool SampleReader::ReadPixels(SampleUse use, uint8_t* out, int64_t* label,
   if (on_error_ == DataConfig::SKIP) return false;
   *label = source_->Label(use.index);
   std::memset(out, kGray, pixel_bytes());
+  if (normalization_.type() == DType::kFP32) {
+    scratch->recipe = augment_.Draw(normalization_.size(), RandomOf(use));
+  }
   return true;
 }
 
@@ -165,6 +167,7 @@ void SampleReader::Produce(SampleUse use, uint8_t* out, int64_t* label,
   }
   if (cache_) cache_->Keep(use.index, sink.resized(), sink.recipe().resized);
   sink.Finish();
+  scratch->recipe = sink.recipe();
 }
 
 bool SampleReader::ReadCached(const Random& random, int64_t index, uint8_t* out,
@@ -173,7 +176,8 @@ bool SampleReader::ReadCached(const Random& random, int64_t index, uint8_t* out,
   const std::shared_ptr<const uint8_t> pixels = cache_->Find(index, &size, &scratch->resized);
   if (!pixels) return false;
   CheckSize(size);
-  FinishPicture(RecipeOf(size, random), augment_.filter(), channels_, pixels.get(), out, scratch);
+  scratch->recipe = RecipeOf(size, random);
+  FinishPicture(scratch->recipe, augment_.filter(), channels_, pixels.get(), out, scratch);
   return true;
 }
 

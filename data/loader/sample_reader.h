@@ -22,6 +22,7 @@ namespace gf {
 struct SampleScratch : PictureScratch {
   Record record;
   ByteBuffer pixels;
+  Recipe recipe;  // that the last sample's pixels follow
 };
 
 // Produces pixels and label of single samples: reads, decodes and augments. A pure function of
