@@ -50,7 +50,8 @@ struct KeptImages {
 // Decoded images of one size, which a Loader hands to a Net.
 struct Batch {
   // Host memory: UINT8 in the order N, H, W, C, or FP32 in the order N, C, H, W, which is
-  // normalized and used unchanged (mean images; tests). desc.shape is always N, C, H, W.
+  // normalized and used unchanged (pixels of more than 8 bits; mean images; tests). desc.shape is
+  // always N, C, H, W.
   Tensor images;
   // One per UINT8 image, or empty: the images then have the net's input size and enter it uncut.
   std::vector<ImageCut> cuts;

@@ -26,7 +26,8 @@ void AddInputs(const InferenceGraph& net, const ExportOptions& options, OnnxGrap
     const InferenceBlob& images = net.blobs.at(blob);
     const std::string& name = graph->NameOf(blob);
     const bool pixels = options.scaling.has_value();
-    graph->AddInput(name, pixels ? onnx::TensorProto::UINT8 : onnx::TensorProto::FLOAT, images);
+    graph->AddInput(name, pixels ? PixelTensorType(*options.scaling) : onnx::TensorProto::FLOAT,
+                    images);
     graph->SetImages(blob,
                      pixels ? Normalize(name, images.shape[1], *options.scaling, graph) : name);
   }

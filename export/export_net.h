@@ -22,7 +22,8 @@ struct ExportOptions {
   bool fold_batch_norm = true;
   // Adds an output "prob": the softmax of the class scores, unless the net computes it itself.
   bool softmax = false;
-  // The inputs are UINT8 images, N x C x H x W, which nodes of the graph normalize first.
+  // The inputs are images of PixelTensorType, N x C x H x W, which nodes of the graph normalize
+  // first.
   std::optional<PixelScaling> scaling;
   OnnxMetadata metadata;
   std::string producer_version;

@@ -35,7 +35,12 @@ std::string PerChannel(const std::string& op, const std::string& x, const char* 
 }  // namespace
 
 OnnxMetadata PreprocessingMetadata(const DataConfig& data, bool nodes_normalize) {
-  OnnxMetadata metadata = {{"gf.channels", data.channels() == 1 ? "gray" : "RGB"}};
+  OnnxMetadata metadata = {{"gf.channels", data.channels() == 1   ? "gray"
+                                           : data.channels() == 3 ? "RGB"
+                                                                  : StrCat(data.channels())}};
+  if (data.pixel_type() != DataConfig::UINT8) {
+    metadata.emplace_back("gf.pixel_type", DataConfig::PixelType_Name(data.pixel_type()));
+  }
   const std::pair<const char*, int32_t> sizes[] = {{"gf.resize_shorter", data.resize_shorter()},
                                                    {"gf.resize_height", data.resize_height()},
                                                    {"gf.resize_width", data.resize_width()},
@@ -59,10 +64,25 @@ OnnxMetadata ClassNamesMetadata(const std::vector<std::string>& names) {
   return {{"gf.class_names", nlohmann::json(names).dump()}};
 }
 
+onnx::TensorProto::DataType PixelTensorType(const PixelScaling& how) {
+  switch (how.type) {
+    case DataConfig::UINT8:
+      return onnx::TensorProto::UINT8;
+    case DataConfig::UINT16:
+      return onnx::TensorProto::UINT16;
+    case DataConfig::FP32:
+      break;
+  }
+  return onnx::TensorProto::FLOAT;
+}
+
 std::string Normalize(const std::string& pixels, int64_t channels, const PixelScaling& how,
                       OnnxGraph* graph) {
-  std::string x = graph->AddNode("preprocessing", "Cast", {pixels}, 1,
-                                 {IntAttribute("to", onnx::TensorProto::FLOAT)})[0];
+  std::string x = pixels;
+  if (PixelTensorType(how) != onnx::TensorProto::FLOAT) {
+    x = graph->AddNode("preprocessing", "Cast", {x}, 1,
+                       {IntAttribute("to", onnx::TensorProto::FLOAT)})[0];
+  }
   if (!how.mean.empty()) x = PerChannel("Sub", x, "mean", how.mean, channels, graph);
   if (!how.deviation.empty()) x = PerChannel("Div", x, "std", how.deviation, channels, graph);
   return x;

@@ -166,8 +166,10 @@ int gf_predict_pixels(gf_predictor* predictor, const uint8_t* pixels, size_t cou
                       float* probabilities, char* error, size_t error_size) {
   return Guarded(error, error_size, [&] {
     CheckArguments(predictor, pixels, probabilities);
-    if (channels != 1 && channels != 3) {
-      gf::ThrowUserError("channels is ", channels, ", must be 1 (gray) or 3 (RGB)");
+    if (channels < 1 || channels > gf::kMaxChannels) {
+      gf::ThrowUserError("channels is ", channels,
+                         ", must be 1 (gray), 3 (RGB), or the network's number, up to ",
+                         gf::kMaxChannels);
     }
     gf::CheckImageSize("pixels", height, width);
     const size_t row = static_cast<size_t>(width) * static_cast<size_t>(channels);

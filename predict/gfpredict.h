@@ -85,9 +85,10 @@ int gf_predict_file(gf_predictor* predictor, const char* path, float* probabilit
 int gf_predict_memory(gf_predictor* predictor, const void* data, size_t size, float* probabilities,
                       char* error, size_t error_size);
 
-/* `count` images of height x width pixels, 8 bits per channel: RGB (channels 3) or gray (1), rows
- * from top to bottom. row_stride: bytes from a row to the next, 0 = width * channels. image_stride:
- * bytes from an image to the next, 0 = height * row_stride. probabilities: count x gf_classes(). */
+/* `count` images of height x width pixels, 8 bits per channel: RGB (channels 3), gray (1), or as
+ * many channels as the network takes, up to 16; rows from top to bottom. row_stride: bytes from a
+ * row to the next, 0 = width * channels. image_stride: bytes from an image to the next,
+ * 0 = height * row_stride. probabilities: count x gf_classes(). */
 int gf_predict_pixels(gf_predictor* predictor, const uint8_t* pixels, size_t count, int height,
                       int width, int channels, size_t row_stride, size_t image_stride,
                       float* probabilities, char* error, size_t error_size);

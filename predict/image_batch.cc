@@ -17,19 +17,23 @@ namespace {
 // Sends pixels whose rows may have gaps between them.
 void SendPixels(const ImageInput& input, RowSink* sink) {
   CheckImageSize("pixels", input.size.height, input.size.width);
-  const int64_t row = int64_t{input.size.width} * input.channels;
-  if (input.row_bytes == row) return SendRows(input.pixels, input.size, input.channels, sink);
+  const PixelFormat format = {PixelType::kUINT8, input.channels};
+  const int64_t row = input.size.width * format.bytes();
+  if (input.row_bytes == row) return SendRows(input.pixels, input.size, format, sink);
   std::vector<uint8_t> pixels(row * input.size.height);
   for (int64_t y = 0; y < input.size.height; ++y) {
     std::memcpy(pixels.data() + y * row, input.pixels + y * input.row_bytes, row);
   }
-  SendRows(pixels.data(), input.size, input.channels, sink);
+  SendRows(pixels.data(), input.size, format, sink);
 }
 
 }  // namespace
 
 ImageBatch::ImageBatch(const DataConfig& data, const Shape& shape)
-    : augment_(data, /*random=*/false), normalization_(data, /*random=*/false), shape_(shape) {
+    : augment_(data, /*random=*/false),
+      normalization_(data, /*random=*/false),
+      format_(PixelFormatOf(data)),
+      shape_(shape) {
   CHECK_EQ(shape.rank(), 4);
   CHECK_EQ(shape[1], data.channels());
   AllocateImages(shape, normalization_.type(), &batch_);
@@ -75,9 +79,9 @@ void ImageBatch::PrepareOne(const ImageInput& input, uint8_t* out) const {
   PictureScratch scratch;
   ByteBuffer own;
   const bool floats = normalization_.type() == DType::kFP32;
-  uint8_t* const pixels = floats ? own.Reserve(shape_.count(1, 4)) : out;
+  uint8_t* const pixels = floats ? own.Reserve(shape_.count(2, 4) * format_.bytes()) : out;
   PictureSink sink(
-      augment_, static_cast<int>(shape_[1]), [this](ImageSize in) { return RecipeFor(in); },
+      augment_, format_, [this](ImageSize in) { return RecipeFor(in); },
       /*keep_resized=*/false, pixels, &scratch);
   if (input.pixels != nullptr) {
     SendPixels(input, &sink);

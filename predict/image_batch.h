@@ -23,8 +23,8 @@ struct ImageInput {
   // The bytes of such a file.
   const uint8_t* encoded = nullptr;
   size_t encoded_bytes = 0;
-  // Pixels of 8 bits per channel, in the order height, width, channels (RGB, or 1 gray); rows begin
-  // every row_bytes bytes, which must be at least width x channels.
+  // Pixels of 8 bits per channel, in the order height, width, channels (RGB, 1 gray, or the net's 1
+  // to 16); rows begin every row_bytes bytes, which must be at least width x channels.
   const uint8_t* pixels = nullptr;
   ImageSize size;
   int channels = 0;
@@ -59,6 +59,7 @@ class ImageBatch {
 
   const Augment augment_;
   const Normalization normalization_;
+  const PixelFormat format_;
   const Shape shape_;
   Batch batch_;
   std::vector<ImageInput> inputs_;

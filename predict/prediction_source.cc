@@ -24,6 +24,7 @@ DataConfig WithoutRandomParts(const DataConfig& data) {
   kept.set_source("none");  // the checks ask for one
   kept.set_batch_size(data.batch_size());
   kept.set_channels(data.channels());
+  kept.set_pixel_type(data.pixel_type());
   kept.set_resize_shorter(data.resize_shorter());
   kept.set_resize_height(data.resize_height());
   kept.set_resize_width(data.resize_width());
@@ -53,8 +54,8 @@ DataConfig DataOf(const JobConfig& job) {
 // The fields of a preparation in `file`. Its mean_file is relative to the file's folder.
 DataConfig ReadPreprocessing(const std::string& file) {
   static const std::set<std::string> kFields = {
-      "batch_size", "channels", "crop_size",     "filter",         "mean",        "mean_file",
-      "pad",        "std",      "resize_height", "resize_shorter", "resize_width"};
+      "batch_size", "channels",   "crop_size", "filter",        "mean",           "mean_file",
+      "pad",        "pixel_type", "std",       "resize_height", "resize_shorter", "resize_width"};
   DataConfig data;
   ReadTextProto(file, &data);
   std::vector<const google::protobuf::FieldDescriptor*> fields;

@@ -98,9 +98,10 @@ void Predictor::FitDataToNet(PredictionSource* source) const {
   const Shape& input = net_->input_shape();
   DataConfig* const data = &source->data;
   if (!source->prepared) {
-    if (input[1] != 1 && input[1] != 3) {
+    if (input[1] > kMaxChannels) {
       ThrowUserError(source->net.file, ": the net takes images of ", input[1],
-                     " channels, expected 1 (gray) or 3 (RGB)");
+                     " channels, expected 1 (gray), 3 (RGB) or another number up to ",
+                     kMaxChannels);
     }
     data->set_channels(static_cast<int>(input[1]));
     if (input[2] > kMaxSide || input[3] > kMaxSide) {

@@ -40,9 +40,10 @@ DEFINE_int64(batch, 0, "images per batch; 0 leaves the batch open, as the dimens
 DEFINE_bool(softmax, false, "add the output prob, the softmax of the class scores");
 DEFINE_bool(fold_batch_norm, true,
             "make batch norms a part of the convolutions and inner products before them");
-DEFINE_string(preprocess, "metadata",
-              "how the model says what the job's data do to images: metadata (entries gf.*), nodes "
-              "(the input is UINT8, and nodes normalize it) or none: the `WAY`");
+DEFINE_string(
+    preprocess, "metadata",
+    "how the model says what the job's data do to images: metadata (entries gf.*), nodes "
+    "(the input holds pixels, UINT8 by default, and nodes normalize it) or none: the `WAY`");
 
 namespace gf {
 namespace {
@@ -124,7 +125,8 @@ ExportOptions ExportOptionsOf(PredictionSource* source) {
   }
   if (nodes) {
     options.scaling = PixelScaling{{data->mean().begin(), data->mean().end()},
-                                   {data->std().begin(), data->std().end()}};
+                                   {data->std().begin(), data->std().end()},
+                                   data->pixel_type()};
   }
   return options;
 }

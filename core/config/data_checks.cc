@@ -8,6 +8,8 @@
 namespace gf {
 namespace {
 
+std::string NameOf(DataConfig::PixelType type) { return DataConfig::PixelType_Name(type); }
+
 // The first change of colors that is asked for, or null.
 const char* ColorChange(const DataConfig& data) {
   if (data.brightness() > 0) return "brightness";
@@ -55,10 +57,23 @@ void CheckCrop(const DataConfig& data, bool resized, const MistakeReport& report
                  ") must be at most max_aspect (", data.max_aspect(), ")");
 }
 
+void CheckColorChange(const DataConfig& data, const MistakeReport& report) {
+  const char* const change = ColorChange(data);
+  if (change == nullptr) return;
+  report.Require(data.channels() == 3, change, " needs channels: 3, but channels is ",
+                 data.channels());
+  report.Require(data.pixel_type() == DataConfig::UINT8, change,
+                 " needs pixel_type: UINT8, but pixel_type is ", NameOf(data.pixel_type()),
+                 ": leave one of them out");
+}
+
 void CheckDeviceCache(const DataConfig& data, bool training, const MistakeReport& report) {
   if (data.device_cache_mib() == 0) return;
   report.Require(training, "device_cache_mib", " is ", data.device_cache_mib(),
                  ", but only applies to training; set it to 0 here");
+  report.Require(data.pixel_type() == DataConfig::UINT8, "device_cache_mib",
+                 " needs pixel_type: UINT8, but pixel_type is ", NameOf(data.pixel_type()),
+                 "; leave one of them out, or use cache_mib");
   const char* const other = data.random_resized_crop() ? "random_resized_crop" : ColorChange(data);
   report.RefuseBoth(other != nullptr, "device_cache_mib", other == nullptr ? "" : other,
                     "images that stay on the device are only cropped and mirrored there; leave one "
@@ -90,9 +105,7 @@ void CheckData(const DataConfig& data, bool training, const std::string& path,
                    " values, must have 1",
                    data.channels() == 1 ? "" : StrCat(" or ", data.channels(), " (channels)"));
   }
-  const char* const change = ColorChange(data);
-  report.Require(change == nullptr || data.channels() == 3, change == nullptr ? "" : change,
-                 " needs channels: 3, but channels is ", data.channels());
+  CheckColorChange(data, report);
   report.RefuseBoth(data.exchange() < 1 && data.shuffle_window() > 0, "exchange", "shuffle_window");
   CheckDeviceCache(data, training, report);
   CheckMeanFile(data, report);

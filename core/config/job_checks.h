@@ -12,6 +12,8 @@ namespace gf {
 
 // Decoding threads of a rank, at most.
 constexpr int kMostWorkers = 1024;
+// Channels of an image, at most.
+constexpr int kMostChannels = 16;
 // The largest loss scale: beyond it FP32 gradients themselves would overflow.
 constexpr double kLargestLossScale = 0x1p40;
 

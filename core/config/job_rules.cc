@@ -32,7 +32,7 @@ FieldRules JobRules() {
       {"JobConfig.batch_norm_group", AtLeast(0)},
 
       {"JobConfig.classes", AtLeast(0)},
-      {"InputConfig.channels", OneOf({"1", "3"}).Advice("1 is grayscale, 3 is RGB")},
+      {"InputConfig.channels", Between(1, kMostChannels).Advice("1 is grayscale, 3 is RGB")},
       {"InputConfig.height", Between(1, kLargestExtent)},
       {"InputConfig.width", Between(1, kLargestExtent)},
 
@@ -43,7 +43,7 @@ FieldRules JobRules() {
       {"DataConfig.batch_size", MoreThan(0).AtMost(kMostBatch)},
       {"DataConfig.workers", Between(0, kMostWorkers)},
       {"DataConfig.prefetch", Between(1, 1024)},
-      {"DataConfig.channels", OneOf({"1", "3"}).Advice("1 is grayscale, 3 is RGB")},
+      {"DataConfig.channels", Between(1, kMostChannels).Advice("1 is grayscale, 3 is RGB")},
       {"DataConfig.images", Between(0, kMostImages)},
       {"DataConfig.resize_shorter", Between(0, kLargestExtent)},
       {"DataConfig.resize_height", Between(0, kLargestExtent)},

@@ -143,6 +143,13 @@ View ViewOf(const Recipe& recipe, ImageSize in, DataConfig::Filter filter) {
   return view;
 }
 
+PixelFormat PixelFormatOf(const DataConfig& config) {
+  static_assert(static_cast<int>(PixelType::kUINT8) == DataConfig::UINT8 &&
+                static_cast<int>(PixelType::kUINT16) == DataConfig::UINT16 &&
+                static_cast<int>(PixelType::kFP32) == DataConfig::FP32);
+  return {static_cast<PixelType>(config.pixel_type()), config.channels()};
+}
+
 Shape ImageShapeOf(const DataConfig& config) {
   if (config.crop_size() > 0) return {config.channels(), config.crop_size(), config.crop_size()};
   if (config.resize_height() == 0) return {};

@@ -60,6 +60,9 @@ View ViewOf(const Recipe& recipe, ImageSize in, DataConfig::Filter filter);
 // Whether the image must be resized before the window is resized again.
 bool CutsTwice(const Recipe& recipe, ImageSize in);
 
+// The format in which pixels are read, resized and cached.
+PixelFormat PixelFormatOf(const DataConfig& config);
+
 // C, H, W of every image as it enters the net; no axes where the data decide it.
 Shape ImageShapeOf(const DataConfig& config);
 

@@ -4,10 +4,10 @@
 
 namespace gf {
 
-PictureSink::PictureSink(const Augment& augment, int channels, Choose choose, bool keep_resized,
-                         uint8_t* out, PictureScratch* scratch)
+PictureSink::PictureSink(const Augment& augment, PixelFormat format, Choose choose,
+                         bool keep_resized, uint8_t* out, PictureScratch* scratch)
     : augment_(augment),
-      channels_(channels),
+      format_(format),
       choose_(std::move(choose)),
       keep_resized_(keep_resized),
       out_(out),
@@ -24,23 +24,23 @@ DecodeRequest PictureSink::Begin(ImageSize size, bool scalable) {
     denominator = view.LargestReduction();
     view = view.Reduced(denominator);
   }
-  resized_ = twice ? scratch_->resized.Reserve(view.size.pixels() * channels_) : nullptr;
-  DecodeRequest request = scratch_->renderer.Start(view, channels_, twice ? resized_ : out_);
+  resized_ = twice ? scratch_->resized.Reserve(view.size.pixels() * format_.bytes()) : nullptr;
+  DecodeRequest request = scratch_->renderer.Start(view, format_, twice ? resized_ : out_);
   request.denominator = denominator;
   return request;
 }
 
 void PictureSink::Finish() {
   if (resized_ != nullptr) {
-    FinishPicture(recipe_, augment_.filter(), channels_, resized_, out_, scratch_);
+    FinishPicture(recipe_, augment_.filter(), format_, resized_, out_, scratch_);
   } else if (!recipe_.colors.Nothing()) {
     recipe_.colors.Apply(out_, recipe_.out.pixels());
   }
 }
 
-void FinishPicture(const Recipe& recipe, DataConfig::Filter filter, int channels,
+void FinishPicture(const Recipe& recipe, DataConfig::Filter filter, PixelFormat format,
                    const uint8_t* resized, uint8_t* out, PictureScratch* scratch) {
-  RenderPixels(resized, recipe.resized, channels, ViewOf(recipe, recipe.resized, filter),
+  RenderPixels(resized, recipe.resized, format, ViewOf(recipe, recipe.resized, filter),
                &scratch->renderer, out);
   if (!recipe.colors.Nothing()) recipe.colors.Apply(out, recipe.out.pixels());
 }

@@ -22,10 +22,11 @@ class PictureSink : public RowSink {
   // Chooses the recipe for an image of this size. May throw.
   using Choose = std::function<Recipe(ImageSize)>;
 
-  // Writes recipe.out pixels of `channels` bytes to `out`, without gaps. All outlive the object.
-  // `keep_resized`: resize the whole image first even if one pass would do, for resized().
-  PictureSink(const Augment& augment, int channels, Choose choose, bool keep_resized, uint8_t* out,
-              PictureScratch* scratch);
+  // Writes recipe.out pixels of `format` to `out`, without gaps and aligned to the size of their
+  // type. All outlive the object. `keep_resized`: resize the whole image first even if one pass
+  // would do, for resized().
+  PictureSink(const Augment& augment, PixelFormat format, Choose choose, bool keep_resized,
+              uint8_t* out, PictureScratch* scratch);
 
   DecodeRequest Begin(ImageSize size, bool scalable) override;
   void Row(const uint8_t* row) override { scratch_->renderer.Add(row); }
@@ -38,7 +39,7 @@ class PictureSink : public RowSink {
 
  private:
   const Augment& augment_;
-  const int channels_;
+  const PixelFormat format_;
   const Choose choose_;
   const bool keep_resized_;
   uint8_t* const out_;
@@ -47,8 +48,9 @@ class PictureSink : public RowSink {
   uint8_t* resized_ = nullptr;  // null: the picture is made in one pass
 };
 
-// Applies the rest of a recipe to an image of recipe.resized pixels.
-void FinishPicture(const Recipe& recipe, DataConfig::Filter filter, int channels,
+// Applies the rest of a recipe to an image of recipe.resized pixels. Recipes that change colors
+// need UINT8 with 3 channels.
+void FinishPicture(const Recipe& recipe, DataConfig::Filter filter, PixelFormat format,
                    const uint8_t* resized, uint8_t* out, PictureScratch* scratch);
 
 }  // namespace gf

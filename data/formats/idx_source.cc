@@ -151,7 +151,7 @@ class IdxSource : public RecordSource {
     record->size = image_.pixels();
     record->raw = true;
     record->raw_size = image_;
-    record->raw_channels = 1;
+    record->raw_format = {PixelType::kUINT8, 1};
     record->label = Label(i);
   }
 

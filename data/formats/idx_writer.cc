@@ -1,6 +1,7 @@
 #include "core/error.h"
 #include "core/output_file.h"
 #include "data/formats/record_writer.h"
+#include "data/image/convert_pixels.h"
 
 namespace gf {
 namespace {
@@ -22,8 +23,12 @@ class IdxRecordWriter : public RecordWriter {
   }
 
   void Add(const Record& record, const std::string& key) override {
-    const ImageInfo info = record.raw ? ImageInfo{"", record.raw_size, record.raw_channels}
-                                      : ProbeImage(record.data, record.size);
+    constexpr PixelFormat kGray = {PixelType::kUINT8, 1};
+    const ImageInfo info = RecordInfo(record);
+    if (info.type != PixelType::kUINT8) {
+      ThrowUserError("an image of ", info.pixel_format().ToString(),
+                     ", and idx holds UINT8: choose another format");
+    }
     if (info.channels != 1 && !options_.grayscale) {
       ThrowUserError("a color image, and idx holds grayscale; --grayscale converts them");
     }
@@ -39,9 +44,11 @@ class IdxRecordWriter : public RecordWriter {
     }
     uint8_t* pixels = pixels_.Reserve(size_.pixels());
     if (record.raw) {
-      ConvertChannels(record.data, record.raw_channels, size_.pixels(), 1, pixels);
+      DecodeRequest gray;
+      gray.format = kGray;
+      ConvertPixels(record.data, record.raw_format, size_.pixels(), gray, pixels);
     } else {
-      DecodeImage(record.data, record.size, 1, [&](ImageSize) { return pixels; });
+      DecodeImage(record.data, record.size, kGray, [&](ImageSize) { return pixels; });
     }
     images_.Write(pixels, size_.pixels());
     const auto label = static_cast<uint8_t>(record.label);

@@ -50,8 +50,9 @@ class LmdbSource : public RecordSource {
 
   void Read(int64_t i, Record* record) const override {
     const Entry& entry = entries_[i];
-    // Raw pixels are put into another order, behind what was read.
-    uint8_t* const value = record->buffer.Reserve(size_t{entry.bytes} * (entry.raw ? 2 : 1));
+    // Raw pixels, which take no more bytes than the value, are put into another order behind it.
+    const size_t behind = (size_t{entry.bytes} + 15) / 16 * 16;
+    uint8_t* const value = record->buffer.Reserve(entry.raw ? behind + entry.bytes : entry.bytes);
     const Datum datum = ReadValue(entry, value);
     record->label = entry.label;
     record->data = datum.data;
@@ -59,9 +60,10 @@ class LmdbSource : public RecordSource {
     record->raw = entry.raw;
     if (!entry.raw) return;
     record->raw_size = CheckRawDatum(datum);
-    record->raw_channels = static_cast<int>(datum.channels);
-    ReadRawDatum(datum, value + entry.bytes);
-    record->data = value + entry.bytes;
+    record->raw_format = RawFormat(datum);
+    ReadRawDatum(datum, value + behind);
+    record->data = value + behind;
+    record->size = record->raw_size.pixels() * record->raw_format.bytes();
   }
 
  private:

@@ -78,8 +78,9 @@ class LmdbRecordWriter : public RecordWriter {
     Datum datum;
     datum.label = record.label;
     if (record.raw && options_.quality == 0) {
-      const std::string planes = RawDatumPlanes(record.data, record.raw_size, record.raw_channels);
-      datum.channels = record.raw_channels;
+      const std::string planes = RawDatumPlanes(record.data, record.raw_size, record.raw_format);
+      datum.channels = record.raw_format.channels;
+      if (record.raw_format.type != PixelType::kUINT8) datum.type = PixelType::kFP32;
       datum.height = record.raw_size.height;
       datum.width = record.raw_size.width;
       datum.data = reinterpret_cast<const uint8_t*>(planes.data());

@@ -9,6 +9,11 @@
 
 namespace gf {
 
+ImageInfo RecordInfo(const Record& record) {
+  if (!record.raw) return ProbeImage(record.data, record.size);
+  return {"", record.raw_size, record.raw_format.channels, record.raw_format.type, "", false};
+}
+
 std::string DetectFormat(const std::string& path) {
   if (!IsFolder(path)) ExpandFiles(path, "");
   const SourceFormatRegistry& formats = SourceFormatRegistry::Get();

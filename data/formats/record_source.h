@@ -16,17 +16,20 @@ constexpr int64_t kMaxClasses = int64_t{1} << 20;
 
 // One sample as it is stored.
 struct Record {
-  // An encoded image, or (raw) pixels of raw_size and raw_channels. Valid as long as the
-  // record is not read into again and the source lives.
+  // An encoded image, or (raw) pixels of raw_size and raw_format, aligned to the size of their
+  // type. Valid as long as the record is not read into again and the source lives.
   const uint8_t* data = nullptr;
   size_t size = 0;
   bool raw = false;
   ImageSize raw_size;
-  int raw_channels = 0;
+  PixelFormat raw_format;
   int64_t label = 0;
   // Memory for sources that must read.
   ByteBuffer buffer;
 };
+
+// Size and format of a record's image; reads the header of an encoded one. Throws SampleError.
+ImageInfo RecordInfo(const Record& record);
 
 struct SourceOptions {
   // A folder, a file or a glob.

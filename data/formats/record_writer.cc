@@ -16,9 +16,14 @@ EncodedImage EncodeRecord(const Record& record, int quality) {
     image.ending = png ? ".png" : ".jpg";
     return image;
   }
-  image.ending = quality > 0 ? ".jpg" : ".png";
-  image.owned = quality > 0 ? EncodeJpeg(record.data, record.raw_size, record.raw_channels, quality)
-                            : EncodePng(record.data, record.raw_size, record.raw_channels);
+  return EncodePixels(record.data, record.raw_size, record.raw_format, quality);
+}
+
+EncodedImage EncodePixels(const uint8_t* pixels, ImageSize size, PixelFormat format, int quality) {
+  const bool jpeg = quality > 0 && format.type == PixelType::kUINT8 && FitsPng(format);
+  EncodedImage image = {nullptr, 0, jpeg ? ".jpg" : ".png", {}};
+  image.owned =
+      jpeg ? EncodeJpeg(pixels, size, format.channels, quality) : EncodePng(pixels, size, format);
   image.data = image.owned.data();
   image.size = image.owned.size();
   return image;

@@ -21,7 +21,8 @@ struct WriterOptions {
   std::vector<std::string> class_names;
   // Shards that the records are spread over evenly; 0 = one per 5,000 records.
   int shards = 0;
-  // Raw images become JPEGs of this quality; 0 = PNGs, or raw where the format holds them.
+  // Raw images become JPEGs of this quality, or PNGs if they have 16 bits; 0 = PNGs, or raw where
+  // the format holds them.
   int quality = 0;
   // Color images become grayscale where the format holds nothing else.
   bool grayscale = false;
@@ -48,6 +49,10 @@ struct EncodedImage {
   std::vector<uint8_t> owned;
 };
 EncodedImage EncodeRecord(const Record& record, int quality);
+
+// Pixels as a JPEG of `quality` if they have 8 bits and it is not 0, else as a PNG. Throws
+// UserError if neither holds them.
+EncodedImage EncodePixels(const uint8_t* pixels, ImageSize size, PixelFormat format, int quality);
 
 // Turns source keys into names for files: one part, no dots, at most 90 bytes, each once.
 class FileNames {

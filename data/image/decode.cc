@@ -1,12 +1,7 @@
-#include <glog/logging.h>
-
 #include <cstring>
 
 #include "core/file.h"
-#include "data/image/byte_buffer.h"
-#include "data/image/cache_lines.h"
 #include "data/image/codec.h"
-#include "data/image/pixel_kernels.h"
 
 namespace gf {
 namespace {
@@ -97,52 +92,12 @@ ImageSize DecodeImage(const uint8_t* data, size_t size, int channels, const Plac
   return sink.size();
 }
 
-void SendRows(const uint8_t* pixels, ImageSize size, int channels, RowSink* sink) {
-  const DecodeRequest request = sink->Begin(size, /*scalable=*/false);
-  const ImageWindow& window = request.window;
-  CHECK_EQ(request.denominator, 1);
-  const int64_t stride = int64_t{size.width} * channels;
-  const uint8_t* row = pixels + window.top * stride + int64_t{window.left} * channels;
-  // Rows of a window are too short for the processor to predict the start of the next one.
-  constexpr int kAhead = 2;
-  const int64_t row_bytes = int64_t{window.width} * channels;
-  thread_local ByteBuffer buffer;
-  for (int y = 0; y < window.height; ++y, row += stride) {
-    if (y + kAhead < window.height) PrefetchToRead(row + kAhead * stride, row_bytes);
-    if (request.pixel_bytes == channels) {
-      sink->Row(row);
-    } else {
-      uint8_t* converted = buffer.Reserve(int64_t{window.width} * request.pixel_bytes);
-      ConvertChannels(row, channels, window.width, request.pixel_bytes, converted);
-      sink->Row(converted);
-    }
-  }
-}
-
 void CheckImageSize(const char* format, int64_t height, int64_t width) {
   if (height < 1 || width < 1 || height > kMaxSide || width > kMaxSide ||
       height * width > kMaxPixels) {
     throw SampleError(StrCat(format, ": ", height, "x", width,
                              " (height x width) pixels, expected sides of 1 to ", kMaxSide,
                              " and at most ", kMaxPixels, " pixels"));
-  }
-}
-
-void ConvertChannels(const uint8_t* from, int from_bytes, int64_t pixels, int to_bytes,
-                     uint8_t* to) {
-  if (from_bytes == to_bytes) {
-    std::memcpy(to, from, pixels * to_bytes);
-  } else if (to_bytes == 1) {
-    for (int64_t i = 0; i < pixels; ++i) {
-      // 0.299, 0.587, 0.114 in units of 1/65536, rounded.
-      const uint32_t sum =
-          19595u * from[3 * i] + 38470u * from[3 * i + 1] + 7471u * from[3 * i + 2];
-      to[i] = static_cast<uint8_t>((sum + 32768u) >> 16);
-    }
-  } else if (from_bytes == 1) {
-    for (int64_t i = 0; i < pixels; ++i) std::memset(to + i * to_bytes, from[i], to_bytes);
-  } else {
-    PixelTable().expand(from, pixels, to);
   }
 }
 

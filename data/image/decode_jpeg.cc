@@ -5,6 +5,7 @@
 #include "data/image/byte_buffer.h"
 #include "data/image/cache_lines.h"
 #include "data/image/codec.h"
+#include "data/image/convert_pixels.h"
 
 // These headers need this order, after cstdio.
 // clang-format off
@@ -87,10 +88,15 @@ class Decompressor {
     // Rows below the window may stay unread only if the file has its end mark.
     const bool ends = HasEndMark();
     const bool from_inks = inks();
-    info_.out_color_space = from_inks                  ? JCS_CMYK
-                            : request.pixel_bytes == 1 ? JCS_GRAYSCALE
-                            : request.pixel_bytes == 3 ? JCS_RGB
-                                                       : JCS_EXT_RGBX;
+    // The library makes gray and RGB of 8 bits; ConvertPixels makes everything else of them.
+    const int wanted = request.format.channels;
+    const bool known = wanted == 1 || wanted == 3;
+    const PixelFormat made = {PixelType::kUINT8, from_inks ? 3 : known ? wanted : channels()};
+    const bool converts = from_inks || made != request.format;
+    info_.out_color_space = from_inks            ? JCS_CMYK
+                            : request.padded     ? JCS_EXT_RGBX
+                            : made.channels == 1 ? JCS_GRAYSCALE
+                                                 : JCS_RGB;
     info_.scale_num = 1;
     info_.scale_denom = request.denominator;
     JDIMENSION left = 0;
@@ -109,7 +115,8 @@ class Decompressor {
       Guarded([&] { ReadRows(rows, stride, end - first); });
       for (JDIMENSION y = first; y < info_.output_scanline; ++y) {
         const uint8_t* row = rows + (y - first) * stride + (window.left - left) * pixel;
-        sink->Row(from_inks ? FromInks(row, window.width, request.pixel_bytes) : row);
+        if (from_inks) row = FromInks(row, window.width);
+        sink->Row(converts ? Converted(row, made, request) : row);
       }
     }
     Guarded([&] {
@@ -173,8 +180,8 @@ class Decompressor {
     jpeg_read_scanlines(&info_, rows, std::min<JDIMENSION>(count, kRows));
   }
 
-  const uint8_t* FromInks(const uint8_t* inks, int width, int pixel_bytes) {
-    uint8_t* const rgb = row_.Reserve(size_t(width) * 7);
+  const uint8_t* FromInks(const uint8_t* inks, int width) {
+    uint8_t* const rgb = rgb_.Reserve(size_t(width) * 3);
     // Adobe programs store inks inverted: 255 means no ink.
     const int flip = info_.saw_Adobe_marker ? 0 : 255;
     for (int x = 0; x < width; ++x) {
@@ -183,8 +190,13 @@ class Decompressor {
         rgb[3 * x + c] = static_cast<uint8_t>(((inks[4 * x + c] ^ flip) * paper + 127) / 255);
       }
     }
-    uint8_t* const converted = rgb + size_t(width) * 3;
-    ConvertChannels(rgb, 3, width, pixel_bytes, converted);
+    return rgb;
+  }
+
+  const uint8_t* Converted(const uint8_t* row, PixelFormat format, const DecodeRequest& request) {
+    const int width = request.window.width;
+    uint8_t* const converted = row_.Reserve(width * request.pixel_bytes());
+    ConvertPixels(row, format, width, request, converted);
     return converted;
   }
 
@@ -193,7 +205,7 @@ class Decompressor {
   jpeg_progress_mgr progress_ = {};
   std::jmp_buf environment_;
   char message_[JMSG_LENGTH_MAX];
-  ByteBuffer rows_, row_;
+  ByteBuffer rows_, rgb_, row_;
 };
 
 Decompressor& ThreadDecompressor() {
@@ -204,7 +216,8 @@ Decompressor& ThreadDecompressor() {
 ImageInfo Probe(const uint8_t* data, size_t size) {
   Decompressor& decompressor = ThreadDecompressor();
   decompressor.ReadHeader(data, size);
-  return {"JPEG", decompressor.size(), decompressor.channels(), decompressor.oddity()};
+  return {"JPEG", decompressor.size(), decompressor.channels(), PixelType::kUINT8,
+          decompressor.oddity()};
 }
 
 void Decode(const uint8_t* data, size_t size, RowSink* sink) {

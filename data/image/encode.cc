@@ -5,6 +5,8 @@
 #include <cstdlib>
 #include <cstring>
 #include <memory>
+#include <new>
+#include <utility>
 
 #include "data/image/image.h"
 
@@ -53,6 +55,69 @@ bool EncodeJpegTo(const uint8_t* pixels, ImageSize size, int channels, int quali
   return true;
 }
 
+// Writes a PNG of 16 bits to memory.
+class WidePngWriter {
+ public:
+  WidePngWriter() {
+    png_ = png_create_write_struct(PNG_LIBPNG_VER_STRING, this, OnError,
+                                   [](png_structp, png_const_charp) {});
+    info_ = png_ ? png_create_info_struct(png_) : nullptr;
+    if (!info_) {
+      png_destroy_write_struct(&png_, nullptr);
+      throw std::bad_alloc();
+    }
+  }
+  ~WidePngWriter() { png_destroy_write_struct(&png_, &info_); }
+  WidePngWriter(const WidePngWriter&) = delete;
+  WidePngWriter& operator=(const WidePngWriter&) = delete;
+
+  // `pixels`: 1 or 3 channels. Throws SampleError.
+  std::vector<uint8_t> Write(const uint16_t* pixels, ImageSize size, int channels) {
+    Guarded([&] {
+      png_set_write_fn(png_, &bytes_, OnWrite, nullptr);
+      png_set_IHDR(png_, info_, size.width, size.height, 16,
+                   channels == 1 ? PNG_COLOR_TYPE_GRAY : PNG_COLOR_TYPE_RGB, PNG_INTERLACE_NONE,
+                   PNG_COMPRESSION_TYPE_DEFAULT, PNG_FILTER_TYPE_DEFAULT);
+      png_write_info(png_, info_);
+      png_set_swap(png_);  // files have the high byte first
+      for (int y = 0; y < size.height; ++y) {
+        const uint16_t* const row = pixels + int64_t{y} * size.width * channels;
+        png_write_row(png_, reinterpret_cast<png_const_bytep>(row));
+      }
+      png_write_end(png_, info_);
+    });
+    return std::move(bytes_);
+  }
+
+ private:
+  static void OnError(png_structp png, png_const_charp message) {
+    auto* const self = static_cast<WidePngWriter*>(png_get_error_ptr(png));
+    std::strncpy(self->message_, message, sizeof(self->message_) - 1);
+    std::longjmp(self->environment_, 1);
+  }
+
+  static void OnWrite(png_structp png, png_bytep data, png_size_t count) {
+    auto* const bytes = static_cast<std::vector<uint8_t>*>(png_get_io_ptr(png));
+    bytes->insert(bytes->end(), data, data + count);
+  }
+
+  // Runs library calls. `calls` must not contain objects with destructors.
+  template <typename Calls>
+  void Guarded(const Calls& calls) {
+    if (setjmp(environment_) == 0) {
+      calls();
+    } else {
+      throw SampleError(StrCat("PNG: ", message_));
+    }
+  }
+
+  png_structp png_ = nullptr;
+  png_infop info_ = nullptr;
+  std::jmp_buf environment_;
+  char message_[128] = {};
+  std::vector<uint8_t> bytes_;
+};
+
 }  // namespace
 
 std::vector<uint8_t> EncodeJpeg(const uint8_t* pixels, ImageSize size, int channels, int quality) {
@@ -77,6 +142,22 @@ std::vector<uint8_t> EncodePng(const uint8_t* pixels, ImageSize size, int channe
   }
   bytes.resize(used);
   return bytes;
+}
+
+bool FitsPng(PixelFormat format) {
+  return format.type != PixelType::kFP32 && (format.channels == 1 || format.channels == 3);
+}
+
+std::vector<uint8_t> EncodePng(const void* pixels, ImageSize size, PixelFormat format) {
+  if (!FitsPng(format)) {
+    ThrowUserError("an image of ", format.ToString(),
+                   " fits neither a PNG nor a JPEG, expected UINT8 or UINT16 with 1 or 3 channels: "
+                   "an LMDB holds all images as raw pixels");
+  }
+  if (format.type == PixelType::kUINT8) {
+    return EncodePng(static_cast<const uint8_t*>(pixels), size, format.channels);
+  }
+  return WidePngWriter().Write(static_cast<const uint16_t*>(pixels), size, format.channels);
 }
 
 }  // namespace gf

@@ -10,14 +10,41 @@
 
 namespace gf {
 
-// Pixels have 8 bits per channel, in the order height, width, channels, without gaps between rows.
-// 1 channel is luma (0.299 R + 0.587 G + 0.114 B), 3 channels are RGB.
+// Pixels are in the order height, width, channels, without gaps between rows, aligned to the size
+// of their type. 1 channel is luma (0.299 R + 0.587 G + 0.114 B), 3 channels are RGB, 2 and 4
+// channels these with transparency where files have it; other numbers are as the files have them.
 
 // Maximum number of pixels of an image, and of pixels of a side, as JPEG has it.
 constexpr int64_t kMaxPixels = 100'000'000;
 constexpr int64_t kMaxSide = 65'535;
 // Maximum number of bytes of an image file.
 constexpr int64_t kMaxEncodedBytes = int64_t{1} << 28;
+
+// The type of a number of a pixel, in the order of DataConfig.PixelType.
+enum class PixelType : uint8_t { kUINT8, kUINT16, kFP32 };
+
+// Bytes of one number.
+constexpr size_t SizeOf(PixelType type) {
+  return type == PixelType::kUINT8 ? 1 : type == PixelType::kUINT16 ? 2 : 4;
+}
+
+// "UINT8", "UINT16", "FP32"
+const char* Name(PixelType type);
+
+// Maximum number of channels of a pixel.
+constexpr int kMaxChannels = 16;
+
+struct PixelFormat {
+  PixelType type = PixelType::kUINT8;
+  int channels = 3;  // 1 to kMaxChannels
+
+  // Of one pixel.
+  int64_t bytes() const { return static_cast<int64_t>(SizeOf(type)) * channels; }
+  bool operator==(const PixelFormat& o) const { return type == o.type && channels == o.channels; }
+  bool operator!=(const PixelFormat& o) const { return !(*this == o); }
+  // "UINT16 with 8 channels"
+  std::string ToString() const;
+};
 
 struct ImageSize {
   int height = 0, width = 0;
@@ -41,10 +68,16 @@ void CheckImageSize(const char* format, int64_t height, int64_t width);
 struct ImageInfo {
   const char* format = "";  // "JPEG", "PNG", "GIF"
   ImageSize size;
-  int channels = 0;  // 1 or 3: the number that loses no information
+  // The format that loses no information but transparency.
+  int channels = 0;  // 1 to kMaxChannels
+  PixelType type = PixelType::kUINT8;
   // An unusual property of the file, for reports: "CMYK", "progressive", ...; empty if there is
   // none.
   const char* oddity = "";
+  // Whether the file has one more channel, of transparency.
+  bool alpha = false;
+
+  PixelFormat pixel_format() const { return {type, channels}; }
 };
 
 // Whether a file in a data set is an image, by its ending: .jpg, .jpeg or .png in upper or lower
@@ -65,8 +98,12 @@ struct DecodeRequest {
   int denominator = 1;
   // The requested part, in pixels of that size.
   ImageWindow window;
-  // 1: luma; 3: RGB; 4: RGB and an unused byte.
-  int pixel_bytes = 3;
+  // The form of its pixels.
+  PixelFormat format;
+  // RGB of 8 bits and an unused byte per pixel; `format` is then UINT8 with 3 channels.
+  bool padded = false;
+
+  int64_t pixel_bytes() const { return padded ? 4 : format.bytes(); }
 };
 
 // Receives an image row by row while it is decoded.
@@ -76,32 +113,37 @@ class RowSink {
   // Returns the request for an image of this size. `scalable`: whether denominators other than 1
   // are allowed. May throw.
   virtual DecodeRequest Begin(ImageSize size, bool scalable) = 0;
-  // Receives the next row of the window, from top to bottom; valid during the call.
+  // Receives the next row of the window, from top to bottom: request.window.width pixels, aligned
+  // to the size of their type. Valid during the call.
   virtual void Row(const uint8_t* row) = 0;
 };
 
-// Decodes an image file and drops transparency. The first bytes determine the format, not the name.
-// Throws SampleError "JPEG: what" for truncated or undecodable data, unknown formats and images
-// with more than kMaxPixels. A JPEG with invalid codes is decoded as far as possible. A window has
-// the same pixels as the whole image has there.
+// Decodes an image file; converts its pixels as ConvertPixels (data/image/convert_pixels.h) does.
+// The first bytes determine the format, not the name. Throws SampleError "JPEG: what" for truncated
+// or undecodable data, unknown formats and images with more than kMaxPixels. A JPEG with invalid
+// codes is decoded as far as possible. A window has the same pixels as the whole image has there.
 void DecodeRows(const uint8_t* data, size_t size, RowSink* sink);
 
-// The same for pixels in memory, with 1 or 3 channels.
-void SendRows(const uint8_t* pixels, ImageSize size, int channels, RowSink* sink);
+// The same for pixels in memory.
+void SendRows(const void* pixels, ImageSize size, PixelFormat format, RowSink* sink);
 
-// Returns the address to which the pixels of an image of this size are written. May throw.
+// Returns the address, aligned to the size of the pixels' type, to which the pixels of an image of
+// this size are written. May throw.
 using PlaceImage = std::function<uint8_t*(ImageSize)>;
 
-// Decodes a whole image to 1 or 3 channels; otherwise as DecodeRows.
-ImageSize DecodeImage(const uint8_t* data, size_t size, int channels, const PlaceImage& place);
+// Decodes a whole image to pixels of this format; otherwise as DecodeRows.
+ImageSize DecodeImage(const uint8_t* data, size_t size, PixelFormat format,
+                      const PlaceImage& place);
 
-// Encodes an image of 1 or 3 channels. `quality` is 1 to 100; from 90 on, chroma is not subsampled
-// (4:4:4).
+// Encodes an image of 1 or 3 channels of 8 bits. `quality` is 1 to 100; from 90 on, chroma is not
+// subsampled (4:4:4).
 std::vector<uint8_t> EncodeJpeg(const uint8_t* pixels, ImageSize size, int channels, int quality);
 std::vector<uint8_t> EncodePng(const uint8_t* pixels, ImageSize size, int channels);
 
-// Converts pixels of 1 or 3 bytes to pixels of 1, 3 or 4 bytes. `from` and `to` must not overlap.
-void ConvertChannels(const uint8_t* from, int from_bytes, int64_t pixels, int to_bytes,
-                     uint8_t* to);
+// Whether a PNG holds such pixels: UINT8 or UINT16 with 1 or 3 channels. A JPEG holds those of
+// UINT8.
+bool FitsPng(PixelFormat format);
+// Encodes an image as a PNG of 8 or 16 bits. Throws UserError unless FitsPng(format).
+std::vector<uint8_t> EncodePng(const void* pixels, ImageSize size, PixelFormat format);
 
 }  // namespace gf

@@ -67,37 +67,50 @@ void Transform(uint8_t* pixels, int64_t count, const float* m) {
   }
 }
 
-// A constant number of channels is vectorized.
-template <int kChannels>
-void SubtractPlanes(const uint8_t* from, int64_t pixels, const float* mean, int64_t mean_plane,
-                    bool mirrored, const float* inverse_std, int64_t plane, float* to) {
-  for (int c = 0; c < kChannels; ++c) {
+// A constant number of channels is vectorized; 0 is any number.
+template <typename Number, int kChannels>
+void SubtractPlanes(const Number* from, int64_t pixels, int channels, const float* mean,
+                    int64_t mean_plane, MeanOrder order, const float* inverse_std, int64_t plane,
+                    float* to) {
+  const int64_t stride = kChannels > 0 ? kChannels : channels;
+  for (int64_t c = 0; c < stride; ++c) {
     const float* const first = mean + c * mean_plane;
+    const float* const last = first + (pixels - 1);
     const float factor = inverse_std[c];
     float* const out = to + c * plane;
-    if (mirrored) {
-      const float* const last = first + (pixels - 1);
+    if (order == MeanOrder::kMirrored) {
 #pragma omp simd
-      for (int64_t i = 0; i < pixels; ++i) out[i] = (from[kChannels * i + c] - last[-i]) * factor;
+      for (int64_t i = 0; i < pixels; ++i) out[i] = (from[stride * i + c] - last[-i]) * factor;
+    } else if (order == MeanOrder::kPerPixel) {
+#pragma omp simd
+      for (int64_t i = 0; i < pixels; ++i) out[i] = (from[stride * i + c] - first[i]) * factor;
     } else {
+      const float value = first[0];
 #pragma omp simd
-      for (int64_t i = 0; i < pixels; ++i) out[i] = (from[kChannels * i + c] - first[i]) * factor;
+      for (int64_t i = 0; i < pixels; ++i) out[i] = (from[stride * i + c] - value) * factor;
     }
   }
 }
 
-void SubtractMean(const uint8_t* from, int64_t pixels, int channels, const float* mean,
-                  int64_t mean_plane, bool mirrored, const float* inverse_std, int64_t plane,
+template <typename Number>
+void SubtractMean(const void* from, int64_t pixels, int channels, const float* mean,
+                  int64_t mean_plane, MeanOrder order, const float* inverse_std, int64_t plane,
                   float* to) {
-  if (channels == 3) {
-    SubtractPlanes<3>(from, pixels, mean, mean_plane, mirrored, inverse_std, plane, to);
-  } else {
-    SubtractPlanes<1>(from, pixels, mean, mean_plane, mirrored, inverse_std, plane, to);
-  }
+  const auto* const row = static_cast<const Number*>(from);
+  const auto subtract = channels == 3   ? &SubtractPlanes<Number, 3>
+                        : channels == 1 ? &SubtractPlanes<Number, 1>
+                                        : &SubtractPlanes<Number, 0>;
+  subtract(row, pixels, channels, mean, mean_plane, order, inverse_std, plane, to);
 }
 
 }  // namespace
 
-GF_SIMD_DEFINE(PixelKernels, PixelTable) = {&Expand, &Pack, &Mirror, &Transform, &SubtractMean};
+GF_SIMD_DEFINE(PixelKernels, PixelTable) = {
+    &Expand,
+    &Pack,
+    &Mirror,
+    &Transform,
+    {&SubtractMean<uint8_t>, &SubtractMean<uint16_t>, &SubtractMean<float>},
+};
 
 }  // namespace gf

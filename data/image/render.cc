@@ -32,26 +32,36 @@ int OpenOutputs(const Taps& taps) {
   return most;
 }
 
-void MirrorPixels(const uint8_t* from, int64_t pixels, int channels, uint8_t* to) {
-  if (channels == 3) {
+// `bytes`: of a pixel.
+void MirrorPixels(const uint8_t* from, int64_t pixels, int64_t bytes, uint8_t* to) {
+  if (bytes == 3) {
     PixelTable().mirror(from, pixels, to);
-  } else {
+  } else if (bytes == 1) {
     std::reverse_copy(from, from + pixels, to);
+  } else {
+    for (const uint8_t* pixel = from + pixels * bytes; pixel != from; to += bytes) {
+      pixel -= bytes;
+      std::memcpy(to, pixel, bytes);
+    }
   }
+}
+
+const RowLoops<float>& FloatRows(PixelFormat format) {
+  return ResampleTable().rows[static_cast<int>(format.type)];
 }
 
 // Passes rows to a renderer.
 class RenderSink : public RowSink {
  public:
-  RenderSink(const View& view, int channels, Renderer* renderer, uint8_t* out)
-      : view_(view), channels_(channels), renderer_(renderer), out_(out) {}
+  RenderSink(const View& view, PixelFormat format, Renderer* renderer, uint8_t* out)
+      : view_(view), format_(format), renderer_(renderer), out_(out) {}
 
-  DecodeRequest Begin(ImageSize, bool) override { return renderer_->Start(view_, channels_, out_); }
+  DecodeRequest Begin(ImageSize, bool) override { return renderer_->Start(view_, format_, out_); }
   void Row(const uint8_t* row) override { renderer_->Add(row); }
 
  private:
   const View view_;
-  const int channels_;
+  const PixelFormat format_;
   Renderer* const renderer_;
   uint8_t* const out_;
 };
@@ -71,36 +81,39 @@ int View::LargestReduction() const {
   return denominator;
 }
 
-DecodeRequest Renderer::Start(const View& view, int channels, uint8_t* out) {
+DecodeRequest Renderer::Start(const View& view, PixelFormat format, uint8_t* out) {
+  static_assert(kMaxChannels <= ResampleKernels::kMostLanes);
   view_ = view;
-  channels_ = channels;
+  format_ = format;
   out_ = out;
   next_row_ = 0;
   if (view.y.outputs < view.size.height || view.x.outputs < view.size.width) {
-    std::memset(out, 0, view.size.pixels() * channels);
+    std::memset(out, 0, view.size.pixels() * format.bytes());
   }
   DecodeRequest request;
+  request.format = format;
   if (view.Empty()) {
     request.window = {0, 0, 1, 1};
-    request.pixel_bytes = channels;
     return request;
   }
   if (view.Copies()) {
     request.window = {static_cast<int>(view.y.begin), static_cast<int>(view.x.begin),
                       view.y.outputs, view.x.outputs};
-    request.pixel_bytes = channels;
     return request;
   }
-  y_.Compute(view.y, view.filter, view.exact);
-  x_.Compute(view.x, view.filter, view.exact);
+  fixed_ = view.exact && format.type == PixelType::kUINT8;
+  // Pixels of four bytes are moved and summed at once.
+  padded_ = request.padded = format == PixelFormat{PixelType::kUINT8, 3};
+  lanes_ = padded_ ? 4 : format.channels;
+  y_.Compute(view.y, view.filter, fixed_);
+  x_.Compute(view.x, view.filter, fixed_);
   request.window = {y_.first(), x_.first(), y_.end() - y_.first(), x_.end() - x_.first()};
-  request.pixel_bytes = lanes_ = channels == 1 ? 1 : 4;
-  width_ = view.exact ? view.x.outputs : request.window.width;
+  width_ = fixed_ ? view.x.outputs : request.window.width;
   ring_ = OpenOutputs(y_);
   const size_t outputs = size_t(view.x.outputs) * lanes_;
   // Weights of 0 extend beyond the end of a row, where memory must hold finite numbers.
   const size_t padded = size_t(request.window.width + x_.taps()) * lanes_;
-  if (view.exact) {
+  if (fixed_) {
     sums_stride_ = outputs;
     fixed_sums_.resize(sums_stride_ * ring_);
     fixed_row_.assign(padded, 0);
@@ -116,7 +129,7 @@ DecodeRequest Renderer::Start(const View& view, int channels, uint8_t* out) {
 
 uint8_t* Renderer::Place(int output) const {
   const int left = view_.mirrored ? view_.size.width - view_.left - view_.x.outputs : view_.left;
-  return out_ + (int64_t{view_.top + output} * view_.size.width + left) * channels_;
+  return out_ + (int64_t{view_.top + output} * view_.size.width + left) * format_.bytes();
 }
 
 void Renderer::Add(const uint8_t* row) {
@@ -126,7 +139,7 @@ void Renderer::Add(const uint8_t* row) {
     return;
   }
   const int y = next_row_++;
-  if (view_.exact) row = CombineRow(row);
+  if (fixed_) row = CombineRow(row);
   while (next_output_ < y_.outputs() && y_.starts()[next_output_] <= y) ++next_output_;
   for (int i = first_open_; i < next_output_; ++i) {
     const int tap = y - y_.starts()[i];
@@ -143,57 +156,60 @@ void Renderer::Add(const uint8_t* row) {
 void Renderer::CopyRow(const uint8_t* row) {
   // The picture's memory is rarely in the cache, so it is prefetched while the decoder works.
   PrefetchToWrite(Place(std::min(next_row_ + kAhead, view_.y.outputs - 1)),
-                  int64_t{view_.x.outputs} * channels_);
+                  view_.x.outputs * format_.bytes());
   uint8_t* const to = Place(next_row_++);
   if (view_.mirrored) {
-    MirrorPixels(row, view_.x.outputs, channels_, to);
+    MirrorPixels(row, view_.x.outputs, format_.bytes(), to);
   } else {
-    std::memcpy(to, row, size_t(view_.x.outputs) * channels_);
+    std::memcpy(to, row, view_.x.outputs * format_.bytes());
   }
 }
 
 void Renderer::AddTo(int output, int tap, const uint8_t* row) {
   const int64_t count = int64_t{width_} * lanes_;
-  if (view_.exact) {
-    ResampleTable().fixed.accumulate(row, count, y_.fixed(output, tap), tap > 0,
-                                     &fixed_sums_[Sums(output)]);
+  if (fixed_) {
+    ResampleTable().fixed_rows.accumulate(row, count, y_.fixed(output, tap), tap > 0,
+                                          &fixed_sums_[Sums(output)]);
   } else {
-    ResampleTable().real.accumulate(row, count, y_.weight(output, tap), tap > 0,
-                                    &sums_[Sums(output)]);
+    FloatRows(format_).accumulate(row, count, y_.weight(output, tap), tap > 0,
+                                  &sums_[Sums(output)]);
   }
 }
 
 const uint8_t* Renderer::CombineRow(const uint8_t* row) {
-  const auto& loops = ResampleTable().fixed;
-  loops.accumulate(row, int64_t{x_.end() - x_.first()} * lanes_, 1, false, fixed_row_.data());
-  loops.combine(fixed_row_.data(), lanes_, x_.starts(), x_.fixed(), x_.taps(), width_,
-                fixed_combined_.data());
+  const ResampleKernels& kernels = ResampleTable();
+  kernels.fixed_rows.accumulate(row, int64_t{x_.end() - x_.first()} * lanes_, 1, false,
+                                fixed_row_.data());
+  kernels.combine_fixed(fixed_row_.data(), lanes_, x_.starts(), x_.fixed(), x_.taps(), width_,
+                        fixed_combined_.data());
   uint8_t* const rounded = row_.Reserve(size_t(width_) * lanes_);
-  loops.round(fixed_combined_.data(), int64_t{width_} * lanes_, rounded);
+  kernels.fixed_rows.round(fixed_combined_.data(), int64_t{width_} * lanes_, rounded);
   return rounded;
 }
 
 void Renderer::FinishRow(int output) {
   const int count = x_.outputs();
-  uint8_t* const rounded = rounded_.Reserve(size_t(count) * (lanes_ + channels_));
-  if (view_.exact) {
-    ResampleTable().fixed.round(&fixed_sums_[Sums(output)], int64_t{count} * lanes_, rounded);
+  const int64_t numbers = int64_t{count} * lanes_;
+  uint8_t* const place = Place(output);
+  // Pixels that are neither packed nor mirrored are rounded into the picture.
+  uint8_t* rounded = place;
+  if (padded_ || view_.mirrored) {
+    rounded = rounded_.Reserve(numbers * SizeOf(format_.type) + count * format_.bytes());
+  }
+  if (fixed_) {
+    ResampleTable().fixed_rows.round(&fixed_sums_[Sums(output)], numbers, rounded);
   } else {
-    const auto& loops = ResampleTable().real;
-    loops.combine(&sums_[Sums(output)], lanes_, x_.starts(), x_.weights(), x_.taps(), count,
-                  combined_.data());
-    loops.round(combined_.data(), int64_t{count} * lanes_, rounded);
+    ResampleTable().combine(&sums_[Sums(output)], lanes_, x_.starts(), x_.weights(), x_.taps(),
+                            count, combined_.data());
+    FloatRows(format_).round(combined_.data(), numbers, rounded);
   }
-  uint8_t* packed = rounded;
-  if (lanes_ == 4) {
-    packed = view_.mirrored ? rounded + size_t(count) * lanes_ : Place(output);
-    PixelTable().pack(rounded, count, packed);
+  const uint8_t* packed = rounded;
+  if (padded_) {
+    uint8_t* const to = view_.mirrored ? rounded + numbers : place;
+    PixelTable().pack(rounded, count, to);
+    packed = to;
   }
-  if (view_.mirrored) {
-    MirrorPixels(packed, count, channels_, Place(output));
-  } else if (lanes_ == 1) {
-    std::memcpy(Place(output), packed, count);
-  }
+  if (view_.mirrored) MirrorPixels(packed, count, format_.bytes(), place);
 }
 
 View WholeView(ImageSize size, ImageSize to, DataConfig::Filter filter) {
@@ -205,10 +221,10 @@ View WholeView(ImageSize size, ImageSize to, DataConfig::Filter filter) {
   return view;
 }
 
-void RenderPixels(const uint8_t* pixels, ImageSize size, int channels, const View& view,
-                  Renderer* renderer, uint8_t* out) {
-  RenderSink sink(view, channels, renderer, out);
-  SendRows(pixels, size, channels, &sink);
+void RenderPixels(const void* pixels, ImageSize size, PixelFormat format, const View& view,
+                  Renderer* renderer, void* out) {
+  RenderSink sink(view, format, renderer, static_cast<uint8_t*>(out));
+  SendRows(pixels, size, format, &sink);
 }
 
 }  // namespace gf

@@ -20,9 +20,10 @@ struct View {
   int top = 0, left = 0;
   bool mirrored = false;
   DataConfig::Filter filter = DataConfig::TRIANGLE;
-  // Resample first horizontally, then vertically; round to whole levels after each pass; use
+  // UINT8: resample first horizontally, then vertically; round to whole levels after each pass; use
   // weights in units of 2^-22. With TRIANGLE and LANCZOS the result equals PIL's Image.resize bit
-  // for bit. If not exact, the fastest method is used; most pixels are the same.
+  // for bit. If not exact, the fastest method is used, sums of floats; most pixels are the same.
+  // Other types have sums of floats in any case.
   bool exact = false;
 
   // Whether no part of the image is visible.
@@ -39,15 +40,16 @@ struct View {
 // its own, which it can reuse for many images.
 class Renderer {
  public:
-  // Begins a picture of 1 or 3 channels, written to `out` (rows without gaps). Returns the part of
-  // the image whose rows must be passed to Add, from top to bottom, and the form of their pixels.
-  DecodeRequest Start(const View& view, int channels, uint8_t* out);
+  // Begins a picture of this format, written to `out` (rows without gaps), which is aligned to the
+  // size of its type. Returns the part of the image whose rows must be passed to Add, from top to
+  // bottom, and the form of their pixels.
+  DecodeRequest Start(const View& view, PixelFormat format, uint8_t* out);
   void Add(const uint8_t* row);
 
  private:
   void CopyRow(const uint8_t* row);
   void AddTo(int output, int tap, const uint8_t* row);
-  // Exact views: the row after horizontal resampling.
+  // With integers: the row after horizontal resampling.
   const uint8_t* CombineRow(const uint8_t* row);
   void FinishRow(int output);
   size_t Sums(int output) const { return (output % ring_) * sums_stride_; }
@@ -55,14 +57,16 @@ class Renderer {
   uint8_t* Place(int output) const;
 
   View view_;
-  int channels_ = 3;
+  PixelFormat format_;
   uint8_t* out_ = nullptr;
 
   int next_row_ = 0;  // number of the next row, counted from the first row of the window
   // Resampling adds weighted rows to the outputs [first_open_, next_output_).
   Taps y_, x_;
-  int lanes_ = 4;
-  int width_ = 0;  // width of the rows that are added
+  bool fixed_ = false;   // the sums are integers
+  bool padded_ = false;  // the rows have an unused byte per pixel
+  int lanes_ = 4;        // numbers of a pixel in the rows
+  int width_ = 0;        // width of the rows that are added
   int first_open_ = 0, next_output_ = 0, ring_ = 1;
   size_t sums_stride_ = 0;
   std::vector<float> sums_, combined_;
@@ -70,9 +74,10 @@ class Renderer {
   ByteBuffer row_, rounded_;
 };
 
-// Makes a picture from pixels in memory. `pixels` and `out` must not overlap.
-void RenderPixels(const uint8_t* pixels, ImageSize size, int channels, const View& view,
-                  Renderer* renderer, uint8_t* out);
+// Makes a picture from pixels in memory, in their format. `pixels` and `out` are aligned to the
+// size of their type and must not overlap.
+void RenderPixels(const void* pixels, ImageSize size, PixelFormat format, const View& view,
+                  Renderer* renderer, void* out);
 
 // The view that resizes a whole image.
 View WholeView(ImageSize size, ImageSize to, DataConfig::Filter filter);

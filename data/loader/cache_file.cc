@@ -53,7 +53,7 @@ class FileLock {
 // process that has it mapped. Such a file is given up, with a warning.
 class CacheFile : public PixelCache {
  public:
-  CacheFile(int64_t samples, int channels, int64_t bytes, const std::string& file,
+  CacheFile(int64_t samples, int64_t pixel_bytes, int64_t bytes, const std::string& file,
             uint64_t identity);
 
   std::shared_ptr<const uint8_t> Find(int64_t i, ImageSize* size,
@@ -84,7 +84,7 @@ class CacheFile : public PixelCache {
 
   const std::string file_;
   const int64_t samples_;
-  const int channels_;
+  const int64_t pixel_bytes_;
   const size_t pixels_at_;  // offset of the first pixels
   const size_t length_;     // of the file, in bytes
   FileDescriptor descriptor_;
@@ -95,11 +95,11 @@ class CacheFile : public PixelCache {
   mutable std::atomic<bool> given_up_{false};
 };
 
-CacheFile::CacheFile(int64_t samples, int channels, int64_t bytes, const std::string& file,
+CacheFile::CacheFile(int64_t samples, int64_t pixel_bytes, int64_t bytes, const std::string& file,
                      uint64_t identity)
     : file_(file),
       samples_(samples),
-      channels_(channels),
+      pixel_bytes_(pixel_bytes),
       pixels_at_(Aligned(sizeof(Header) + samples * sizeof(Entry))),
       length_(pixels_at_ + Aligned(bytes)),
       descriptor_(OpenOrCreate(file)),
@@ -147,8 +147,8 @@ void CacheFile::ReadTable(uint64_t identity) {
   if (header.magic != kMagic || header.identity != identity || header.samples != expected.samples ||
       header.length != length_) {
     ThrowUserError(file_,
-                   ": was made for another data set or for other settings of size, channels "
-                   "or filter; delete it or name another cache_file");
+                   ": was made for another data set or for other settings of size, "
+                   "channels, pixel_type or filter; delete it or name another cache_file");
   }
   for (int64_t i = 0; i < samples_; ++i) Learn(i, entries[i]);
 }
@@ -194,7 +194,7 @@ void CacheFile::Learn(int64_t i, const Entry& entry) const {
   // Entries of a damaged file must not point outside the file.
   const uint64_t height = entry.height, width = entry.width;
   if (height == 0 || width == 0 || height > kMaxPixels || width > kMaxPixels ||
-      height * width * channels_ > length_ - entry.place) {
+      height * width * static_cast<uint64_t>(pixel_bytes_) > length_ - entry.place) {
     return;
   }
   known_[i].height = entry.height;
@@ -224,7 +224,7 @@ std::shared_ptr<const uint8_t> CacheFile::Find(int64_t i, ImageSize* size,
   const uint64_t place = PlaceOf(i);
   if (place == 0) return nullptr;
   *size = {static_cast<int>(known_[i].height), static_cast<int>(known_[i].width)};
-  const size_t bytes = size->pixels() * channels_;
+  const size_t bytes = size->pixels() * pixel_bytes_;
   uint8_t* const pixels = scratch->Reserve(bytes);
   if (!Read(place, pixels, bytes)) {
     GiveUp();
@@ -257,7 +257,7 @@ uint64_t CacheFile::Reserve(int64_t i, size_t room) {
 
 void CacheFile::Keep(int64_t i, const uint8_t* pixels, ImageSize size) {
   if (given_up_ || known_[i].place.load() != 0) return;
-  const size_t bytes = size.pixels() * channels_;
+  const size_t bytes = size.pixels() * pixel_bytes_;
   if (Aligned(bytes) > left_) return;
   const uint64_t place = Reserve(i, Aligned(bytes));
   if (place == 0) return;
@@ -289,9 +289,9 @@ int64_t CacheFile::images() const {
 
 }  // namespace
 
-std::unique_ptr<PixelCache> OpenCacheFile(int64_t samples, int channels, int64_t bytes,
+std::unique_ptr<PixelCache> OpenCacheFile(int64_t samples, int64_t pixel_bytes, int64_t bytes,
                                           const std::string& file, uint64_t identity) {
-  return std::make_unique<CacheFile>(samples, channels, bytes, file, identity);
+  return std::make_unique<CacheFile>(samples, pixel_bytes, bytes, file, identity);
 }
 
 }  // namespace gf

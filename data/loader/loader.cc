@@ -17,6 +17,8 @@ namespace {
 // Maximum number of consecutive damaged samples that training tolerates.
 constexpr int64_t kMaxDamagedRun = 1000;
 
+static_assert(kMostChannels == kMaxChannels);
+
 const DataConfig& Checked(const DataConfig& config, const LoaderOptions& options) {
   CheckData(config, options.mode == LoaderOptions::kTrain);
   return config;

@@ -42,8 +42,9 @@ struct LoaderOptions {
 };
 
 // Reads, decodes and augments batches ahead of their use. Their images are UINT8, or FP32 and
-// normalized; see Note [Mean images]. Only one thread at a time may call it. The batches depend
-// only on config, seed, rank, world and position, not on the number of workers.
+// normalized; see Note [Mean images] and Note [Pixels of more bits]. Only one thread at a time may
+// call it. The batches depend only on config, seed, rank, world and position, not on the number of
+// workers.
 //
 // Note [Positions]
 // Training consumes one sequence of samples (Sampler). When all ranks call Next, they consume the

@@ -13,7 +13,7 @@ namespace {
 
 class MemoryCache : public PixelCache {
  public:
-  MemoryCache(int channels, int64_t bytes) : channels_(channels), most_(bytes) {}
+  MemoryCache(int64_t pixel_bytes, int64_t bytes) : pixel_bytes_(pixel_bytes), most_(bytes) {}
 
   std::shared_ptr<const uint8_t> Find(int64_t i, ImageSize* size, ByteBuffer*) const override {
     const Part& part = PartOf(i);
@@ -75,11 +75,11 @@ class MemoryCache : public PixelCache {
     std::unordered_map<int64_t, Image> images;
   };
 
-  int64_t Bytes(ImageSize size) const { return static_cast<int64_t>(size.pixels()) * channels_; }
+  int64_t Bytes(ImageSize size) const { return size.pixels() * pixel_bytes_; }
   Part& PartOf(int64_t i) { return parts_[i % kParts]; }
   const Part& PartOf(int64_t i) const { return parts_[i % kParts]; }
 
-  const int channels_;
+  const int64_t pixel_bytes_;
   const int64_t most_;
   std::array<Part, kParts> parts_;
   std::atomic<int64_t> images_{0}, bytes_{0};
@@ -87,8 +87,8 @@ class MemoryCache : public PixelCache {
 
 }  // namespace
 
-std::unique_ptr<PixelCache> NewMemoryCache(int channels, int64_t bytes) {
-  return std::make_unique<MemoryCache>(channels, bytes);
+std::unique_ptr<PixelCache> NewMemoryCache(int64_t pixel_bytes, int64_t bytes) {
+  return std::make_unique<MemoryCache>(pixel_bytes, bytes);
 }
 
 }  // namespace gf

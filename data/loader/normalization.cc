@@ -31,7 +31,7 @@ CaffeBlob ReadBlob(const std::string& file, int channels) {
                    "xHxW, a mean image of height H and width W: name another file");
   }
   if (dims[0] != channels) {
-    const bool possible = dims[0] == 1 || dims[0] == 3;
+    const bool possible = dims[0] >= 1 && dims[0] <= kMaxChannels;
     ThrowUserError("mean_file: ", file, ": has ", Counted(dims[0], "channel"), ", expected ",
                    channels, " (channels): name another file",
                    possible ? StrCat(", or set channels: ", dims[0]) : "");
@@ -42,7 +42,8 @@ CaffeBlob ReadBlob(const std::string& file, int channels) {
 
 }  // namespace
 
-Normalization::Normalization(const DataConfig& config, bool random) : file_(config.mean_file()) {
+Normalization::Normalization(const DataConfig& config, bool random)
+    : file_(config.mean_file()), format_(PixelFormatOf(config)) {
   const auto per_channel = [](const auto& values, float otherwise, int c) {
     return values.empty() ? otherwise : values.Get(values.size() == 1 ? 0 : c);
   };
@@ -82,18 +83,25 @@ void Normalization::CheckSize(ImageSize resized) const {
                  ", or replace mean_file by its mean per channel, mean: [", means, "]");
 }
 
-void Normalization::Apply(const Recipe& recipe, const uint8_t* pixels, float* to) const {
+void Normalization::Apply(const Recipe& recipe, const void* pixels, float* to) const {
+  const auto subtract = PixelTable().subtract_mean[static_cast<int>(format_.type)];
+  const int64_t plane = recipe.out.pixels();
+  if (image_.empty()) {
+    subtract(pixels, plane, format_.channels, mean_.data(), 1, MeanOrder::kPerChannel,
+             inverse_std_.data(), plane, to);
+    return;
+  }
   const ImageWindow& window = recipe.window;
   CHECK(window.top >= 0 && window.top + window.height <= size_.height);
   CHECK(window.left >= 0 && window.left + window.width <= size_.width);
   CHECK(window.height == recipe.out.height && window.width == recipe.out.width);
-  const int channels = static_cast<int>(mean_.size());
+  const MeanOrder order = recipe.mirrored ? MeanOrder::kMirrored : MeanOrder::kPerPixel;
   const int64_t width = window.width;
-  for (int64_t y = 0; y < window.height; ++y) {
+  const auto* row = static_cast<const uint8_t*>(pixels);
+  for (int64_t y = 0; y < window.height; ++y, row += width * format_.bytes()) {
     const float* const mean = image_.data() + (window.top + y) * int64_t{size_.width} + window.left;
-    PixelTable().subtract_mean(pixels + y * width * channels, width, channels, mean, size_.pixels(),
-                               recipe.mirrored, inverse_std_.data(), recipe.out.pixels(),
-                               to + y * width);
+    subtract(row, width, format_.channels, mean, size_.pixels(), order, inverse_std_.data(), plane,
+             to + y * width);
   }
 }
 

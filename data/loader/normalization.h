@@ -13,6 +13,10 @@ namespace gf {
 
 // The last step of DataConfig: (pixel - mean) / std.
 //
+// Note [Pixels of more bits]
+// Batches travel to the device as UINT8 or FP32. The loader normalizes UINT16 and FP32 pixels, and
+// the batch is FP32.
+//
 // Note [Mean images]
 // With a mean per channel a batch holds UINT8 pixels and the numbers, and the device normalizes. A
 // mean image has a value for each pixel of an image as it is after resizing; after the crop only
@@ -25,18 +29,22 @@ class Normalization {
   Normalization(const DataConfig& config, bool random);
 
   // Of the images of a batch; FP32 ones have passed through Apply.
-  DType type() const { return image_.empty() ? DType::kUINT8 : DType::kFP32; }
+  DType type() const {
+    return image_.empty() && format_.type == PixelType::kUINT8 ? DType::kUINT8 : DType::kFP32;
+  }
   // One number per channel: the device normalizes UINT8 images as (pixel - mean) * inverse_std.
   const std::vector<float>& mean() const { return mean_; }
   const std::vector<float>& inverse_std() const { return inverse_std_; }
 
-  // FP32: the size of the mean image, which all images must have after resizing.
+  // Whether each pixel has a mean of its own.
+  bool has_image() const { return !image_.empty(); }
+  // The size of the mean image, which all images must have after resizing.
   ImageSize size() const { return size_; }
-  // Throws UserError for images of another size. UINT8: accepts all.
+  // Throws UserError for images of another size. Without a mean image it accepts all.
   void CheckSize(ImageSize resized) const;
-  // FP32: normalizes the pixels that follow from `recipe`, which changes no scale. `pixels`: UINT8
-  // in the order H, W, C; `to`: C, H, W.
-  void Apply(const Recipe& recipe, const uint8_t* pixels, float* to) const;
+  // FP32: normalizes the pixels that follow from `recipe`, which changes no scale if there is a
+  // mean image. `pixels`: of the config's format, in the order H, W, C; `to`: C, H, W.
+  void Apply(const Recipe& recipe, const void* pixels, float* to) const;
 
   // A hash of the shape and the values in mean_file; 0 without one.
   uint64_t mean_file_hash() const { return mean_file_hash_; }
@@ -45,8 +53,9 @@ class Normalization {
   void ReadMeanFile(bool per_channel);
 
   const std::string file_;
+  const PixelFormat format_;
   std::vector<float> mean_, inverse_std_;
-  std::vector<float> image_;  // C, H, W, with R, G, B as channels
+  std::vector<float> image_;  // C, H, W, in the order of the pixels' channels
   ImageSize size_;            // of image_
   uint64_t mean_file_hash_ = 0;
 };

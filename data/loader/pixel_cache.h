@@ -30,15 +30,15 @@ class PixelCache {
   virtual int64_t images() const = 0;
 };
 
-// A cache in memory of this process, for images with `channels` channels and up to `bytes` bytes of
-// pixels.
-std::unique_ptr<PixelCache> NewMemoryCache(int channels, int64_t bytes);
+// A cache in memory of this process, for images with `pixel_bytes` bytes per pixel and up to
+// `bytes` bytes of pixels. Images are aligned to at least 16 bytes, here and in a file's `scratch`.
+std::unique_ptr<PixelCache> NewMemoryCache(int64_t pixel_bytes, int64_t bytes);
 
 // A cache in a file that the processes of a host share and later jobs reuse; it never drops images.
 // Image numbers are below `samples`. `identity` is a hash of everything that the pixels depend on.
 // Throws UserError if the file has another identity or cannot be created in its full length. A file
 // that another program makes shorter is given up with a warning.
-std::unique_ptr<PixelCache> OpenCacheFile(int64_t samples, int channels, int64_t bytes,
+std::unique_ptr<PixelCache> OpenCacheFile(int64_t samples, int64_t pixel_bytes, int64_t bytes,
                                           const std::string& file, uint64_t identity);
 
 }  // namespace gf

@@ -2,7 +2,7 @@
 
 #include <xxhash.h>
 
-#include <cstring>
+#include <algorithm>
 #include <optional>
 
 #include "core/error.h"
@@ -13,14 +13,15 @@
 namespace gf {
 namespace {
 
-// Gray level of the replacement for a damaged image.
-constexpr int kGray = 128;
+// Gray level of the replacement for a damaged image, of 8 and of 16 bits.
+constexpr uint8_t kGray = 128;
+constexpr uint16_t kWideGray = kGray * 257;
 
 }  // namespace
 
 SampleReader::SampleReader(const DataConfig& config, uint64_t seed, bool random, int64_t classes,
                            const std::vector<std::string>& class_names)
-    : channels_(config.channels()),
+    : format_(PixelFormatOf(config)),
       seed_(seed),
       on_error_(config.on_error()),
       augment_(config, random),
@@ -37,17 +38,19 @@ SampleReader::SampleReader(const DataConfig& config, uint64_t seed, bool random,
 std::unique_ptr<PixelCache> SampleReader::OpenCache(const DataConfig& config) const {
   constexpr int64_t kMiB = 1 << 20;
   const int64_t bytes = config.cache_mib() * kMiB;
-  if (config.cache_file().empty()) return NewMemoryCache(channels_, bytes);
+  if (config.cache_file().empty()) return NewMemoryCache(format_.bytes(), bytes);
   // Everything that the pixels depend on: the samples, and the settings for decoding and resizing.
-  std::string text = StrCat(channels_, " ", config.resize_shorter(), " ", config.resize_height(),
-                            " ", config.resize_width(), " ", config.filter(), " ",
-                            augment_.Exact() ? "exact" : "quick", " ", source_->Describe());
+  const bool narrow = format_.type == PixelType::kUINT8;
+  std::string text =
+      StrCat(narrow ? StrCat(format_.channels) : format_.ToString(), " ", config.resize_shorter(),
+             " ", config.resize_height(), " ", config.resize_width(), " ", config.filter(), " ",
+             augment_.Exact() ? "exact" : "quick", " ", source_->Describe());
   uint64_t identity = XXH3_64bits(text.data(), text.size());
   for (int64_t i = 0; i < source_->size(); ++i) {
     text = source_->Key(i);
     identity = XXH3_64bits_withSeed(text.data(), text.size(), identity);
   }
-  return OpenCacheFile(source_->size(), channels_, bytes, config.cache_file(), identity);
+  return OpenCacheFile(source_->size(), format_.bytes(), bytes, config.cache_file(), identity);
 }
 
 void SampleReader::CheckLabels(int64_t classes) const {
@@ -125,11 +128,26 @@ bool SampleReader::ReadPixels(SampleUse use, uint8_t* out, int64_t* label,
   }
   if (on_error_ == DataConfig::SKIP) return false;
   *label = source_->Label(use.index);
-  std::memset(out, kGray, pixel_bytes());
-  if (normalization_.type() == DType::kFP32) {
+  FillGray(out);
+  if (normalization_.has_image()) {
     scratch->recipe = augment_.Draw(normalization_.size(), RandomOf(use));
+  } else {
+    scratch->recipe.out = read_size_;
   }
   return true;
+}
+
+void SampleReader::FillGray(uint8_t* out) const {
+  const int64_t numbers = read_size_.pixels() * format_.channels;
+  if (format_.type == PixelType::kUINT8) {
+    std::fill_n(out, numbers, kGray);
+  } else if (format_.type == PixelType::kUINT16) {
+    std::fill_n(reinterpret_cast<uint16_t*>(out), numbers, kWideGray);
+  } else {  // what becomes 0
+    auto* const floats = reinterpret_cast<float*>(out);
+    const std::vector<float>& mean = normalization_.mean();
+    for (int64_t i = 0; i < numbers; ++i) floats[i] = mean[i % format_.channels];
+  }
 }
 
 Random SampleReader::RandomOf(SampleUse use) const {
@@ -154,14 +172,14 @@ void SampleReader::Produce(SampleUse use, uint8_t* out, int64_t* label,
   source_->Read(use.index, &record);
   // Always resize twice if there is a cache: results must not depend on whether an image is in it.
   PictureSink sink(
-      augment_, channels_,
+      augment_, format_,
       [&](ImageSize size) {
         CheckSize(size);
         return RecipeOf(size, random);
       },
       /*keep_resized=*/cache_ != nullptr, out, scratch);
   if (record.raw) {
-    SendRows(record.data, record.raw_size, record.raw_channels, &sink);
+    SendRows(record.data, record.raw_size, record.raw_format, &sink);
   } else {
     DecodeRows(record.data, record.size, &sink);
   }
@@ -177,7 +195,7 @@ bool SampleReader::ReadCached(const Random& random, int64_t index, uint8_t* out,
   if (!pixels) return false;
   CheckSize(size);
   scratch->recipe = RecipeOf(size, random);
-  FinishPicture(scratch->recipe, augment_.filter(), channels_, pixels.get(), out, scratch);
+  FinishPicture(scratch->recipe, augment_.filter(), format_, pixels.get(), out, scratch);
   return true;
 }
 

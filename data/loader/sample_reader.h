@@ -41,11 +41,12 @@ class SampleReader {
   // Size of an image as it enters the net, and as Read produces it.
   ImageSize image_size() const { return image_size_; }
   ImageSize read_size() const { return read_size_; }
-  int channels() const { return channels_; }
+  int channels() const { return format_.channels; }
   // Whose type() the images have.
   const Normalization& normalization() const { return normalization_; }
   int64_t image_bytes() const {
-    return pixel_bytes() * static_cast<int64_t>(SizeOf(normalization_.type()));
+    return read_size_.pixels() * format_.channels *
+           static_cast<int64_t>(SizeOf(normalization_.type()));
   }
   // Whether Read produces uncropped images, for CutOf (device_cache_mib).
   bool whole() const { return whole_; }
@@ -71,12 +72,14 @@ class SampleReader {
   int64_t skipped() const;
 
  private:
-  int64_t pixel_bytes() const { return read_size_.pixels() * channels_; }
+  int64_t pixel_bytes() const { return read_size_.pixels() * format_.bytes(); }
   std::unique_ptr<PixelCache> OpenCache(const DataConfig& config) const;
   // Read without the normalization.
   bool ReadPixels(SampleUse use, uint8_t* out, int64_t* label, SampleScratch* scratch) const;
   bool ReadCached(const Random& random, int64_t index, uint8_t* out, SampleScratch* scratch) const;
   void Produce(SampleUse use, uint8_t* out, int64_t* label, SampleScratch* scratch) const;
+  // Writes the replacement for a damaged image.
+  void FillGray(uint8_t* out) const;
   Random RandomOf(SampleUse use) const;
   Recipe RecipeOf(ImageSize size, const Random& random) const;
   void FindImageSize();
@@ -86,7 +89,7 @@ class SampleReader {
   void Damaged(int64_t index, const std::string& what) const;
   bool IsKnownDamaged(int64_t index) const;
 
-  const int channels_;
+  const PixelFormat format_;
   const uint64_t seed_;
   const DataConfig::OnError on_error_;
   const Augment augment_;

@@ -14,7 +14,8 @@ struct ConvertOptions {
   std::string to, format = "TAR";
   int shards = 0;
   int quality = 0;  // of JPEGs; 0 = raw images become PNGs, resized ones JPEGs of 92
-  // Images of other sizes become JPEGs; Nothing() = encoded images keep their bytes.
+  // Images of other sizes become JPEGs, or PNGs if they have 16 bits; Nothing() = encoded images
+  // keep their bytes.
   ResizeTo resize;
   bool grayscale = false;
   // Leave out damaged samples instead of giving up.

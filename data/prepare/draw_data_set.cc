@@ -21,7 +21,7 @@ void DrawPart(const DrawOptions& options, const std::string& folder, const std::
   record.size = pixels.size();
   record.raw = true;
   record.raw_size = {options.size, options.size};
-  record.raw_channels = 3;
+  record.raw_format = {PixelType::kUINT8, 3};
   for (int64_t i = 0; i < count; ++i) {
     record.label = DrawImage(options.seed, first + i, options.size, pixels.data());
     writer->Add(record, StrCat(name, "-", first + i));

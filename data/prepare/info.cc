@@ -36,14 +36,17 @@ DataSetInfo InspectDataSet(const std::string& path, const std::string& format) {
     try {
       source->Read(i, &record);
       info.bytes += record.size;
-      const ImageInfo image = record.raw ? ImageInfo{"", record.raw_size, record.raw_channels, ""}
-                                         : ProbeImage(record.data, record.size);
+      const ImageInfo image = RecordInfo(record);
       const int height = image.size.height, width = image.size.width;
       info.min_height = first ? height : std::min(info.min_height, height);
       info.min_width = first ? width : std::min(info.min_width, width);
       info.max_height = std::max(info.max_height, height);
       info.max_width = std::max(info.max_width, width);
       info.grayscale += image.channels == 1;
+      if (image.type != PixelType::kUINT8) ++info.kinds[Name(image.type)];
+      if (image.channels != 1 && image.channels != 3) {
+        ++info.kinds[StrCat(image.channels, " channels")];
+      }
       first = false;
     } catch (const SampleError& error) {
       ++info.damaged;
@@ -58,7 +61,9 @@ DataSetInfo InspectDataSet(const std::string& path, const std::string& format) {
 std::string FormatInfo(const DataSetInfo& info) {
   std::ostringstream out;
   out << "format     " << info.description << "\n";
-  out << "images     " << info.images << " (" << info.grayscale << " grayscale)\n";
+  out << "images     " << info.images << " (" << info.grayscale << " grayscale";
+  for (const auto& [kind, count] : info.kinds) out << ", " << count << " of " << kind;
+  out << ")\n";
   out << "bytes      " << info.bytes << " (" << info.bytes / std::max<int64_t>(info.images, 1)
       << " per image)\n";
   out << "height     " << info.min_height << " to " << info.max_height << "\n";

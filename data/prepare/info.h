@@ -18,7 +18,9 @@ struct DataSetInfo {
   std::vector<std::string> class_names;
   // Of the images that could be read.
   int min_height = 0, max_height = 0, min_width = 0, max_width = 0;
-  int64_t grayscale = 0;
+  int64_t grayscale = 0;  // with one channel
+  // Of images with other pixels than 1 or 3 channels of 8 bits: "UINT16", "FP32", "8 channels".
+  std::map<std::string, int64_t> kinds;
   // Images whose header could not be read: how many, and the first few with the reason.
   int64_t damaged = 0;
   std::vector<std::string> damaged_examples;

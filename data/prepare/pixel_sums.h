@@ -9,30 +9,33 @@
 
 namespace gf {
 
-// Adds up images of one size pixel by pixel. The sums are whole numbers, so they do not depend on
-// the order of the images.
+// Adds up images of one size and format pixel by pixel. The sums of UINT8 and UINT16 are whole
+// numbers, so they do not depend on the order of the images; sums of FP32 may, in the last bits of
+// FP64.
 class PixelSums {
  public:
-  // Adds an image of RGB pixels; all have the size of the first one. `color`: it is not grayscale.
-  void Add(const uint8_t* rgb, ImageSize size, bool color);
+  // Adds an image; all have the size and the format of the first one, and `pixels` are aligned to
+  // the size of their type. `color`: it is not a gray image as RGB.
+  void Add(const void* pixels, ImageSize size, PixelFormat format, bool color);
   // Adds the images of another object.
   void Add(const PixelSums& other);
 
   // Of the mean image: C, H, W, with one channel if all images are grayscale.
-  Shape shape() const { return {color_ ? 3 : 1, size_.height, size_.width}; }
+  Shape shape() const { return {color_ ? format_.channels : 1, size_.height, size_.width}; }
   // Writes the mean image as Caffe's compute_image_mean does: a binary BlobProto of 1, C, H, W
   // values, where three channels are B, G, R. Needs an image. Throws UserError if the file cannot
-  // be written.
+  // be written, or would have more than 2 GiB.
   void WriteMean(const std::string& file) const;
 
  private:
-  // Before images of this size are added.
-  void Begin(ImageSize size);
+  // Before images of this size and format are added.
+  void Begin(ImageSize size, PixelFormat format);
 
   ImageSize size_;
+  PixelFormat format_;
   bool color_ = false;
   int64_t images_ = 0;
-  std::vector<uint64_t> sums_;  // H, W, RGB
+  std::vector<double> sums_;  // H, W, C
 };
 
 }  // namespace gf

@@ -60,20 +60,17 @@ ResizeTo ParseResize(const std::string& text) {
 EncodedImage ResizeRecord(const Record& record, const ResizeTo& to, int quality,
                           Renderer* renderer) {
   std::vector<uint8_t> pixels;
-  const int channels = ProbeImage(record.data, record.size).channels;
-  const ImageSize size = DecodeImage(record.data, record.size, channels, [&](ImageSize s) {
-    pixels.resize(s.pixels() * channels);
+  const PixelFormat format = ProbeImage(record.data, record.size).pixel_format();
+  const ImageSize size = DecodeImage(record.data, record.size, format, [&](ImageSize s) {
+    pixels.resize(s.pixels() * format.bytes());
     return pixels.data();
   });
   const ImageSize wanted = to.Of(size);
   if (wanted == size) return EncodeRecord(record, 0);
-  std::vector<uint8_t> resized(wanted.pixels() * channels);
-  RenderPixels(pixels.data(), size, channels, WholeView(size, wanted, DataConfig::LANCZOS),
-               renderer, resized.data());
-  EncodedImage image = {nullptr, 0, ".jpg", EncodeJpeg(resized.data(), wanted, channels, quality)};
-  image.data = image.owned.data();
-  image.size = image.owned.size();
-  return image;
+  std::vector<uint8_t> resized(wanted.pixels() * format.bytes());
+  RenderPixels(pixels.data(), size, format, WholeView(size, wanted, DataConfig::LANCZOS), renderer,
+               resized.data());
+  return EncodePixels(resized.data(), wanted, format, quality);
 }
 
 }  // namespace gf

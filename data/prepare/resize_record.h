@@ -26,8 +26,9 @@ struct ResizeTo {
 // Reads that form. Throws UserError unless sides are 1 to 65500 pixels, or the text is "0".
 ResizeTo ParseResize(const std::string& text);
 
-// An encoded image resized through Lanczos' filter, as a JPEG of `quality`; its own bytes if it has
-// that size already. It is decoded in any case, so that damage is found: throws SampleError.
+// An encoded image resized through Lanczos' filter, as EncodePixels writes its pixels; its own
+// bytes if it has that size already. It is decoded in any case, so that damage is found: throws
+// SampleError. Throws UserError for pixels that EncodePixels refuses.
 EncodedImage ResizeRecord(const Record& record, const ResizeTo& to, int quality,
                           Renderer* renderer);
 

@@ -8,6 +8,7 @@
 
 #include "core/error.h"
 #include "core/readable.h"
+#include "data/image/convert_pixels.h"
 #include "data/loader/workers.h"
 
 namespace gf {
@@ -18,29 +19,67 @@ constexpr size_t kExamples = 5;
 
 struct Pixels {
   ImageSize size;
-  std::vector<uint8_t> rgb;
+  PixelFormat format;
+  std::vector<uint8_t> bytes;
 };
 
-// Decodes an image to RGB. Throws SampleError.
-ImageInfo DecodeToRgb(const Record& record, Pixels* pixels) {
+// Whether pixels have 1 or 3 channels of 8 bits. Such images may be mixed in a data set.
+bool IsCommon(PixelFormat format) {
+  return format.type == PixelType::kUINT8 && (format.channels == 1 || format.channels == 3);
+}
+
+// Decodes an image: common ones to RGB, others to their own format. Throws SampleError.
+ImageInfo DecodePixels(const Record& record, Pixels* pixels) {
+  const ImageInfo info = RecordInfo(record);
+  pixels->format = IsCommon(info.pixel_format()) ? PixelFormat() : info.pixel_format();
   const auto place = [&](ImageSize size) {
-    pixels->rgb.resize(size.pixels() * 3);
-    return pixels->rgb.data();
+    pixels->size = size;
+    pixels->bytes.resize(size.pixels() * pixels->format.bytes());
+    return pixels->bytes.data();
   };
   if (record.raw) {
-    pixels->size = record.raw_size;
-    ConvertChannels(record.data, record.raw_channels, record.raw_size.pixels(), 3,
-                    place(record.raw_size));
-    return {"", record.raw_size, record.raw_channels, ""};
+    DecodeRequest request;
+    request.format = pixels->format;
+    ConvertPixels(record.data, record.raw_format, record.raw_size.pixels(), request,
+                  place(record.raw_size));
+  } else {
+    DecodeImage(record.data, record.size, pixels->format, place);
   }
-  const ImageInfo info = ProbeImage(record.data, record.size);
-  pixels->size = DecodeImage(record.data, record.size, 3, place);
   return info;
+}
+
+// Writes mean and mean square of each channel. Sum: a type that holds the sum of squares.
+template <typename T, typename Sum>
+void Average(const Pixels& pixels, double* mean, double* square) {
+  const auto* const numbers = reinterpret_cast<const T*>(pixels.bytes.data());
+  const int64_t channels = pixels.format.channels, count = pixels.size.pixels();
+  for (int64_t c = 0; c < channels; ++c) {
+    Sum total = 0, squares = 0;
+    for (int64_t p = 0; p < count; ++p) {
+      const Sum value = numbers[channels * p + c];
+      total += value;
+      squares += value * value;
+    }
+    mean[c] = static_cast<double>(total) / static_cast<double>(count);
+    square[c] = static_cast<double>(squares) / static_cast<double>(count);
+  }
+}
+
+void Average(const Pixels& pixels, double* mean, double* square) {
+  switch (pixels.format.type) {
+    case PixelType::kUINT8:
+      return Average<uint8_t, uint64_t>(pixels, mean, square);
+    case PixelType::kUINT16:
+      return Average<uint16_t, uint64_t>(pixels, mean, square);
+    case PixelType::kFP32:
+      return Average<float, double>(pixels, mean, square);
+  }
 }
 
 // The first image that can be decoded, and its place; a size of 0 if there is none.
 struct FirstImage {
   ImageSize size;
+  PixelFormat format;
   std::string where;
 };
 
@@ -50,8 +89,8 @@ FirstImage FindFirstImage(const RecordSource& source) {
   for (int64_t i = 0; i < source.size(); ++i) {
     try {
       source.Read(i, &record);
-      DecodeToRgb(record, &pixels);
-      return {pixels.size, source.Where(i)};
+      DecodePixels(record, &pixels);
+      return {pixels.size, pixels.format, source.Where(i)};
     } catch (const SampleError&) {  // counted later
     }
   }
@@ -66,8 +105,17 @@ void CheckSameSize(const FirstImage& first, ImageSize size, const std::string& w
                  first.size.height, "x", first.size.width, " makes such a data set");
 }
 
+void CheckSameFormat(const FirstImage& first, PixelFormat format, const std::string& where) {
+  if (format == first.format) return;
+  ThrowUserError(where, ": an image of ", format.ToString(), ", but ", first.where, " has ",
+                 first.format.ToString(),
+                 ": only images of 1 or 3 channels of UINT8 may be mixed; measure the others as "
+                 "data sets of their own");
+}
+
 // What is unusual about an image, or "".
 std::string OddityOf(const ImageInfo& info) {
+  if (!IsCommon(info.pixel_format())) return info.pixel_format().ToString();
   if (std::strcmp(info.format, "GIF") == 0 || std::strcmp(info.format, "PNG") == 0) {
     return info.format;
   }
@@ -106,7 +154,7 @@ Verification VerifyDataSet(const std::string& path, const std::string& format, i
       std::string error, oddity;
       try {
         source->Read(i, &record);
-        oddity = OddityOf(DecodeToRgb(record, &pixels));
+        oddity = OddityOf(DecodePixels(record, &pixels));
       } catch (const SampleError& e) {
         error = StrCat(source->Where(i), ": ", e.what());
       }
@@ -137,14 +185,16 @@ DataSetStatistics MeasureDataSet(const std::string& path, const std::string& for
     result.shorter_sides.push_back({limit, 0});
   }
   // Per image, so that the sums do not depend on the order in which workers come.
-  struct Sums {
-    double mean[3], square[3];
+  struct Sizes {
     int64_t bytes;
     ImageSize size;
   };
-  std::vector<Sums> sums(source->size());
+  std::vector<Sizes> sizes(source->size());
   std::map<int64_t, std::string> damaged;
-  const FirstImage first = pixel_sums != nullptr ? FindFirstImage(*source) : FirstImage();
+  const FirstImage first = FindFirstImage(*source);
+  result.format = first.format;
+  const int channels = first.format.channels;
+  std::vector<double> means(source->size() * channels), squares(source->size() * channels);
   ForPieces(source->size(), workers, progress, [&](int64_t i, int64_t last, std::mutex* mutex) {
     Record record;
     Pixels pixels;
@@ -153,51 +203,43 @@ DataSetStatistics MeasureDataSet(const std::string& path, const std::string& for
       bool color = false;
       try {
         source->Read(i, &record);
-        color = DecodeToRgb(record, &pixels).channels != 1;
+        const ImageInfo info = DecodePixels(record, &pixels);
+        color = info.channels != 1 || !IsCommon(info.pixel_format());
       } catch (const SampleError& error) {
         std::lock_guard<std::mutex> lock(*mutex);
         damaged[i] = StrCat(source->Where(i), ": ", error.what());
         if (damaged.size() > kExamples) damaged.erase(std::prev(damaged.end()));
         continue;
       }
+      CheckSameFormat(first, pixels.format, source->Where(i));
       if (pixel_sums != nullptr) {
         CheckSameSize(first, pixels.size, source->Where(i));
-        piece_sums.Add(pixels.rgb.data(), pixels.size, color);
+        piece_sums.Add(pixels.bytes.data(), pixels.size, pixels.format, color);
       }
-      Sums& sum = sums[i];
-      sum.size = pixels.size;
-      sum.bytes = static_cast<int64_t>(record.size);
-      const int64_t count = pixels.size.pixels();
-      for (int c = 0; c < 3; ++c) {
-        uint64_t total = 0, squares = 0;
-        for (int64_t p = 0; p < count; ++p) {
-          const uint32_t value = pixels.rgb[3 * p + c];
-          total += value;
-          squares += value * value;
-        }
-        sum.mean[c] = static_cast<double>(total) / static_cast<double>(count);
-        sum.square[c] = static_cast<double>(squares) / static_cast<double>(count);
-      }
+      sizes[i] = {static_cast<int64_t>(record.size), pixels.size};
+      Average(pixels, &means[i * channels], &squares[i * channels]);
     }
     if (pixel_sums == nullptr) return;
     std::lock_guard<std::mutex> lock(*mutex);
     pixel_sums->Add(piece_sums);
   });
   for (auto& entry : damaged) result.damaged_examples.push_back(std::move(entry.second));
-  double square[3] = {0, 0, 0};
-  for (const Sums& sum : sums) {
-    if (sum.size.height == 0) {
+  result.mean.resize(channels);
+  std::vector<double> square(channels);
+  for (int64_t i = 0; i < source->size(); ++i) {
+    const ImageSize& size = sizes[i].size;
+    if (size.height == 0) {
       ++result.damaged;
       continue;
     }
     ++result.images;
-    result.mean_bytes += static_cast<double>(sum.bytes);
-    result.mean_pixels += static_cast<double>(sum.size.pixels());
-    for (int c = 0; c < 3; ++c) {
-      result.mean[c] += sum.mean[c];
-      square[c] += sum.square[c];
+    result.mean_bytes += static_cast<double>(sizes[i].bytes);
+    result.mean_pixels += static_cast<double>(size.pixels());
+    for (int c = 0; c < channels; ++c) {
+      result.mean[c] += means[i * channels + c];
+      square[c] += squares[i * channels + c];
     }
-    const int shorter = std::min(sum.size.height, sum.size.width);
+    const int shorter = std::min(size.height, size.width);
     for (DataSetStatistics::Bucket& bucket : result.shorter_sides) {
       if (bucket.limit != 0 && shorter >= bucket.limit) continue;
       ++bucket.images;
@@ -213,10 +255,10 @@ DataSetStatistics MeasureDataSet(const std::string& path, const std::string& for
   const auto images = static_cast<double>(result.images);
   result.mean_bytes /= images;
   result.mean_pixels /= images;
-  for (int c = 0; c < 3; ++c) {
+  for (int c = 0; c < channels; ++c) {
     result.mean[c] /= images;
     const double variance = square[c] / images - result.mean[c] * result.mean[c];
-    result.std[c] = std::sqrt(std::max(0.0, variance));
+    result.std.push_back(std::sqrt(std::max(0.0, variance)));
   }
   return result;
 }

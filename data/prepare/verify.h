@@ -37,7 +37,9 @@ struct DataSetStatistics {
   int64_t images = 0, damaged = 0;
   // The first few that cannot be decoded, as "shard:key:offset: what".
   std::vector<std::string> damaged_examples;
-  double mean[3] = {0, 0, 0}, std[3] = {0, 0, 0};  // of R, G, B, 0..255
+  // As which the images were measured: RGB of UINT8, or the format that all of them have.
+  PixelFormat format;
+  std::vector<double> mean, std;  // of each channel, in units of the format's type
   double mean_bytes = 0, mean_pixels = 0;
   // How many images have a shorter side of less than so many pixels, and not less than the one
   // before; the last has no limit.
@@ -50,7 +52,8 @@ struct DataSetStatistics {
 
 // Damaged images are left out and counted. `pixel_sums`, if not null, receives the other images.
 // Throws UserError if the data set cannot be opened, all its images are damaged, or images that are
-// to be added up differ in size.
+// to be added up differ in size; and if images differ in format, unless all have 1 or 3 channels of
+// UINT8.
 DataSetStatistics MeasureDataSet(const std::string& path, const std::string& format, int workers,
                                  const SampleProgress& progress, PixelSums* pixel_sums = nullptr);
 

@@ -58,15 +58,22 @@ void ChooseDevice(const SolverFile& solver, const NetParameter& net, const JobCo
   if (fixed) scale->set_scale(std::max(1.0F, net.global_grad_scale()));
 }
 
-// Images of both phases have the channels that the training images have, unless a layer or --set
-// says otherwise.
-void SetChannels(const JobConfig& wanted, JobConfig* job) {
+// Images of both phases have the channels and the type of pixels that the training images have,
+// unless a layer or --set says otherwise.
+void SetPixels(const JobConfig& wanted, JobConfig* job) {
   const DataConfig& train = wanted.train_data();
-  const int channels = train.has_channels() ? train.channels() : ChannelsOf(train);
-  if (channels == 0) return;
-  if (!train.has_channels()) job->mutable_train_data()->set_channels(channels);
-  if (wanted.has_validation_data() && !wanted.validation_data().has_channels()) {
-    job->mutable_validation_data()->set_channels(channels);
+  PixelFormat format = {PixelType::kUINT8, train.channels()};
+  if (!train.has_channels()) format = PixelsOf(train);
+  if (train.has_pixel_type()) format.type = static_cast<PixelType>(train.pixel_type());
+  if (format.channels == 0) return;
+  const auto set = [&](const DataConfig& given, DataConfig* data) {
+    if (!given.has_channels()) data->set_channels(format.channels);
+    if (given.has_pixel_type() || format.type == PixelType::kUINT8) return;
+    data->set_pixel_type(static_cast<DataConfig::PixelType>(format.type));
+  };
+  set(train, job->mutable_train_data());
+  if (wanted.has_validation_data()) {
+    set(wanted.validation_data(), job->mutable_validation_data());
   }
 }
 
@@ -158,7 +165,7 @@ CaffeJob ReadCaffeJob(const std::string& path, const std::vector<std::string>& o
   for (const std::string& assignment : overrides) SetField(assignment, &wanted);
   RequireSource(wanted.train_data(), train);
   if (wanted.has_validation_data()) RequireSource(wanted.validation_data(), test);
-  SetChannels(wanted, &job.config);
+  SetPixels(wanted, &job.config);
   ChooseDevice(solver, net.param, wanted, &job);
   RemarkBatch(solver, net.param, train.config, wanted.train_data(), &job);
   if (const std::string ignored = IgnoredFields(solver.param); !ignored.empty()) {

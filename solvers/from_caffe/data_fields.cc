@@ -5,6 +5,7 @@
 
 #include "core/config/caffe_blob.h"
 #include "core/error.h"
+#include "data/formats/datum.h"
 #include "data/formats/record_source.h"
 #include "models/data_layers.h"
 #include "models/graph.h"
@@ -41,14 +42,15 @@ TransformationParameter TransformOf(const LayerParameter& layer) {
   return all;
 }
 
-// Caffe writes values of color channels in the order B, G, R.
+// Caffe writes values of color channels in the order B, G, R, as a Datum has them.
 void TranslateMean(const TransformationParameter& from, const GraphNode& node, DataConfig* to) {
   if (from.has_mean_file() && from.mean_value_size() > 0) {
     ThrowUserError(Words(node), "has mean_file and mean_value: remove one of them");
   }
   if (from.has_mean_file()) to->set_mean_file(from.mean_file());
-  for (int i = from.mean_value_size() - 1; i >= 0; --i) to->add_mean(from.mean_value(i));
-  if (from.mean_value_size() == 3) to->set_channels(3);
+  const int values = from.mean_value_size();
+  for (int c = 0; c < values; ++c) to->add_mean(from.mean_value(DatumPlane(c, values)));
+  if (values > 1) to->set_channels(values);
   if (!(from.scale() > 0) || !std::isfinite(1 / from.scale())) {
     ThrowUserError(Words(node), "transform_param.scale is ", from.scale(),
                    ", must be greater than 0");
@@ -154,28 +156,30 @@ DataFields TranslateData(const NetSource& net, Phase phase) {
   return fields;
 }
 
-int ChannelsOf(const DataConfig& data) {
-  int64_t channels = 0;
+PixelFormat PixelsOf(const DataConfig& data) {
+  PixelFormat format = {PixelType::kUINT8, 0};
   try {
     if (!data.source().empty()) {
       const SourceOptions options = {data.source(), /*skip_damaged=*/true};
       const auto source = OpenSource(DataConfig::Format_Name(data.format()), options);
       Record record;
       source->Read(0, &record);
-      if (record.raw) return record.raw_channels == 1 ? 1 : 3;
-      channels = 3;  // encoded images may be gray or colored one by one
+      if (record.raw) return record.raw_format;
+      format.channels = 3;  // encoded images may be gray or colored one by one
     }
   } catch (const UserError&) {
     // The loader will say what is wrong.
   }
-  if (data.mean_file().empty()) return static_cast<int>(channels);
+  if (data.mean_file().empty()) return format;
+  format.channels = 0;
   try {
     const Shape shape = ReadCaffeBlob(data.mean_file()).shape;
-    if (shape.rank() >= 3) channels = shape[shape.rank() - 3];
+    const int64_t channels = shape.rank() >= 3 ? shape[shape.rank() - 3] : 0;
+    if (channels <= kMaxChannels) format.channels = static_cast<int>(channels);
   } catch (const UserError&) {
-    return 0;
+    // The loader will say this, too.
   }
-  return channels == 1 || channels == 3 ? static_cast<int>(channels) : 0;
+  return format;
 }
 
 }  // namespace gf

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "core/config/config.h"
+#include "data/image/image.h"
 
 namespace gf {
 
@@ -23,8 +24,9 @@ struct DataFields {
 // paths stay as they are. Throws UserError for what contradicts itself.
 DataFields TranslateData(const NetSource& net, Phase phase);
 
-// The channels of the images of a data set: of the first one if it is stored as pixels, else of the
-// mean image; 3 for encoded images without one; 0 if they are unknown.
-int ChannelsOf(const DataConfig& data);
+// The pixels of the images of a data set: of the first one if it is stored as pixels, else UINT8
+// with the channels of the mean image; 3 channels for encoded images without one; 0 if they are
+// unknown.
+PixelFormat PixelsOf(const DataConfig& data);
 
 }  // namespace gf

@@ -273,6 +273,14 @@ TEST(ExportTest, ImagesMayEnterAsPixels) {
   const Exported exported = Export(Conv("c", "x", 2), options);
   EXPECT_EQ(exported.graph().input(0).type().tensor_type().elem_type(), onnx::TensorProto::UINT8);
   EXPECT_EQ(Ops(exported.graph()), (Texts{"Cast", "Sub", "Div", "Conv"}));
+  options.scaling->type = DataConfig::UINT16;
+  const Exported words = Export(Conv("c", "x", 2), options);
+  EXPECT_EQ(words.graph().input(0).type().tensor_type().elem_type(), onnx::TensorProto::UINT16);
+  EXPECT_EQ(Ops(words.graph()), (Texts{"Cast", "Sub", "Div", "Conv"}));
+  options.scaling->type = DataConfig::FP32;
+  const Exported floats = Export(Conv("c", "x", 2), options);
+  EXPECT_EQ(floats.graph().input(0).type().tensor_type().elem_type(), onnx::TensorProto::FLOAT);
+  EXPECT_EQ(Ops(floats.graph()), (Texts{"Sub", "Div", "Conv"}));
   options.scaling->mean = {100, 110};
   EXPECT_TRUE(Has(ExportError(Conv("c", "x", 2), options), "2 numbers of mean"));
 }
@@ -291,6 +299,12 @@ TEST(ExportTest, MetadataSayHowImagesArePrepared) {
   EXPECT_EQ(PreprocessingMetadata(data, true).size(), 4u);
   data.set_channels(1);
   EXPECT_EQ(PreprocessingMetadata(data, false)[0].second, "gray");
+  EXPECT_EQ(PreprocessingMetadata(data, false)[1].first, "gf.resize_shorter");
+  data.set_channels(8);
+  data.set_pixel_type(DataConfig::UINT16);
+  EXPECT_EQ(PreprocessingMetadata(data, false)[0].second, "8");
+  EXPECT_EQ(PreprocessingMetadata(data, false)[1],
+            (std::pair<std::string, std::string>("gf.pixel_type", "UINT16")));
   EXPECT_EQ(ClassNamesMetadata({"a", "b \"c\""})[0].second, R"(["a","b \"c\""])");
   EXPECT_TRUE(ClassNamesMetadata({}).empty());
 }

@@ -44,7 +44,7 @@ def softmax(scores):
 def run_model(path, images):
     """{output: values} of onnxruntime, from the same images for every input."""
     session = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"])
-    types = {"tensor(float)": "f4", "tensor(uint8)": "u1"}
+    types = {"tensor(float)": "f4", "tensor(uint8)": "u1", "tensor(uint16)": "u2"}
     feeds = {value.name: images.astype(types[value.type]) for value in session.get_inputs()}
     names = [value.name for value in session.get_outputs()]
     return dict(zip(names, session.run(names, feeds)))

@@ -11,8 +11,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       __builtin_trap();
     }
     if (datum.encoded) return 0;
-    gf::CheckRawDatum(datum);
-    std::vector<uint8_t> pixels(datum.size);
+    const gf::ImageSize image = gf::CheckRawDatum(datum);
+    std::vector<uint8_t> pixels(image.pixels() * gf::RawFormat(datum).bytes());
     gf::ReadRawDatum(datum, pixels.data());
   } catch (const gf::SampleError&) {
   }

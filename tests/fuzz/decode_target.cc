@@ -29,7 +29,7 @@ class Window : public RowSink {
     }
     const int channels = choice_ & 2 ? 1 : 3;
     out_.resize(view.size.pixels() * channels);
-    DecodeRequest request = renderer_.Start(view, channels, out_.data());
+    DecodeRequest request = renderer_.Start(view, {PixelType::kUINT8, channels}, out_.data());
     request.denominator = denominator;
     return request;
   }

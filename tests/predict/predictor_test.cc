@@ -184,6 +184,38 @@ TEST_F(PredictorTest, FilesBytesAndPixelsAreEqual) {
   for (const auto& each : scores) EXPECT_EQ(each, scores[0]);
 }
 
+// Pixels of 8 bits in memory enter nets of other channels and types, too.
+TEST(ImageBatchTest, PixelsOfFiveChannelsAreNormalized) {
+  DataConfig data;
+  data.set_source("none");
+  data.set_channels(5);
+  data.set_pixel_type(DataConfig::UINT16);
+  for (int c = 0; c < 5; ++c) data.add_mean(static_cast<float>(100 * c));
+  data.add_std(0.5);
+  const ImageSize size = {3, 4};
+  ImageBatch batch(data, {2, 5, size.height, size.width});
+  const std::vector<uint8_t> pixels = Gradient(size, 5);
+  ImageInput input;
+  input.pixels = pixels.data();
+  input.size = size;
+  input.channels = 5;
+  input.row_bytes = 5 * size.width;
+  batch.inputs()->push_back(input);
+  input.channels = 4;
+  input.row_bytes = 4 * size.width;
+  batch.inputs()->push_back(input);
+  batch.Prepare(1);
+  EXPECT_EQ(batch.errors()[0], "");
+  EXPECT_EQ(batch.errors()[1], "4 channels of UINT8, expected 5 of UINT16; set channels: 4");
+  ASSERT_EQ(batch.batch().images.desc.dtype, DType::kFP32);
+  const float* value = batch.batch().images.as<float>();
+  for (int c = 0; c < 5; ++c) {
+    for (int64_t p = 0; p < size.pixels(); ++p) {
+      EXPECT_EQ(*value++, 2 * (257 * pixels[p * 5 + c] - 100.f * static_cast<float>(c)));
+    }
+  }
+}
+
 TEST_F(PredictorTest, DamagedImagesAreErrorsOfTheirOwn) {
   Predictor predictor(Checkpoint());
   const std::string good = folder_ / "images/ant/0.png";

@@ -15,9 +15,10 @@ DEFINE_string(out, "", "the `FOLDER` to make");
 DEFINE_bool(skip_damaged, false, "leave out damaged samples instead of giving up");
 DEFINE_bool(force, false, "move a folder that is in the way aside");
 DEFINE_int32(workers, 0, "threads; 0 = one per processor");
-DEFINE_string(resize, "0",
-              "make JPEGs of another `SIZE`: N, the shorter side of larger images, or HxW, height "
-              "and width of all images (256x256); 0 = keep the files' bytes");
+DEFINE_string(
+    resize, "0",
+    "make JPEGs, or PNGs of 16 bits, of another `SIZE`: N, the shorter side of larger "
+    "images, or HxW, height and width of all images (256x256); 0 = keep the files' bytes");
 DEFINE_int32(quality, 0, "JPEG quality, 1 to 100; 0 = the command's own choice");
 DEFINE_uint64(seed, 1, "another seed gives another order or other images");
 

@@ -41,12 +41,7 @@ class StatsCommand : public Command {
     for (const std::string& example : result.damaged_examples) {
       std::printf("  %s\n", example.c_str());
     }
-    std::printf(
-        "for train_data and validation_data, in the order R, G, B (one of them with channels: "
-        "1):\n");
-    for (const double mean : result.mean) std::printf("mean: %.3f ", mean);
-    std::printf("\n");
-    for (const double std : result.std) std::printf("std: %.3f ", std);
+    PrintMeans(result);
     std::printf("\n%.0f bytes and %.0f pixels per image\nshorter side    images\n",
                 result.mean_bytes, result.mean_pixels);
     int from = 1;
@@ -65,6 +60,22 @@ class StatsCommand : public Command {
   }
 
  private:
+  static void PrintMeans(const DataSetStatistics& result) {
+    const PixelFormat& format = result.format;
+    if (format == PixelFormat()) {
+      std::printf(
+          "for train_data and validation_data, in the order R, G, B (one of them with channels: "
+          "1):\n");
+    } else {
+      std::printf("for train_data and validation_data with channels: %d pixel_type: %s:\n",
+                  format.channels, Name(format.type));
+    }
+    const int digits = format.type == PixelType::kFP32 ? 6 : 3;
+    for (const double mean : result.mean) std::printf("mean: %.*f ", digits, mean);
+    std::printf("\n");
+    for (const double std : result.std) std::printf("std: %.*f ", digits, std);
+  }
+
   static DataSetStatistics Measure(const std::string& source, PixelSums* sums) {
     ProgressLine line;
     return MeasureDataSet(

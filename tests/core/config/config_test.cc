@@ -274,7 +274,10 @@ TEST_F(ConfigTest, EveryRangeIsChecked) {
       {"validation_data.batch_size=-5"},
       {"train_data.workers=-1"},
       {"train_data.prefetch=0"},
-      {"train_data.channels=2"},
+      {"train_data.channels=0"},
+      {"train_data.channels=17"},
+      {"input.channels=17"},
+      {"train_data.pixel_type=FP16"},
       {"train_data.std=0"},
       {"train_data.std=1,1"},
       {"train_data.resize_shorter=-1"},
@@ -298,6 +301,8 @@ TEST_F(ConfigTest, EveryRangeIsChecked) {
       {"train_data.device_cache_mib=-1"},
       {"validation_data.device_cache_mib=1"},
       {"train_data.brightness=1", "train_data.device_cache_mib=1"},
+      {"train_data.brightness=1", "train_data.pixel_type=UINT16"},
+      {"train_data.device_cache_mib=1", "train_data.pixel_type=FP32"},
       {"train_data.mean_file=m"},  // besides mean
       {"train_data.mean=", "train_data.mean_file=m", "train_data.pad=1"},
       {"train_data.mean=", "train_data.mean_file=m", "train_data.device_cache_mib=1"},
@@ -381,6 +386,10 @@ TEST_F(ConfigTest, TheLimitsThemselvesAreAllowed) {
            {"solver.type=RMSProp", "solver.epsilon=0"},
            {"solver.type=Adam", "solver.epsilon=1e-10"},
            {"train_data.mean=1"},
+           {"train_data.mean=1", "train_data.channels=16"},
+           {"train_data.pixel_type=UINT16"},
+           {"train_data.pixel_type=FP32", "train_data.mean=0.5"},
+           {"train_data.device_cache_mib=1", "train_data.mean=1", "train_data.channels=5"},
            {"train_data.resize_shorter=32", "train_data.pad=2", "train_data.crop_size=36"},
            {"solver.lr_policy=MULTISTEP", "solver.step_value=1,2"}}) {
     EXPECT_EQ(Error(overrides), "no error") << overrides.back();

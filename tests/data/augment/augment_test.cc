@@ -19,8 +19,8 @@ std::vector<uint8_t> Apply(const DataConfig& config, bool random, const std::vec
   EXPECT_FALSE(CutsTwice(recipe, size));
   std::vector<uint8_t> out(recipe.out.pixels() * channels, 99);
   Renderer renderer;
-  RenderPixels(in.data(), size, channels, ViewOf(recipe, size, augment.filter()), &renderer,
-               out.data());
+  RenderPixels(in.data(), size, {PixelType::kUINT8, channels},
+               ViewOf(recipe, size, augment.filter()), &renderer, out.data());
   if (!recipe.colors.Nothing()) recipe.colors.Apply(out.data(), recipe.out.pixels());
   return out;
 }
@@ -177,7 +177,8 @@ TEST(Augment, AResizedCropShowsNothingOutsideItsWindow) {
     std::fill_n(&in[(y * 64 + w.left) * 3], w.width * 3, 10);
   }
   Renderer renderer;
-  RenderPixels(in.data(), size, 3, ViewOf(recipe, size, augment.filter()), &renderer, out.data());
+  RenderPixels(in.data(), size, {PixelType::kUINT8, 3}, ViewOf(recipe, size, augment.filter()),
+               &renderer, out.data());
   EXPECT_EQ(out, std::vector<uint8_t>(out.size(), 10));
 }
 

@@ -1,32 +1,12 @@
-// Caffe's databases and the messages in them.
-#include "data/formats/datum.h"
+// Caffe's databases.
 #include "data/formats/record_source.h"
 #include "data/formats/record_writer.h"
 #include "tests/data/formats/lmdb_util.h"
+#include "tests/data/pixel_util.h"
 #include "tests/data/test_util.h"
 
 namespace gf {
 namespace {
-
-std::string Varint(uint64_t value) {
-  std::string bytes;
-  for (; value >= 128; value >>= 7) bytes += static_cast<char>(value | 128);
-  return bytes + static_cast<char>(value);
-}
-
-std::string NumberField(int field, uint64_t value) { return Varint(field * 8) + Varint(value); }
-std::string BytesField(int field, const std::string& bytes) {
-  return Varint(field * 8 + 2) + Varint(bytes.size()) + bytes;
-}
-
-std::string RawDatum(int channels, int height, int width, const std::string& pixels, int label) {
-  return NumberField(1, channels) + NumberField(2, height) + NumberField(3, width) +
-         BytesField(4, pixels) + NumberField(5, label);
-}
-
-std::string EncodedDatum(const std::string& image, int label) {
-  return NumberField(5, label) + NumberField(7, 1) + BytesField(4, image);
-}
 
 std::string Pixels(const RecordSource& source, int64_t i) {
   Record record;
@@ -169,7 +149,7 @@ Record RawRecord(const std::string& pixels, ImageSize size, int channels, int64_
   record.size = pixels.size();
   record.raw = true;
   record.raw_size = size;
-  record.raw_channels = channels;
+  record.raw_format = {PixelType::kUINT8, channels};
   record.label = label;
   return record;
 }
@@ -240,32 +220,44 @@ TEST(LmdbWriter, TheMapGrowsWithTheFile) {
   EXPECT_LT(std::filesystem::file_size(folder / "db/data.mdb"), size_t{50} << 20);
 }
 
-std::string DatumError(const std::string& bytes) {
-  return ErrorOf([&] {
-    // On the heap in its exact size, so that sanitizers see a read beyond it.
-    const std::vector<uint8_t> exact(bytes.begin(), bytes.end());
-    const Datum datum = ParseDatum(exact.data(), exact.size());
-    CheckRawDatum(datum);
-  });
+// The pixels of raw records that went through a database.
+template <typename T>
+std::vector<T> ThroughDatabase(const std::vector<T>& pixels, PixelFormat format,
+                               PixelFormat expected) {
+  TempFolder folder;
+  Record record;
+  record.data = reinterpret_cast<const uint8_t*>(pixels.data());
+  record.size = pixels.size() * sizeof(T);
+  record.raw = true;
+  record.raw_size = {3, 2};
+  record.raw_format = format;
+  std::vector<Record> records;
+  records.push_back(std::move(record));
+  WriteWithOurs(folder.path(), records, 0);
+  Record found;
+  OpenSource("AUTO", {folder / "db", false})->Read(0, &found);
+  EXPECT_EQ(found.raw_format, expected);
+  EXPECT_EQ(found.raw_size, (ImageSize{3, 2}));
+  std::vector<T> result;
+  if (expected.type == PixelType::kFP32) {
+    const auto* const floats = reinterpret_cast<const float*>(found.data);
+    result.assign(floats, floats + found.size / sizeof(float));
+  } else {
+    result.assign(found.data, found.data + found.size);
+  }
+  return result;
 }
 
-TEST(Datum, WrongMessagesAreExplained) {
-  EXPECT_NE(DatumError(RawDatum(2, 1, 1, "xy", 1)).find("2 channels"), std::string::npos);
-  EXPECT_NE(DatumError(RawDatum(1, 3, 1, "xy", 1)).find("expected 3"), std::string::npos);
-  EXPECT_NE(DatumError(RawDatum(1, 0, 1, "", 1)).find("0x1"), std::string::npos);
-  EXPECT_NE(DatumError(NumberField(1, uint64_t{1} << 62) + NumberField(2, 1u << 31) +
-                       NumberField(3, 1u << 31))
-                .find("expected"),
-            std::string::npos);
-  EXPECT_NE(DatumError(BytesField(6, "1234")).find("floats"), std::string::npos);
-  EXPECT_NE(DatumError(NumberField(4, 3)).find("wrong type"), std::string::npos);
-  EXPECT_NE(DatumError(Varint(4 * 8 + 2) + Varint(1000) + "x").find("cut"), std::string::npos);
-}
-
-TEST(Datum, EveryTruncationIsAnErrorOrComplete) {
-  const std::string whole = RawDatum(3, 2, 2, "123456789abc", 5);
-  for (size_t bytes = 0; bytes + 2 < whole.size(); ++bytes) {
-    EXPECT_NE(DatumError(whole.substr(0, bytes)).find("Datum: "), std::string::npos);
+TEST(LmdbWriter, EveryFormatOfPixelsComesBack) {
+  for (int channels = 1; channels <= kMaxChannels; ++channels) {
+    const PixelFormat bytes = {PixelType::kUINT8, channels}, words = {PixelType::kUINT16, channels},
+                      floats = {PixelType::kFP32, channels};
+    const auto narrow = NoisePixels<uint8_t>({3, 2}, channels, 255);
+    EXPECT_EQ(ThroughDatabase(narrow, bytes, bytes), narrow);
+    const auto wide = NoisePixels<uint16_t>({3, 2}, channels, 65535);
+    EXPECT_EQ(ThroughDatabase(wide, words, floats), wide);
+    const auto real = NoisePixels<float>({3, 2}, channels, -1e9);
+    EXPECT_EQ(ThroughDatabase(real, floats, floats), real);
   }
 }
 

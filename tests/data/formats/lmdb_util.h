@@ -3,12 +3,57 @@
 #include <gtest/gtest.h>
 #include <lmdb.h>
 
+#include <cstdint>
+#include <cstring>
 #include <filesystem>
 #include <string>
 #include <utility>
 #include <vector>
 
 namespace gf {
+
+// Messages of Caffe's Datum, field by field.
+inline std::string Varint(uint64_t value) {
+  std::string bytes;
+  for (; value >= 128; value >>= 7) bytes += static_cast<char>(value | 128);
+  return bytes + static_cast<char>(value);
+}
+
+inline std::string NumberField(int field, uint64_t value) {
+  return Varint(field * 8) + Varint(value);
+}
+inline std::string BytesField(int field, const std::string& bytes) {
+  return Varint(field * 8 + 2) + Varint(bytes.size()) + bytes;
+}
+
+inline std::string RawDatum(int channels, int height, int width, const std::string& pixels,
+                            int label) {
+  return NumberField(1, channels) + NumberField(2, height) + NumberField(3, width) +
+         BytesField(4, pixels) + NumberField(5, label);
+}
+
+inline std::string EncodedDatum(const std::string& image, int label) {
+  return NumberField(5, label) + NumberField(7, 1) + BytesField(4, image);
+}
+
+// Field float_data: one number after the other, as Caffe writes them, or packed.
+inline std::string FloatsField(const std::vector<float>& values, bool packed) {
+  std::string bytes;
+  for (const float value : values) {
+    char number[sizeof(value)];
+    std::memcpy(number, &value, sizeof(value));
+    if (!packed) bytes += Varint(6 * 8 + 5);
+    bytes.append(number, sizeof(number));
+  }
+  return packed ? BytesField(6, bytes) : bytes;
+}
+
+// `planes`: channels x height x width.
+inline std::string FloatDatum(int channels, int height, int width, const std::vector<float>& planes,
+                              int label, bool packed) {
+  return NumberField(1, channels) + NumberField(2, height) + NumberField(3, width) +
+         FloatsField(planes, packed) + NumberField(5, label);
+}
 
 using LmdbRecords = std::vector<std::pair<std::string, std::string>>;
 

@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "data/image/convert_pixels.h"
 #include "tests/data/test_util.h"
 
 // Needs cstdio before it.
@@ -42,7 +43,10 @@ int LargestDifference(const std::vector<uint8_t>& a, const std::vector<uint8_t>&
 
 std::vector<uint8_t> ToChannels(const std::vector<uint8_t>& pixels, int from, int to) {
   std::vector<uint8_t> result(pixels.size() / from * to);
-  ConvertChannels(pixels.data(), from, pixels.size() / from, to, result.data());
+  DecodeRequest request;
+  request.format = {PixelType::kUINT8, to};
+  ConvertPixels(pixels.data(), {PixelType::kUINT8, from}, pixels.size() / from, request,
+                result.data());
   return result;
 }
 

@@ -47,7 +47,9 @@ TEST_F(MeanFileTest, WrongFilesAreRefused) {
   EXPECT_EQ(blob_error({1, 9, 11}, 99),
             field + "has 1 channel, expected 3 (channels): name another file, or set channels: 1");
   EXPECT_EQ(blob_error({2, 9, 11}, 198),
-            field + "has 2 channels, expected 3 (channels): name another file");
+            field + "has 2 channels, expected 3 (channels): name another file, or set channels: 2");
+  EXPECT_EQ(blob_error({17, 1, 1}, 17),
+            field + "has 17 channels, expected 3 (channels): name another file");
   const std::vector<std::vector<int64_t>> others = {
       {2, 3, 9, 11}, {594}, {3, 198}, {1, 1, 3, 9, 22}};
   for (const std::vector<int64_t>& dims : others) {

@@ -48,6 +48,21 @@ TEST(DataFieldsTest, MeanAndScale) {
             "source: \"x\"\nbatch_size: 1\nchannels: 3\nmean: 123\nmean: 117\nmean: 104\n");
 }
 
+// As the planes of a Datum: of four channels the first three are B, G, R.
+TEST(DataFieldsTest, MeansOfOtherNumbersOfChannels) {
+  const auto fields = [](const std::string& values) {
+    return FieldsOf("type: 'Data' transform_param { " + values +
+                    " } data_param { source: 'x' batch_size: 1 }")
+        .config.DebugString();
+  };
+  const std::string four = "mean_value: 1 mean_value: 2 mean_value: 3 mean_value: 4";
+  EXPECT_EQ(fields(four),
+            "source: \"x\"\nbatch_size: 1\nchannels: 4\nmean: 3\nmean: 2\nmean: 1\nmean: 4\n");
+  EXPECT_EQ(fields(four + " mean_value: 5"),
+            "source: \"x\"\nbatch_size: 1\nchannels: 5\nmean: 1\nmean: 2\nmean: 3\nmean: 4\n"
+            "mean: 5\n");
+}
+
 TEST(DataFieldsTest, OlderFieldsOfDataParam) {
   const DataConfig config = FieldsOf(R"(type: "Data" data_param { source: "x" batch_size: 2
       mean_file: "m" scale: 0.5 mirror: true crop_size: 24 })")
@@ -101,17 +116,18 @@ TEST(DataFieldsTest, Contradictions) {
 
 TEST(DataFieldsTest, ChannelsOfNothingAreUnknown) {
   DataConfig data;
-  EXPECT_EQ(ChannelsOf(data), 0);
+  EXPECT_EQ(PixelsOf(data).channels, 0);
   data.set_source("/nowhere");
-  EXPECT_EQ(ChannelsOf(data), 0);
+  EXPECT_EQ(PixelsOf(data).channels, 0);
   data.set_mean_file("/nowhere");
-  EXPECT_EQ(ChannelsOf(data), 0);
-  for (const int channels : {1, 2, 3}) {
+  EXPECT_EQ(PixelsOf(data).channels, 0);
+  for (const int channels : {1, 2, 3, 16, 17}) {
     BlobProto mean;
     for (const int extent : {1, channels, 1, 1}) mean.mutable_shape()->add_dim(extent);
     for (int c = 0; c < channels; ++c) mean.add_data(0);
     data.set_mean_file(WriteText("mean.binaryproto", mean.SerializeAsString()));
-    EXPECT_EQ(ChannelsOf(data), channels == 2 ? 0 : channels);
+    EXPECT_EQ(PixelsOf(data).channels, channels == 17 ? 0 : channels);
+    EXPECT_EQ(PixelsOf(data).type, PixelType::kUINT8);
   }
 }
 
