@@ -77,7 +77,7 @@ const char* gf_class_name(const gf_predictor* predictor, int index);
  * rounding), in the order of the classes. They return GF_OK, GF_USER_ERROR or GF_INTERNAL_ERROR;
  * after an error the probabilities are undefined. */
 
-/* An image file: JPEG, PNG or GIF. */
+/* An image file: JPEG, PNG, GIF, TIFF, or another format of docs/data.md. */
 int gf_predict_file(gf_predictor* predictor, const char* path, float* probabilities, char* error,
                     size_t error_size);
 

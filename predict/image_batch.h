@@ -18,7 +18,7 @@ namespace gf {
 struct ImageInput {
   // Why there is no image; "" = there is one.
   std::string error;
-  // A file that holds a JPEG, PNG or GIF.
+  // A file that holds an image in any format that DecodeRows reads.
   std::string file;
   // The bytes of such a file.
   const uint8_t* encoded = nullptr;

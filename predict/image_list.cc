@@ -5,7 +5,7 @@
 #include "core/error.h"
 #include "core/file.h"
 #include "core/folder.h"
-#include "data/image/image.h"
+#include "data/image/image_names.h"
 
 namespace gf {
 
@@ -67,7 +67,8 @@ void ImageList::OpenFolder(const std::string& folder) {
     }
   }
   if (files_.empty()) {
-    ThrowUserError(folder, ": 0 images (.jpg, .jpeg, .png or .gif) in the folder and below it");
+    ThrowUserError(folder, ": 0 images (", DescribeImageEndings(),
+                   ", or .gif) in the folder and below it");
   }
 }
 

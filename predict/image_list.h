@@ -8,7 +8,7 @@
 namespace gf {
 
 // The image files that the words of a command line name, one after the other: a file is itself, a
-// folder stands for the .jpg, .jpeg, .png and .gif files in it and below it in byte order (without
+// folder stands for the images in it and below it (IsImageName, and .gif) in byte order (without
 // hidden ones), and "-" for the lines of `input`.
 class ImageList {
  public:

@@ -47,9 +47,9 @@ namespace gf {
 namespace {
 
 constexpr char kNotes[] =
-    R"(A FOLDER stands for the .jpg, .jpeg, .png and .gif files in it and below it; - reads names of
-files from standard input, one per line. An image that cannot be read gets an entry with the error,
-the others are predicted, and the exit code is 2.
+    R"(A FOLDER stands for the images (.jpg, .png, .gif, .tif and others) in it and below it; - reads
+names of files from standard input, one per line. An image that cannot be read gets an entry with
+the error, the others are predicted, and the exit code is 2.
 )";
 
 FlagSpec Spec() {

@@ -7,6 +7,7 @@
 #include "core/folder.h"
 #include "core/readable.h"
 #include "data/formats/record_source.h"
+#include "data/image/image_names.h"
 
 namespace gf {
 namespace {
@@ -35,7 +36,7 @@ class FolderSource : public RecordSource {
     for (size_t label = 0; label < names_.size(); ++label) AddClass(label);
     text_offsets_.push_back(text_.size());
     if (labels_.empty()) {
-      ThrowUserError(path_, ": 0 images (.jpg, .jpeg or .png) in its ", names_.size(),
+      ThrowUserError(path_, ": 0 images (", DescribeImageEndings(), ") in its ", names_.size(),
                      " class folders");
     }
   }

@@ -1,19 +1,17 @@
 #include "data/formats/record_writer.h"
 
 #include <cctype>
-#include <cstring>
 
 #include "core/error.h"
 #include "core/output_file.h"
+#include "data/image/image_names.h"
 
 namespace gf {
 
 EncodedImage EncodeRecord(const Record& record, int quality) {
   EncodedImage image = {record.data, record.size, nullptr, {}};
   if (!record.raw) {
-    // A GIF goes by the name under which readers of shards look for images.
-    const bool png = std::strcmp(ProbeImage(record.data, record.size).format, "PNG") == 0;
-    image.ending = png ? ".png" : ".jpg";
+    image.ending = EndingOf(ProbeImage(record.data, record.size).format);
     return image;
   }
   return EncodePixels(record.data, record.raw_size, record.raw_format, quality);

@@ -45,7 +45,7 @@ using WriterRegistry = Registry<RecordWriter, const WriterOptions&>;
 struct EncodedImage {
   const uint8_t* data;
   size_t size;
-  const char* ending;  // ".jpg", ".png"
+  const char* ending;  // ".jpg", ".png", ".tif"
   std::vector<uint8_t> owned;
 };
 EncodedImage EncodeRecord(const Record& record, int quality);

@@ -13,6 +13,7 @@
 #include "data/formats/record_source.h"
 #include "data/formats/tar_reader.h"
 #include "data/image/image.h"
+#include "data/image/image_names.h"
 
 namespace gf {
 namespace {
@@ -258,8 +259,9 @@ bool SplitTarName(std::string_view name, std::string_view* key, TarRole* role) {
   if (dot == std::string_view::npos || dot == base) return false;
   *key = name.substr(0, dot);
   const std::string_view ending = name.substr(dot + 1);
-  const bool image = Equals(ending, "jpg") || Equals(ending, "jpeg") || Equals(ending, "png");
-  *role = image ? TarRole::kImage : Equals(ending, "cls") ? TarRole::kLabel : TarRole::kOther;
+  *role = IsImageEnding(ending)   ? TarRole::kImage
+          : Equals(ending, "cls") ? TarRole::kLabel
+                                  : TarRole::kOther;
   return true;
 }
 

@@ -1,5 +1,5 @@
-// WebDataset shards: ustar files with <key>.jpg, .jpeg or .png and <key>.cls, a class index
-// in ASCII, and index files beside them.
+// WebDataset shards: ustar files with <key>.jpg (or another image) and <key>.cls, a class index in
+// ASCII, and index files beside them.
 
 #include <algorithm>
 #include <functional>
@@ -12,6 +12,7 @@
 #include "data/formats/record_source.h"
 #include "data/formats/tar_index.h"
 #include "data/formats/tar_walk.h"
+#include "data/image/image_names.h"
 
 namespace gf {
 namespace {
@@ -72,9 +73,10 @@ class TarSource : public RecordSource {
     }
     names_ = ReadClassNames(paths_[0], &classes_);
     if (entries_.empty() && ignored_ > 0) {
-      ThrowUserError(options.path, ": 0 images; the ", ignored_,
-                     " files in the shards are not called <key>.jpg, .jpeg, .png or .cls with a "
-                     "key without dots");
+      ThrowUserError(
+          options.path, ": 0 images; the ", ignored_,
+          " files in the shards are not called <key>.cls, or <key> with the ending of an image (",
+          DescribeImageEndings(), "), with a key without dots");
     }
   }
 

@@ -11,6 +11,7 @@
 #include "data/formats/record_source.h"
 #include "data/formats/tar_index.h"
 #include "data/image/image.h"
+#include "data/image/image_names.h"
 
 namespace gf {
 namespace {
@@ -121,7 +122,8 @@ class Walk {
     for (const Half* half : halves) {
       Damaged(member(half).header_offset,
               StrCat("\"", Printable(member(half).name), "\" has no ",
-                     half->has_image ? ".cls with its label" : "image (.jpg, .jpeg or .png)",
+                     half->has_image ? std::string(".cls with its label")
+                                     : StrCat("image (", DescribeImageEndings(), ")"),
                      " under the same key in this shard"));
     }
   }

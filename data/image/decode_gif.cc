@@ -103,8 +103,10 @@ class Reader {
   ByteBuffer line_;
 };
 
+bool Recognizes(const uint8_t* data, size_t size) { return HasBytes(data, size, 0, "GIF8"); }
+
 ImageInfo Probe(const uint8_t* data, size_t size) {
-  return {"GIF", Reader(data, size).size(), 3, ""};
+  return {"GIF", Reader(data, size).size(), 3, PixelType::kUINT8, "", false};
 }
 
 void Decode(const uint8_t* data, size_t size, RowSink* sink) {
@@ -112,13 +114,13 @@ void Decode(const uint8_t* data, size_t size, RowSink* sink) {
   thread_local ByteBuffer buffer;
   uint8_t* pixels = buffer.Reserve(reader.size().pixels() * 3);
   reader.ReadPixels(pixels);
-  SendRows(pixels, reader.size(), 3, sink);
+  SendRows(pixels, reader.size(), {PixelType::kUINT8, 3}, sink);
 }
 
 }  // namespace
 
 const Codec& GifCodec() {
-  static const Codec* codec = new Codec{"GIF", "GIF8", Probe, Decode};
+  static const Codec* codec = new Codec{"GIF", Recognizes, Probe, Decode};
   return *codec;
 }
 

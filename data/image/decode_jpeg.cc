@@ -213,11 +213,17 @@ Decompressor& ThreadDecompressor() {
   return decompressor;
 }
 
+bool Recognizes(const uint8_t* data, size_t size) { return HasBytes(data, size, 0, "\xff\xd8"); }
+
 ImageInfo Probe(const uint8_t* data, size_t size) {
   Decompressor& decompressor = ThreadDecompressor();
   decompressor.ReadHeader(data, size);
-  return {"JPEG", decompressor.size(), decompressor.channels(), PixelType::kUINT8,
-          decompressor.oddity()};
+  return {"JPEG",
+          decompressor.size(),
+          decompressor.channels(),
+          PixelType::kUINT8,
+          decompressor.oddity(),
+          false};
 }
 
 void Decode(const uint8_t* data, size_t size, RowSink* sink) {
@@ -229,7 +235,7 @@ void Decode(const uint8_t* data, size_t size, RowSink* sink) {
 }  // namespace
 
 const Codec& JpegCodec() {
-  static const Codec* codec = new Codec{"JPEG", "\xff\xd8", Probe, Decode};
+  static const Codec* codec = new Codec{"JPEG", Recognizes, Probe, Decode};
   return *codec;
 }
 

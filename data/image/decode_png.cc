@@ -9,7 +9,6 @@
 namespace gf {
 namespace {
 
-constexpr int kMagicBytes = 8;
 constexpr size_t kMaxChunk = size_t{64} << 20;
 
 // Reads a PNG in memory.
@@ -43,17 +42,42 @@ class Reader {
     return {static_cast<int>(png_get_image_height(png_, info_)),
             static_cast<int>(png_get_image_width(png_, info_))};
   }
+  // Without transparency.
   int channels() const { return png_get_color_type(png_, info_) & PNG_COLOR_MASK_COLOR ? 3 : 1; }
+  bool alpha() const {
+    return (png_get_color_type(png_, info_) & PNG_COLOR_MASK_ALPHA) ||
+           png_get_valid(png_, info_, PNG_INFO_tRNS);
+  }
+  PixelType type() const {
+    return png_get_bit_depth(png_, info_) == 16 ? PixelType::kUINT16 : PixelType::kUINT8;
+  }
 
-  // Call after ReadHeader. Writes all rows with channels() channels of 8 bits.
-  void ReadPixels(uint8_t* to) {
+  // The format that serves a request best: 8 bits if these are asked for, and transparency only if
+  // it is asked for.
+  PixelFormat Choose(PixelFormat wanted) const {
+    const bool with_alpha = alpha() && wanted.channels == channels() + 1;
+    return {wanted.type == PixelType::kUINT8 ? PixelType::kUINT8 : type(),
+            channels() + (with_alpha ? 1 : 0)};
+  }
+
+  // Call after ReadHeader. Writes all rows in a format of Choose.
+  void ReadPixels(PixelFormat format, uint8_t* to) {
     const ImageSize image = size();
-    const size_t stride = size_t(image.width) * channels();
+    const size_t stride = image.width * format.bytes();
+    const bool with_alpha = format.channels > channels();
     Guarded([&] {
       png_set_palette_to_rgb(png_);
       png_set_expand_gray_1_2_4_to_8(png_);
-      png_set_scale_16(png_);
-      png_set_strip_alpha(png_);
+      if (format.type == PixelType::kUINT16) {
+        png_set_swap(png_);  // to the byte order of x86
+      } else {
+        png_set_scale_16(png_);
+      }
+      if (with_alpha) {
+        png_set_tRNS_to_alpha(png_);
+      } else {
+        png_set_strip_alpha(png_);
+      }
       const int passes = png_set_interlace_handling(png_);
       png_read_update_info(png_, info_);
       if (png_get_rowbytes(png_, info_) != stride) png_error(png_, "unexpected pixel format");
@@ -98,26 +122,32 @@ class Reader {
   char message_[128] = {};
 };
 
+bool Recognizes(const uint8_t* data, size_t size) {
+  return HasBytes(data, size, 0, "\x89PNG\r\n\x1a\n");
+}
+
 ImageInfo Probe(const uint8_t* data, size_t size) {
   Reader reader(data, size);
   reader.ReadHeader();
-  return {"PNG", reader.size(), reader.channels(), ""};
+  return {"PNG", reader.size(), reader.channels(), reader.type(), "", reader.alpha()};
 }
 
 void Decode(const uint8_t* data, size_t size, RowSink* sink) {
   Reader reader(data, size);
   reader.ReadHeader();
+  const DecodeRequest request = sink->Begin(reader.size(), /*scalable=*/false);
+  const PixelFormat format = reader.Choose(request.format);
   thread_local ByteBuffer buffer;
-  uint8_t* pixels = buffer.Reserve(reader.size().pixels() * reader.channels());
-  reader.ReadPixels(pixels);
-  SendRows(pixels, reader.size(), reader.channels(), sink);
+  uint8_t* pixels = buffer.Reserve(reader.size().pixels() * format.bytes());
+  reader.ReadPixels(format, pixels);
+  BegunSink begun(request, sink);
+  SendRows(pixels, reader.size(), format, &begun);
 }
 
 }  // namespace
 
 const Codec& PngCodec() {
-  static const Codec* codec =
-      new Codec{"PNG", std::string("\x89PNG\r\n\x1a\n", kMagicBytes), Probe, Decode};
+  static const Codec* codec = new Codec{"PNG", Recognizes, Probe, Decode};
   return *codec;
 }
 

@@ -80,10 +80,6 @@ struct ImageInfo {
   PixelFormat pixel_format() const { return {type, channels}; }
 };
 
-// Whether a file in a data set is an image, by its ending: .jpg, .jpeg or .png in upper or lower
-// case.
-bool IsImageName(const std::string& name);
-
 // Reads the header of an image file. Throws SampleError as DecodeImage does.
 ImageInfo ProbeImage(const uint8_t* data, size_t size);
 

@@ -5,6 +5,7 @@
 #include "core/error.h"
 #include "data/formats/tar_reader.h"
 #include "data/image/image.h"
+#include "data/image/image_names.h"
 
 namespace gf {
 namespace {

@@ -21,16 +21,16 @@ std::vector<std::string> All(ImageList* list) {
 TEST(ImageListTest, ReadsWordsFoldersAndLinesInOrder) {
   const TempFolder folder;
   for (const char* name :
-       {"b.PNG", "a/c.jpeg", "a/d.gif", "notes.txt", ".hidden.png", ".cache/e.png"}) {
+       {"b.PNG", "a/c.jpeg", "a/d.gif", "a/e.tif", "notes.txt", ".hidden.png", ".cache/e.png"}) {
     WriteFile(folder / name, "x");
   }
   std::istringstream input("one.jpg\n\ntwo three.jpg\r\nfour.jpg");
   const std::string path = folder.path();
   ImageList list({"first", "-", path, path + "/", "last.jpg"}, &input);
-  const std::vector<std::string> expected = {"first",         "one.jpg",          "two three.jpg",
-                                             "four.jpg",      path + "/a/c.jpeg", path + "/a/d.gif",
-                                             path + "/b.PNG", path + "/a/c.jpeg", path + "/a/d.gif",
-                                             path + "/b.PNG", "last.jpg"};
+  const std::vector<std::string> expected = {
+      "first",           "one.jpg",         "two three.jpg", "four.jpg",         path + "/a/c.jpeg",
+      path + "/a/d.gif", path + "/a/e.tif", path + "/b.PNG", path + "/a/c.jpeg", path + "/a/d.gif",
+      path + "/a/e.tif", path + "/b.PNG",   "last.jpg"};
   EXPECT_EQ(All(&list), expected);
 }
 

@@ -9,9 +9,9 @@ namespace gf {
 namespace {
 
 constexpr char kSources[] =
-    R"(SOURCE is a folder, a file or a glob ("shards/train-*.tar"): tar shards with <key>.jpg, .jpeg or
-.png and <key>.cls; a folder with one folder of images per class; an idx3 file of images with its
-idx1 labels beside it, gzipped or not; or a Caffe LMDB.
+    R"(SOURCE is a folder, a file or a glob ("shards/train-*.tar"): tar shards with <key>.jpg (or
+another image) and <key>.cls; a folder with one folder of images per class; an idx3 file of images
+with its idx1 labels beside it, gzipped or not; or a Caffe LMDB.
 )";
 
 int Main(int argc, char** argv) {

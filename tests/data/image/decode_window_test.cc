@@ -3,6 +3,7 @@
 
 #include "core/random.h"
 #include "data/formats/record_source.h"
+#include "tests/data/image/decode_util.h"
 #include "tests/data/test_util.h"
 
 namespace gf {
@@ -16,7 +17,7 @@ class KeptWindow : public RowSink {
 
   DecodeRequest Begin(ImageSize size, bool) override { return request_ = choose_(size); }
   void Row(const uint8_t* row) override {
-    pixels_.insert(pixels_.end(), row, row + request_.window.width * request_.pixel_bytes);
+    pixels_.insert(pixels_.end(), row, row + request_.window.width * request_.pixel_bytes());
   }
 
   std::vector<uint8_t> pixels_;
@@ -26,23 +27,12 @@ class KeptWindow : public RowSink {
   const std::function<DecodeRequest(ImageSize)> choose_;
 };
 
-struct Whole {
-  ImageSize size;
-  std::vector<uint8_t> pixels;
-};
-
-Whole Decode(const std::string& file, int channels) {
-  Whole whole;
-  whole.size = DecodeImage(reinterpret_cast<const uint8_t*>(file.data()), file.size(), channels,
-                           [&](ImageSize size) {
-                             whole.pixels.resize(size.pixels() * channels);
-                             return whole.pixels.data();
-                           });
-  return whole;
+Decoded Decode(const std::string& file, int channels) {
+  return DecodeAs(file, {PixelType::kUINT8, channels});
 }
 
-// The window of the whole image, its pixels widened to `pixel_bytes` where these are 4.
-std::vector<uint8_t> Cut(const Whole& whole, int channels, const ImageWindow& w) {
+// The window of the whole image.
+std::vector<uint8_t> Cut(const Decoded& whole, int channels, const ImageWindow& w) {
   std::vector<uint8_t> pixels;
   for (int y = w.top; y < w.top + w.height; ++y) {
     const auto row = whole.pixels.begin() + (int64_t{y} * whole.size.width + w.left) * channels;
@@ -64,10 +54,12 @@ void ExpectWindowsEqualTheWhole(const std::string& file, const std::string& name
   Random random(1, 2);
   for (const int bytes : {1, 3, 4}) {
     const int channels = bytes == 1 ? 1 : 3;
-    const Whole whole = Decode(file, channels);
+    const Decoded whole = Decode(file, channels);
     for (int i = 0; i < windows; ++i) {
       const ImageWindow window = DrawWindow(whole.size, &random);
-      KeptWindow kept([&](ImageSize) { return DecodeRequest{1, window, bytes}; });
+      KeptWindow kept([&](ImageSize) {
+        return DecodeRequest{1, window, {PixelType::kUINT8, channels}, /*padded=*/bytes == 4};
+      });
       DecodeRows(reinterpret_cast<const uint8_t*>(file.data()), file.size(), &kept);
       std::vector<uint8_t> got = kept.pixels_;
       if (bytes == 4) {
@@ -128,7 +120,8 @@ TEST(DecodeWindow, AFractionOfTheSizeIsTheAverageOfThePixels) {
   for (const int denominator : {2, 4, 8}) {
     const int height = size.height / denominator, width = size.width / denominator;
     KeptWindow kept([&](ImageSize) {
-      return DecodeRequest{denominator, {1, 2, height - 1, width - 2}, 3};
+      return DecodeRequest{
+          denominator, {1, 2, height - 1, width - 2}, {PixelType::kUINT8, 3}, false};
     });
     DecodeRows(file.data(), file.size(), &kept);
     ASSERT_EQ(kept.pixels_.size(), size_t(height - 1) * (width - 2) * 3);
@@ -146,7 +139,9 @@ TEST(DecodeWindow, ATruncatedFileIsAnErrorWhateverTheWindow) {
   const auto pixels = Gradient(size, 3);
   const auto file = EncodeJpeg(pixels.data(), size, 3, 90);
   for (const double share : {0.5, 0.8, 0.95}) {
-    KeptWindow kept([&](ImageSize) { return DecodeRequest{1, {0, 0, 4, 8}, 3}; });
+    KeptWindow kept([&](ImageSize) {
+      return DecodeRequest{1, {0, 0, 4, 8}, {PixelType::kUINT8, 3}, false};
+    });
     EXPECT_THROW(DecodeRows(file.data(), static_cast<size_t>(file.size() * share), &kept),
                  SampleError);
   }

@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "data/image/convert_pixels.h"
+#include "tests/data/image/decode_util.h"
 #include "tests/data/test_util.h"
 
 // Needs cstdio before it.
@@ -16,20 +17,8 @@
 namespace gf {
 namespace {
 
-struct Decoded {
-  ImageSize size;
-  std::vector<uint8_t> pixels;
-};
-
 Decoded Decode(const std::vector<uint8_t>& file, int channels) {
-  Decoded result;
-  // On the heap in its exact size, so that sanitizers see a read beyond it.
-  const std::vector<uint8_t> exact(file);
-  result.size = DecodeImage(exact.data(), exact.size(), channels, [&](ImageSize size) {
-    result.pixels.resize(size.pixels() * channels);
-    return result.pixels.data();
-  });
-  return result;
+  return DecodeAs(file.data(), file.size(), {PixelType::kUINT8, channels});
 }
 
 int LargestDifference(const std::vector<uint8_t>& a, const std::vector<uint8_t>& b) {
@@ -180,9 +169,10 @@ TEST(Decode, ASideLongerThanThatOfAnyJpegIsRefused) {
   }
 }
 
-// A PNG of any kind that the library can write.
+// A PNG of any kind that the library can write. The first `opacities` colors of a palette have
+// their index as opacity.
 std::vector<uint8_t> MakePng(ImageSize size, int type, int depth, bool interlaced,
-                             const std::vector<uint8_t>& rows) {
+                             const std::vector<uint8_t>& rows, int opacities = 0) {
   std::vector<uint8_t> file;
   png_structp png = png_create_write_struct(PNG_LIBPNG_VER_STRING, nullptr, nullptr, nullptr);
   png_infop info = png_create_info_struct(png);
@@ -202,6 +192,9 @@ std::vector<uint8_t> MakePng(ImageSize size, int type, int depth, bool interlace
       palette[i] = {static_cast<uint8_t>(i), static_cast<uint8_t>(255 - i), 7};
     }
     png_set_PLTE(png, info, palette, 256);
+    std::vector<uint8_t> alpha;
+    for (int i = 0; i < opacities; ++i) alpha.push_back(static_cast<uint8_t>(i));
+    if (opacities > 0) png_set_tRNS(png, info, alpha.data(), opacities, nullptr);
   }
   png_write_info(png, info);
   std::vector<png_bytep> pointers;
@@ -244,6 +237,61 @@ TEST(Png, PaletteAlphaSixteenBitsAndInterlacingAreRead) {
   const std::vector<uint8_t> bits = {0xa0};
   EXPECT_EQ(Decode(MakePng({1, 4}, PNG_COLOR_TYPE_GRAY, 1, false, bits), 1).pixels,
             (std::vector<uint8_t>{255, 0, 255, 0}));
+}
+
+// Samples of 16 bits in the byte order of this machine, as bytes.
+std::vector<uint8_t> ToBytes(const std::vector<uint16_t>& samples) {
+  std::vector<uint8_t> bytes(samples.size() * 2);
+  std::memcpy(bytes.data(), samples.data(), bytes.size());
+  return bytes;
+}
+
+TEST(Png, SixteenBitsAndTransparencyAreDeliveredOnRequest) {
+  for (const int channels : {1, 2, 3, 4}) {
+    std::vector<uint16_t> samples;
+    std::vector<uint8_t> stored;  // high byte first
+    for (int i = 0; i < kSize.height * kSize.width * channels; ++i) {
+      samples.push_back(static_cast<uint16_t>(i * 7919));
+      stored.push_back(static_cast<uint8_t>(samples.back() >> 8));
+      stored.push_back(static_cast<uint8_t>(samples.back()));
+    }
+    const int types[] = {PNG_COLOR_TYPE_GRAY, PNG_COLOR_TYPE_GRAY_ALPHA, PNG_COLOR_TYPE_RGB,
+                         PNG_COLOR_TYPE_RGBA};
+    for (const bool interlaced : {false, true}) {
+      const auto file = MakePng(kSize, types[channels - 1], 16, interlaced, stored);
+      const ImageInfo info = ProbeImage(file.data(), file.size());
+      EXPECT_EQ(info.type, PixelType::kUINT16);
+      EXPECT_EQ(info.alpha, channels % 2 == 0);
+      EXPECT_EQ(info.channels, channels <= 2 ? 1 : 3);
+      const auto decode = [&](PixelType type, int wanted) {
+        return DecodeAs(file.data(), file.size(), {type, wanted}).pixels;
+      };
+      EXPECT_EQ(decode(PixelType::kUINT16, channels), ToBytes(samples)) << channels;
+      // Without transparency, and with 8 bits.
+      std::vector<uint16_t> opaque;
+      std::vector<uint8_t> narrow;
+      for (size_t i = 0; i < samples.size(); ++i) {
+        const bool is_alpha = info.alpha && i % channels == size_t(channels) - 1;
+        if (!is_alpha) opaque.push_back(samples[i]);
+        narrow.push_back(static_cast<uint8_t>((samples[i] * 255 + 32767) / 65535));
+      }
+      EXPECT_EQ(decode(PixelType::kUINT16, info.channels), ToBytes(opaque)) << channels;
+      EXPECT_EQ(decode(PixelType::kUINT8, channels), narrow) << channels;
+    }
+  }
+}
+
+TEST(Png, TransparencyOfAPaletteIsDeliveredOnRequest) {
+  const auto indices = Gradient(kSize, 1);
+  std::vector<uint8_t> expected;
+  for (const uint8_t index : indices) {
+    const int alpha = index < 100 ? index : 255;
+    expected.insert(expected.end(),
+                    {index, static_cast<uint8_t>(255 - index), 7, static_cast<uint8_t>(alpha)});
+  }
+  const auto file = MakePng(kSize, PNG_COLOR_TYPE_PALETTE, 8, false, indices, /*opacities=*/100);
+  EXPECT_TRUE(ProbeImage(file.data(), file.size()).alpha);
+  EXPECT_EQ(Decode(file, 4).pixels, expected);
 }
 
 TEST(Png, EveryTruncationIsAnError) {
@@ -310,10 +358,13 @@ TEST(Decode, NamesOtherFileFormats) {
     return ErrorOf([&] { Decode({bytes.begin(), bytes.end()}, 3); });
   };
   EXPECT_NE(message("GIF89a----").find("GIF"), std::string::npos);
-  EXPECT_NE(message("BM....").find("BMP"), std::string::npos);
-  EXPECT_NE(message("RIFF....WEBPVP8 ").find("WebP"), std::string::npos);
+  EXPECT_NE(message("BM....").find("not an image in a known format (JPEG, PNG, GIF, TIFF, WebP,"),
+            std::string::npos);
+  EXPECT_NE(message("RIFF....WEBPVP8 ").find("WebP: "), std::string::npos);
+  EXPECT_NE(message("<html>").find("this is an HTML page, expected an image (JPEG, "),
+            std::string::npos);
   EXPECT_NE(message("").find("0 bytes"), std::string::npos);
-  EXPECT_NE(message("hello").find("not a JPEG, PNG or GIF"), std::string::npos);
+  EXPECT_NE(message("hello").find("not an image in a known format"), std::string::npos);
 }
 
 TEST(Decode, FlippedBytesNeverCrash) {

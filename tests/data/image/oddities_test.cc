@@ -63,7 +63,7 @@ TEST(Oddities, EveryImageIsReadOrRefusedAsTheManifestSays) {
     ImageSize size;
     std::string error;
     try {
-      size = DecodeImage(file.data(), file.size(), 3, [&](ImageSize s) {
+      size = DecodeImage(file.data(), file.size(), {PixelType::kUINT8, 3}, [&](ImageSize s) {
         pixels.resize(s.pixels() * 3);
         return pixels.data();
       });
