@@ -2,6 +2,8 @@
 
 #include "layers/depthwise.h"
 
+#include <array>
+
 #include "tests/layers/device_test.h"
 #include "tests/layers/gradient_check.h"
 
