@@ -1,14 +1,19 @@
 #include "layers/convolution.h"
 
+#include <memory>
+
+#include "layers/cpu/chosen_kernel.h"
+#include "layers/cpu/depthwise_choice.h"
+#include "layers/cpu/depthwise_convolution.h"
 #include "layers/cpu/dnnl_convolution.h"
 #include "layers/cpu/weighted.h"
 
 namespace gf {
 namespace {
 
-class ConvolutionKernel : public WeightedKernel {
+class DnnlConvolutionKernel : public WeightedKernel {
  public:
-  ConvolutionKernel(const ConvolutionLayer& layer, const KernelContext& context)
+  DnnlConvolutionKernel(const ConvolutionLayer& layer, const KernelContext& context)
       : WeightedKernel(layer, context, ConvolutionMath(context),
                        {layer.bias(), layer.relu(), layer.relu_backward()}),
         layer_(layer) {}
@@ -64,6 +69,22 @@ class ConvolutionKernel : public WeightedKernel {
   }
 
   const ConvolutionLayer& layer_;
+};
+
+class ConvolutionKernel : public ChosenKernel {
+ public:
+  ConvolutionKernel(const ConvolutionLayer& layer, const KernelContext& context)
+      : layer_(layer), context_(context) {}
+
+ protected:
+  std::unique_ptr<Kernel> Choose(const KernelSetup& setup) override {
+    if (DepthwisePays(layer_, setup, context_)) return NewDepthwiseConvolution(layer_, context_);
+    return std::make_unique<DnnlConvolutionKernel>(layer_, context_);
+  }
+
+ private:
+  const ConvolutionLayer& layer_;
+  const KernelContext context_;
 };
 
 GF_REGISTER(KernelRegistry, "cpu/Convolution", KernelOf<ConvolutionLayer, ConvolutionKernel>);

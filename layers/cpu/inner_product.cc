@@ -2,6 +2,7 @@
 
 #include <memory>
 
+#include "layers/cpu/chosen_kernel.h"
 #include "layers/cpu/thin_inner_product.h"
 #include "layers/cpu/weighted.h"
 
@@ -43,28 +44,20 @@ class DnnlInnerProduct : public WeightedKernel {
   const InnerProductLayer& layer_;
 };
 
-// Chooses an implementation once shapes and layouts are known.
-class InnerProductKernel : public Kernel {
+class InnerProductKernel : public ChosenKernel {
  public:
   InnerProductKernel(const InnerProductLayer& layer, const KernelContext& context)
       : layer_(layer), context_(context) {}
 
-  void Setup(KernelSetup* setup) override {
-    if (ThinInnerProductPays(layer_, *setup)) {
-      kernel_ = NewThinInnerProduct(layer_, context_);
-    } else {
-      kernel_ = std::make_unique<DnnlInnerProduct>(layer_, context_);
-    }
-    kernel_->Setup(setup);
+ protected:
+  std::unique_ptr<Kernel> Choose(const KernelSetup& setup) override {
+    if (ThinInnerProductPays(layer_, setup)) return NewThinInnerProduct(layer_, context_);
+    return std::make_unique<DnnlInnerProduct>(layer_, context_);
   }
-  void Forward(const KernelArgs& args) override { kernel_->Forward(args); }
-  void Backward(const KernelArgs& args) override { kernel_->Backward(args); }
-  std::string Describe() const override { return kernel_->Describe(); }
 
  private:
   const InnerProductLayer& layer_;
   const KernelContext context_;
-  std::unique_ptr<Kernel> kernel_;
 };
 
 GF_REGISTER(KernelRegistry, "cpu/InnerProduct", KernelOf<InnerProductLayer, InnerProductKernel>);

@@ -148,6 +148,13 @@ Cases Weighted() {
       SplitsSums(Case("ConvolutionGroups", conv + "6 kernel_size: 3 group: 2 }", {{2, 4, 7, 6}})),
       SplitsSums(
           Case("ConvolutionDepthwise", conv + "16 kernel_size: 3 group: 16 }", {{2, 16, 7, 6}})),
+      // Without a kernel of oneDNN.
+      SplitsSums(Case("ConvolutionDepthwiseDilated",
+                      conv + "19 kernel_size: 3 pad: 2 dilation: 2 group: 19 }", {kImage})),
+      SplitsSums(Case("ConvolutionDepthwiseWide",
+                      conv + "16 kernel_size: 5 stride: 2 pad: 2 group: 16 }", {{2, 16, 7, 6}})),
+      SplitsSums(Case("ConvolutionDepthwiseTwice", conv + "38 kernel_size: 3 pad: 1 group: 19 }",
+                      {kImage})),
       SplitsSums(Case("ConvolutionDilated",
                       conv + "7 kernel_h: 3 kernel_w: 2 pad_h: 2 pad_w: 1 stride_h: 2 "
                              "stride_w: 1 dilation: [2, 3] }",

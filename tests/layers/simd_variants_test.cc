@@ -8,6 +8,7 @@
 
 #include "core/dtype.h"
 #include "core/random.h"
+#include "layers/cpu/depthwise_kernels.h"
 #include "layers/cpu/dropout_kernels.h"
 #include "layers/cpu/eltwise_kernels.h"
 #include "layers/cpu/relu_kernels.h"
@@ -122,6 +123,55 @@ TEST(SimdVariants, ThinProductsMatchTheirSums) {
     for (size_t i = 0; i < y.size(); ++i) EXPECT_NEAR(y[i], sum_y[i], 1e-2) << i;
     for (size_t i = 0; i < dx.size(); ++i) EXPECT_NEAR(dx[i], sum_dx[i], 1e-2) << i;
     for (size_t i = 0; i < dw.size(); ++i) EXPECT_NEAR(dw[i], sum_dw[i], 1e-2) << i;
+  }
+}
+
+TEST(SimdVariants, DepthwiseConvolutionsMatchTheirSums) {
+  constexpr int64_t kSide = 5, kPixels = kSide * kSide, kKernel = 3, kTaps = kKernel * kKernel;
+  for (const int lanes : {1, 8, 16}) {
+    DepthwisePlane plane;
+    plane.lanes = lanes;
+    plane.x_step = plane.y_step = lanes;
+    for (int axis = 0; axis < 2; ++axis) {
+      plane.in[axis] = plane.out[axis] = kSide;
+      plane.kernel[axis] = kKernel;
+      plane.pad[axis] = 1;
+    }
+    const std::vector<float> x = Numbers(5), dy = Numbers(6), w = Numbers(7);
+    const std::vector<float> bias(lanes, 3);
+    std::vector<double> y(kPixels * lanes, 3), dx(y.size()), dw(kTaps * lanes), dbias(lanes);
+    for (int64_t p = 0; p < kPixels; ++p) {
+      for (int64_t tap = 0; tap < kTaps; ++tap) {
+        const int64_t h = p / kSide - 1 + tap / kKernel, v = p % kSide - 1 + tap % kKernel;
+        if (h < 0 || h >= kSide || v < 0 || v >= kSide) continue;
+        for (int64_t l = 0; l < lanes; ++l) {
+          const int64_t in = (h * kSide + v) * lanes + l, out = p * lanes + l;
+          y[out] += double{x[in]} * w[tap * lanes + l];
+          dx[in] += double{dy[out]} * w[tap * lanes + l];
+          dw[tap * lanes + l] += double{dy[out]} * x[in];
+        }
+      }
+      for (int64_t l = 0; l < lanes; ++l) dbias[l] += dy[p * lanes + l];
+    }
+    const auto expect = [](const std::vector<float>& found, const std::vector<double>& expected) {
+      for (size_t i = 0; i < expected.size(); ++i) EXPECT_NEAR(found[i], expected[i], 5e-3) << i;
+    };
+    for (const DepthwiseKernels* table :
+         Supported(DepthwiseTable_baseline, DepthwiseTable_avx2, DepthwiseTable_avx512)) {
+      std::vector<float> own_y(y.size()), own_dx(y.size());
+      table->fp32.forward(plane, x.data(), w.data(), bias.data(), false, own_y.data());
+      expect(own_y, y);
+      table->fp32.backward_data(plane, dy.data(), w.data(), own_dx.data());
+      expect(own_dx, dx);
+    }
+    for (const DepthwiseWeightsKernels* table :
+         Supported(DepthwiseWeightsTable_baseline, DepthwiseWeightsTable_avx2,
+                   DepthwiseWeightsTable_avx512)) {
+      std::vector<float> own_dw(dw.size()), own_dbias(lanes);
+      table->fp32(plane, x.data(), dy.data(), own_dw.data(), own_dbias.data());
+      expect(own_dw, dw);
+      expect(own_dbias, dbias);
+    }
   }
 }
 

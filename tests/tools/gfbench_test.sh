@@ -67,6 +67,28 @@ assert result["update_ms"] > 0 and result["copy_ms"] > 0 and result["ratio"] > 0
 PY
 done
 
+"$gfbench" depthwise --batch=1 --steps=1 --warmup=0 --kernel=5 --json="$out/depthwise.json" \
+  >"$out/depthwise.txt" || fail "gfbench depthwise"
+python3 - "$out/depthwise.json" <<'PY' || fail "the figures of gfbench depthwise"
+import json
+import sys
+with open(sys.argv[1]) as f:
+    result = json.load(f)
+assert [shape["channels"] for shape in result["shapes"]] == [32, 64, 128, 128, 256, 256, 512, 512,
+                                                             1024], result
+assert result["copy_bytes_per_s"] > 0, result
+for shape in result["shapes"]:
+    out = (shape["side"] - 1) // shape["stride"] + 1
+    seconds = (shape["own_forward_ms"] + shape["own_backward_ms"]) / 1e3
+    # Three passes of 25 taps, and of the bottom and the top.
+    flops = 3 * 2 * 25 * shape["channels"] * out ** 2
+    assert abs(shape["flops_per_s"] * seconds / flops - 1) < 1e-6, shape
+    moved = 3 * 4 * shape["channels"] * (shape["side"] ** 2 + out ** 2)
+    assert abs(shape["bytes_per_s"] * seconds / moved - 1) < 1e-6, shape
+    assert shape["own"] == "own depthwise loops" != shape["library"], shape
+    assert min(shape["library_forward_ms"], shape["library_backward_ms"]) > 0, shape
+PY
+
 mkdir -p "$out/folder/class"
 python3 - "$out/folder/class/a.png" <<'PY'
 import struct
@@ -111,6 +133,8 @@ refused '--net is missing' step --batch=3
 refused 'unknown --solver "ADAM"; did you mean "Adam"?' update $net --solver=ADAM
 refused 'unknown --solver "Newton" (known: AdaDelta, .*, RMSProp, SGD)' update $net --solver=Newton
 refused 'unknown flag --profile_out' update $net --profile_out="$out/profile.prototxt"
+refused '--kernel is 4, must be odd' depthwise --kernel=4
+refused '--multiplier is 0, must be 1 to 16' depthwise --multiplier=0
 refused 'expected resized_crop' data --data="$out/folder" --task=paint
 refused 'comm.sparse.density is 3, must be at most 1' train $net --comm='sparse { density: 3 }'
 refused '--data is missing' data --steps=1
@@ -133,7 +157,7 @@ bazel/mpirun.sh -n 1 "$gfbench" train $net --steps=3 : -n 1 "$gfbench" train $ne
   >"$out/refused.txt" 2>&1
 [ $? = 2 ] || fail "not exit code 2 where flags differ between ranks"
 grep -q 'ranks disagree.*--steps' "$out/refused.txt" || fail "flags that differ are not named"
-for command in allreduce arena data step train update; do
+for command in allreduce arena data depthwise step train update; do
   "$gfbench" --help | grep -q "^  $command  *[a-z]" || fail "--help does not list $command"
   "$gfbench" $command --help >"$out/help.txt" || fail "$command --help"
   grep -q "^  .*gfbench .*$command" "$out/help.txt" || fail "$command --help does not show its use"

@@ -45,6 +45,10 @@ std::unique_ptr<Device> DeviceOfFlags() {
 
 NetOptions NetOptionsOfFlags() {
   if (FLAGS_net.empty()) ThrowUserError("--net is missing: name the network's prototxt file");
+  return OptionsOfFlags();
+}
+
+NetOptions OptionsOfFlags() {
   if (FLAGS_batch < 1) ThrowUserError("--batch is ", FLAGS_batch, ", must be at least 1");
   ComputeType compute;
   if (!ComputeType_Parse(FLAGS_compute, &compute)) {

@@ -33,5 +33,7 @@ std::unique_ptr<Device> DeviceOfFlags();
 
 // What they say, for the training net. Throws UserError.
 NetOptions NetOptionsOfFlags();
+// The same without --net, for benchmarks that have nets of their own.
+NetOptions OptionsOfFlags();
 
 }  // namespace gf

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
-#include <cstring>
 #include <functional>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -16,13 +15,13 @@
 #include "core/device.h"
 #include "core/error.h"
 #include "core/median.h"
-#include "core/parallel.h"
 #include "core/random.h"
 #include "core/readable.h"
 #include "models/net.h"
 #include "solvers/solver.h"
 #include "tools/command.h"
 #include "tools/gfbench/common_flags.h"
+#include "tools/gfbench/device_copy.h"
 #include "tools/gfbench/net_flags.h"
 
 namespace gf {
@@ -100,7 +99,8 @@ class UpdateBenchmark : public Command {
         device->compute_stream()->Synchronize();
       });
       ++scalars.update;
-      const double copy = Seconds([&] { Copy(device.get(), from.get(), to.get(), bytes / 2); });
+      const double copy =
+          Seconds([&] { CopyBytes(device.get(), from.get(), to.get(), bytes / 2); });
       if (i == 0) device->Settle();
       if (i < FLAGS_warmup) continue;
       updates.push_back(update);
@@ -131,19 +131,6 @@ class UpdateBenchmark : public Command {
         gradient.as<uint16_t>()[i] = ToBF16(value);
       }
     }
-  }
-
-  static void Copy(Device* device, void* from, void* to, int64_t bytes) {
-    if (!device->shares_host_memory()) {
-      const TensorDesc desc = {Shape{bytes / 4}, DType::kFP32, Layout()};
-      device->Convert({desc, from, nullptr}, {desc, to, nullptr}, device->compute_stream());
-      device->compute_stream()->Synchronize();
-      return;
-    }
-    ParallelFor(bytes, 4096, [&](int64_t begin, int64_t end) {
-      std::memcpy(static_cast<char*>(to) + begin, static_cast<const char*>(from) + begin,
-                  end - begin);
-    });
   }
 
   static void Report(const Net& net, int64_t bytes, int64_t count, double update, double copy,

@@ -14,12 +14,12 @@
 
 #include "core/cuda/error.h"
 #include "core/error.h"
-#include "layers/cuda/bias_kernels.h"
 #include "layers/cuda/cudnn/convolution_check.h"
 #include "layers/cuda/cudnn/convolution_trial.h"
 #include "layers/cuda/cudnn/graph.h"
+#include "layers/cuda/cudnn/own_convolution.h"
 #include "layers/cuda/cudnn/plan_cache.h"
-#include "layers/cuda/direct_convolution_kernels.h"
+#include "layers/depthwise.h"
 
 namespace gf {
 namespace {
@@ -62,60 +62,6 @@ class ByEngine : public CudnnConvolution {
   const EnginePlan plan_;
 };
 
-class ByDefinition : public CudnnConvolution {
- public:
-  ByDefinition(const ConvolutionRequest& request, cudaStream_t stream)
-      : pass_(request.pass), shape_(request.shape), type_(request.type), stream_(stream) {}
-
-  size_t workspace_bytes() const override { return 0; }
-  std::string Describe() const override { return "by definition"; }
-
-  void Run(void* x, void* w, void* y, void*, void*) const override {
-    switch (pass_) {
-      case ConvolutionPass::kForward:
-        return DirectForward(shape_, type_, x, w, y, stream_);
-      case ConvolutionPass::kBackwardData:
-        return DirectBackwardData(shape_, type_, x, w, y, stream_);
-      case ConvolutionPass::kBackwardFilter:
-        return DirectBackwardFilter(shape_, type_, x, w, y, stream_);
-    }
-  }
-
- private:
-  const ConvolutionPass pass_;
-  const ConvolutionShape shape_;
-  const DType type_;
-  const cudaStream_t stream_;
-};
-
-// The epilogue as a separate kernel.
-void ApplyEpilogue(const ConvolutionRequest& request, void* y, void* bias, cudaStream_t stream) {
-  const ConvolutionShape& s = request.shape;
-  const ColumnsView view = {s.y_count() / s.outputs, static_cast<int>(s.outputs)};
-  AddBias(view, request.type, y, request.epilogue.bias ? bias : nullptr, request.epilogue.relu,
-          stream);
-}
-
-class WithEpilogue : public CudnnConvolution {
- public:
-  WithEpilogue(std::shared_ptr<CudnnConvolution> convolution, const ConvolutionRequest& request,
-               cudaStream_t stream)
-      : convolution_(std::move(convolution)), request_(request), stream_(stream) {}
-
-  size_t workspace_bytes() const override { return convolution_->workspace_bytes(); }
-  std::string Describe() const override { return convolution_->Describe() + " and an epilogue"; }
-
-  void Run(void* x, void* w, void* y, void* bias, void* workspace) const override {
-    convolution_->Run(x, w, y, nullptr, workspace);
-    ApplyEpilogue(request_, y, bias, stream_);
-  }
-
- private:
-  const std::shared_ptr<CudnnConvolution> convolution_;
-  const ConvolutionRequest request_;
-  const cudaStream_t stream_;
-};
-
 std::string KeyOf(const ConvolutionRequest& r) {
   const ConvolutionShape& s = r.shape;
   std::string key = StrCat(static_cast<int>(r.pass), " ", r.allow_tf32 ? "TF32" : Name(r.type), " ",
@@ -154,6 +100,17 @@ class Chooser {
         check_(request, trial_, device) {}
 
   std::shared_ptr<CudnnConvolution> Choose() {
+    const auto depthwise = NewDepthwisePass(request_, StreamOf(device_));
+    if (depthwise == nullptr) return ChooseByCudnn();
+    // Without timing, our own kernels.
+    if (request_.deterministic || WayOfDepthwise() == DepthwiseWay::kOwn) return depthwise;
+    const auto by_cudnn = ChooseByCudnn();
+    return TimeOf(*depthwise) < TimeOf(*by_cudnn) ? depthwise : by_cudnn;
+  }
+
+ private:
+  // The fastest engine; without one, by definition.
+  std::shared_ptr<CudnnConvolution> ChooseByCudnn() {
     const EnginePlan plain = FindPlan({});
     const bool two = !request_.epilogue.nothing();
     if (two) {
@@ -166,13 +123,11 @@ class Chooser {
     if (plain.exists()) {
       convolution = std::make_shared<ByEngine>(plain);
     } else {
-      convolution = std::make_shared<ByDefinition>(request_, StreamOf(device_));
+      convolution = NewDirectPass(request_, StreamOf(device_));
     }
-    if (!two) return convolution;
-    return std::make_shared<WithEpilogue>(convolution, request_, StreamOf(device_));
+    return two ? WithEpilogue(convolution, request_, StreamOf(device_)) : convolution;
   }
 
- private:
   // Whether a plan with the epilogue is better than a plan without it followed by a kernel. Without
   // timing: unless it loses tensor cores.
   bool Better(const EnginePlan& fused, const EnginePlan& plain) {
@@ -188,14 +143,27 @@ class Chooser {
     });
   }
 
-  float TimeOf(const CudnnPlan& plan, bool bias) {
-    // Aligned exactly as in the arena of a net.
+  // Milliseconds of run(workspace) with so many bytes, aligned exactly as in the arena of a net.
+  template <typename Run>
+  float TimeWith(size_t workspace_bytes, const Run& run) {
     const std::shared_ptr<void> memory =
-        device_->Allocate(plan.workspace_bytes + kCudnnWorkspaceAlignment);
+        device_->Allocate(workspace_bytes + kCudnnWorkspaceAlignment);
     void* const workspace = static_cast<char*>(memory.get()) + kCudnnWorkspaceAlignment;
-    return trial_.Milliseconds([&] {
+    return trial_.Milliseconds([&] { return run(workspace); });
+  }
+
+  float TimeOf(const CudnnPlan& plan, bool bias) {
+    return TimeWith(plan.workspace_bytes, [&](void* workspace) {
       return Execute(plan, trial_.x(), trial_.w(), trial_.y(), bias ? trial_.bias() : nullptr,
                      workspace);
+    });
+  }
+
+  float TimeOf(const CudnnConvolution& convolution) {
+    return TimeWith(convolution.workspace_bytes(), [&](void* workspace) {
+      convolution.Run(trial_.x(), trial_.w(), trial_.y(),
+                      request_.epilogue.bias ? trial_.bias() : nullptr, workspace);
+      return true;
     });
   }
 
@@ -272,7 +240,8 @@ class Chooser {
 std::shared_ptr<CudnnConvolution> FindConvolution(const ConvolutionRequest& request,
                                                   CudaDevice* device) {
   static auto* const chosen = new std::map<std::string, std::shared_ptr<CudnnConvolution>>;
-  const std::string key = StrCat(request.deterministic, " ", KeyOf(request));
+  const std::string key =
+      StrCat(request.deterministic, " ", static_cast<int>(WayOfDepthwise()), " ", KeyOf(request));
   std::shared_ptr<CudnnConvolution>& entry = (*chosen)[key];
   if (entry == nullptr) entry = Chooser(request, device).Choose();
   return entry;

@@ -12,8 +12,9 @@
 
 namespace gf {
 
-// One pass of a convolution on the compute stream: by the fastest cuDNN engine for the shape, or by
-// definition (direct_convolution_kernels.h) if cuDNN has none.
+// One pass of a convolution on the compute stream: by the fastest cuDNN engine for the shape, by
+// definition if cuDNN has none, or by our own kernels for depthwise convolutions
+// (own_convolution.h).
 class CudnnConvolution {
  public:
   virtual ~CudnnConvolution() = default;
@@ -34,6 +35,7 @@ struct ConvolutionRequest {
   DType type = DType::kFP32;
   ConvolutionEpilogue epilogue;  // for kForward
   // Follow cuDNN's ranking instead of timing, so that every process makes the same choice.
+  // Depthwise convolutions then take our own kernels.
   bool deterministic = false;
   bool allow_tf32 = false;  // see KernelContext
 };

@@ -13,10 +13,14 @@
 #include "layers/cuda/cudnn/convolution_check.h"
 #include "layers/cuda/cudnn/convolution_trial.h"
 #include "layers/cuda/cudnn/cudnn_convolution.h"
+#include "layers/depthwise.h"
 #include "tests/core/test_devices.h"
 
 namespace gf {
 namespace {
+
+constexpr ConvolutionPass kPasses[] = {ConvolutionPass::kForward, ConvolutionPass::kBackwardData,
+                                       ConvolutionPass::kBackwardFilter};
 
 class ConvolutionChoiceTest : public testing::Test {
  protected:
@@ -62,6 +66,47 @@ TEST_F(ConvolutionChoiceTest, TensorCoresBeatAnEpilogueInTheSameGraph) {
   EXPECT_NE(how.find("tensor cores"), std::string::npos) << how;
 }
 
+// A depthwise convolution of 16 channels.
+ConvolutionShape Depthwise() {
+  ConvolutionShape s = Small(2);
+  s.channels = s.outputs = s.groups = 16;
+  return s;
+}
+
+TEST_F(ConvolutionChoiceTest, DeterministicDepthwiseConvolutionsTakeOwnKernels) {
+  for (const ConvolutionPass pass : kPasses) {
+    ConvolutionRequest request = {pass, Depthwise(), DType::kFP16, {}};
+    request.deterministic = true;
+    EXPECT_EQ(FindConvolution(request, device_.get())->Describe(), "own depthwise kernels");
+    WayOfDepthwise() = DepthwiseWay::kLibrary;
+    EXPECT_EQ(FindConvolution(request, device_.get())->Describe().find("own"), std::string::npos);
+    WayOfDepthwise() = DepthwiseWay::kFaster;
+    request.shape = Small(2);
+    EXPECT_EQ(FindConvolution(request, device_.get())->Describe().find("own"), std::string::npos)
+        << "groups of many channels";
+  }
+}
+
+TEST_F(ConvolutionChoiceTest, DepthwiseConvolutionsAreRightWhicheverIsFaster) {
+  for (const DType type : {DType::kFP32, DType::kFP16, DType::kBF16}) {
+    for (const ConvolutionPass pass : kPasses) {
+      for (const DepthwiseWay way : {DepthwiseWay::kFaster, DepthwiseWay::kOwn}) {
+        WayOfDepthwise() = way;
+        ConvolutionRequest request = {pass, Depthwise(), type, {}};
+        if (pass == ConvolutionPass::kForward) request.epilogue = {true, true};
+        const auto convolution = FindConvolution(request, device_.get());
+        WayOfDepthwise() = DepthwiseWay::kFaster;
+        const ConvolutionTrial trial(request.shape, type, device_.get());
+        ConvolutionCheck check(request, trial, device_.get());
+        check.ClearResult();
+        const auto workspace = device_->Allocate(convolution->workspace_bytes());
+        convolution->Run(trial.x(), trial.w(), trial.y(), trial.bias(), workspace.get());
+        EXPECT_LT(check.Error(request.epilogue), check.largest_error()) << Name(type);
+      }
+    }
+  }
+}
+
 TEST_F(ConvolutionChoiceTest, TrialsRunOnRandomNumbers) {
   ConvolutionShape shape = Grouped();
   shape.channels = 2;
@@ -83,9 +128,6 @@ TEST_F(ConvolutionChoiceTest, TrialsRunOnRandomNumbers) {
   }
   EXPECT_GT(seen.size(), 1000u);
 }
-
-constexpr ConvolutionPass kPasses[] = {ConvolutionPass::kForward, ConvolutionPass::kBackwardData,
-                                       ConvolutionPass::kBackwardFilter};
 
 class ConvolutionCheckTest : public ConvolutionChoiceTest {
  protected:

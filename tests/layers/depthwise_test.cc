@@ -1,0 +1,272 @@
+// Depthwise convolutions by the project's own kernels, and which implementation is chosen.
+
+#include "layers/depthwise.h"
+
+#include <array>
+
+#include "tests/layers/device_test.h"
+#include "tests/layers/gradient_check.h"
+
+namespace gf {
+namespace {
+
+// Sets the implementation of the kernels that are built for as long as it lives.
+class Way {
+ public:
+  explicit Way(DepthwiseWay way) { WayOfDepthwise() = way; }
+  ~Way() { WayOfDepthwise() = DepthwiseWay::kFaster; }
+};
+
+struct Depthwise {
+  Shape in;
+  std::array<int64_t, 2> kernel, stride = {1, 1}, pad = {0, 0}, dilation = {1, 1};
+  int64_t multiplier = 1;
+  bool bias = true, relu = false;
+
+  std::string Prototxt() const {
+    return StrCat("type: 'Convolution' convolution_param { num_output: ", in[1] * multiplier,
+                  " kernel_h: ", kernel[0], " kernel_w: ", kernel[1], " stride_h: ", stride[0],
+                  " stride_w: ", stride[1], " pad_h: ", pad[0], " pad_w: ", pad[1], " dilation: [",
+                  dilation[0], ", ", dilation[1], "] group: ", in[1],
+                  " bias_term: ", bias ? "true" : "false",
+                  " } fusion { relu: ", relu ? "true" : "false", " }");
+  }
+};
+
+// Channels without and with whole vectors, several filters per channel, rows of one to seven taps,
+// strides with gaps between windows, borders wider than a filter, and images smaller than one.
+const Depthwise kCases[] = {
+    {.in = {2, 16, 7, 6}, .kernel = {3, 3}, .pad = {1, 1}},
+    {.in = {2, 32, 9, 8}, .kernel = {3, 3}, .stride = {2, 2}, .pad = {1, 1}, .relu = true},
+    {.in = {1, 17, 19, 21}, .kernel = {3, 3}, .pad = {1, 1}, .bias = false},
+    {.in = {3, 33, 6, 5}, .kernel = {5, 5}, .stride = {2, 1}, .pad = {2, 3}},
+    {.in = {1, 24, 9, 11}, .kernel = {7, 7}, .pad = {3, 3}, .relu = true},
+    {.in = {2, 3, 11, 10}, .kernel = {5, 5}, .stride = {3, 3}, .pad = {1, 2}},
+    {.in = {2, 1, 8, 9}, .kernel = {3, 3}, .pad = {1, 1}, .multiplier = 3},
+    {.in = {1, 16, 12, 13}, .kernel = {3, 3}, .pad = {2, 2}, .dilation = {2, 2}},
+    {.in = {2, 8, 10, 9}, .kernel = {3, 5}, .stride = {2, 3}, .pad = {3, 2}, .dilation = {2, 2}},
+    {.in = {2, 40, 5, 9}, .kernel = {1, 7}, .pad = {0, 3}},
+    {.in = {2, 19, 5, 5}, .kernel = {1, 1}, .stride = {2, 2}, .multiplier = 2},
+    {.in = {2, 16, 6, 7}, .kernel = {3, 3}, .pad = {1, 1}, .multiplier = 2, .relu = true},
+    {.in = {1, 17, 7, 5}, .kernel = {3, 3}, .stride = {2, 2}, .pad = {1, 1}, .multiplier = 3},
+    {.in = {1, 16, 2, 1}, .kernel = {5, 5}, .pad = {2, 2}},
+    {.in = {2, 35, 1, 1}, .kernel = {3, 3}, .pad = {3, 3}, .bias = false},
+    {.in = {1, 8, 9, 9}, .kernel = {2, 2}, .stride = {3, 3}},
+    {.in = {1, 64, 13, 40}, .kernel = {3, 3}, .stride = {1, 2}, .pad = {1, 0}},
+    {.in = {1, 5, 6, 20}, .kernel = {2, 12}, .pad = {1, 3}},
+};
+
+struct Results {
+  Values top, bottom_diff, weight_diff, bias_diff;
+};
+
+// By the definition, in double.
+Results Reference(const Depthwise& conv, const LayerRun& run) {
+  const Shape &in = conv.in, &out = run.setup().tops[0].shape;
+  const Values &x = run.bottom_values(0), &w = run.parameter_values(0);
+  // Calls f(input, weight) for the taps of a result that exist.
+  const auto for_taps = [&](int64_t n, int64_t o, int64_t h, int64_t v, const auto& f) {
+    for (int64_t i = 0; i < conv.kernel[0]; ++i) {
+      for (int64_t j = 0; j < conv.kernel[1]; ++j) {
+        const int64_t r = h * conv.stride[0] - conv.pad[0] + i * conv.dilation[0];
+        const int64_t s = v * conv.stride[1] - conv.pad[1] + j * conv.dilation[1];
+        if (r < 0 || r >= in[2] || s < 0 || s >= in[3]) continue;
+        f(((n * in[1] + o / conv.multiplier) * in[2] + r) * in[3] + s,
+          (o * conv.kernel[0] + i) * conv.kernel[1] + j);
+      }
+    }
+  };
+  std::vector<double> dx(x.size()), dw(w.size()), dbias(out[1]);
+  Results results;
+  for (int64_t n = 0; n < out[0]; ++n) {
+    for (int64_t o = 0; o < out[1]; ++o) {
+      for (int64_t h = 0; h < out[2]; ++h) {
+        for (int64_t v = 0; v < out[3]; ++v) {
+          double sum = conv.bias ? run.parameter_values(1)[o] : 0;
+          for_taps(n, o, h, v, [&](int64_t at, int64_t tap) { sum += double{x[at]} * w[tap]; });
+          double gradient = run.top_diff_values(0)[results.top.size()];
+          if (conv.relu && sum <= 0) gradient = 0;
+          results.top.push_back(static_cast<float>(conv.relu && sum < 0 ? 0 : sum));
+          dbias[o] += gradient;
+          for_taps(n, o, h, v, [&](int64_t at, int64_t tap) {
+            dx[at] += gradient * w[tap];
+            dw[tap] += gradient * x[at];
+          });
+        }
+      }
+    }
+  }
+  results.bottom_diff.assign(dx.begin(), dx.end());
+  results.weight_diff.assign(dw.begin(), dw.end());
+  if (conv.bias) results.bias_diff.assign(dbias.begin(), dbias.end());
+  return results;
+}
+
+Results Run(LayerRun* run, const Depthwise& conv) {
+  run->Forward();
+  Results results;
+  results.top = run->Top(0);
+  run->Backward();
+  results.bottom_diff = run->BottomDiff(0);
+  results.weight_diff = run->ParameterDiff(0);
+  if (conv.bias) results.bias_diff = run->ParameterDiff(1);
+  return results;
+}
+
+class DepthwiseTest : public DeviceTest {
+ protected:
+  // Of bottoms; "blocked" and "nhwc" are one on GPUs.
+  std::vector<std::string> Formats() const {
+    if (GetParam() == "cuda") return {"plain", "nhwc"};
+    return {"plain", "blocked", "nhwc"};
+  }
+  LayerCase CaseOf(const Depthwise& conv) const { return Case(conv.Prototxt(), {conv.in}); }
+};
+
+TEST_P(DepthwiseTest, MatchesItsDefinitionInEveryLayout) {
+  const Way own(DepthwiseWay::kOwn);
+  for (const std::string& format : Formats()) {
+    for (const Depthwise& conv : kCases) {
+      SCOPED_TRACE(StrCat(format, ", ", conv.in.ToString(), ", ", conv.Prototxt()));
+      RunOptions options = Options();
+      options.format = format;
+      LayerRun run(CaseOf(conv), options);
+      const Results expected = Reference(conv, run), found = Run(&run, conv);
+      ExpectNear(found.top, expected.top, 1e-5, "top");
+      ExpectNear(found.bottom_diff, expected.bottom_diff, 1e-5, "gradient of the bottom");
+      ExpectNear(found.weight_diff, expected.weight_diff, 1e-5, "gradient of the filters");
+      ExpectNear(found.bias_diff, expected.bias_diff, 1e-5, "gradient of the bias");
+      EXPECT_EQ(run.GradientPadding(), 0);
+      options.backward = false;
+      LayerRun inference(CaseOf(conv), options);
+      inference.Forward();
+      EXPECT_EQ(inference.TopPadding(), 0);
+      ExpectNear(inference.Top(0), expected.top, 1e-5, "top of inference");
+    }
+  }
+}
+
+TEST_P(DepthwiseTest, HalfPrecisionRoundsResultsOnly) {
+  const Way own(DepthwiseWay::kOwn);
+  const auto device = DeviceRegistry::Get().Create("device", GetParam(), 0);
+  for (const DType type : {DType::kBF16, DType::kFP16}) {
+    if (!device->Supports(type)) continue;
+    // Half a unit in the last place: what is read is exact in both types.
+    const double tolerance = type == DType::kBF16 ? 0x1p-8 : 0x1p-11;
+    for (const std::string& format : Formats()) {
+      for (Depthwise conv : kCases) {
+        conv.relu = false;  // whose gradient follows the rounded top
+        SCOPED_TRACE(StrCat(Name(type), ", ", format, ", ", conv.Prototxt()));
+        RunOptions options = Options();
+        options.format = format;
+        options.compute = type;
+        LayerRun run(CaseOf(conv), options);
+        const Results expected = Reference(conv, run), found = Run(&run, conv);
+        EXPECT_LE(RelativeError(found.top, expected.top), tolerance);
+        EXPECT_LE(RelativeError(found.bottom_diff, expected.bottom_diff), tolerance);
+        EXPECT_LE(RelativeError(found.weight_diff, expected.weight_diff), tolerance);
+        EXPECT_LE(RelativeError(found.bias_diff, expected.bias_diff), tolerance);
+      }
+    }
+  }
+}
+
+TEST_P(DepthwiseTest, GradientsMatchFiniteDifferences) {
+  const Way own(DepthwiseWay::kOwn);
+  for (const int i : {1, 3, 8, 12}) {
+    const Depthwise& conv = kCases[i];
+    LayerCase test = CaseOf(conv);
+    test.name = conv.Prototxt();
+    test.linear = !conv.relu;
+    GradientCheck check;
+    check.samples = 8;
+    ExpectGradients(test, Options(), check);
+  }
+}
+
+TEST_P(DepthwiseTest, GivesTheSameBitsForAnyNumberOfThreads) {
+  const Way own(DepthwiseWay::kOwn);
+  for (const Depthwise& conv : kCases) {
+    RunOptions options = Options();
+    options.format = "blocked";
+    Results first;
+    for (const int threads : {1, 2, 5}) {
+      options.threads = threads;
+      LayerRun run(CaseOf(conv), options);
+      const Results found = Run(&run, conv);
+      if (threads == 1) first = found;
+      EXPECT_EQ(found.top, first.top);
+      EXPECT_EQ(found.bottom_diff, first.bottom_diff);
+      EXPECT_EQ(found.weight_diff, first.weight_diff);
+      EXPECT_EQ(found.bias_diff, first.bias_diff);
+    }
+  }
+}
+
+TEST_P(DepthwiseTest, LibrariesGiveTheSameResults) {
+  for (const DepthwiseWay way : {DepthwiseWay::kFaster, DepthwiseWay::kLibrary}) {
+    const Way set(way);
+    for (const Depthwise& conv : kCases) {
+      SCOPED_TRACE(conv.Prototxt());
+      LayerRun run(CaseOf(conv), Options());
+      const Results expected = Reference(conv, run), found = Run(&run, conv);
+      ExpectNear(found.top, expected.top, 1e-4, "top");
+      ExpectNear(found.bottom_diff, expected.bottom_diff, 1e-4, "gradient of the bottom");
+      ExpectNear(found.weight_diff, expected.weight_diff, 1e-4, "gradient of the filters");
+    }
+  }
+}
+
+GF_FOR_EVERY_DEVICE(DepthwiseTest);
+
+// How the processor computes a layer in FP32.
+std::string HowOnTheCpu(const std::string& fields, const Shape& bottom, bool backward = true) {
+  LayerCase test;
+  test.prototxt = "type: 'Convolution' convolution_param { " + fields + " }";
+  test.bottoms = {bottom};
+  const auto layer = MakeLayer(test);
+  const auto device = DeviceRegistry::Get().Create("device", "cpu", 1);
+  KernelContext context;
+  context.device = device.get();
+  const auto kernel = KernelRegistry::Get().Create("kernel", "cpu/Convolution", *layer, context);
+  KernelSetup setup;
+  setup.backward = backward;
+  setup.propagate.push_back(backward);
+  setup.bottoms.push_back({bottom, DType::kFP32, Layout()});
+  setup.tops.push_back({layer->tops()[0], DType::kFP32, Layout()});
+  for (const ParameterSpec& spec : layer->parameters()) {
+    setup.parameters.push_back({spec.shape, DType::kFP32, Layout()});
+  }
+  setup.needs_bottom.resize(1);
+  setup.needs_top.resize(1);
+  kernel->Setup(&setup);
+  return kernel->Describe();
+}
+
+TEST(DepthwiseChoice, OwnKernelsComputeWhatOneDnnHasNoKernelFor) {
+  const std::string own = "own depthwise loops";
+  const Shape images = {2, 16, 14, 14};
+  const auto how = [&](const std::string& fields) { return HowOnTheCpu(fields, images); };
+  EXPECT_EQ(how("num_output: 32 group: 16 kernel_size: 3 pad: 1"), own) << "two filters each";
+  EXPECT_EQ(how("num_output: 16 group: 16 kernel_size: 3 pad: 2 dilation: 2"), own);
+  EXPECT_EQ(how("num_output: 16 group: 16 kernel_size: 7 pad: 3"), own);
+  EXPECT_NE(how("num_output: 16 group: 8 kernel_size: 3 pad: 1"), own) << "two channels per group";
+  EXPECT_NE(how("num_output: 16 kernel_size: 3 pad: 1"), own) << "one group";
+  EXPECT_NE(HowOnTheCpu("num_output: 16 kernel_size: 3 pad: 1", {2, 1, 14, 14}), own)
+      << "one channel";
+}
+
+TEST(DepthwiseChoice, TheSwitchIsObeyed) {
+  const std::string own = "own depthwise loops", fields = "num_output: 16 group: 16 kernel_size: 7";
+  for (const bool backward : {false, true}) {
+    const Way set(DepthwiseWay::kLibrary);
+    EXPECT_NE(HowOnTheCpu(fields, {2, 16, 14, 14}, backward), own);
+  }
+  for (const bool backward : {false, true}) {
+    const Way set(DepthwiseWay::kOwn);
+    EXPECT_EQ(HowOnTheCpu(fields, {2, 16, 14, 14}, backward), own);
+  }
+}
+
+}  // namespace
+}  // namespace gf
