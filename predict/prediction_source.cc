@@ -1,6 +1,7 @@
 #include "predict/prediction_source.h"
 
 #include "core/config/job_checks.h"
+#include "core/config/places.h"
 #include "core/error.h"
 #include "core/folder.h"
 #include "data/augment/augment.h"
@@ -11,6 +12,9 @@
 
 namespace gf {
 namespace {
+
+// What messages call the preparation.
+constexpr char kPreprocessing[] = "preprocessing";
 
 using Note = std::function<void(const std::string&)>;
 
@@ -80,21 +84,25 @@ NetSource NetOf(const PredictionOptions& options, const Named& named) {
                  "job (config)");
 }
 
-// How images are prepared; the defaults where nothing says it.
-DataConfig DataOf(const PredictionOptions& options, const Named& named) {
+// Fills `data` and `prepared`; the data have the defaults where nothing says how to prepare them.
+void FindPreparation(const PredictionOptions& options, const Named& named,
+                     PredictionSource* source) {
   DataConfig data;
   if (!options.preprocessing.empty()) {
     data = ReadPreprocessing(options.preprocessing);
   } else {
     data = named.has_job ? PreparationOf(named.job) : WithoutRandomParts(DataConfig());
   }
+  Places places;
+  const bool set = SetPreparation(options.preprocessing_overrides, kPreprocessing, &data, &places);
   if (options.batch_size != 0) {
     data.set_batch_size(options.batch_size);
   } else if (options.most_images > 0 && options.most_images < data.batch_size()) {
     data.set_batch_size(static_cast<int>(options.most_images));
   }
-  CheckData(data, /*training=*/false, "preprocessing");
-  return data;
+  CheckData(data, /*training=*/false, kPreprocessing, places);
+  source->data = data;
+  source->prepared = named.has_job || !options.preprocessing.empty() || set;
 }
 
 }  // namespace
@@ -107,8 +115,7 @@ PredictionSource FindPredictionSource(const PredictionOptions& options) {
   source.weights = named.weights;
   source.class_names = named.class_names;
   source.net = NetOf(options, named);
-  source.data = DataOf(options, named);
-  source.prepared = named.has_job || !options.preprocessing.empty();
+  FindPreparation(options, named, &source);
   if (named.has_job) source.options = NetOptionsOf(named.job, TEST);
   source.options.phase = TEST;
   source.options.batch_size = source.data.batch_size();

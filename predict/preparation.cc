@@ -9,6 +9,19 @@
 #include "data/loader/normalization.h"
 
 namespace gf {
+namespace {
+
+// `where` names the place of the field in messages.
+void CheckHasMeaning(const std::string& where, const std::string& field) {
+  static const auto* const kFields = new std::set<std::string>{
+      "batch_size", "channels", "crop_size",     "filter",         "mean",        "mean_file",
+      "pad",        "std",      "resize_height", "resize_shorter", "resize_width"};
+  if (kFields->count(field) > 0) return;
+  ThrowUserError(where, ": ", field, " has no meaning for predictions, expected ",
+                 Join({kFields->begin(), kFields->end()}), ": remove it");
+}
+
+}  // namespace
 
 DataConfig WithoutRandomParts(const DataConfig& data) {
   DataConfig kept;
@@ -41,22 +54,28 @@ DataConfig PreparationOf(const JobConfig& job) {
 }
 
 DataConfig ReadPreprocessing(const std::string& file) {
-  static const std::set<std::string> kFields = {
-      "batch_size", "channels", "crop_size",     "filter",         "mean",        "mean_file",
-      "pad",        "std",      "resize_height", "resize_shorter", "resize_width"};
   DataConfig data;
   ReadTextProto(file, &data);
   std::vector<const google::protobuf::FieldDescriptor*> fields;
   data.GetReflection()->ListFields(data, &fields);
-  for (const auto* field : fields) {
-    if (kFields.count(field->name()) > 0) continue;
-    ThrowUserError(file, ": ", field->name(), " has no meaning for predictions, expected ",
-                   Join({kFields.begin(), kFields.end()}), ": remove it");
-  }
+  for (const auto* field : fields) CheckHasMeaning(file, field->name());
   if (!data.mean_file().empty() && data.mean_file()[0] != '/') {
     data.set_mean_file(file.substr(0, file.rfind('/') + 1) + data.mean_file());
   }
   return WithoutRandomParts(data);
+}
+
+bool SetPreparation(const std::vector<std::string>& assignments, const std::string& path,
+                    DataConfig* data, Places* places) {
+  bool prepares = false;
+  for (const std::string& assignment : assignments) {
+    const std::string own = SetField(assignment, data);
+    const std::string field = own.substr(0, own.find('['));
+    CheckHasMeaning("--set " + assignment, field);
+    places->NoteSet(PathOf(path, own), assignment);
+    if (field != "batch_size") prepares = true;
+  }
+  return prepares;
 }
 
 }  // namespace gf

@@ -1,8 +1,10 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "core/config/job.pb.h"
+#include "core/config/places.h"
 
 namespace gf {
 
@@ -19,5 +21,11 @@ DataConfig PreparationOf(const JobConfig& job);
 // The preparation in a prototxt `file`. Its mean_file is relative to the file's folder. Throws
 // UserError for a field that has no meaning for predictions.
 DataConfig ReadPreprocessing(const std::string& file);
+
+// Applies the values of --set, such as "crop_size=224", to a preparation and notes them in `places`
+// as fields of `path`. Returns whether one of them is more than a batch_size. Throws UserError for
+// a field that has no meaning for predictions, and as SetField.
+bool SetPreparation(const std::vector<std::string>& assignments, const std::string& path,
+                    DataConfig* data, Places* places);
 
 }  // namespace gf

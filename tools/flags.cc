@@ -12,7 +12,8 @@
 #include "tools/caffe_flags.h"
 #include "tools/version.h"
 
-DEFINE_string(set, "", "override a field of the job by `PATH=VALUE`; may be repeated");
+// --help says before it what is overridden.
+DEFINE_string(set, "", "by `PATH=VALUE`; may be repeated");
 
 namespace gf {
 namespace {
@@ -89,8 +90,11 @@ std::string FlagHelp(const FlagSpec& spec, const std::string& name) {
   const std::string value =
       info.type == "double" ? StrCat(std::stod(info.default_value)) : info.default_value;
   const bool no_default = value.empty() || value == "0" || value == "false";
+  const std::string overridden =
+      name == "set" ? "override a field of " + spec.overridden + " " : std::string();
   return line +
-         Wrap(Description(info) + (no_default ? "" : " (default: " + value + ")"), kDescription);
+         Wrap(overridden + Description(info) + (no_default ? "" : " (default: " + value + ")"),
+              kDescription);
 }
 
 // Lines that are too long continue below their first word.

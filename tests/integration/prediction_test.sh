@@ -163,6 +163,15 @@ b = json.loads(open("weights.json").readline())
 assert [t["probability"] for t in a["top"]] == [t["probability"] for t in b["top"]], (a, b)
 PY
 
+# --set changes the preparation.
+"$gfpredict" --checkpoint=run --set mean=0 --format=json --top=10 "$image" >set.json 2>err.log ||
+  fail "--set"
+"$gfpredict" --checkpoint=run --format=json --top=10 "$image" >unset.json 2>err.log ||
+  fail "no --set"
+cmp -s set.json unset.json && fail "--set changes nothing"
+expect_error '--set mirror=true: mirror has no meaning' \
+  "$gfpredict" --checkpoint=run --set mirror=true "$image"
+
 # The library, from C.
 python3 - <<'PY'
 import struct, zlib

@@ -103,6 +103,42 @@ TEST_F(PredictionSourceTest, TheJobOfACheckpointEvaluatesItsOwnNet) {
   EXPECT_EQ(trained.classes(), 0);
 }
 
+TEST_F(PredictionSourceTest, SetChangesThePreparation) {
+  // As the same fields of a file, with the rest of the checkpoint's.
+  PredictionOptions file = Checkpoint(), set = Checkpoint();
+  file.preprocessing = folder_ / "other.prototxt";
+  WriteFile(file.preprocessing,
+            "batch_size: 4 resize_shorter: 30 crop_size: 16 mean: [1, 2, 3] std: 60\n");
+  set.preprocessing_overrides = {"resize_shorter=30", "mean=1,2,3"};
+  Predictor by_file(file), by_set(set), before(Checkpoint());
+  const std::vector<ImageInput> image = {File(folder_ / "images/ant/0.png")};
+  EXPECT_EQ(Scores(&by_set, image), Scores(&by_file, image));
+  EXPECT_NE(Scores(&by_set, image), Scores(&before, image));
+  // Without a job they are a preparation of their own; a batch size alone is none.
+  PredictionOptions weights;
+  weights.checkpoint = checkpoint_ + "/weights.safetensors";
+  weights.net = checkpoint_ + "/net.prototxt";
+  EXPECT_FALSE(FindPredictionSource(weights).prepared);
+  weights.preprocessing_overrides = {"batch_size=3"};
+  EXPECT_FALSE(FindPredictionSource(weights).prepared);
+  weights.preprocessing_overrides.emplace_back("mean=120");
+  const PredictionSource source = FindPredictionSource(weights);
+  EXPECT_TRUE(source.prepared);
+  EXPECT_EQ(source.data.batch_size(), 3);
+  EXPECT_EQ(source.data.mean(0), 120);
+
+  set.preprocessing_overrides = {"mirror=true"};
+  EXPECT_NE(Error(set).find("--set mirror=true: mirror has no meaning for predictions"),
+            std::string::npos);
+  set.preprocessing_overrides = {"crop_sise=16"};
+  EXPECT_NE(Error(set).find("did you mean \"crop_size\""), std::string::npos) << Error(set);
+  set.preprocessing_overrides = {"crop_size=99"};
+  EXPECT_NE(
+      Error(set).find("--set crop_size=99: preprocessing.crop_size is 99, must be at most 20"),
+      std::string::npos)
+      << Error(set);
+}
+
 TEST_F(PredictionSourceTest, MistakesAreNamed) {
   PredictionOptions options;
   EXPECT_NE(Error(options).find("nothing to predict with"), std::string::npos);
