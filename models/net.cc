@@ -222,9 +222,12 @@ const std::shared_ptr<ParameterStore>& Net::parameters() const { return impl_->n
 const Shape& Net::input_shape() const { return impl_->input_shape_; }
 
 int64_t Net::classes() const {
-  if (impl_->net_.logits < 0) return 0;
-  const Shape& shape = impl_->net_.blobs[impl_->net_.logits].desc.shape;
+  const Shape shape = scores_shape();
   return shape.rank() > 1 ? shape[1] : 0;
+}
+
+Shape Net::scores_shape() const {
+  return impl_->net_.logits < 0 ? Shape() : impl_->net_.blobs[impl_->net_.logits].desc.shape;
 }
 
 void Net::InitParameters() {

@@ -139,6 +139,23 @@ TEST_F(PredictionSourceTest, SetChangesThePreparation) {
       << Error(set);
 }
 
+TEST_F(PredictionSourceTest, ANetThatClassifiesPlacesIsRefusedAtOnce) {
+  PredictionOptions options = Checkpoint();
+  options.batch_size = 2;
+  options.net = folder_ / "places.prototxt";
+  WriteFile(options.net, R"(
+layer { name: "data" type: "Input" top: "data" input_param { shape { dim: [1, 3, 16, 16] } } }
+layer { name: "conv" type: "Convolution" bottom: "data" top: "conv"
+        convolution_param { num_output: 8 kernel_size: 3 stride: 2 } }
+layer { name: "prob" type: "Softmax" bottom: "conv" top: "prob" }
+)");
+  const std::string error = Error(options);
+  EXPECT_NE(error.find("places.prototxt: the network gives scores of 2x8x7x7 for 2 images and 8 "
+                       "classes, expected 2x8: it does not classify whole images"),
+            std::string::npos)
+      << error;
+}
+
 TEST_F(PredictionSourceTest, MistakesAreNamed) {
   PredictionOptions options;
   EXPECT_NE(Error(options).find("nothing to predict with"), std::string::npos);
