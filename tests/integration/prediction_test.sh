@@ -189,6 +189,9 @@ PY
 "$root/tests/predict/c_library_check" run pixels.png pixels.rgb 40 36 odd/cut.png >c.log 2>&1 ||
   fail "the library from C"
 [ "$(cat c.log)" = PASS ] || fail "the library prints: $(cat c.log)"
+"$root/tests/predict/c_threads_check" run "$image" pixels.png >threads.log 2>&1 ||
+  fail "the library on two threads"
+[ "$(cat threads.log)" = PASS ] || fail "the library prints: $(cat threads.log)"
 "$root/predict/example" run "$image" >example.log 2>&1 || fail "example.c"
 "$gfpredict" --checkpoint=run --batch_size=1 --top=1 --format=csv "$image" >one.csv 2>err.log ||
   fail "one image"
