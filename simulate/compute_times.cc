@@ -4,6 +4,7 @@
 #include <set>
 
 #include "core/config/nearest.h"
+#include "core/config/solver_facts.h"
 #include "core/error.h"
 #include "simulate/net_model.h"
 
@@ -116,25 +117,11 @@ ComputeTimes PassesOf(const NetModel& net, const ProfileConfig& profile) {
   return times;
 }
 
-bool NeedsNorms(const std::string& solver) {
-  return solver == "LARS" || solver == "LARC" || solver == "LAMB";
-}
-
 UpdateTraffic TrafficOf(const SolverConfig& solver, ComputeType compute) {
-  const auto gradient = static_cast<double>(SizeOf(ToDType(compute)));
-  const double compute_copy = compute == FP32 ? 0 : gradient;
+  const auto bytes = static_cast<int64_t>(SizeOf(ToDType(compute)));
+  const auto gradient = static_cast<double>(bytes);
   UpdateTraffic traffic;
-  const std::string& type = solver.type();
-  // Reads weight, momentum (or another state) and gradient; writes weight, momentum and the compute
-  // copy of the weight.
-  traffic.update = 4 + 4 + gradient + 4 + 4 + compute_copy;
-  // A second state is read and written.
-  if (type == "Adam" || type == "AdamW" || type == "AdaDelta") traffic.update += 4 + 4;
-  // The norms of weights and gradients come first.
-  if (NeedsNorms(type)) traffic.update += 4 + gradient;
-  // Reads weight, mean, variance and gradient and writes mean and variance; then reads weight, mean
-  // and variance and writes the weights.
-  if (type == "LAMB") traffic.update = 9 * 4 + gradient + compute_copy;
+  traffic.update = static_cast<double>(UpdateBytes(SolverFactsOf(solver.type()), bytes));
   traffic.keep = gradient + 4 + 4;
   traffic.pack = 2 * gradient;
   traffic.round = 2 * (4 + 4);  // reads and writes gradient and residual

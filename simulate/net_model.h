@@ -48,9 +48,6 @@ struct ComputeTimes {
 // net.
 ComputeTimes PassesOf(const NetModel& net, const ProfileConfig& profile);
 
-// Whether the solver of a type needs norms of whole tensors.
-bool NeedsNorms(const std::string& solver);
-
 // Of a solver and a compute type.
 UpdateTraffic TrafficOf(const SolverConfig& solver, ComputeType compute);
 

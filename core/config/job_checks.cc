@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/config/checked_proto.h"
+#include "core/config/solver_facts.h"
 
 namespace gf {
 namespace {
@@ -95,7 +96,8 @@ void CheckLeast(const LossScaleConfig& config, const MistakeReport& report) {
 
 void CheckEpsilon(const SolverConfig& config, const std::string& type,
                   const MistakeReport& report) {
-  const bool divides = type == "LAMB" || type == "Adam" || type == "AdamW" || type == "AdaDelta";
+  const SolverFacts* const facts = FindSolverFacts(type);
+  const bool divides = facts != nullptr && facts->divides_by_epsilon;
   report.Require(!divides || !config.has_epsilon() || config.epsilon() > 0, "epsilon", " is ",
                  config.epsilon(), ", must be greater than 0 for ", type);
 }
