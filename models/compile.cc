@@ -175,6 +175,7 @@ class Compiler {
       op.kernel = NewKernel(*op.layer, op.layer_index);
       KernelSetup& setup = op.setup;
       setup.backward = op.backward;
+      setup.trains = Trains(op);
       for (size_t i = 0; i < op.bottoms.size(); ++i) {
         setup.bottoms.push_back(net_.blobs[op.bottoms[i]].desc);
         setup.propagate.push_back(op.backward && Propagates(net_, op, i));

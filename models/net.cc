@@ -51,8 +51,8 @@ class Net::Impl {
       // The gradient of the weights and the gradient of the bottom cost as much again, if they are
       // needed.
       const bool propagates = !op.setup.propagate.empty() && op.setup.propagate[0];
-      line.backward_flops =
-          op.backward ? line.forward_flops * (!op.parameters.empty() + propagates) : 0;
+      const bool weights = !op.parameters.empty() && !op.setup.skips_parameter_diffs;
+      line.backward_flops = op.backward ? line.forward_flops * (weights + propagates) : 0;
       lines_.push_back(std::move(line));
       if (op.layer->type() == "Input") FindInputShape(static_cast<const InputLayer&>(*op.layer));
     }

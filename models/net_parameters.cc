@@ -150,6 +150,10 @@ void BindParameters(CompiledNet* net) {
         args->master.push_back(fp32.as<float>() + offset);
       }
       if (!op.backward) continue;
+      if (op.setup.skips_parameter_diffs) {
+        op.backward_args.parameter_diffs.push_back(nullptr);
+        continue;
+      }
       char* const buffer = net->At(parameter.gradient);
       op.backward_args.parameter_diffs.push_back(buffer != nullptr ? buffer : at(store.gradient()));
       if (parameter.sum == nullptr) continue;
