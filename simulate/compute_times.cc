@@ -102,6 +102,10 @@ void FromWork(const NetModel& net, const AcceleratorConfig& device, ComputeType 
   }
 }
 
+double UpdateTime(const NetModel& net, const UpdateTraffic& traffic, double memory_bytes_per_s) {
+  return static_cast<double>(net.layout.parameter_count()) * traffic.update / memory_bytes_per_s;
+}
+
 }  // namespace
 
 double ComputeTimes::step() const { return Sum(forward) + Sum(backward) + update + other; }
@@ -138,6 +142,12 @@ UpdateTraffic TrafficOf(const SolverConfig& solver, ComputeType compute) {
   traffic.decode = gradient;
   traffic.keep_lost = 8;
   return traffic;
+}
+
+void LeaveFrozenOut(const NetModel& net, const UpdateTraffic& traffic, double memory_bytes_per_s,
+                    ComputeTimes* times) {
+  for (size_t i = 0; i < net.layers.size(); ++i) times->backward[i] *= net.layers[i].backward;
+  times->update = UpdateTime(net, traffic, memory_bytes_per_s);
 }
 
 UpdateTraffic TrafficWith(UpdateTraffic traffic, ComputeType compute, bool steps_ahead) {
@@ -178,8 +188,7 @@ ComputeTimes TimesOf(const NetModel& net, const AcceleratorConfig& device,
     if (step > 0) scale *= rated / step;
     step = rated;
   }
-  times.update = static_cast<double>(net.layout.parameter_count()) * traffic.update /
-                 (device.memory_gb_s() * kGiga);
+  times.update = UpdateTime(net, traffic, device.memory_gb_s() * kGiga);
   const double passes = Sum(times.forward) + Sum(times.backward);
   const double room = step - times.update;
   if (step > 0 && room <= 0) {
