@@ -42,6 +42,7 @@ PoolLayout StateLayout(const CompiledNet& net) {
       entry.name = op.layer->name() + "." + spec.name;
       entry.layer = op.layer->name();
       entry.shape = spec.shape;
+      entry.fixed = spec.fixed;
       layout.Add(std::move(entry));
     }
   }

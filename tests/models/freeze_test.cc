@@ -68,6 +68,9 @@ TEST(FreezeTest, NothingBelowTheLowestTrainedParameterRunsBackward) {
     for (const auto& [name, values] : gradients) EXPECT_EQ(values, expected.at(name)) << name;
     // The statistics of the frozen batch norm stay, those of the other move.
     EXPECT_EQ(States(*net), States(*whole));
+    for (const PoolEntry& entry : net->parameters()->state_layout().entries()) {
+      EXPECT_EQ(entry.fixed, entry.layer == "n1") << entry.name;
+    }
     for (const NetOp& op : net->ops()) {
       // Of c2, the gradient of the weights only.
       const int64_t expected_flops = op.name == "c1" ? 0 : op.forward_flops;
