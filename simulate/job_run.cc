@@ -239,9 +239,13 @@ RunResult Simulator::RunWith(Pricer* pricer) {
   result.steady = mean.parts.total() * static_cast<double>(result.total_steps - warmup_steps);
   if (config.has_validation_data()) {
     const int64_t every = config.validation_interval_steps();
-    const double intervals =
-        every > 0 ? static_cast<double>(result.total_steps) / static_cast<double>(every)
-                  : batches.EpochsBefore(result.total_steps) / config.validation_interval_epochs();
+    const double epochs = config.validation_interval_epochs();
+    double intervals = 1;  // the end of training
+    if (every > 0) {
+      intervals = static_cast<double>(result.total_steps) / static_cast<double>(every);
+    } else if (epochs > 0) {
+      intervals = batches.EpochsBefore(result.total_steps) / epochs;
+    }
     const double times = std::ceil(intervals - 1e-9) + (config.validate_at_start() ? 1 : 0);
     double forward = times_.other;
     for (double layer : times_.forward) forward += layer;

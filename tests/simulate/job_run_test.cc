@@ -59,6 +59,8 @@ TEST(JobRunTest, ValidationsCountStepsAndTheStart) {
   EXPECT_NEAR(validation(929, false), 2 * one, 1e-9 * one);
   EXPECT_NEAR(validation(928, false), 3 * one, 1e-9 * one);  // the end is evaluated, too
   EXPECT_NEAR(validation(929, true), 3 * one, 1e-9 * one);
+  const SimulatedJob at_end = Job({"validation_interval_epochs=0"});
+  EXPECT_NEAR(Simulator(at_end).Run(512).validation, one, 1e-9 * one);
 }
 
 // Codes of 8 bits take 1.016 bytes, of 4 bits 0.516, gradients of BF16 2.

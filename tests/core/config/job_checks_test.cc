@@ -26,6 +26,11 @@ TEST_F(ConfigTest, ValidationsCountStepsOrEpochsAndNeedData) {
   EXPECT_EQ(ErrorOfFile(data + " validation_interval_epochs: 2", {"validation_interval_steps=9"}),
             "--set validation_interval_steps=9: validation_interval_steps does not go with "
             "validation_interval_epochs: give one of them");
+  // The evaluations that the file asks for are off without the data.
+  for (const char* field : {" validation_interval_steps: 9", " validate_at_start: true"}) {
+    EXPECT_EQ(ErrorOfFile(data + field, {"validation_data="}), "no error") << field;
+  }
+  EXPECT_FALSE(Read({"validation_data="}).has_validation_data());
   EXPECT_EQ(ErrorOfFile(job, {"validation_interval_steps=9"}),
             "--set validation_interval_steps=9: validation_interval_steps needs validation_data: "
             "say what to evaluate on, or remove the field");
@@ -162,7 +167,7 @@ TEST_F(ConfigTest, EveryRangeIsChecked) {
       {"checkpoint.interval_epochs=-1"},
       {"checkpoint.interval_steps=-1"},
       {"telemetry.display_interval=0"},
-      {"validation_interval_epochs=0"},
+      {"validation_interval_epochs=-1"},
       {"validation_interval_steps=-1"},
       {"validation_interval_steps=9", "validation_interval_epochs=1"},
       {"solver.lr_policy=SIGMOID"},
@@ -196,6 +201,8 @@ TEST_F(ConfigTest, TheLimitsThemselvesAreAllowed) {
            {"solver.lr_policy=SIGMOID", "solver.step_size=9", "solver.gamma=-0.5"},
            {"solver.lr_policy=SIGMOID", "solver.step_size=9", "solver.gamma=0"},
            {"validation_interval_steps=0", "validation_interval_epochs=2"},
+           {"validation_interval_epochs=0"},
+           {"validation_interval_steps=9", "validation_interval_epochs=0"},
            {"solver.type=AdaGrad", "solver.epsilon=0"},
            {"solver.type=RMSProp", "solver.epsilon=0"},
            {"solver.type=Adam", "solver.epsilon=1e-10"},
