@@ -46,7 +46,9 @@ NetAtBatch SetUp(const NetSource& source, int64_t batch, const Shape& image_shap
     layer->SetUp(bottoms);
     for (int i = 0; i < p.top_size(); ++i) {
       const Shape& shape = layer->tops()[i];
-      if (!IsSane(shape)) layer->Fail("impossible output shape ", shape.ToString());
+      if (!IsSane(shape)) {
+        layer->Fail(Impossible(shape, "output shape"), ": change the layer or its input");
+      }
       net.shapes[p.top(i)] = shape;
     }
     InferenceLayer added;

@@ -90,7 +90,10 @@ NetModel ModelOf(const NetSource& source, int batch, const Shape& image,
     model.forward_flops = layer->ForwardFlops();
     for (int i = 0; i < p.top_size() && i < static_cast<int>(layer->tops().size()); ++i) {
       blobs[p.top(i)] = layer->tops()[i];
-      if (!IsSane(layer->tops()[i])) layer->Fail("impossible output shape");
+      if (!IsSane(layer->tops()[i])) {
+        layer->Fail(Impossible(layer->tops()[i], "output shape"),
+                    ": change the layer or its input");
+      }
       model.values += layer->tops()[i].count();
     }
     parameters.emplace_back();
