@@ -1,17 +1,13 @@
 #include "simulate/net_model.h"
 
 #include <algorithm>
-#include <map>
 #include <set>
 #include <utility>
 
 #include "core/config/name_pattern.h"
 #include "core/error.h"
 #include "layers/layer.h"
-#include "models/graph.h"
-#include "models/inputs.h"
-#include "models/parameter_names.h"
-#include "models/rewrites.h"
+#include "models/shaped_net.h"
 
 namespace gf {
 namespace {
@@ -64,42 +60,25 @@ void CheckFreeze(const std::vector<std::string>& freeze, const NetModel& net,
 
 NetModel ModelOf(const NetSource& source, int batch, const Shape& image,
                  const std::vector<std::string>& freeze) {
-  std::vector<GraphNode> nodes = ResolveGraph(source, TRAIN);
-  SetInputs(batch, image, &nodes);
-  MergeBatchNormAndScale(&nodes);
+  const ShapedNet shaped = ShapeNet(source, TRAIN, batch, image);
   NetModel net;
   net.name = source.param.name();
   net.batch = batch;
-  std::map<std::string, Shape> blobs;
-  ParameterNames parameter_names(source.param);
   // Of each layer, without the parameters that other layers own.
   std::vector<std::vector<PoolEntry>> parameters;
   PoolLayout frozen;
   Gradients gradients;
-  for (GraphNode& node : nodes) {
-    LayerParameter& p = node.param;
-    if (p.top_size() == 0) p.add_top(p.name());  // a loss
-    const auto layer = LayerRegistry::Get().Create(StrCat(node.location, ": layer type"), p.type(),
-                                                   p, TRAIN, node.location);
-    std::vector<Shape> bottoms;
-    for (const std::string& bottom : p.bottom()) bottoms.push_back(blobs.at(bottom));
-    layer->SetUp(bottoms);
+  for (const ShapedLayer& shaped_layer : shaped.layers) {
+    const Layer& layer = *shaped_layer.layer;
+    const std::vector<ParameterName>& names = shaped_layer.parameters;
     LayerModel model;
-    model.name = p.name();
-    model.type = p.type();
-    model.forward_flops = layer->ForwardFlops();
-    for (int i = 0; i < p.top_size() && i < static_cast<int>(layer->tops().size()); ++i) {
-      blobs[p.top(i)] = layer->tops()[i];
-      if (!IsSane(layer->tops()[i])) {
-        layer->Fail(Impossible(layer->tops()[i], "output shape"),
-                    ": change the layer or its input");
-      }
-      model.values += layer->tops()[i].count();
-    }
+    model.name = layer.name();
+    model.type = layer.type();
+    model.forward_flops = layer.ForwardFlops();
+    for (const Shape& top : layer.tops()) model.values += top.count();
     parameters.emplace_back();
-    const std::vector<ParameterName> names = parameter_names.NamesOf(*layer);
     model.backward = gradients.AddLayer(
-        *layer, !names.empty(),
+        layer, !names.empty(),
         std::any_of(names.begin(), names.end(),
                     [&](const ParameterName& name) { return !FitsOne(freeze, name.name); }));
     for (size_t i = 0; i < names.size(); ++i) {
@@ -107,7 +86,7 @@ NetModel ModelOf(const NetSource& source, int batch, const Shape& image,
       PoolEntry entry;
       entry.name = names[i].name;
       entry.layer = model.name;
-      entry.shape = layer->parameters()[i].shape;
+      entry.shape = layer.parameters()[i].shape;
       if (FitsOne(freeze, entry.name)) {
         frozen.Add(std::move(entry));
       } else {
@@ -116,7 +95,7 @@ NetModel ModelOf(const NetSource& source, int batch, const Shape& image,
     }
     net.layers.push_back(std::move(model));
   }
-  for (size_t k = nodes.size(); k-- > 0;) {
+  for (size_t k = parameters.size(); k-- > 0;) {
     for (PoolEntry& entry : parameters[k]) {
       net.layers[k].entries.push_back(static_cast<int>(net.layout.entries().size()));
       net.layout.Add(std::move(entry));
