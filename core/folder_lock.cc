@@ -1,24 +1,43 @@
 #include "core/folder_lock.h"
 
 #include <sys/file.h>
+#include <sys/stat.h>
 
 #include <cerrno>
 #include <chrono>
 #include <thread>
 
 #include "core/error.h"
+#include "core/folder.h"
 #include "core/output_file.h"
 
 namespace gf {
+namespace {
+
+// Whether the open file still is what `path` names.
+bool IsAt(int file, const std::string& path) {
+  struct stat held, named;
+  return fstat(file, &held) == 0 && stat(path.c_str(), &named) == 0 &&
+         held.st_ino == named.st_ino && held.st_dev == named.st_dev;
+}
+
+}  // namespace
 
 FileDescriptor LockFolder(const std::string& folder, double patience_s) {
-  FileDescriptor lock = OpenOrCreate(folder + "/.lock");
+  const std::string path = folder + "/" + kLockFile;
+  FileDescriptor lock = OpenOrCreate(path);
   using Clock = std::chrono::steady_clock;
   const auto start = Clock::now();
   const std::chrono::duration<double> patience(patience_s);
   constexpr std::chrono::seconds kSilence(2);
   bool told = false;
-  while (flock(lock.get(), LOCK_EX | LOCK_NB) != 0) {
+  for (;;) {
+    if (flock(lock.get(), LOCK_EX | LOCK_NB) == 0) {
+      if (IsAt(lock.get(), path)) return lock;
+      MakeFolders(folder);
+      lock = OpenOrCreate(path);
+      continue;
+    }
     if (errno != EWOULDBLOCK && errno != EINTR) return FileDescriptor();
     const auto waited = Clock::now() - start;
     if (!told && waited > kSilence) {
@@ -31,7 +50,6 @@ FileDescriptor LockFolder(const std::string& folder, double patience_s) {
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
   }
-  return lock;
 }
 
 }  // namespace gf

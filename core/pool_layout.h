@@ -20,6 +20,7 @@ struct PoolEntry {
   int64_t count = 0;   // stored elements, including padding of the layout
   float lr_mult = 1;
   float decay_mult = 1;
+  bool fixed = false;  // of a state: training does not change it
 };
 
 // A range of elements of a pool.

@@ -33,4 +33,11 @@ bool IsSane(const Shape& shape) {
   return true;
 }
 
+std::string Impossible(const Shape& shape, const std::string& what) {
+  static_assert(kMaxElements == int64_t{1} << 40, "the message says so");
+  return "impossible " + what + " " + shape.ToString() +
+         ", expected sides of 1 or more and at most " + std::to_string(kMaxElements) +
+         " (2^40) elements";
+}
+
 }  // namespace gf

@@ -3,16 +3,13 @@
 #include <algorithm>
 #include <iterator>
 #include <set>
+#include <utility>
 
 #include "core/error.h"
 #include "layers/input.h"
 #include "layers/loss.h"
 #include "models/class_losses.h"
-#include "models/graph.h"
-#include "models/inputs.h"
-#include "models/layer_checks.h"
-#include "models/parameter_names.h"
-#include "models/rewrites.h"
+#include "models/shaped_net.h"
 
 namespace gf {
 namespace {
@@ -21,55 +18,17 @@ namespace {
 constexpr int64_t kBatch = 2, kOtherBatch = 3;
 constexpr char kRemedy[] = "set --batch=N to export the net for a fixed batch";
 
-// All layers of phase TEST, set up for one batch.
-struct NetAtBatch {
-  std::vector<InferenceLayer> layers;
-  std::map<std::string, Shape> shapes;  // of the blobs
-};
-
-NetAtBatch SetUp(const NetSource& source, int64_t batch, const Shape& image_shape) {
-  std::vector<GraphNode> nodes = ResolveGraph(source, TEST);
-  SetInputs(batch, image_shape, &nodes);
-  MergeBatchNormAndScale(&nodes);
-  ParameterNames parameter_names(source.param);
-  NetAtBatch net;
-  for (const GraphNode& node : nodes) {
-    LayerParameter p = node.param;
-    CheckType(node);
-    // As in Caffe, a loss may omit its top.
-    if (p.top_size() == 0 && p.type() != "Silence") p.add_top(p.name() + " (loss)");
-    const std::shared_ptr<Layer> layer =
-        LayerRegistry::Get().Create("layer type", p.type(), p, TEST, node.location);
-    CheckCounts(*layer);
-    std::vector<Shape> bottoms;
-    for (const std::string& bottom : p.bottom()) bottoms.push_back(net.shapes.at(bottom));
-    layer->SetUp(bottoms);
-    for (int i = 0; i < p.top_size(); ++i) {
-      const Shape& shape = layer->tops()[i];
-      if (!IsSane(shape)) layer->Fail("impossible output shape ", shape.ToString());
-      net.shapes[p.top(i)] = shape;
-    }
-    InferenceLayer added;
-    for (const ParameterName& name : parameter_names.NamesOf(*layer)) {
-      added.parameters.push_back(name.name);
-    }
-    added.layer = layer;
-    net.layers.push_back(std::move(added));
-  }
-  return net;
-}
-
-NetAtBatch SetUpWithOpenBatch(const NetSource& source, int64_t batch, const Shape& image_shape) {
+ShapedNet ShapeForOpenBatch(const NetSource& source, int64_t batch, const Shape& image_shape) {
   try {
-    return SetUp(source, batch, image_shape);
+    return ShapeNet(source, TEST, batch, image_shape);
   } catch (const UserError& error) {
-    SetUp(source, 0, image_shape);  // throws if the net is wrong for any batch
+    ShapeNet(source, TEST, 0, image_shape);  // throws if the net is wrong for any batch
     ThrowUserError(error.what(), "; this happens with a batch of ", batch,
                    ", not with the batch of the file: ", kRemedy);
   }
 }
 
-const LayerParameter& ParamOf(const InferenceLayer& layer) { return layer.layer->param(); }
+const LayerParameter& ParamOf(const ShapedLayer& layer) { return layer.layer->param(); }
 
 bool IsLoss(const Layer& layer) {
   return dynamic_cast<const LossLayer*>(&layer) != nullptr || layer.LossWeight(0) != 0;
@@ -78,9 +37,9 @@ bool IsLoss(const Layer& layer) {
 // Which layers and blobs the results of a net depend on.
 class Results {
  public:
-  explicit Results(const NetAtBatch& net) : net_(net), kept_(net.layers.size(), true) {
+  explicit Results(const ShapedNet& net) : net_(net), kept_(net.layers.size(), true) {
     for (size_t i = 0; i < net.layers.size(); ++i) FindRemoved(i);
-    for (const InferenceLayer& layer : net.layers) {
+    for (const ShapedLayer& layer : net.layers) {
       read_.insert(ParamOf(layer).bottom().begin(), ParamOf(layer).bottom().end());
     }
     const int judge = FindJudge();
@@ -168,7 +127,7 @@ class Results {
     }
   }
 
-  const NetAtBatch& net_;
+  const ShapedNet& net_;
   std::vector<bool> kept_;
   std::set<std::string> removed_, read_, wanted_;  // blobs
   std::vector<std::string> inputs_, outputs_;
@@ -206,10 +165,10 @@ InferenceGraph NewInferenceGraph(const NetSource& source, int64_t batch, const S
   graph.name = source.param.name().empty() ? source.file : source.param.name();
   graph.open_batch = batch == 0;
   graph.batch = graph.open_batch ? kBatch : batch;
-  const NetAtBatch net = graph.open_batch ? SetUpWithOpenBatch(source, kBatch, image_shape)
-                                          : SetUp(source, batch, image_shape);
-  NetAtBatch other;
-  if (graph.open_batch) other = SetUpWithOpenBatch(source, kOtherBatch, image_shape);
+  const ShapedNet net = graph.open_batch ? ShapeForOpenBatch(source, kBatch, image_shape)
+                                         : ShapeNet(source, TEST, batch, image_shape);
+  ShapedNet other;
+  if (graph.open_batch) other = ShapeForOpenBatch(source, kOtherBatch, image_shape);
   const Results results(net);
   graph.inputs = results.inputs();
   graph.outputs = results.outputs();
@@ -235,7 +194,13 @@ InferenceGraph NewInferenceGraph(const NetSource& source, int64_t batch, const S
       graph.blobs[top] = graph.open_batch ? OpenBlob(layer, shape, other.shapes.at(top))
                                           : InferenceBlob{shape, false};
     }
-    if (kept) graph.layers.push_back(net.layers[i]);
+    if (!kept) continue;
+    InferenceLayer added;
+    added.layer = net.layers[i].layer;
+    for (const ParameterName& name : net.layers[i].parameters) {
+      added.parameters.push_back(name.name);
+    }
+    graph.layers.push_back(std::move(added));
   }
   return graph;
 }

@@ -41,7 +41,8 @@ void BatchNormLayer::SetUp(const std::vector<Shape>& bottoms) {
     parameters_ = {Parameter(0, "weight", channels, gamma)};
     if (scale_bias()) parameters_.push_back(Parameter(1, "bias", channels, beta));
   }
-  states_ = {{"running_mean", channels, 0}, {"running_var", channels, 1}};
+  const bool fixed = phase() == TRAIN && global_statistics();
+  states_ = {{"running_mean", channels, 0, fixed}, {"running_var", channels, 1, fixed}};
 }
 
 GF_REGISTER(LayerRegistry, "BatchNorm", BatchNormLayer);

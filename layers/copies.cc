@@ -59,7 +59,7 @@ void ReshapeLayer::SetUp(const std::vector<Shape>& bottoms) {
   dims.insert(dims.end(), bottom.dims().begin() + end, bottom.dims().end());
 
   if (!IsSane(Shape(dims))) {
-    Fail("reshape_param.shape gives ", Shape(dims).ToString(), ", which is too large");
+    Fail("reshape_param.shape gives the ", Impossible(Shape(dims)));
   }
   const int64_t explicit_count = Shape(dims).count();
   if (inferred >= 0) {

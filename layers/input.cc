@@ -12,8 +12,12 @@ void InputLayer::SetUp(const std::vector<Shape>& bottoms) {
   for (int i = 0; i < param().top_size(); ++i) {
     const BlobShape& shape = p.shape(p.shape_size() == 1 ? 0 : i);
     Shape top(std::vector<int64_t>(shape.dim().begin(), shape.dim().end()));
-    if (top.rank() == 0 || !IsSane(top)) {
-      Fail("top \"", param().top(i), "\" has the impossible shape ", top.ToString());
+    if (top.rank() == 0) {
+      Fail("top \"", param().top(i),
+           "\" has a shape without dim, expected one dim or more: add them");
+    }
+    if (!IsSane(top)) {
+      Fail("top \"", param().top(i), "\" has the ", Impossible(top), ": correct its dims");
     }
     tops_.push_back(std::move(top));
   }

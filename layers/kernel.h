@@ -19,6 +19,7 @@ struct KernelSetup {
   // Given.
   bool backward = false;          // whether Backward will be called
   std::vector<bool> propagate;    // per bottom: whether its gradient is needed
+  bool trains = true;             // whether the gradient of a parameter is needed
   bool parameters_fixed = false;  // whether the layouts of `parameters` are given
 
   // Given, with the layouts in which they are produced. The kernel may change a layout to request
@@ -44,6 +45,9 @@ struct KernelSetup {
   int in_place_backward_bottom = 0;
   // The gradient of bottoms[0] may share the memory of bottoms[0].
   bool gradient_over_bottom = false;
+  // Backward leaves the gradients of the parameters out, because `trains` is false: their addresses
+  // are null.
+  bool skips_parameter_diffs = false;
   // Number of gradients of tops[0] that Backward can add up itself. If more consumers of the top
   // produce gradients, the net adds them up first.
   int max_top_diffs = 1;
@@ -68,8 +72,9 @@ struct KernelArgs {
 
   // Per top: at most max_top_diffs gradients, which Backward adds up and may overwrite.
   std::vector<std::vector<void*>> top_diffs;
-  std::vector<void*> bottom_diffs;     // null where not needed
-  std::vector<void*> parameter_diffs;  // into the gradient pool, overwritten
+  std::vector<void*> bottom_diffs;  // null where not needed
+  // Into the gradient pool, overwritten; null with skips_parameter_diffs.
+  std::vector<void*> parameter_diffs;
   // Factor of the losses' gradients (mixed precision).
   float loss_scale = 1;
 };

@@ -29,6 +29,7 @@ struct StateSpec {
   std::string name;  // "running_mean"
   Shape shape;
   float initial = 0;
+  bool fixed = false;  // training does not change it
 };
 
 // The device-independent part of a layer: shape rule, parameters, FLOPs. A Kernel holds its

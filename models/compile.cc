@@ -117,13 +117,14 @@ class Compiler {
     }
     for (const ParameterSpec& spec : op.layer->parameters()) {
       if (!IsSane(spec.shape)) {
-        op.layer->Fail("its ", spec.name, " would be of ", spec.shape.ToString(),
-                       ", which are more than ", kMaxElements, " elements");
+        op.layer->Fail("its ", spec.name, " would have the ", Impossible(spec.shape));
       }
     }
     for (int i = 0; i < p.top_size(); ++i) {
       const Shape& shape = op.layer->tops()[i];
-      if (!IsSane(shape)) op.layer->Fail("impossible output shape ", shape.ToString());
+      if (!IsSane(shape)) {
+        op.layer->Fail(Impossible(shape, "output shape"), ": change the layer or its input");
+      }
       TensorDesc desc{shape, op.layer->TopType(i, options_.compute), Layout()};
       op.tops.push_back(by_name_[p.top(i)] = NewBlob(p.top(i), std::move(desc), index));
       net_.blobs[op.tops.back()].needs_gradient = needs_gradient;
@@ -175,6 +176,7 @@ class Compiler {
       op.kernel = NewKernel(*op.layer, op.layer_index);
       KernelSetup& setup = op.setup;
       setup.backward = op.backward;
+      setup.trains = Trains(op);
       for (size_t i = 0; i < op.bottoms.size(); ++i) {
         setup.bottoms.push_back(net_.blobs[op.bottoms[i]].desc);
         setup.propagate.push_back(op.backward && Propagates(net_, op, i));

@@ -33,7 +33,8 @@ struct CompiledParameter {
   bool owned = true;    // false: shared, and another operation is its owner
   bool frozen = false;  // it keeps its value: it lies in the store's frozen pools
   int entry = -1;       // of the layout of its pools
-  // The buffer of its gradient; -1: Backward writes into the gradient pool.
+  // The buffer of its gradient; -1: Backward writes into the gradient pool, or nothing
+  // (KernelSetup::skips_parameter_diffs).
   int gradient = -1;
   // Shared with operations that run backward before: adds the buffer to the gradient pool.
   std::unique_ptr<Kernel> sum;

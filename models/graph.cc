@@ -199,4 +199,8 @@ std::vector<GraphNode> ResolveGraph(const NetSource& source, Phase phase) {
   return nodes;
 }
 
+std::string LayerWords(const GraphNode& node) {
+  return StrCat("layer \"", node.param.name(), "\" (", node.param.type(), ")");
+}
+
 }  // namespace gf

@@ -25,6 +25,9 @@ struct GraphNode {
 // for a missing blob, a cycle, or a repeated name of a blob.
 std::vector<GraphNode> ResolveGraph(const NetSource& source, Phase phase);
 
+// For messages: layer "conv1" (Convolution)
+std::string LayerWords(const GraphNode& node);
+
 // The blob's name in the file, without the "#2" of an in-place layer.
 std::string PlainBlobName(const std::string& blob);
 

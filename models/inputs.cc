@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/error.h"
+#include "core/readable.h"
 #include "models/data_layers.h"
 #include "models/job_net.h"
 
@@ -38,7 +39,8 @@ void FromData(int64_t batch_size, const Shape& image_shape, GraphNode* node) {
   }
   if (image.rank() != 3) {
     ThrowUserError(node->location, ": layer \"", p.name(), "\" (", p.type(),
-                   ") does not state the image size; give it, for example with --input=3x32x32");
+                   ") does not state the image size: set crop_size, or resize_height and "
+                   "resize_width, of the data, or --input=3x32x32 where a program has no data");
   }
   p.set_type("Input");
   p.clear_input_param();
@@ -60,6 +62,17 @@ void FollowData(const Shape& image_shape, const GraphNode& node, BlobShape* shap
   }
 }
 
+// What to change where the net's images (C, H, W) differ from the data's.
+std::string Advice(const Shape& net, const Shape& data) {
+  if (net[1] != data[1] || net[2] != data[2]) {
+    return "change resize, crop_size or channels of the data, or set input { } in the job, so that "
+           "the net takes the size of the data";
+  }
+  return StrCat("the net takes ", Counted(net[0], "channel"), ", the data have ", data[0],
+                ": set channels of the data (train_data.channels, validation_data.channels) to ",
+                net[0], ", or input { channels: ", data[0], " } in the job");
+}
+
 void FromInput(int64_t batch_size, const Shape& image_shape, GraphNode* node) {
   for (BlobShape& shape : *node->param.mutable_input_param()->mutable_shape()) {
     if (shape.dim_size() == 0) continue;
@@ -70,9 +83,8 @@ void FromInput(int64_t batch_size, const Shape& image_shape, GraphNode* node) {
     const Shape image{shape.dim(1), shape.dim(2), shape.dim(3)};
     if (image == image_shape) continue;
     ThrowUserError(node->location, ": layer \"", node->param.name(), "\" takes images of ",
-                   Describe(image), " but is given ", Describe(image_shape),
-                   "; change resize, crop_size or channels of the data, or set input { } in the "
-                   "job, so that the net takes the size of the data");
+                   Describe(image), " but is given ", Describe(image_shape), "; ",
+                   Advice(image, image_shape));
   }
 }
 

@@ -33,10 +33,6 @@ void Replace(const InputConfig& input, const std::string& location, LayerParamet
   }
 }
 
-std::string Words(const GraphNode& node) {
-  return StrCat("layer \"", node.param.name(), "\" (", node.param.type(), ")");
-}
-
 // Whether a layer has as many channels as its bottom.
 bool KeepsChannels(const std::string& type) {
   static const auto* const kTypes = new std::set<std::string>{
@@ -67,18 +63,18 @@ std::vector<GraphNode> Heads(const NetSource& net, Phase phase) {
       if (node->param.bottom_size() == 0) {
         ThrowUserError(loss.location,
                        ": classes: no InnerProduct, Convolution or Deconvolution leads to ",
-                       Words(loss), ": remove classes from the job");
+                       LayerWords(loss), ": remove classes from the job");
       }
       node = producer.at(node->param.bottom(0));
     } while (KeepsChannels(node->param.type()));
     if (!HasOutputs(node->param.type())) {
-      ThrowUserError(node->location, ": classes: ", Words(*node),
+      ThrowUserError(node->location, ": classes: ", LayerWords(*node),
                      " leads to the loss, not an InnerProduct, Convolution or Deconvolution: "
                      "change num_output in the net itself, and remove classes from the job");
     }
     const uint32_t groups = node->param.convolution_param().group();
     if (node->param.type() == "Deconvolution" && groups > 1) {
-      ThrowUserError(node->location, ": classes: ", Words(*node), " enlarges its bottom in ",
+      ThrowUserError(node->location, ": classes: ", LayerWords(*node), " enlarges its bottom in ",
                      groups,
                      " groups, so that earlier layers make the classes: change num_output and "
                      "group in the net itself, and remove classes from the job");
@@ -147,8 +143,8 @@ void ChangeClasses(int64_t classes, NetSource* net) {
   std::set<std::string> changed;  // by location
   for (const GraphNode& head : heads) {
     if (Outputs(head.param) != Outputs(heads[0].param)) {
-      ThrowUserError(head.location, ": classes: ", Words(head), " has ", Outputs(head.param),
-                     " outputs, but ", Words(heads[0]), " has ", Outputs(heads[0].param),
+      ThrowUserError(head.location, ": classes: ", LayerWords(head), " has ", Outputs(head.param),
+                     " outputs, but ", LayerWords(heads[0]), " has ", Outputs(heads[0].param),
                      ": it is not clear which of them are the classes: change num_output in the "
                      "net itself, and remove classes from the job");
     }

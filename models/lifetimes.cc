@@ -114,12 +114,13 @@ class Planner {
   }
 
   // Gives a buffer to the gradients that do not go straight to the gradient pool: of frozen
-  // parameters in operations that run backward, and of shared parameters but for the first one.
+  // parameters in operations that run backward and compute them all the same, and of shared
+  // parameters but for the first one.
   void ParameterGradients() {
     std::set<std::string> written;
     for (int k = n_ - 1; k >= 0; --k) {
       CompiledOp& op = net_.ops[k];
-      if (!op.backward) continue;
+      if (!op.backward || op.setup.skips_parameter_diffs) continue;
       const int time = BackwardTime(k, n_);
       for (size_t i = 0; i < op.parameters.size(); ++i) {
         CompiledParameter& parameter = op.parameters[i];

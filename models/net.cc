@@ -51,8 +51,8 @@ class Net::Impl {
       // The gradient of the weights and the gradient of the bottom cost as much again, if they are
       // needed.
       const bool propagates = !op.setup.propagate.empty() && op.setup.propagate[0];
-      line.backward_flops =
-          op.backward ? line.forward_flops * (!op.parameters.empty() + propagates) : 0;
+      const bool weights = !op.parameters.empty() && !op.setup.skips_parameter_diffs;
+      line.backward_flops = op.backward ? line.forward_flops * (weights + propagates) : 0;
       lines_.push_back(std::move(line));
       if (op.layer->type() == "Input") FindInputShape(static_cast<const InputLayer&>(*op.layer));
     }
@@ -222,9 +222,12 @@ const std::shared_ptr<ParameterStore>& Net::parameters() const { return impl_->n
 const Shape& Net::input_shape() const { return impl_->input_shape_; }
 
 int64_t Net::classes() const {
-  if (impl_->net_.logits < 0) return 0;
-  const Shape& shape = impl_->net_.blobs[impl_->net_.logits].desc.shape;
+  const Shape shape = scores_shape();
   return shape.rank() > 1 ? shape[1] : 0;
+}
+
+Shape Net::scores_shape() const {
+  return impl_->net_.logits < 0 ? Shape() : impl_->net_.blobs[impl_->net_.logits].desc.shape;
 }
 
 void Net::InitParameters() {

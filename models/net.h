@@ -101,6 +101,9 @@ class Net {
   const Shape& input_shape() const;
   // Number of classes of the last loss (or Softmax); 0 without one.
   int64_t classes() const;
+  // The shape of the scores that Logits returns: N x classes, or with further extents for a net
+  // that classifies places of images. Empty without a loss of classes or Softmax.
+  Shape scores_shape() const;
 
   // Fills the parameters with values of their fillers, which are functions of (seed, parameter
   // name, index). CHECKs that the net is not plan_only.

@@ -42,6 +42,7 @@ PoolLayout StateLayout(const CompiledNet& net) {
       entry.name = op.layer->name() + "." + spec.name;
       entry.layer = op.layer->name();
       entry.shape = spec.shape;
+      entry.fixed = spec.fixed;
       layout.Add(std::move(entry));
     }
   }
@@ -90,8 +91,16 @@ const PoolEntry& SharedEntry(const ParameterStore& store, const Layer& layer,
     if (i < 0) continue;
     const PoolEntry& entry = layout->entries()[i];
     if (entry.shape != shape) {
+      // Filters of images are O x I x H x W.
+      const bool channels = shape.rank() == 4 && entry.shape.rank() == 4 &&
+                            shape[0] == entry.shape[0] && shape[2] == entry.shape[2] &&
+                            shape[3] == entry.shape[3];
       layer.Fail("parameter ", name, " is ", shape.ToString(), " here and ", entry.shape.ToString(),
-                 " in the training net");
+                 " in the training net",
+                 channels ? "; if the images of the two phases differ, set train_data.channels and "
+                            "validation_data.channels to one number, or input { channels } in the "
+                            "job"
+                          : "");
     }
     return entry;
   }
@@ -150,6 +159,10 @@ void BindParameters(CompiledNet* net) {
         args->master.push_back(fp32.as<float>() + offset);
       }
       if (!op.backward) continue;
+      if (op.setup.skips_parameter_diffs) {
+        op.backward_args.parameter_diffs.push_back(nullptr);
+        continue;
+      }
       char* const buffer = net->At(parameter.gradient);
       op.backward_args.parameter_diffs.push_back(buffer != nullptr ? buffer : at(store.gradient()));
       if (parameter.sum == nullptr) continue;

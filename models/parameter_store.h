@@ -62,6 +62,16 @@ class ParameterStore {
     return it == aliases_.end() ? name : it->second;
   }
 
+  // How many batches the fixed statistics of a batch norm are from, as files of weights count them;
+  // 0 where no file has said it.
+  int64_t tracked_batches(const std::string& layer) const {
+    const auto it = tracked_batches_.find(layer);
+    return it == tracked_batches_.end() ? 0 : it->second;
+  }
+  void SetTrackedBatches(const std::string& layer, int64_t batches) {
+    tracked_batches_[layer] = batches;
+  }
+
   // Must be called after any write to the master or compute pool, so that kernels update data
   // derived from the weights.
   void BumpVersion() { ++version_; }
@@ -85,6 +95,7 @@ class ParameterStore {
   PoolLayout layout_, state_layout_, frozen_layout_;
   Tensor master_, compute_, gradient_, states_, frozen_master_, frozen_compute_;
   std::map<std::string, std::string> aliases_;
+  std::map<std::string, int64_t> tracked_batches_;
   uint64_t version_ = 1;
 };
 

@@ -24,6 +24,8 @@ struct PredictionOptions {
   std::string preprocessing;
   // Values of --set, for the job of `config`.
   std::vector<std::string> overrides;
+  // The same for the fields of the preparation, wherever it comes from: "crop_size=224".
+  std::vector<std::string> preprocessing_overrides;
   bool without_weights = false;  // finds none
   bool bgr = false;              // x.caffemodel was trained on BGR images
   std::string device = "cpu";

@@ -1,5 +1,6 @@
 #include "predict/predictor.h"
 
+#include <glog/logging.h>
 #include <omp.h>
 
 #include <algorithm>
@@ -79,6 +80,7 @@ Predictor::Predictor(const PredictionOptions& options) : threads_(ThreadsOf(opti
     ThrowUserError(source.net.file, ": the net has no Softmax, ", kClassLosses,
                    " in phase TEST: there is nothing to predict");
   }
+  CheckClassifiesImages(source.net);
   if (!source.prepared) {
     note(
         "nothing says how images are prepared: they are resized to the network's input, and pixels "
@@ -91,6 +93,16 @@ Predictor::Predictor(const PredictionOptions& options) : threads_(ThreadsOf(opti
   for (auto& batch : batches_) {
     batch = std::make_unique<ImageBatch>(source.data, net_->input_shape());
   }
+}
+
+void Predictor::CheckClassifiesImages(const NetSource& source) const {
+  const Shape scores = net_->scores_shape();
+  const int64_t images = batch_size();
+  if (scores[0] == images && scores.count() == images * classes()) return;
+  ThrowUserError(source.file, ": the network gives scores of ", scores.ToString(), " for ",
+                 Counted(images, "image"), " and ", Counted(classes(), "class", "classes"),
+                 ", expected ", Shape({images, classes()}).ToString(),
+                 ": it does not classify whole images");
 }
 
 // Where nothing says how images are prepared, the net's input does; otherwise both must agree.
@@ -176,11 +188,7 @@ void Predictor::Run(const ImageBatch& images, const TakeResult& take) {
   if (std::any_of(errors.begin(), errors.end(), [](const auto& error) { return error.empty(); })) {
     net_->Forward(images.batch());
     scores = net_->Logits();
-    if (static_cast<int64_t>(scores.size()) != batch_size() * count) {
-      ThrowUserError(net_->name(), ": the network gives ", scores.size() / batch_size(),
-                     " scores per image for ", count,
-                     " classes, expected one per class: it does not classify whole images");
-    }
+    CHECK_EQ(static_cast<int64_t>(scores.size()), batch_size() * count);
   }
   for (size_t i = 0; i < errors.size(); ++i) {
     Prediction result;

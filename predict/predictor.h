@@ -26,7 +26,8 @@ struct Prediction {
 // and number of threads. Only one thread at a time may call it.
 class Predictor {
  public:
-  // Reads net and weights. Throws UserError.
+  // Reads net and weights. Throws UserError, also for a net that does not give a score per image
+  // and class.
   explicit Predictor(const PredictionOptions& options);
   Predictor(const Predictor&) = delete;
   Predictor& operator=(const Predictor&) = delete;
@@ -47,10 +48,10 @@ class Predictor {
   // Gets the results in the images' order.
   using TakeResult = std::function<void(const ImageInput&, const Prediction&)>;
   // Predicts all images, a batch at a time. The next batch is read and decoded while the net runs.
-  // Throws UserError for a net that does not give a score per class.
   void Predict(const NextImage& next, const TakeResult& take);
 
  private:
+  void CheckClassifiesImages(const NetSource& source) const;
   void FitDataToNet(PredictionSource* source) const;
   void Run(const ImageBatch& images, const TakeResult& take);
 

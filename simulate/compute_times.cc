@@ -4,6 +4,7 @@
 #include <set>
 
 #include "core/config/nearest.h"
+#include "core/config/solver_facts.h"
 #include "core/error.h"
 #include "simulate/net_model.h"
 
@@ -101,6 +102,10 @@ void FromWork(const NetModel& net, const AcceleratorConfig& device, ComputeType 
   }
 }
 
+double UpdateTime(const NetModel& net, const UpdateTraffic& traffic, double memory_bytes_per_s) {
+  return static_cast<double>(net.layout.parameter_count()) * traffic.update / memory_bytes_per_s;
+}
+
 }  // namespace
 
 double ComputeTimes::step() const { return Sum(forward) + Sum(backward) + update + other; }
@@ -116,25 +121,11 @@ ComputeTimes PassesOf(const NetModel& net, const ProfileConfig& profile) {
   return times;
 }
 
-bool NeedsNorms(const std::string& solver) {
-  return solver == "LARS" || solver == "LARC" || solver == "LAMB";
-}
-
 UpdateTraffic TrafficOf(const SolverConfig& solver, ComputeType compute) {
-  const auto gradient = static_cast<double>(SizeOf(ToDType(compute)));
-  const double compute_copy = compute == FP32 ? 0 : gradient;
+  const auto bytes = static_cast<int64_t>(SizeOf(ToDType(compute)));
+  const auto gradient = static_cast<double>(bytes);
   UpdateTraffic traffic;
-  const std::string& type = solver.type();
-  // Reads weight, momentum (or another state) and gradient; writes weight, momentum and the compute
-  // copy of the weight.
-  traffic.update = 4 + 4 + gradient + 4 + 4 + compute_copy;
-  // A second state is read and written.
-  if (type == "Adam" || type == "AdamW" || type == "AdaDelta") traffic.update += 4 + 4;
-  // The norms of weights and gradients come first.
-  if (NeedsNorms(type)) traffic.update += 4 + gradient;
-  // Reads weight, mean, variance and gradient and writes mean and variance; then reads weight, mean
-  // and variance and writes the weights.
-  if (type == "LAMB") traffic.update = 9 * 4 + gradient + compute_copy;
+  traffic.update = static_cast<double>(UpdateBytes(SolverFactsOf(solver.type()), bytes));
   traffic.keep = gradient + 4 + 4;
   traffic.pack = 2 * gradient;
   traffic.round = 2 * (4 + 4);  // reads and writes gradient and residual
@@ -151,6 +142,12 @@ UpdateTraffic TrafficOf(const SolverConfig& solver, ComputeType compute) {
   traffic.decode = gradient;
   traffic.keep_lost = 8;
   return traffic;
+}
+
+void LeaveFrozenOut(const NetModel& net, const UpdateTraffic& traffic, double memory_bytes_per_s,
+                    ComputeTimes* times) {
+  for (size_t i = 0; i < net.layers.size(); ++i) times->backward[i] *= net.layers[i].backward;
+  times->update = UpdateTime(net, traffic, memory_bytes_per_s);
 }
 
 UpdateTraffic TrafficWith(UpdateTraffic traffic, ComputeType compute, bool steps_ahead) {
@@ -191,8 +188,7 @@ ComputeTimes TimesOf(const NetModel& net, const AcceleratorConfig& device,
     if (step > 0) scale *= rated / step;
     step = rated;
   }
-  times.update = static_cast<double>(net.layout.parameter_count()) * traffic.update /
-                 (device.memory_gb_s() * kGiga);
+  times.update = UpdateTime(net, traffic, device.memory_gb_s() * kGiga);
   const double passes = Sum(times.forward) + Sum(times.backward);
   const double room = step - times.update;
   if (step > 0 && room <= 0) {

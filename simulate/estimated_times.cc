@@ -15,6 +15,7 @@ ComputeTimes EstimatedTimes(const NetModel& net, const NetSource& source, const 
   options.image_shape = image;
   options.recompute = config.recompute();
   options.allow_tf32 = config.allow_tf32();
+  options.freeze.assign(config.freeze().begin(), config.freeze().end());
   const StepEstimate step = EstimateStep(source, options, config.solver(), gpu);
   std::map<std::string, size_t> layers;
   for (size_t i = 0; i < net.layers.size(); ++i) layers[net.layers[i].name] = i;

@@ -42,9 +42,6 @@ Simulator::Simulator(const SimulatedJob& job) : job_(job) {
         "solver.iter_size, solver.batch_phase: accumulated batches cannot be simulated: set "
         "iter_size to 1 and remove batch_phase");
   }
-  if (config.freeze_size() > 0) {
-    ThrowUserError("freeze: frozen parameters cannot be simulated: remove it");
-  }
   if (job_.gpu != nullptr && job_.profile != nullptr) {
     ThrowUserError("--gpu replaces --profile: give only one of them");
   }
@@ -61,15 +58,18 @@ Simulator::Simulator(const SimulatedJob& job) : job_(job) {
   }
   const NetSource source = ReadJobNet(config);
   const Shape image = ImageShapeOf(config.train_data());
-  net_ = ModelOf(source, config.train_data().batch_size(), image);
+  const int batch = config.train_data().batch_size();
+  net_ = ModelOf(source, batch, image, {config.freeze().begin(), config.freeze().end()});
   traffic_ = TrafficOf(config.solver(), config.compute_type());
   if (job_.gpu != nullptr) {
     times_ = EstimatedTimes(net_, source, image, config, *job_.gpu, traffic_);
     memory_bytes_per_s_ = MemoryRateOf(*job_.gpu);
   } else {
-    times_ = TimesOf(net_, job_.cluster.device(), job_.profile, config.compute_type(), traffic_,
-                     job_.cluster_places);
+    // Rates and profiles are of steps that train all parameters.
+    times_ = TimesOf(ModelOf(source, batch, image), job_.cluster.device(), job_.profile,
+                     config.compute_type(), traffic_, job_.cluster_places);
     memory_bytes_per_s_ = job_.cluster.device().memory_gb_s() * 1e9;
+    LeaveFrozenOut(net_, traffic_, memory_bytes_per_s_, &times_);
   }
   compressor_bytes_per_s_ = job_.cluster.device().compressor_gb_s() * 1e9;
 }
@@ -239,9 +239,13 @@ RunResult Simulator::RunWith(Pricer* pricer) {
   result.steady = mean.parts.total() * static_cast<double>(result.total_steps - warmup_steps);
   if (config.has_validation_data()) {
     const int64_t every = config.validation_interval_steps();
-    const double intervals =
-        every > 0 ? static_cast<double>(result.total_steps) / static_cast<double>(every)
-                  : batches.EpochsBefore(result.total_steps) / config.validation_interval_epochs();
+    const double epochs = config.validation_interval_epochs();
+    double intervals = 1;  // the end of training
+    if (every > 0) {
+      intervals = static_cast<double>(result.total_steps) / static_cast<double>(every);
+    } else if (epochs > 0) {
+      intervals = batches.EpochsBefore(result.total_steps) / epochs;
+    }
     const double times = std::ceil(intervals - 1e-9) + (config.validate_at_start() ? 1 : 0);
     double forward = times_.other;
     for (double layer : times_.forward) forward += layer;

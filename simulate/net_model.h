@@ -17,22 +17,25 @@ namespace gf {
 // A layer of a network, reduced to the properties that determine a step.
 struct LayerModel {
   std::string name, type;
-  std::vector<int> entries;   // pool entries of its parameters
+  std::vector<int> entries;   // pool entries of its trained parameters
   int64_t forward_flops = 0;  // per batch; a multiply-add counts as two
   int64_t values = 0;         // number of values that it writes per batch
+  double backward = 1;        // the part of its backward pass that frozen parameters leave
 };
 
 // A training network without its memory: shapes, parameters, work.
 struct NetModel {
   std::string name;
   int batch = 1;
-  PoolLayout layout;
+  PoolLayout layout;               // of the trained parameters
   std::vector<LayerModel> layers;  // in the order of forward
 };
 
 // Derives the model for batches of images with shape C, H, W (empty: the net must state the shape).
-// Throws UserError for mistakes in the net.
-NetModel ModelOf(const NetSource& source, int batch, const Shape& image);
+// `freeze`: patterns of the parameters that are not trained (NetOptions::freeze). Throws UserError
+// for mistakes in the net or the patterns.
+NetModel ModelOf(const NetSource& source, int batch, const Shape& image,
+                 const std::vector<std::string>& freeze = {});
 
 // Seconds of a step of a single device, without communication.
 struct ComputeTimes {
@@ -48,9 +51,6 @@ struct ComputeTimes {
 // net.
 ComputeTimes PassesOf(const NetModel& net, const ProfileConfig& profile);
 
-// Whether the solver of a type needs norms of whole tensors.
-bool NeedsNorms(const std::string& solver);
-
 // Of a solver and a compute type.
 UpdateTraffic TrafficOf(const SolverConfig& solver, ComputeType compute);
 
@@ -65,6 +65,12 @@ UpdateTraffic TrafficWith(UpdateTraffic traffic, ComputeType compute, bool steps
 ComputeTimes TimesOf(const NetModel& net, const AcceleratorConfig& device,
                      const ProfileConfig* profile, ComputeType compute,
                      const UpdateTraffic& traffic, const Places& places = Places());
+
+// Takes from `times`, those of the net as if it trained all parameters, what frozen parameters
+// save: no layer below the lowest trained parameter runs backward, the layer with that parameter
+// computes no gradient of its input, and frozen parameters are not updated.
+void LeaveFrozenOut(const NetModel& net, const UpdateTraffic& traffic, double memory_bytes_per_s,
+                    ComputeTimes* times);
 
 // Estimates the times of the job's net on a GPU (solvers/estimate/step_estimate.h), at the assumed
 // fractions of its rates. `image`: as in ModelOf. Throws UserError if the GPU does not support the

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/config/solver_facts.h"
 #include "core/error.h"
 
 namespace gf {
@@ -19,8 +20,8 @@ std::vector<Suggestion> Suggest(const SimulatedJob& job) {
   const SolverConfig& solver = job.config.solver();
   const bool sparse = comm.mode() == CommConfig::SPARSE;
   const bool dense = comm.mode() < CommConfig::SPARSE;
-  const bool can_shard =
-      dense && !NeedsNorms(solver.type()) && solver.loss_scale().policy() == LossScaleConfig::NONE;
+  const bool can_shard = dense && SolverFactsOf(solver.type()).norms == SolverFacts::kNoNorms &&
+                         solver.loss_scale().policy() == LossScaleConfig::NONE;
   for (const char* algorithm : {"ring", "auto"}) {
     for (const bool sharded : {false, true}) {
       if (sharded && (!can_shard || std::string(algorithm) == "auto")) continue;

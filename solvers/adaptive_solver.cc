@@ -1,7 +1,7 @@
 // Adam, AdamW, AdaGrad, RMSProp and AdaDelta: solvers that scale each element's step by a history
 // of this element's gradients. Adapt in adaptive_inline.h has the formulas.
 
-#include "solvers/adaptive_settings.h"
+#include "solvers/adaptive_facts.h"
 #include "solvers/pool_solver.h"
 #include "solvers/step_factors.h"
 
@@ -12,16 +12,14 @@ template <AdaptiveRule kRule>
 class AdaptiveSolver : public PoolSolver {
  public:
   AdaptiveSolver(const SolverConfig& config, ParameterStore* store) : PoolSolver(config, store) {
-    const AdaptiveSettings settings = SettingsOf(kRule);
-    for (const std::string& name : settings.states) states_.emplace_back(name, NewState());
+    for (const std::string& name : FactsOf(kRule).states) states_.emplace_back(name, NewState());
   }
 
   std::vector<std::pair<std::string, Tensor>> State() const override { return states_; }
 
  protected:
   void Apply(const std::vector<ElementRange>& ranges) override {
-    const AdaptiveFactors of_step =
-        AdaptiveFactorsOf(config(), scalars(), SettingsOf(kRule).epsilon);
+    const AdaptiveFactors of_step = AdaptiveFactorsOf(config(), scalars(), FactsOf(kRule).epsilon);
     float* const w = store()->master().as<float>();
     // The same pool where a rule has one, whose kernels do not touch the second one.
     const Tensor &first = states_.front().second, &second = states_.back().second;

@@ -1,6 +1,6 @@
 #include <cmath>
 
-#include "solvers/adaptive_settings.h"
+#include "core/config/solver_facts.h"
 #include "solvers/pool_solver.h"
 #include "solvers/step_factors.h"
 #include "solvers/tensor_sums.h"
@@ -32,8 +32,9 @@ class Lamb : public PoolSolver {
   void Apply(const std::vector<ElementRange>& ranges) override {
     float* const w = store()->master().as<float>();
     float *const m = m_.as<float>(), *const v = v_.as<float>();
-    std::vector<AdaptiveFactors> factors(store()->layout().entries().size(),
-                                         AdaptiveFactorsOf(config(), scalars(), kLambEpsilon));
+    std::vector<AdaptiveFactors> factors(
+        store()->layout().entries().size(),
+        AdaptiveFactorsOf(config(), scalars(), SolverFactsOf("LAMB").epsilon));
     for (size_t i = 0; i < factors.size(); ++i) factors[i].decay = decay(static_cast<int>(i));
     WithTypes([&](const auto& kernels, const auto* g, auto* compute) {
       for (const ElementRange& range : ranges) {

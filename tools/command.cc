@@ -62,15 +62,15 @@ int RunCommand(int argc, char** argv, const Program& program) {
   arguments.argc = static_cast<int>(words.size());
   arguments.argv = words.data();
   if (command->takes_words()) spec.words = &arguments.words;
-  int code = -1;
   try {
-    code = ParseFlags(arguments.argc, arguments.argv, spec);
+    arguments.answered = ParseFlags(arguments.argc, arguments.argv, spec);
   } catch (const UserError&) {
     if (!command->tells_mistakes()) throw;
     arguments.mistake = std::current_exception();
   }
   arguments.spec = spec;
-  return code >= 0 ? code : command->Run(arguments);
+  if (arguments.answered >= 0 && !command->tells_mistakes()) return arguments.answered;
+  return command->Run(arguments);
 }
 
 }  // namespace gf

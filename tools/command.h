@@ -17,6 +17,9 @@ struct Arguments {
   std::vector<std::string> words;  // what is neither the command's name nor a flag
   FlagSpec spec;                   // of the command
   std::exception_ptr mistake;      // of the flags; null unless the command tells mistakes itself
+  // The exit code after --help or --version, which other ranks may not have been given; -1 after
+  // neither. Commands that do not tell mistakes do not run then.
+  int answered = -1;
 };
 
 // One thing that a program of several does, run as `PROGRAM NAME --flags`. A new one is a new file:

@@ -9,10 +9,12 @@
 #include "core/config/meant_setting.h"
 #include "core/config/nearest.h"
 #include "core/error.h"
+#include "core/folder.h"
 #include "tools/caffe_flags.h"
 #include "tools/version.h"
 
-DEFINE_string(set, "", "override a field of the job by `PATH=VALUE`; may be repeated");
+// --help says before it what is overridden.
+DEFINE_string(set, "", "by `PATH=VALUE`; may be repeated");
 
 namespace gf {
 namespace {
@@ -89,8 +91,11 @@ std::string FlagHelp(const FlagSpec& spec, const std::string& name) {
   const std::string value =
       info.type == "double" ? StrCat(std::stod(info.default_value)) : info.default_value;
   const bool no_default = value.empty() || value == "0" || value == "false";
+  const std::string overridden =
+      name == "set" ? "override a field of " + spec.overridden + " " : std::string();
   return line +
-         Wrap(Description(info) + (no_default ? "" : " (default: " + value + ")"), kDescription);
+         Wrap(overridden + Description(info) + (no_default ? "" : " (default: " + value + ")"),
+              kDescription);
 }
 
 // Lines that are too long continue below their first word.
@@ -130,8 +135,9 @@ Word Split(const std::string& text) {
   return word;
 }
 
-[[noreturn]] void RefuseUnknown(const std::string& name, const std::vector<std::string>& names,
-                                const FlagSpec& spec) {
+// `text`: the word of the command line, in which the flag is called `name`.
+[[noreturn]] void RefuseUnknown(const std::string& text, const std::string& name,
+                                const std::vector<std::string>& names, const FlagSpec& spec) {
   const std::string nearest = Nearest(name, names);
   const std::string setting = spec.hints_at_settings ? MeantSetting(name) : "";
   if (!setting.empty()) {
@@ -140,8 +146,10 @@ Word Split(const std::string& text) {
   if (const std::string hint = CaffeHint(name); !hint.empty()) {
     ThrowUserError("unknown flag --", name, ": ", hint);
   }
+  const bool file = spec.words != nullptr && (nearest.empty() || Exists(text));
   ThrowUserError("unknown flag --", name,
-                 nearest.empty() ? " (see --help)" : "; did you mean --" + nearest + "?");
+                 nearest.empty() ? " (see --help)" : "; did you mean --" + nearest + "?",
+                 file ? "; a file of that name is written ./" + text : "");
 }
 
 }  // namespace
@@ -193,7 +201,7 @@ int ParseFlags(int argc, char** argv, const FlagSpec& spec) {
     if (!known(word.name)) {
       const std::string negated = word.name.compare(0, 2, "no") == 0 ? word.name.substr(2) : "";
       if (word.has_value || !known(negated) || !IsBool(negated))
-        RefuseUnknown(word.name, names, spec);
+        RefuseUnknown(text, word.name, names, spec);
       Set(negated, "false");
       continue;
     }

@@ -30,6 +30,7 @@ struct FlagSpec {
   bool hints_at_settings = false;
   // The values of --set, which may be given several times, go here.
   std::vector<std::string>* overrides = nullptr;
+  std::string overridden = "the job";  // what --set changes
   // Words that are not flags go here; if null, they are mistakes.
   std::vector<std::string>* words = nullptr;
 };

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstdio>
+#include <functional>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -11,7 +12,9 @@
 #include "comm/agree.h"
 #include "core/config/config.h"
 #include "core/error.h"
+#include "core/folder.h"
 #include "models/job_net.h"
+#include "predict/checkpoint_job.h"
 #include "solvers/checkpoint/class_names.h"
 #include "solvers/checkpoint/load.h"
 #include "solvers/evaluate/evaluation_report.h"
@@ -22,10 +25,13 @@
 #include "tools/flags.h"
 #include "tools/rank_main.h"
 
-DEFINE_string(config, "", "the job: a prototxt `FILE`; its net and validation_data are used");
+DEFINE_string(config, "",
+              "the job: a prototxt `FILE`; its net and validation_data are used. Without it, the "
+              "checkpoint's own");
 DEFINE_string(checkpoint, "",
-              "a checkpoint's folder, a folder of several (the newest valid one is taken) or a "
-              "safetensors file; without this `PATH`, the newest of checkpoint.dir");
+              "a checkpoint's folder, a folder of several (the newest valid one is taken), with "
+              "--config also a safetensors file, without --config also a run's folder; without "
+              "this `PATH`, the newest of checkpoint.dir");
 DEFINE_string(weights, "",
               "the weights of a `FILE` instead of a checkpoint: safetensors, or a Caffe model "
               "(x.caffemodel, layers of the same names)");
@@ -46,18 +52,21 @@ namespace {
 FlagSpec Spec() {
   FlagSpec spec;
   spec.summary = "gfeval: evaluates a network on a data set, each image exactly once.";
-  spec.usage = {"mpirun -n RANKS gfeval --config=FILE [FLAGS]"};
+  spec.usage = {"mpirun -n RANKS gfeval --config=FILE [FLAGS]",
+                "mpirun -n RANKS gfeval --checkpoint=PATH [--data=SOURCE] [FLAGS]"};
   spec.examples = {
       "gfeval --config=configs/quickstart.prototxt",
+      "gfeval --checkpoint=runs/quickstart --data=images",
       "mpirun -n 4 gfeval --config=FILE --checkpoint=DIR/step-00001000 --json=result.json"};
   spec.groups = {{"Job", {"config", "set", "checkpoint", "weights", "bgr", "data"}},
                  {"Results", {"per_class", "confusions", "misclassified", "json"}}};
   return spec;
 }
 
-JobConfig ReadConfig(const std::vector<std::string>& overrides) {
-  if (FLAGS_config.empty()) {
-    ThrowUserError("--config is missing: name the job's file (see --help)");
+void CheckFlags() {
+  if (FLAGS_config.empty() && FLAGS_checkpoint.empty()) {
+    ThrowUserError("--config is missing: name the job's file, or a checkpoint with --checkpoint ",
+                   "(see --help)");
   }
   if (!FLAGS_checkpoint.empty() && !FLAGS_weights.empty()) {
     ThrowUserError("give --checkpoint or --weights, not both");
@@ -66,6 +75,9 @@ JobConfig ReadConfig(const std::vector<std::string>& overrides) {
     ThrowUserError("--confusions is ", FLAGS_confusions, ", must be at least 0");
   }
   if (FLAGS_bgr && FLAGS_weights.empty()) ThrowUserError("--bgr goes with --weights");
+}
+
+JobConfig ReadConfig(const std::vector<std::string>& overrides) {
   JobConfig config = ReadJobConfig(
       FLAGS_config, overrides, FLAGS_data.empty() ? OpenedData::kValidation : OpenedData::kNone);
   if (!config.has_validation_data()) {
@@ -75,10 +87,33 @@ JobConfig ReadConfig(const std::vector<std::string>& overrides) {
   return config;
 }
 
-void Evaluate(const JobConfig& config, int threads, Communicator* comm) {
+// The job that the checkpoint holds, and in `folder` the checkpoint that --checkpoint means.
+// `note` gets remarks for people.
+JobConfig ReadCheckpointConfig(const std::vector<std::string>& overrides,
+                               const std::function<void(const std::string&)>& note,
+                               std::string* folder) {
+  if (IsFile(FLAGS_checkpoint)) {
+    ThrowUserError("--checkpoint: ", FLAGS_checkpoint,
+                   " is a file, and weights alone do not say which network they belong to: name "
+                   "the checkpoint's folder, or the job with --config");
+  }
+  *folder = LocateCheckpoint(FLAGS_checkpoint, CheckpointUse::kTraining, note);
+  JobConfig config = EvaluationJob(*folder);
+  DataConfig* const data = config.mutable_validation_data();
+  if (!FLAGS_data.empty()) {
+    data->set_source(FLAGS_data);
+    data->clear_images();  // of the job's own data
+  } else if (data->source().empty()) {
+    ThrowUserError("--data is missing: the job that wrote ", *folder,
+                   " has no validation_data: name the images");
+  }
+  return FinishJobConfig(config, *folder + "/state.json", overrides);
+}
+
+// `named`: the weights or checkpoints that the flags name; "" = none.
+void Evaluate(const JobConfig& config, const std::string& named, int threads, Communicator* comm) {
   CheckSameConfig(config, comm);
-  const std::string weights =
-      FindEvaluationWeights(config, FLAGS_weights.empty() ? FLAGS_checkpoint : FLAGS_weights, comm);
+  const std::string weights = FindEvaluationWeights(config, named, comm);
   BuildOptions options = {NetOptionsOf(config, TEST), comm->rank(), comm->size(), threads,
                           CheckpointClassNames(weights, comm)};
   options.trained_classes = static_cast<int64_t>(options.class_names.size());
@@ -121,11 +156,22 @@ void Evaluate(const JobConfig& config, int threads, Communicator* comm) {
 class EvaluationTool : public JobTool {
  public:
   JobConfig ReadConfig(const std::vector<std::string>& overrides) override {
-    return gf::ReadConfig(overrides);
+    CheckFlags();
+    named_ = FLAGS_weights.empty() ? FLAGS_checkpoint : FLAGS_weights;
+    if (!FLAGS_config.empty()) return gf::ReadConfig(overrides);
+    return ReadCheckpointConfig(
+        overrides, [this](const std::string& text) { remarks_.push_back(text); }, &named_);
   }
   void Run(const JobConfig& config, int threads, Communicator* comm) override {
-    Evaluate(config, threads, comm);
+    for (const std::string& each : remarks_) {
+      if (comm->rank() == 0) PrintWarning(each);
+    }
+    Evaluate(config, named_, threads, comm);
   }
+
+ private:
+  std::string named_;                 // weights or checkpoints
+  std::vector<std::string> remarks_;  // of every rank the same
 };
 
 int Main(int argc, char** argv) {

@@ -58,11 +58,14 @@ FlagSpec Spec() {
   spec.usage = {"gfpredict --checkpoint=PATH [FLAGS] IMAGE|FOLDER|-..."};
   spec.examples = {"gfpredict --checkpoint=runs/quickstart image.png folder",
                    "gfpredict --weights=x.caffemodel --bgr --net=deploy.prototxt image.jpg",
+                   "gfpredict --checkpoint=DIR --set resize_shorter=288 folder",
                    "find . -name '*.jpg' | gfpredict --checkpoint=DIR --format=csv -"};
   spec.groups = {
-      {"Network", {"checkpoint", "weights", "bgr", "net", "config", "preprocessing", "labels"}},
+      {"Network",
+       {"checkpoint", "weights", "bgr", "net", "config", "preprocessing", "set", "labels"}},
       {"Results", {"top", "format", "verbose"}},
       {"Computation", {"device", "threads", "batch_size"}}};
+  spec.overridden = "the preprocessing";
   spec.notes = kNotes;
   return spec;
 }
@@ -77,7 +80,8 @@ void CheckFlags(const std::vector<std::string>& words) {
   }
 }
 
-PredictionOptions OptionsOfFlags(const std::vector<std::string>& words) {
+PredictionOptions OptionsOfFlags(const std::vector<std::string>& words,
+                                 const std::vector<std::string>& overrides) {
   PredictionOptions options;
   const bool all_files = std::none_of(words.begin(), words.end(), [](const std::string& word) {
     return word == "-" || IsFolder(word);
@@ -89,6 +93,7 @@ PredictionOptions OptionsOfFlags(const std::vector<std::string>& words) {
   options.net = FLAGS_net;
   options.config = FLAGS_config;
   options.preprocessing = FLAGS_preprocessing;
+  options.preprocessing_overrides = overrides;
   options.device = FLAGS_device;
   options.threads = FLAGS_threads;
   options.batch_size = FLAGS_batch_size;
@@ -123,14 +128,15 @@ PredictionEntry EntryOf(const Predictor& predictor, const ImageInput& image,
 int Main(int argc, char** argv) {
   FLAGS_logtostderr = true;
   google::InitGoogleLogging(argv[0]);
-  std::vector<std::string> words;
+  std::vector<std::string> words, overrides;
   FlagSpec spec = Spec();
+  spec.overrides = &overrides;
   spec.words = &words;
   const int answered = ParseFlags(argc, argv, spec);
   if (answered >= 0) return answered;
   CheckFlags(words);
   const PredictionFormat format = ParsePredictionFormat(FLAGS_format);
-  Predictor predictor(OptionsOfFlags(words));
+  Predictor predictor(OptionsOfFlags(words, overrides));
   if (!FLAGS_labels.empty()) {
     predictor.SetClassNames(ReadLabels(FLAGS_labels), "--labels=" + FLAGS_labels);
   }

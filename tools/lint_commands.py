@@ -10,9 +10,9 @@ import shlex
 
 # Commands of the system that documents may call.
 SYSTEM = {
-    "bazel", "cat", "cd", "export", "find", "git", "head", "jq", "mkdir", "mpirun", "pkill",
+    "bazel", "cat", "cd", "export", "find", "gcc", "git", "head", "jq", "mkdir", "mpirun", "pkill",
     "python3", "/usr/bin/python3", "sed", "srun", "tensorboard", "gradientflow/run",
-    "gradientflow/tools/gpu_check", "out/bin/predict/example",
+    "gradientflow/tools/gpu_check", "out/bin/predict/example", "./example",
 }
 # What a job or a tool writes, or a user brings: need not exist in the tree.
 GENERATED = ("configs/quickstart_data", "configs/data", "runs/", "out/")

@@ -131,11 +131,14 @@ int RunOnRanks(int* argc, char*** argv, double timeout_s,
 int CheckAndRunOnRanks(const Arguments& arguments, const std::function<double()>& check,
                        const std::function<int(Communicator*)>& body) {
   double timeout_s = CommConfig().timeout_s();
+  const bool answered = arguments.answered >= 0;
   std::exception_ptr mistake = arguments.mistake;
-  if (!mistake) mistake = MistakeOf([&] { timeout_s = check(); });
+  if (!mistake && !answered) mistake = MistakeOf([&] { timeout_s = check(); });
   int argc = arguments.argc;
   char** argv = arguments.argv;
   return RunOnRanks(&argc, &argv, timeout_s, [&](Communicator* comm) {
+    CheckAllAnswered(answered, comm);
+    if (answered) return arguments.answered;
     Tell(mistake, "checking the flags", comm);
     CheckSameFlags(arguments.spec, comm);
     return body(comm);

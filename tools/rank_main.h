@@ -29,7 +29,7 @@ int RunOnRanks(int* argc, char*** argv, double timeout_s,
 
 // As RunOnRanks for a command that tells mistakes, after `check` has checked the values of its
 // flags and returned `timeout_s`. A mistake that every rank makes is told once. Ranks
-// whose flags differ are refused.
+// whose flags differ, or of which some ask for help, are refused.
 int CheckAndRunOnRanks(const Arguments& arguments, const std::function<double()>& check,
                        const std::function<int(Communicator*)>& body);
 

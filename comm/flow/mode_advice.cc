@@ -21,15 +21,16 @@ std::string NameOfSendingMode(const CommConfig& comm) {
 
 }  // namespace
 
-std::string FewChunks(const CommConfig& comm, int64_t elements) {
+std::string FewChunks(const CommConfig& comm, const PoolLayout& layout) {
   const SparseConfig& sparse = comm.sparse();
   if (SendingModeOf(comm) != CommConfig::SPARSE || sparse.density() >= 1) return "";
-  const int64_t chunks = ChunkGrid(elements, sparse.chunk_size()).chunks();
+  const int64_t chunks = ChunkGrid(layout.count(), sparse.chunk_size()).chunks();
   if (chunks >= kFewestChunks) return "";
   return StrCat(NameOfSendingMode(comm), " chooses among only ", Counted(chunks, "chunk"), ": ",
-                WithCommas(elements), " gradients in chunks of comm.sparse.chunk_size (",
-                WithCommas(sparse.chunk_size()), "); set comm.sparse.chunk_size to ",
-                std::max<int64_t>(1, elements / (2 * kFewestChunks)),
+                WithCommas(layout.parameter_count()),
+                " gradients in chunks of comm.sparse.chunk_size (", WithCommas(sparse.chunk_size()),
+                "); set comm.sparse.chunk_size to ",
+                std::max<int64_t>(1, layout.count() / (2 * kFewestChunks)),
                 " or less, or take LAZY for a net as small as this");
 }
 
@@ -49,9 +50,8 @@ std::string NothingIsLarge(const CommConfig& comm, const PoolLayout& layout) {
 
 std::vector<std::string> ModeAdvice(const CommConfig& comm, const PoolLayout& layout,
                                     DType gradients, int world) {
-  std::vector<std::string> sentences = {FewChunks(comm, layout.count()),
-                                        TopkSendsAll(comm, gradients, world),
-                                        NothingIsLarge(comm, layout)};
+  std::vector<std::string> sentences = {
+      FewChunks(comm, layout), TopkSendsAll(comm, gradients, world), NothingIsLarge(comm, layout)};
   sentences.erase(std::remove(sentences.begin(), sentences.end(), ""), sentences.end());
   return sentences;
 }

@@ -16,8 +16,9 @@ namespace gf {
 // With fewer chunks SPARSE has little to choose from.
 constexpr int64_t kFewestChunks = 100;
 
-// Mode SPARSE with too few chunks among `elements` gradients for a choice.
-std::string FewChunks(const CommConfig& comm, int64_t elements);
+// Mode SPARSE with too few chunks for a choice. Chunks are pieces of the pool, padding included;
+// the sentence counts gradients without it.
+std::string FewChunks(const CommConfig& comm, const PoolLayout& layout);
 
 // Mode TOPK with a density at which `world` ranks send everything. `gradients`: their type.
 std::string TopkSendsAll(const CommConfig& comm, DType gradients, int world);

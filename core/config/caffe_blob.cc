@@ -17,7 +17,9 @@ Shape CaffeBlobShape(const BlobProto& blob, const std::string& where) {
   std::vector<int64_t> dims = {blob.num(), blob.channels(), blob.height(), blob.width()};
   if (blob.has_shape()) dims.assign(blob.shape().dim().begin(), blob.shape().dim().end());
   Shape shape(std::move(dims));
-  if (!IsSane(shape)) ThrowUserError(where, ": has the impossible shape ", shape.ToString());
+  if (!IsSane(shape)) {
+    ThrowUserError(where, ": has the ", Impossible(shape), ": the file is damaged");
+  }
   const int64_t values = blob.double_data_size() > 0 ? blob.double_data_size() : blob.data_size();
   if (values != shape.count()) {
     ThrowUserError(where, ": has ", values, " values, but its shape ", shape.ToString(), " takes ",

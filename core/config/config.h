@@ -21,7 +21,8 @@ void ParseTextProto(const std::string& text, const std::string& name,
 
 // Applies "a.b.c=value" to the field c of the sub-message b of a. A repeated field takes
 // values separated by commas (and replaces what was there), "a[1].b=value" one element; of
-// repeated messages the number after the last one adds an element.
+// repeated messages the number after the last one adds an element. "a=" without a value removes
+// the message a, or all elements of a.
 // Returns the path of the field; Throws UserError that names the part of
 // the path that is wrong.
 std::string SetField(const std::string& assignment, google::protobuf::Message* message);

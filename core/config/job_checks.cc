@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/config/checked_proto.h"
+#include "core/config/solver_facts.h"
 
 namespace gf {
 namespace {
@@ -75,10 +76,15 @@ void CheckSolver(const SolverConfig& solver, const MistakeReport& report) {
   }
 }
 
-void CheckValidation(const JobConfig& config, const MistakeReport& report) {
+void CheckValidation(const JobConfig& config, const Places& places) {
+  const MistakeReport report(places, "");
   const bool by_steps = config.validation_interval_steps() > 0;
-  report.RefuseBoth(by_steps && config.has_validation_interval_epochs(),
-                    "validation_interval_steps", "validation_interval_epochs");
+  const bool by_epochs =
+      config.has_validation_interval_epochs() && config.validation_interval_epochs() > 0;
+  report.RefuseBoth(by_steps && by_epochs, "validation_interval_steps",
+                    "validation_interval_epochs");
+  // --set validation_data= turns off what the file asks for.
+  if (!config.has_validation_data() && places.IsSet("validation_data")) return;
   const std::pair<const char*, bool> fields[] = {{"validation_interval_steps", by_steps},
                                                  {"validate_at_start", config.validate_at_start()}};
   for (const auto& [field, set] : fields) {
@@ -95,7 +101,8 @@ void CheckLeast(const LossScaleConfig& config, const MistakeReport& report) {
 
 void CheckEpsilon(const SolverConfig& config, const std::string& type,
                   const MistakeReport& report) {
-  const bool divides = type == "LAMB" || type == "Adam" || type == "AdamW" || type == "AdaDelta";
+  const SolverFacts* const facts = FindSolverFacts(type);
+  const bool divides = facts != nullptr && facts->divides_by_epsilon;
   report.Require(!divides || !config.has_epsilon() || config.epsilon() > 0, "epsilon", " is ",
                  config.epsilon(), ", must be greater than 0 for ", type);
 }
@@ -215,7 +222,7 @@ void CheckJob(const JobConfig& config, const Places& places) {
   if (config.has_validation_data()) {
     CheckData(config.validation_data(), false, "validation_data", places);
   }
-  CheckValidation(config, MistakeReport(places, ""));
+  CheckValidation(config, places);
   const SolverConfig& solver = config.solver();
   const MistakeReport report(places, "solver");
   CheckSolver(solver, report);

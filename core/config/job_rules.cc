@@ -27,7 +27,7 @@ FieldRules JobRules() {
       {"JobConfig.device", Required().Advice("set \"cpu\", or \"cuda\" for GPUs")},
       {"JobConfig.threads", Between(0, 1024)},
       {"JobConfig.train_data", Required().Advice("say what to train on")},
-      {"JobConfig.validation_interval_epochs", MoreThan(0)},
+      {"JobConfig.validation_interval_epochs", AtLeast(0)},
       {"JobConfig.validation_interval_steps", Between(0, kMostSteps)},
       {"JobConfig.batch_norm_group", AtLeast(0)},
 

@@ -138,7 +138,7 @@ void SetValue(const Target& target, const std::string& text) {
     }
     case FieldDescriptor::CPPTYPE_MESSAGE:
       Fail(target, target.path, " is a block: set one of its fields (",
-           Join(FieldNames(field->message_type())), ")");
+           Join(FieldNames(field->message_type())), "), or remove it with ", target.path, "=");
   }
 }
 
@@ -209,14 +209,15 @@ std::string SetField(const std::string& assignment, Message* message) {
     if (i > 0) Descend(&target);
     Resolve(parts[i], &target);
   }
-  const bool whole_list = target.field->is_repeated() && target.index < 0 &&
-                          target.field->cpp_type() != FieldDescriptor::CPPTYPE_MESSAGE;
-  if (!whole_list) {
+  const bool block = target.field->cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE;
+  const bool whole_list = target.field->is_repeated() && target.index < 0;
+  const bool removes = Trim(value).empty() && target.index < 0 && (block || whole_list);
+  if (!removes && (block || !whole_list)) {
     SetValue(target, value);
     return target.path;
   }
   target.message->GetReflection()->ClearField(target.message, target.field);
-  if (Trim(value).empty()) return target.path;
+  if (removes) return target.path;
   for (const std::string& element : Split(value, ',')) SetValue(target, element);
   return target.path;
 }

@@ -24,7 +24,8 @@ int GpuCount() {
   cudaGetLastError();
   ThrowUserError("device \"cuda\": no GPU can be used here (",
                  status == cudaSuccess ? "none is visible" : cudaGetErrorString(status),
-                 "); nvidia-smi lists the GPUs. To train on the CPU: --set device=cpu");
+                 "); nvidia-smi lists the GPUs. To use the processor, choose device \"cpu\" "
+                 "(of a job: --set device=cpu)");
 }
 
 }  // namespace

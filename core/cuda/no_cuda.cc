@@ -11,7 +11,7 @@ namespace {
 const bool registered = DeviceRegistry::Get().Add("cuda", [](int) -> std::unique_ptr<Device> {
   ThrowUserError(
       "device \"cuda\": this program was built without CUDA; build it with bazel build "
-      "--config=cuda, or train on the CPU: --set device=cpu");
+      "--config=cuda, or choose device \"cpu\" (of a job: --set device=cpu)");
 });
 
 }  // namespace

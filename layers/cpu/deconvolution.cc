@@ -34,7 +34,7 @@ class DeconvolutionKernel : public WeightedKernel {
   }
 
   void Backward(const KernelArgs& args) override {
-    if (layer_.bias()) {
+    if (layer_.bias() && args.parameter_diffs[1] != nullptr) {
       const void* const dy = args.top_diffs[0][0];
       bias_.Backward(/*x=*/dy, dy, /*gamma=*/nullptr, /*dx=*/nullptr, /*dgamma=*/nullptr,
                      args.parameter_diffs[1]);

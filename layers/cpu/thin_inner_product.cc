@@ -37,7 +37,8 @@ class ThinInnerProduct : public Kernel {
                  y = shape_.rows * outputs_ * sizeof(float);
     setup->forward_scratch_bytes = x + y;
     setup->backward_scratch_bytes = x + y;
-    setup->needs_bottom[0] = true;
+    setup->needs_bottom[0] = setup->trains;
+    setup->skips_parameter_diffs = setup->backward && !setup->trains;
     setup->needs_top[0] = layer_.relu();
   }
 
@@ -67,8 +68,8 @@ class ThinInnerProduct : public Kernel {
     if (layer_.relu()) {
       MaskByRelu(type_, args.tops[0], top_diff, images_ * outputs_);
     }
-    Widen(static_cast<const T*>(args.bottoms[0]), x);
     T* const dw = static_cast<T*>(args.parameter_diffs[0]);
+    if (dw != nullptr) Widen(static_cast<const T*>(args.bottoms[0]), x);
     T* const dbias =
         args.parameter_diffs.size() > 1 ? static_cast<T*>(args.parameter_diffs[1]) : nullptr;
     ParallelFor(outputs_, kOutputGrain, [&](int64_t begin, int64_t end) {
@@ -81,7 +82,7 @@ class ThinInnerProduct : public Kernel {
         }
         if (dbias != nullptr) Store(dbias + n, sum);
       }
-      functions().backward_weights(shape_, x, dy, dw, begin, end);
+      if (dw != nullptr) functions().backward_weights(shape_, x, dy, dw, begin, end);
     });
     if (args.bottom_diffs[0] == nullptr) return;
     const T* const w = static_cast<const T*>(args.parameters[0]);

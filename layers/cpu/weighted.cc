@@ -52,13 +52,14 @@ void WeightedKernel::Setup(KernelSetup* setup) {
     }
     layer_.Fail("oneDNN cannot compute this: ", e.what());
   }
+  if (!setup->trains) backward_weights_ = Op();
   const dnnl::memory::desc source = forward_.source.wanted,
                            destination = forward_.destination.wanted;
   setup->bottoms[0].layout = FromDnnl(source);
   setup->tops[0].layout = FromDnnl(destination);
   if (!setup->parameters_fixed) {
-    setup->parameters[0].layout =
-        FromDnnl(backward_ ? backward_weights_.weights.wanted : forward_.weights.wanted);
+    setup->parameters[0].layout = FromDnnl(
+        backward_weights_.primitive ? backward_weights_.weights.wanted : forward_.weights.wanted);
   }
   dnnl::memory::desc weights = ToDnnl(setup->parameters[0]);
   const dnnl::memory::dims filters = DnnlDims(forward_.weights.wanted);
@@ -78,14 +79,17 @@ void WeightedKernel::Setup(KernelSetup* setup) {
   Adapt(&forward_, given_source, read_weights, read_bias, given_destination);
   setup->forward_scratch_bytes = forward_.scratch_bytes;
   if (!backward_) return;
-  Adapt(&backward_weights_, given_source, weights, bias, given_destination);
-  setup->backward_scratch_bytes = backward_weights_.scratch_bytes;
+  setup->skips_parameter_diffs = !setup->trains;
+  if (setup->trains) {
+    Adapt(&backward_weights_, given_source, weights, bias, given_destination);
+    setup->backward_scratch_bytes = backward_weights_.scratch_bytes;
+  }
   if (backward_data_.primitive) {
     Adapt(&backward_data_, given_source, read_weights, {}, given_destination);
     setup->backward_scratch_bytes =
         std::max(setup->backward_scratch_bytes, backward_data_.scratch_bytes);
   }
-  setup->needs_bottom[0] = true;
+  setup->needs_bottom[0] = setup->trains;
   setup->needs_top[0] = extras_.relu_backward;
   top_count_ = setup->tops[0].storage_count();
 }
@@ -169,19 +173,7 @@ void WeightedKernel::Backward(const KernelArgs& args) {
   void* scratch = args.scratch;
   if (extras_.relu_backward) MaskByRelu(context_.compute, args.tops[0], top_diff, top_count_);
   // The gradient of the weights comes first: it can travel while the rest is computed.
-  Op& bw = backward_weights_;
-  std::unordered_map<int, dnnl::memory> memory = {
-      {bw.source.argument, In(&bw.source, args.bottoms[0], scratch)},
-      {bw.destination.argument, In(&bw.destination, top_diff, scratch)},
-      {bw.weights.argument, Out(&bw.weights, args.parameter_diffs[0], scratch)},
-      {DNNL_ARG_SCRATCHPAD, DnnlMemory(bw.scratchpad, scratch)}};
-  if (extras_.bias) {
-    memory.emplace(DNNL_ARG_DIFF_BIAS, Out(&bw.bias, args.parameter_diffs[1], scratch));
-  }
-  bw.primitive.execute(DnnlStream(), memory);
-  Finish(&bw.weights, args.parameter_diffs[0], scratch);
-  if (extras_.bias) Finish(&bw.bias, args.parameter_diffs[1], scratch);
-
+  if (backward_weights_.primitive) BackwardWeights(args);
   if (args.bottom_diffs[0] != nullptr) {
     Op& bd = backward_data_;
     bd.primitive.execute(DnnlStream(),
@@ -192,6 +184,22 @@ void WeightedKernel::Backward(const KernelArgs& args) {
     Finish(&bd.source, args.bottom_diffs[0], scratch);
   }
   DnnlStream().wait();
+}
+
+void WeightedKernel::BackwardWeights(const KernelArgs& args) {
+  void* scratch = args.scratch;
+  Op& bw = backward_weights_;
+  std::unordered_map<int, dnnl::memory> memory = {
+      {bw.source.argument, In(&bw.source, args.bottoms[0], scratch)},
+      {bw.destination.argument, In(&bw.destination, args.top_diffs[0][0], scratch)},
+      {bw.weights.argument, Out(&bw.weights, args.parameter_diffs[0], scratch)},
+      {DNNL_ARG_SCRATCHPAD, DnnlMemory(bw.scratchpad, scratch)}};
+  if (extras_.bias) {
+    memory.emplace(DNNL_ARG_DIFF_BIAS, Out(&bw.bias, args.parameter_diffs[1], scratch));
+  }
+  bw.primitive.execute(DnnlStream(), memory);
+  Finish(&bw.weights, args.parameter_diffs[0], scratch);
+  if (extras_.bias) Finish(&bw.bias, args.parameter_diffs[1], scratch);
 }
 
 }  // namespace gf

@@ -14,8 +14,9 @@ namespace gf {
 //
 // Note [Orders of weights]
 // The pools hold weights in the order in which backward writes their gradient, so gradients need no
-// copy. If the forward pass or the backward pass for data needs another order, the weights are
-// reordered before each call (in evaluation: once per version of the parameters).
+// copy; weights without a gradient have the order of the forward pass. If a pass needs another
+// order, the weights are reordered before each call (in evaluation: once per version of the
+// parameters).
 //
 // Note [BF16 on slow units]
 // On some processors a BF16 multiply-add is slower than an FP32 one (BF16IsFast). Convolutions of
@@ -125,6 +126,7 @@ class WeightedKernel : public Kernel {
   dnnl::memory Out(Operand* operand, void* data, void* scratch);
   void Finish(Operand* operand, void* data, void* scratch);
   dnnl::memory Weights(Op* op, const KernelArgs& args);
+  void BackwardWeights(const KernelArgs& args);
 
   const Extras extras_;
   bool backward_ = false;

@@ -3,7 +3,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
+#include <exception>
 
 #include "core/error.h"
 #include "core/file.h"
@@ -24,6 +26,27 @@ std::string NameOf(int64_t step) {
   return name;
 }
 
+// The folders of a path that do not exist, the deepest first.
+std::vector<std::string> MissingFolders(const std::string& path) {
+  std::vector<std::string> missing;
+  for (std::string folder = path; !Exists(folder); folder = ParentFolder(folder)) {
+    missing.push_back(folder);
+  }
+  return missing;
+}
+
+// Whether a folder holds the lock at most.
+bool IsUnused(const std::string& folder) noexcept {
+  try {
+    for (const std::string& name : ListFolder(folder)) {
+      if (name != kLockFile) return false;
+    }
+    return true;
+  } catch (const std::exception&) {
+    return false;
+  }
+}
+
 // Whether a checkpoint is undamaged and has residuals.
 bool HasResiduals(const std::string& path) {
   try {
@@ -37,8 +60,18 @@ bool HasResiduals(const std::string& path) {
 
 CheckpointFolder::CheckpointFolder(const std::string& path, int keep) : path_(path), keep_(keep) {}
 
+// With the lock, so that no other run begins to use them now.
+CheckpointFolder::~CheckpointFolder() {
+  if (created_.empty() || !IsUnused(path_)) return;
+  unlink((path_ + "/" + kLockFile).c_str());
+  for (const std::string& folder : created_) {
+    if (rmdir(folder.c_str()) != 0 && errno != ENOENT) return;
+  }
+}
+
 void CheckpointFolder::Prepare(uint64_t checkpoint_bytes) {
   try {
+    created_ = MissingFolders(path_);
     MakeFolders(path_);
     lock_ = LockFolder(path_, patience_s_);
     for (const std::string& name : ListFolder(path_)) {

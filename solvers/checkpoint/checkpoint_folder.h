@@ -16,6 +16,8 @@ class CheckpointFolder {
  public:
   // Looks at nothing yet. `keep`: how many checkpoints remain (0 = all).
   CheckpointFolder(const std::string& path, int keep);
+  // Removes the folders that Prepare has created if nothing was written into them.
+  ~CheckpointFolder();
   CheckpointFolder(const CheckpointFolder&) = delete;
   CheckpointFolder& operator=(const CheckpointFolder&) = delete;
 
@@ -48,6 +50,7 @@ class CheckpointFolder {
   std::string path_;
   int keep_;
   double patience_s_ = 30;
+  std::vector<std::string> created_;  // folders that Prepare has created, the deepest first
   FileDescriptor lock_;
 };
 

@@ -1,6 +1,7 @@
 #include "solvers/checkpoint/pool_file.h"
 
 #include <cmath>
+#include <cstring>
 #include <set>
 
 #include "core/config/name_pattern.h"
@@ -18,6 +19,24 @@ bool EndsWith(const std::string& text, const std::string& end) {
   return text.size() >= end.size() && text.compare(text.size() - end.size(), end.size(), end) == 0;
 }
 
+// "bn1" of the entry "bn1.running_mean"; "" of another one.
+std::string LayerOfMean(const std::string& name) {
+  return EndsWith(name, kMean) ? name.substr(0, name.size() - (sizeof(kMean) - 1)) : "";
+}
+
+// Keeps the number of batches that statistics are from which training does not change.
+void TakeTracked(const SafetensorsReader& file, const PoolEntry& entry, ParameterStore* store) {
+  const std::string layer = LayerOfMean(entry.name);
+  if (layer.empty() || !entry.fixed) return;
+  const SafetensorsEntry* const tracked = file.Find(layer + kTracked);
+  if (tracked == nullptr || tracked->dtype != "I64" || tracked->count() != 1) return;
+  int64_t batches = 0;
+  const std::vector<char> bytes = file.ReadBytes(*tracked);
+  if (bytes.size() != sizeof(batches)) return;
+  std::memcpy(&batches, bytes.data(), sizeof(batches));
+  if (batches >= 0) store->SetTrackedBatches(layer, batches);
+}
+
 // Fills the pools with tensors of the file, which are there and have the right shapes.
 void Take(const SafetensorsReader& file, const std::vector<PoolTensor>& tensors, bool learned,
           ParameterStore* store) {
@@ -25,6 +44,7 @@ void Take(const SafetensorsReader& file, const std::vector<PoolTensor>& tensors,
     const std::vector<float> values = file.ReadFloats(*file.Find(tensor.name));
     if (learned) CheckValues(file.path(), tensor.name, values);
     store->Import(values, *tensor.entry, tensor.pool);
+    TakeTracked(file, *tensor.entry, store);
   }
 }
 
@@ -108,22 +128,22 @@ std::vector<PoolTensor> OptimizerTensors(const ParameterStore& store, const Solv
 FileDigest WritePoolFile(const std::string& path, const ParameterStore& store,
                          const std::vector<PoolTensor>& tensors, int64_t steps) {
   std::vector<SafetensorsEntry> entries;
-  size_t tracked = 0;
+  std::vector<int64_t> tracked;
   for (const PoolTensor& tensor : tensors) {
     entries.push_back({tensor.name, "F32", tensor.entry->shape});
   }
   for (const PoolTensor& tensor : tensors) {
-    if (steps < 0 || !EndsWith(tensor.name, kMean)) continue;
-    const std::string layer = tensor.name.substr(0, tensor.name.size() - (sizeof(kMean) - 1));
+    const std::string layer = LayerOfMean(tensor.name);
+    if (steps < 0 || layer.empty()) continue;
     entries.push_back({layer + kTracked, "I64", Shape()});
-    ++tracked;
+    tracked.push_back(tensor.entry->fixed ? store.tracked_batches(layer) : steps);
   }
   SafetensorsWriter file(path, std::move(entries), {{"format", "pt"}});
   for (const PoolTensor& tensor : tensors) {
     const std::vector<float> values = store.Export(tensor.pool, *tensor.entry);
     file.Write(values.data(), values.size() * sizeof(float));
   }
-  for (size_t i = 0; i < tracked; ++i) file.Write(&steps, sizeof(steps));
+  for (const int64_t batches : tracked) file.Write(&batches, sizeof(batches));
   return file.Finish();
 }
 

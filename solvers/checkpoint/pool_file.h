@@ -24,7 +24,8 @@ std::vector<PoolTensor> WeightTensors(const ParameterStore& store);
 std::vector<PoolTensor> OptimizerTensors(const ParameterStore& store, const Solver& solver);
 
 // Writes tensors as safetensors, FP32 in plain order. With steps >= 0 each batch norm also
-// gets "<layer>.num_batches_tracked", so that torchvision's strict loading is content.
+// gets "<layer>.num_batches_tracked", so that torchvision's strict loading is content: the steps,
+// or of fixed statistics the number in the file that they were loaded from.
 FileDigest WritePoolFile(const std::string& path, const ParameterStore& store,
                          const std::vector<PoolTensor>& tensors, int64_t steps);
 

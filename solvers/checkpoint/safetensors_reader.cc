@@ -137,7 +137,10 @@ void SafetensorsReader::ParseHeader(const std::string& header, uint64_t data_byt
           std::min<uint64_t>(d.get<uint64_t>(), static_cast<uint64_t>(INT64_MAX))));
     }
     const int64_t count = CheckedCount(dims);
-    if (count < 0) Fail(StrCat("\"", name, "\" has an impossible shape"));
+    if (count < 0) {
+      Fail(StrCat("\"", name, "\" has the impossible shape ", Excerpt(Shape(dims).ToString(), 60),
+                  ", expected at most ", kMaxElements, " (2^40) elements"));
+    }
     entry.shape = Shape(std::move(dims));
     if (!(*offsets)[0].is_number_unsigned() || !(*offsets)[1].is_number_unsigned()) {
       Fail(StrCat("\"", name, "\" has data_offsets that are not numbers"));

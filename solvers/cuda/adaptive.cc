@@ -1,6 +1,6 @@
 // Adam, AdamW, AdaGrad, RMSProp and AdaDelta; solvers/adaptive_inline.h has the formulas.
 
-#include "solvers/adaptive_settings.h"
+#include "solvers/adaptive_facts.h"
 #include "solvers/cuda/cuda_solver.h"
 
 namespace gf {
@@ -10,8 +10,7 @@ template <AdaptiveRule kRule>
 class CudaAdaptive : public CudaSolver {
  public:
   CudaAdaptive(const SolverConfig& config, ParameterStore* store) : CudaSolver(config, store) {
-    const AdaptiveSettings settings = SettingsOf(kRule);
-    for (const std::string& name : settings.states) states_.emplace_back(name, NewState());
+    for (const std::string& name : FactsOf(kRule).states) states_.emplace_back(name, NewState());
     // The same pool where a rule has one, whose kernels do not touch the second one.
     const Tensor &first = states_.front().second, &second = states_.back().second;
     pools()->first = first.as<float>();
@@ -24,7 +23,7 @@ class CudaAdaptive : public CudaSolver {
   void EnqueueUpdate(const RangeList& list) override {
     AdaptiveUpdate(*pools(), kRule, list, stream());
   }
-  float default_epsilon() const override { return SettingsOf(kRule).epsilon; }
+  float default_epsilon() const override { return FactsOf(kRule).epsilon; }
 
  private:
   std::vector<std::pair<std::string, Tensor>> states_;

@@ -1,6 +1,6 @@
 // LAMB; solvers/lamb.cc has the formulas.
 
-#include "solvers/adaptive_settings.h"
+#include "core/config/solver_facts.h"
 #include "solvers/cuda/cuda_solver.h"
 
 namespace gf {
@@ -25,7 +25,7 @@ class CudaLamb : public CudaSolver {
     SetRates(*pools(), RateRule::kLamb, 0, 0, stream());
     LambApply(*pools(), list, stream());
   }
-  float default_epsilon() const override { return kLambEpsilon; }
+  float default_epsilon() const override { return SolverFactsOf("LAMB").epsilon; }
 
  private:
   Tensor m_, v_;

@@ -1,7 +1,8 @@
 // Estimates of the solvers of solvers/cuda, see Note [A step on paper].
 
+#include "core/config/solver_facts.h"
 #include "core/estimate/estimate_device.h"
-#include "solvers/adaptive_settings.h"
+#include "solvers/adaptive_facts.h"
 #include "solvers/solver.h"
 
 namespace gf {
@@ -56,7 +57,7 @@ class SolverEstimate : public Solver {
 class MomentumEstimate : public SolverEstimate {
  public:
   MomentumEstimate(const SolverConfig& config, ParameterStore* store)
-      : SolverEstimate(config, store, {"momentum"}) {}
+      : SolverEstimate(config, store, SolverFactsOf("SGD").states) {}
   // Reads weight, velocity and gradient; writes weights and velocity.
   void Update(const std::vector<ElementRange>& ranges) override {
     Launch(ranges, 4 * kFloat + gradient() + compute());
@@ -94,7 +95,7 @@ class NormEstimate : public MomentumEstimate {
 class LambEstimate : public SolverEstimate {
  public:
   LambEstimate(const SolverConfig& config, ParameterStore* store)
-      : SolverEstimate(config, store, {"mean", "variance"}) {}
+      : SolverEstimate(config, store, SolverFactsOf("LAMB").states) {}
   bool whole_tensors() const override { return true; }
   void Update(const std::vector<ElementRange>& ranges) override {
     // Reads weight, mean, variance and gradient; writes mean and variance.
@@ -110,8 +111,8 @@ template <AdaptiveRule kRule>
 class AdaptiveEstimate : public SolverEstimate {
  public:
   AdaptiveEstimate(const SolverConfig& config, ParameterStore* store)
-      : SolverEstimate(config, store, SettingsOf(kRule).states),
-        pools_(1 + static_cast<int64_t>(SettingsOf(kRule).states.size())) {}
+      : SolverEstimate(config, store, FactsOf(kRule).states),
+        pools_(1 + static_cast<int64_t>(FactsOf(kRule).states.size())) {}
   // Reads weight, state and gradient; writes weights and state.
   void Update(const std::vector<ElementRange>& ranges) override {
     Launch(ranges, 2 * pools_ * kFloat + gradient() + compute());

@@ -15,14 +15,15 @@ namespace {
 
 const char* NameOf(Phase phase) { return phase == TRAIN ? "train_data" : "validation_data"; }
 
-std::string Words(const GraphNode& node) {
-  return StrCat(node.location, ": layer \"", node.param.name(), "\" (", node.param.type(), "): ");
+// What stands before a message about a layer.
+std::string Before(const GraphNode& node) {
+  return StrCat(node.location, ": ", LayerWords(node), ": ");
 }
 
 // A number of the net's file as a field of the job, which has signed 32 bits.
 int32_t Checked(int64_t number, const char* field, const GraphNode& node) {
   if (number > INT32_MAX) {
-    ThrowUserError(Words(node), field, " is ", number, ", must be at most ", INT32_MAX);
+    ThrowUserError(Before(node), field, " is ", number, ", must be at most ", INT32_MAX);
   }
   return static_cast<int32_t>(number);
 }
@@ -45,14 +46,14 @@ TransformationParameter TransformOf(const LayerParameter& layer) {
 // Caffe writes values of color channels in the order B, G, R, as a Datum has them.
 void TranslateMean(const TransformationParameter& from, const GraphNode& node, DataConfig* to) {
   if (from.has_mean_file() && from.mean_value_size() > 0) {
-    ThrowUserError(Words(node), "has mean_file and mean_value: remove one of them");
+    ThrowUserError(Before(node), "has mean_file and mean_value: remove one of them");
   }
   if (from.has_mean_file()) to->set_mean_file(from.mean_file());
   const int values = from.mean_value_size();
   for (int c = 0; c < values; ++c) to->add_mean(from.mean_value(DatumPlane(c, values)));
   if (values > 1) to->set_channels(values);
   if (!(from.scale() > 0) || !std::isfinite(1 / from.scale())) {
-    ThrowUserError(Words(node), "transform_param.scale is ", from.scale(),
+    ThrowUserError(Before(node), "transform_param.scale is ", from.scale(),
                    ", must be greater than 0");
   }
   if (from.scale() != 1) to->add_std(1 / from.scale());
@@ -70,7 +71,7 @@ void TranslateRandomSize(const TransformationParameter& from, const GraphNode& n
   const double crop = from.crop_size();
   const double lower = from.img_rand_resize_lower(), upper = from.img_rand_resize_upper();
   if (lower < crop || upper < lower) {
-    ThrowUserError(Words(node), "img_rand_resize_lower is ", lower, " and img_rand_resize_upper ",
+    ThrowUserError(Before(node), "img_rand_resize_lower is ", lower, " and img_rand_resize_upper ",
                    upper, ", but they must be at least crop_size (", crop,
                    ") and in ascending order");
   }
@@ -81,7 +82,7 @@ void TranslateRandomSize(const TransformationParameter& from, const GraphNode& n
   const double tallest = from.vertical_stretch_upper(), widest = from.horizontal_stretch_upper();
   const double lowest = from.vertical_stretch_lower(), thinnest = from.horizontal_stretch_lower();
   if (!(lowest > 0) || !(thinnest > 0) || tallest < lowest || widest < thinnest) {
-    ThrowUserError(Words(node),
+    ThrowUserError(Before(node),
                    "the limits of vertical_stretch and horizontal_stretch must be greater than 0 "
                    "and in ascending order");
   }
@@ -93,7 +94,7 @@ void TranslateTransform(const GraphNode& node, Phase phase, DataFields* fields) 
   const TransformationParameter from = TransformOf(node.param);
   DataConfig* const to = &fields->config;
   if (from.force_color() && from.force_gray()) {
-    ThrowUserError(Words(node), "has force_color and force_gray: remove one of them");
+    ThrowUserError(Before(node), "has force_color and force_gray: remove one of them");
   }
   if (from.force_color()) to->set_channels(3);
   if (from.force_gray()) to->set_channels(1);
@@ -108,7 +109,7 @@ void TranslateTransform(const GraphNode& node, Phase phase, DataFields* fields) 
   if (!HasRandomSize(from)) return;
   TranslateRandomSize(from, node, to);
   fields->remarks.push_back(
-      StrCat(Words(node),
+      StrCat(Before(node),
              "random sizes and stretching are approximated by random_resized_crop: "
              "windows of ",
              to->min_area(), " to ", to->max_area(), " of an image, with width / height from ",
@@ -129,7 +130,7 @@ void TranslateSource(const GraphNode& node, Phase phase, DataFields* fields) {
     to->set_resize_width(Checked(images.new_width(), "new_width", node));
   }
   fields->no_source =
-      StrCat(Words(node),
+      StrCat(Before(node),
              "its data are not read: put the images into an LMDB, shards, or a folder "
              "for each class, and name it with --set ",
              NameOf(phase), ".source=PATH");

@@ -40,6 +40,10 @@ TEST(ShapeTest, SanityRefusesHostileExtents) {
   EXPECT_FALSE(IsSane(Shape{INT64_MAX, INT64_MAX}));
   EXPECT_FALSE(IsSane(Shape{3, 0}));
   EXPECT_FALSE(IsSane(Shape{3, -1}));
+  EXPECT_EQ(Impossible(Shape{3, 0}),
+            "impossible shape 3x0, expected sides of 1 or more and at most 1099511627776 (2^40) "
+            "elements");
+  EXPECT_EQ(Impossible(Shape{-1}, "output shape").find("impossible output shape -1, expected"), 0u);
 }
 
 TEST(ShapeDeathTest, AxisOutOfRangeIsABug) {

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # gfpredict takes images for the classes that gfeval takes them for; its formats are what other
-# programs read; libgfpredict.so gives the same probabilities; checkpoints know their networks.
+# programs read; libgfpredict.so gives the same probabilities; checkpoints know their networks, to
+# gfpredict and to gfeval.
 . tests/integration/lib.sh
 gfpredict=$root/tools/gfpredict
 make_job
@@ -15,6 +16,28 @@ step=run/step-00000040
 
 # Without the job and its files.
 mkdir away && mv job.prototxt net.prototxt away/
+for checkpoint in run $step; do
+  on_ranks 2 "$gfeval" --checkpoint=$checkpoint --data=val --json=alone.json \
+    --misclassified=alone.tsv >alone.log 2>&1 || fail "gfeval --checkpoint=$checkpoint alone"
+  cmp wrong.tsv alone.tsv || fail "gfeval takes other images for other classes without the job"
+  python3 - $step <<'PY' || fail "gfeval differs without the job"
+import json, sys
+a, b = (json.load(open(name)) for name in ("eval.json", "alone.json"))
+assert b["weights"] == sys.argv[1], b["weights"]
+for key in ("images", "top1", "top5", "classes"):
+    assert a[key] == b[key], (key, a[key], b[key])
+assert abs(a["loss"] - b["loss"]) < 1e-5, (a["loss"], b["loss"])
+PY
+done
+# The validation_data that the job had, changed by --set.
+"$gfeval" --checkpoint=run --json=own.json --set validation_data.batch_size=7 >own.log 2>&1 ||
+  fail "gfeval on the checkpoint's own data"
+python3 -c 'import json; assert json.load(open("own.json"))["images"] == 60' ||
+  fail "not the job's own data: $(cat own.json)"
+expect_error '--checkpoint: .*safetensors is a file, and weights alone do not say' \
+  "$gfeval" --checkpoint=$step/weights.safetensors --data=val
+expect_error 'config is missing: name the job.s file, or a checkpoint with --checkpoint' \
+  "$gfeval" --data=val
 "$gfpredict" --checkpoint=run --format=json --top=10 val >all.json 2>err.log || fail "gfpredict"
 [ -s err.log ] && fail "a remark without --verbose: $(cat err.log)"
 python3 - <<'PY' || fail "gfpredict and gfeval differ"
@@ -140,6 +163,15 @@ b = json.loads(open("weights.json").readline())
 assert [t["probability"] for t in a["top"]] == [t["probability"] for t in b["top"]], (a, b)
 PY
 
+# --set changes the preparation.
+"$gfpredict" --checkpoint=run --set mean=0 --format=json --top=10 "$image" >set.json 2>err.log ||
+  fail "--set"
+"$gfpredict" --checkpoint=run --format=json --top=10 "$image" >unset.json 2>err.log ||
+  fail "no --set"
+cmp -s set.json unset.json && fail "--set changes nothing"
+expect_error '--set mirror=true: mirror has no meaning' \
+  "$gfpredict" --checkpoint=run --set mirror=true "$image"
+
 # The library, from C.
 python3 - <<'PY'
 import struct, zlib
@@ -157,6 +189,9 @@ PY
 "$root/tests/predict/c_library_check" run pixels.png pixels.rgb 40 36 odd/cut.png >c.log 2>&1 ||
   fail "the library from C"
 [ "$(cat c.log)" = PASS ] || fail "the library prints: $(cat c.log)"
+"$root/tests/predict/c_threads_check" run "$image" pixels.png >threads.log 2>&1 ||
+  fail "the library on two threads"
+[ "$(cat threads.log)" = PASS ] || fail "the library prints: $(cat threads.log)"
 "$root/predict/example" run "$image" >example.log 2>&1 || fail "example.c"
 "$gfpredict" --checkpoint=run --batch_size=1 --top=1 --format=csv "$image" >one.csv 2>err.log ||
   fail "one image"
@@ -180,6 +215,8 @@ mv away/job.prototxt away/net.prototxt .
 "${train[@]}" --set checkpoint.dir=other --run_dir=kept \
   --set telemetry.jsonl=kept/log.jsonl >kept.log 2>&1 || fail "a run folder"
 "$gfpredict" --checkpoint=kept "$image" >kept.txt 2>err.log || fail "--checkpoint of a run folder"
+"$gfeval" --checkpoint=kept >kept.log 2>&1 || fail "gfeval of a run folder"
+grep -q 'weights .*other/step-00000040' kept.log || fail "not the run's checkpoint: $(cat kept.log)"
 cp -r run damaged
 for file in net.prototxt weights.safetensors state.json; do
   truncate -s -9 damaged/step-00000040/$file
@@ -201,6 +238,7 @@ print(json.dumps(files))') || fail "state.json does not list net.prototxt"
   fail "forge_state"
 expect_error 'has no net.prototxt.*name the job \(config\) or its network \(net\)' \
   "$gfpredict" --checkpoint=old "$image"
+expect_error 'has no net.prototxt.*name the job' "$gfeval" --checkpoint=old --data=val
 "$gfpredict" --checkpoint=old --net=net.prototxt --format=json --top=10 val >old.json 2>err.log ||
   fail "an old checkpoint with --net"
 cmp all.json old.json || fail "an old checkpoint with --net predicts otherwise"

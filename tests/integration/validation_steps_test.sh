@@ -31,6 +31,12 @@ evaluated start "0 10 20 25"
 # The one at the start changes nothing.
 same_weights plain/step-00000025 start/step-00000025
 
+# None, and only the one at the end.
+run off 1 15 --set validation_data=
+evaluated off ""
+run end 1 15 --set validation_interval_steps=0 --set validation_interval_epochs=0
+evaluated end "15"
+
 # No second one after a resume.
 run start 2 34 --set validate_at_start=true --resume
 evaluated start "0 10 20 25 30 34"

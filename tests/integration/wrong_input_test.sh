@@ -161,6 +161,8 @@ expect_error 'damaged/train-000000.tar' "${train[@]}" \
 # Checkpoints.
 "${train[@]}" --set checkpoint.dir=good >good.log 2>&1 || fail "a good run"
 expect_error 'already holds later checkpoints' "${train[@]}" --set checkpoint.dir=good
+expect_error 'x.safetensors' "${train[@]}" --set checkpoint.dir=new/run --weights=x.safetensors
+[ ! -e new ] || fail "a failed start leaves its folder for checkpoints: $(ls -a new/run)"
 changed net.prototxt 's/num_output: 32/num_output: 33/' wider.prototxt
 expect_error 'of another shape.*ip1.weight|ip[12]\.(weight|bias) \(file' "${train[@]}" \
   --set checkpoint.dir=good --set net=wider.prototxt --resume

@@ -55,7 +55,10 @@ TEST(Reshape, RefusesInvalidShapesAndSettings) {
   ExpectSetUpError(Reshape("shape { dim: [4] } axis: 4"), "out of range");
   ExpectSetUpError(Reshape("shape { dim: [4] } axis: 1 num_axes: 3"), "out of range");
   ExpectSetUpError(Reshape("shape { dim: [4611686018427387904, 4] }"), "dim 4611686018427387904");
-  ExpectSetUpError(Reshape("shape { dim: [1099511627776, 1099511627776] }"), "too large");
+  ExpectSetUpError(
+      Reshape("shape { dim: [1099511627776, 1099511627776] }"),
+      "impossible shape 1099511627776x1099511627776, expected sides of 1 or more and at most "
+      "1099511627776 (2^40)");
 }
 
 TEST_P(ReshapeTest, KeepsTheOrderOfTheElements) {

@@ -68,6 +68,9 @@ TEST(FreezeTest, NothingBelowTheLowestTrainedParameterRunsBackward) {
     for (const auto& [name, values] : gradients) EXPECT_EQ(values, expected.at(name)) << name;
     // The statistics of the frozen batch norm stay, those of the other move.
     EXPECT_EQ(States(*net), States(*whole));
+    for (const PoolEntry& entry : net->parameters()->state_layout().entries()) {
+      EXPECT_EQ(entry.fixed, entry.layer == "n1") << entry.name;
+    }
     for (const NetOp& op : net->ops()) {
       // Of c2, the gradient of the weights only.
       const int64_t expected_flops = op.name == "c1" ? 0 : op.forward_flops;
@@ -85,6 +88,36 @@ TEST(FreezeTest, AFrozenLayerPassesGradientsOn) {
   const Values gradients = Gradients(*net), expected = Gradients(*whole);
   EXPECT_EQ(gradients.size(), expected.size() - 2);
   for (const auto& [name, values] : gradients) EXPECT_EQ(values, expected.at(name)) << name;
+}
+
+// What it does not write has no place: the gradients of its parameters are null.
+TEST(FreezeTest, AFrozenLayerAboveATrainedOneComputesNoGradientOfItsOwn) {
+  // The last layers: a deconvolution, an inner product of its own loops, and one on oneDNN.
+  const std::string text = kInputs + Conv("c1", "x", 20) + Conv("c2", "c1", 20) +
+                           Simple("Deconvolution", "d3", "c2",
+                                  "convolution_param { num_output: 20 kernel_size: 3 pad: 1 "
+                                  "weight_filler { type: 'msra' } }") +
+                           Inner("i4", "d3", 900) + Inner("i5", "i4", 5) + Loss("loss", "i5");
+  for (DType compute : ComputeTypes()) {
+    NetOptions options = Freezing({"c2.*", "d3.*", "i4.*", "i5.*"});
+    options.compute = compute;
+    const auto net = NewNet(text, options);
+    options.freeze.clear();
+    const auto whole = NewNet(text, options);
+    Fill(net.get(), whole.get());
+    EXPECT_EQ(Step(net.get()), Step(whole.get()));
+    const Values gradients = Gradients(*net), expected = Gradients(*whole);
+    ASSERT_EQ(gradients.size(), 2u);
+    for (const auto& [name, values] : gradients) {
+      EXPECT_LT(RelativeError(values, expected.at(name)), 1e-6) << name;
+    }
+    if (TestDevice()->name() == "cuda") continue;  // which computes them all the same
+    for (const NetOp& op : net->ops()) {
+      if (op.type == "Convolution" || op.type == "Deconvolution" || op.type == "InnerProduct") {
+        EXPECT_EQ(op.backward_flops, op.forward_flops) << op.name;
+      }
+    }
+  }
 }
 
 TEST(FreezeTest, FrozenParametersAreFilledAndEvaluated) {

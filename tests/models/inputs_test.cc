@@ -65,7 +65,10 @@ TEST(InputsTest, ImagesOfAnotherSizeThanTheNetsAreRefused) {
   const char* input =
       "layer { name: 'i' type: 'Input' top: 'x' input_param { shape { dim: [1, 3, 6, 6] } } }";
   EXPECT_EQ(Shapes(input, 0, Shape{3, 6, 6}), "1x3x6x6");
-  EXPECT_NE(Error(input, Shape{1, 6, 6}).find("takes images of 3x6x6 but is given 1x6x6"),
+  EXPECT_NE(Error(input, Shape{1, 6, 6})
+                .find("takes images of 3x6x6 but is given 1x6x6; the net takes 3 channels, the "
+                      "data have 1: set channels of the data (train_data.channels, "
+                      "validation_data.channels) to 3, or input { channels: 1 } in the job"),
             std::string::npos);
 }
 

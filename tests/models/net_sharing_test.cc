@@ -92,5 +92,22 @@ TEST(NetSharingTest, ANetThatDoesNotFitAnothersParametersIsRefused) {
                   "running_mean does not exist in the training net"));
 }
 
+TEST(NetSharingTest, ImagesOfOtherChannelsAreNamedByTheirSettings) {
+  const auto text = [](int channels) {
+    return StrCat("layer { name: 'x' type: 'Input' top: 'x' input_param { shape { dim: [4, ",
+                  channels, ", 8, 8] } } }", Conv("c", "x", 6));
+  };
+  const auto train = NewNet(text(1));
+  NetOptions options = TestOptions(TEST);
+  options.parameters = train->parameters();
+  const std::string error = ErrorOf([&] { NewNet(text(3), options); });
+  EXPECT_TRUE(Has(error, "parameter c.weight is 6x3x3x3 here and 6x1x3x3 in the training net; if "))
+      << error;
+  EXPECT_TRUE(Has(error,
+                  "set train_data.channels and validation_data.channels to one number, or "
+                  "input { channels } in the job"))
+      << error;
+}
+
 }  // namespace
 }  // namespace gf

@@ -132,6 +132,17 @@ TEST_F(FlagsTest, WordsGoWhereTheProgramWantsThem) {
   spec.words = &words;
   Parse({"a", "--steps=2", "b", "-"}, spec);
   EXPECT_EQ(words, (std::vector<std::string>{"a", "b", "-"}));
+  const auto error = [&](const std::string& word) -> std::string {
+    try {
+      Parse({word}, spec);
+    } catch (const UserError& thrown) {
+      return thrown.what();
+    }
+    return "no error";
+  };
+  EXPECT_EQ(error("-dash.jpg"),
+            "unknown flag --dash.jpg (see --help); a file of that name is written ./-dash.jpg");
+  EXPECT_EQ(error("--confg=2"), "unknown flag --confg; did you mean --config?");
   EXPECT_EQ(FLAGS_steps, 2);
 }
 

@@ -157,6 +157,14 @@ bazel/mpirun.sh -n 1 "$gfbench" train $net --steps=3 : -n 1 "$gfbench" train $ne
   >"$out/refused.txt" 2>&1
 [ $? = 2 ] || fail "not exit code 2 where flags differ between ranks"
 grep -q 'ranks disagree.*--steps' "$out/refused.txt" || fail "flags that differ are not named"
+# A rank that only asks for help does not leave the others waiting.
+timeout 60 bazel/mpirun.sh -n 1 "$gfbench" allreduce --help : -n 1 "$gfbench" allreduce \
+  >"$out/refused.txt" 2>&1
+[ $? = 2 ] || fail "not exit code 2 where one rank asks for help"
+grep -q 'ranks disagree on their flags: rank 0 asks for --help' "$out/refused.txt" ||
+  fail "the rank that asks for help is not named: $(cat "$out/refused.txt")"
+timeout 60 bazel/mpirun.sh -n 2 "$gfbench" allreduce --help >"$out/help.txt" 2>&1 ||
+  fail "allreduce --help on two ranks"
 for command in allreduce arena data depthwise step train update; do
   "$gfbench" --help | grep -q "^  $command  *[a-z]" || fail "--help does not list $command"
   "$gfbench" $command --help >"$out/help.txt" || fail "$command --help"

@@ -2,6 +2,7 @@
 arena read, and refuses what it does not know."""
 import json
 import os
+import socket
 import subprocess
 import sys
 
@@ -25,6 +26,14 @@ def figures(command, ranks, hook):
     assert result["ranks"] == ranks and result["ddp"] == hook, result
     assert abs(result["images_per_s"] * result["step_ms"] / 1e3 - 8 * ranks) < 1e-6, result
 
+
+# Steps meet at a free port, even if another program has the usual one.
+taken = socket.socket()
+try:
+    taken.bind(("127.0.0.1", 29500))
+    taken.listen()
+except OSError:
+    pass  # another program has it
 
 figures(STEP, 1, "")
 for name in ("none", "fp16", "powersgd:2", "nothing"):

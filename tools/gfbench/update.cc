@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "core/config/config.h"
+#include "core/config/solver_facts.h"
 #include "core/device.h"
 #include "core/error.h"
 #include "core/median.h"
@@ -31,25 +32,6 @@ double Seconds(const std::function<void()>& body) {
   const auto start = std::chrono::steady_clock::now();
   body();
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
-
-// Bytes that an update of one parameter reads and writes at least: each pass over the pools reads
-// what it needs once (they are larger than caches) and writes what it changes.
-int64_t BytesPerParameter(const std::string& solver, int64_t gradient) {
-  const int64_t compute = gradient == 4 ? 0 : gradient;  // a copy of the weights
-  // Reads w, v, g; writes w, v and the copy.
-  const int64_t momentum = 8 + gradient + 8 + compute;
-  if (solver == "SGD") return momentum;
-  // Reads w, the state and g; writes w, the state and the copy.
-  if (solver == "AdaGrad" || solver == "RMSProp") return momentum;
-  // With a state of two numbers.
-  if (solver == "Adam" || solver == "AdamW" || solver == "AdaDelta") return momentum + 8;
-  // Before that the norms of w and g.
-  if (solver == "LARS" || solver == "LARC") return 4 + gradient + momentum;
-  // Reads w, m, v, g and writes m, v; reads w, m, v and writes w and the copy.
-  if (solver == "LAMB") return 12 + gradient + 8 + 12 + 4 + compute;
-  ThrowUserError("--solver=", solver,
-                 ": expected SGD, LARS, LARC, LAMB, Adam, AdamW, AdaGrad, RMSProp or AdaDelta");
 }
 
 class UpdateBenchmark : public Command {
@@ -85,7 +67,7 @@ class UpdateBenchmark : public Command {
     const auto solver = NewSolver("--solver", FLAGS_solver, config, store);
     const int64_t count = store->layout().count();
     const auto gradient = static_cast<int64_t>(SizeOf(store->gradient().desc.dtype));
-    const int64_t bytes = BytesPerParameter(FLAGS_solver, gradient) * count;
+    const int64_t bytes = UpdateBytes(SolverFactsOf(FLAGS_solver), gradient) * count;
     const auto from = device->Allocate(bytes / 2), to = device->Allocate(bytes / 2);
     device->Zero(from.get(), bytes / 2, device->compute_stream());
 

@@ -9,11 +9,11 @@
 #include <utility>
 #include <vector>
 
-#include "comm/agree.h"
 #include "comm/choice/ladder.h"
 #include "comm/choice/trials.h"
 #include "comm/local/communicator.h"
 #include "comm/threaded.h"
+#include "tests/comm/choice/auto_flow_for_test.h"
 #include "tests/comm/flow/gradient_flow_checks.h"
 
 namespace gf {
@@ -67,50 +67,6 @@ class LongTransport : public GradientTransport {
  private:
   const std::shared_ptr<GradientTransport> own_;
 };
-
-PoolLayout Weights() {
-  PoolLayout layout;
-  for (int i = 0; i < 4; ++i) {
-    PoolEntry entry;
-    entry.name = "fc" + std::to_string(i) + ".weight";
-    entry.shape = Shape{256, 256};
-    layout.Add(entry);
-  }
-  return layout;
-}
-
-GradientFlowOptions Automatic() {
-  GradientFlowOptions options = FlowOptions(CommConfig::AUTO);
-  options.total_steps = 100;
-  options.momentum = 0.9f;
-  return options;
-}
-
-// Sums over a few ranks are exact in BF16.
-float GradientOf(int64_t element, int step, int rank) {
-  return static_cast<float>((element * 7919 + step * 31 + rank * 17) % 127 - 63) / 8;
-}
-
-// Runs a step whose gradients depend on the rank and the step. The backward pass takes `seconds`
-// per tensor. Returns the sums, 0 where there are none.
-std::vector<float> Step(TestFlow* f, int step, int rank, double seconds = 0) {
-  f->flow->BeginStep(step);
-  for (int e = 0; e < static_cast<int>(f->layout.entries().size()); ++e) {
-    const PoolEntry& entry = f->layout.entries()[e];
-    for (int64_t i = entry.offset; i < entry.offset + entry.count; ++i) {
-      f->Set(i, GradientOf(i, step, rank));
-    }
-    std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
-    f->flow->GradientsReady({e});
-  }
-  std::vector<float> sums(f->layout.count());
-  f->flow->Finish([&](const std::vector<ElementRange>& ranges) {
-    for (const ElementRange& range : ranges) {
-      for (int64_t i = range.begin; i < range.end; ++i) sums[i] = f->Get(i);
-    }
-  });
-  return sums;
-}
 
 // What two ranks have given to a flow, and what its sums have brought. Nothing may be lost.
 class Conservation {
@@ -268,46 +224,6 @@ TEST(AutoFlowTest, SparseSendsFewChunksFromItsFirstStepOn) {
   }
 }
 
-TEST(AutoFlowTest, GoesOnLikeAJobOfTheRungItAdopts) {
-  for (const Rung& rung : LadderOf(Automatic().config, {Weights()})) {
-    SCOPED_TRACE(rung.name);
-    RunLocal(2, 60, [&](Communicator* comm) {
-      TestFlow automatic(Weights(), Automatic(), DType::kFP32, comm);
-      ASSERT_TRUE(automatic.flow->Adopt(rung.name));
-      GradientFlowOptions options = Automatic();
-      options.config = rung.config;
-      TestFlow by_hand(Weights(), options, DType::kFP32, comm);
-      ASSERT_EQ(automatic.flow->State().size(), by_hand.flow->State().size());
-      for (int step = 50; step < 56; ++step) {
-        ASSERT_EQ(Step(&automatic, step, comm->rank()), Step(&by_hand, step, comm->rank())) << step;
-        EXPECT_EQ(automatic.flow->stats().wire_bytes, by_hand.flow->stats().wire_bytes);
-        EXPECT_EQ(automatic.flow->carries_momentum(), by_hand.flow->carries_momentum());
-        EXPECT_EQ(automatic.flow->important_chunks(), by_hand.flow->important_chunks());
-      }
-    });
-  }
-}
-
-TEST(AutoFlowTest, AdoptsOtherThresholds) {
-  RunLocal(2, 60, [&](Communicator* comm) {
-    GradientFlowOptions options = Automatic();
-    options.config.clear_threshold_first();
-    options.config.clear_threshold_middle();
-    options.config.clear_threshold_last();
-    TestFlow whole(Weights(), options, DType::kFP32, comm);
-    ASSERT_TRUE(whole.flow->Adopt("LAZY FP32"));
-    TestFlow divided(Weights(), options, DType::kFP32, comm);
-    ASSERT_TRUE(divided.flow->Adopt("LAZY FP32 / 64"));
-    EXPECT_GT(divided.flow->Buckets().size(), whole.flow->Buckets().size());
-    EXPECT_EQ(Step(&divided, 0, comm->rank()), Step(&whole, 0, comm->rank()));
-    // The job's own thresholds stay.
-    options.config.set_threshold_middle(1 << 22);
-    TestFlow own(Weights(), options, DType::kFP32, comm);
-    EXPECT_FALSE(own.flow->Adopt("LAZY FP32 / 64"));
-    EXPECT_TRUE(own.flow->Adopt("LAZY FP32"));
-  });
-}
-
 TEST(AutoFlowTest, WithoutRoomForResidualsLazyIsTaken) {
   RunLocal(2, 60, [&](Communicator* ranks) {
     SlowCommunicator slow(ranks, 20e6);
@@ -365,37 +281,6 @@ TEST(AutoFlowTest, ThresholdsThatMakeShorterStepsAreTaken) {
     EXPECT_GT(f.flow->Buckets().size(), 1u);
   });
   EXPECT_EQ(taken[0], taken[1]);
-}
-
-TEST(AutoFlowTest, AdoptsOnlyRungsThatGoWithTheJob) {
-  RunLocal(2, 60, [](Communicator* comm) {
-    GradientFlowOptions options = Automatic();
-    options.solver = "LARS";
-    TestFlow f(Weights(), options, DType::kFP32, comm);
-    EXPECT_FALSE(f.flow->Adopt("TOPK 0.01"));
-    EXPECT_FALSE(f.flow->Adopt("TOPK 0.02"));
-    EXPECT_FALSE(f.flow->Adopt(""));
-    EXPECT_FALSE(f.flow->Adopt("QUANTIZED 8 / 5"));
-    EXPECT_TRUE(f.flow->Adopt("QUANTIZED 8"));
-  });
-}
-
-TEST(AutoFlowTest, OneRankHasNothingToChoose) {
-  RunLocal(1, 60, [](Communicator* comm) {
-    GradientFlowOptions options = Automatic();
-    options.chosen = [](const ExchangeChoice&) { ADD_FAILURE(); };
-    TestFlow f(Weights(), options, DType::kFP32, comm);
-    for (int step = 0; step < 2 * StepNotes::kSteps; ++step) Step(&f, step, 0);
-    EXPECT_EQ(f.flow->Describe(), "none: one rank");
-  });
-}
-
-TEST(AutoFlowTest, DeterministicJobsMustSetAMode) {
-  RunLocal(2, 60, [](Communicator* comm) {
-    GradientFlowOptions options = Automatic();
-    options.deterministic = true;
-    EXPECT_THROW(TestFlow(Weights(), options, DType::kFP32, comm), AgreedError);
-  });
 }
 
 }  // namespace

@@ -75,6 +75,22 @@ TEST(SetFieldTest, AListReplacesWhatWasThere) {
   EXPECT_EQ(config.train_data().mean_size(), 0);
 }
 
+TEST(SetFieldTest, WithoutAValueABlockIsRemoved) {
+  JobConfig config;
+  config.mutable_validation_data()->set_source("val");
+  config.mutable_comm()->mutable_sparse()->set_density(0.5f);
+  config.mutable_solver()->add_rule()->set_lr_mult(2);
+  for (const char* assignment : {"validation_data=", "comm.sparse= ", "solver.rule="}) {
+    SetField(assignment, &config);
+  }
+  EXPECT_FALSE(config.has_validation_data());
+  EXPECT_TRUE(config.has_comm());
+  EXPECT_FALSE(config.comm().has_sparse());
+  EXPECT_EQ(config.solver().rule_size(), 0);
+  SetField("validation_data.source=again", &config);
+  EXPECT_EQ(config.validation_data().source(), "again");
+}
+
 TEST(SetFieldTest, OneElementIsReachedByItsIndex) {
   NetParameter net;
   net.add_layer()->set_name("a");

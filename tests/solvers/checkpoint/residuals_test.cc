@@ -281,6 +281,8 @@ TEST_F(ResidualsTest, AFullDiskIsTheSameErrorOnAllRanksAndLeavesNothing) {
   EXPECT_EQ(errors.count(*errors.begin()), 3u);
   EXPECT_NE(errors.begin()->find("checkpoint of step 7 failed: cannot write"), std::string::npos)
       << *errors.begin();
+  // Rank 0 removes the folder, unless files of another rank are still there.
+  if (!fs::exists(Root())) return;
   for (const auto& entry : fs::directory_iterator(Root())) {
     EXPECT_EQ(entry.path().filename(), ".lock");
   }
