@@ -1,4 +1,4 @@
-// How the fields of DataConfig go together.
+// How the fields of DataConfig go together, and the labels of a job's two data sets.
 
 #include <utility>
 
@@ -96,6 +96,40 @@ void CheckData(const DataConfig& data, bool training, const std::string& path,
   report.RefuseBoth(data.exchange() < 1 && data.shuffle_window() > 0, "exchange", "shuffle_window");
   CheckDeviceCache(data, training, report);
   CheckMeanFile(data, report);
+  report.Inner("labels").Require(
+      data.labels().type() != LabelConfig::CLASS || data.labels().count() == 0, "count", " is ",
+      data.labels().count(),
+      ", but the type is CLASS, one class per image: set the type to CLASSES or VALUES, or remove "
+      "count");
+}
+
+void CheckLabels(const JobConfig& config, const Places& places) {
+  const LabelConfig& train = config.train_data().labels();
+  const int64_t classes = config.classes();
+  const auto check = [&](const LabelConfig& labels, const char* path) {
+    const MistakeReport report(places, path);
+    const int64_t count = labels.count();
+    if (labels.type() == LabelConfig::VALUES) {
+      report.RequireField(count > 0 || classes > 0, "count",
+                          "labels of type VALUES need the number of values per image", "type");
+    }
+    report.Require(labels.type() == LabelConfig::CLASS || classes == 0 || count == 0 ||
+                       classes == count,
+                   "count", " is ", count, ", but classes is ", classes,
+                   ", and both are the outputs of the net: make them equal, or remove one of them");
+  };
+  check(train, "train_data.labels");
+  if (!config.has_validation_data()) return;
+  const LabelConfig& validation = config.validation_data().labels();
+  check(validation, "validation_data.labels");
+  const MistakeReport report(places, "validation_data.labels");
+  report.Require(validation.type() == train.type(), "type", " is ",
+                 LabelConfig::Type_Name(validation.type()), ", but train_data.labels.type is ",
+                 LabelConfig::Type_Name(train.type()), ": write labels { } in both");
+  report.Require(train.count() == 0 || validation.count() == 0 ||
+                     train.count() == validation.count(),
+                 "count", " is ", validation.count(), ", but train_data.labels.count is ",
+                 train.count(), ": make them equal");
 }
 
 }  // namespace gf

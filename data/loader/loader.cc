@@ -42,7 +42,8 @@ Loader::Loader(const DataConfig& config, const LoaderOptions& options)
   CHECK(options.rank >= 0 && options.rank < options.world);
   // One slot more than `prefetch`, for the batch that the caller holds.
   const int slots = config.prefetch() + 1;
-  const double bytes = static_cast<double>(reader_.image_bytes()) * batch_size_;
+  const auto label_bytes = static_cast<double>(reader_.label_values()) * sizeof(float);
+  const double bytes = (static_cast<double>(reader_.image_bytes()) + label_bytes) * batch_size_;
   if (bytes * slots > HostMemory() || bytes > kMaxElements) {
     ThrowUserError("batch_size: ", WithCommas(batch_size_), " images take ", HumanBytes(bytes),
                    ", and ", Counted(slots, "batch", "batches"),
@@ -80,6 +81,7 @@ std::unique_ptr<BatchSlot> Loader::NewSlot() const {
   AllocateImages({batch_size_, reader_.channels(), size.height, size.width}, normalization.type(),
                  &slot->batch);
   slot->batch.labels.resize(batch_size_);
+  slot->batch.label_values.resize(batch_size_ * reader_.label_values());
   slot->good.resize(batch_size_);
   if (reader_.whole()) {
     slot->samples.resize(batch_size_);
@@ -237,6 +239,7 @@ void Loader::Fill(BatchSlot* slot, int64_t image, Sampler* sampler, SampleScratc
       good = reader_.Read({0, slot->position + image},
                           slot->batch.images.as<uint8_t>() + image * reader_.image_bytes(),
                           &slot->batch.labels[image], scratch);
+      if (good) FillLabelValues(&slot->batch, image, slot->position + image, scratch);
     }
     slot->good[image] = good;
   } catch (...) {
@@ -263,11 +266,19 @@ bool Loader::FillTraining(BatchSlot* slot, int64_t image, Sampler* sampler,
                              &batch.labels[image], scratch)) {
       continue;
     }
+    FillLabelValues(&batch, image, use.index, scratch);
     if (reader_.whole()) batch.cuts[image] = reader_.CutOf(use);
     return i == 0;
   }
   ThrowUserError(config_.source(), ": ", tries,
                  " consecutive samples are damaged; the warnings name them");
+}
+
+void Loader::FillLabelValues(Batch* batch, int64_t image, int64_t sample,
+                             SampleScratch* scratch) const {
+  const int64_t count = reader_.label_values();
+  if (count == 0) return;
+  reader_.ReadLabelValues(sample, batch->label_values.data() + image * count, scratch);
 }
 
 const Batch& Loader::Next() {
