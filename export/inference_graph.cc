@@ -27,9 +27,10 @@ struct NetAtBatch {
   std::map<std::string, Shape> shapes;  // of the blobs
 };
 
-NetAtBatch SetUp(const NetSource& source, int64_t batch, const Shape& image_shape) {
+NetAtBatch SetUp(const NetSource& source, int64_t batch, const Shape& image_shape,
+                 const LabelConfig* labels) {
   std::vector<GraphNode> nodes = ResolveGraph(source, TEST);
-  SetInputs(batch, image_shape, &nodes);
+  SetInputs(batch, image_shape, &nodes, labels);
   MergeBatchNormAndScale(&nodes);
   ParameterNames parameter_names(source.param);
   NetAtBatch net;
@@ -59,11 +60,12 @@ NetAtBatch SetUp(const NetSource& source, int64_t batch, const Shape& image_shap
   return net;
 }
 
-NetAtBatch SetUpWithOpenBatch(const NetSource& source, int64_t batch, const Shape& image_shape) {
+NetAtBatch SetUpWithOpenBatch(const NetSource& source, int64_t batch, const Shape& image_shape,
+                              const LabelConfig* labels) {
   try {
-    return SetUp(source, batch, image_shape);
+    return SetUp(source, batch, image_shape, labels);
   } catch (const UserError& error) {
-    SetUp(source, 0, image_shape);  // throws if the net is wrong for any batch
+    SetUp(source, 0, image_shape, labels);  // throws if the net is wrong for any batch
     ThrowUserError(error.what(), "; this happens with a batch of ", batch,
                    ", not with the batch of the file: ", kRemedy);
   }
@@ -201,15 +203,16 @@ void CheckParametersAreOpen(const Layer& layer, const Layer& other) {
 
 }  // namespace
 
-InferenceGraph NewInferenceGraph(const NetSource& source, int64_t batch, const Shape& image_shape) {
+InferenceGraph NewInferenceGraph(const NetSource& source, int64_t batch, const Shape& image_shape,
+                                 const LabelConfig* labels) {
   InferenceGraph graph;
   graph.name = source.param.name().empty() ? source.file : source.param.name();
   graph.open_batch = batch == 0;
   graph.batch = graph.open_batch ? kBatch : batch;
-  const NetAtBatch net = graph.open_batch ? SetUpWithOpenBatch(source, kBatch, image_shape)
-                                          : SetUp(source, batch, image_shape);
+  const NetAtBatch net = graph.open_batch ? SetUpWithOpenBatch(source, kBatch, image_shape, labels)
+                                          : SetUp(source, batch, image_shape, labels);
   NetAtBatch other;
-  if (graph.open_batch) other = SetUpWithOpenBatch(source, kOtherBatch, image_shape);
+  if (graph.open_batch) other = SetUpWithOpenBatch(source, kOtherBatch, image_shape, labels);
   const Results results(net);
   graph.inputs = results.inputs();
   graph.outputs = results.outputs();

@@ -7,6 +7,7 @@
 
 #include "core/config/name_pattern.h"
 #include "core/error.h"
+#include "layers/input.h"
 #include "models/class_losses.h"
 #include "models/compiled_net.h"
 #include "models/graph.h"
@@ -37,7 +38,8 @@ class Compiler {
       : options_(options), device_(device), parameter_names_(source.param) {
     CheckComputeType(options.compute, *device);
     nodes_ = ResolveGraph(source, options.phase);
-    SetInputs(options.batch_size, options.image_shape, &nodes_);
+    SetInputs(options.batch_size, options.image_shape, &nodes_,
+              options.labels ? &*options.labels : nullptr);
     MergeBatchNormAndScale(&nodes_);
     if (options.fuse) FuseLayers(options.phase, &nodes_);
   }
@@ -127,6 +129,8 @@ class Compiler {
       TensorDesc desc{shape, op.layer->TopType(i, options_.compute), Layout()};
       op.tops.push_back(by_name_[p.top(i)] = NewBlob(p.top(i), std::move(desc), index));
       net_.blobs[op.tops.back()].needs_gradient = needs_gradient;
+      net_.blobs[op.tops.back()].label_values =
+          p.type() == "Input" && static_cast<const InputLayer&>(*op.layer).IsLabelValues(i);
     }
     net_.ops.push_back(std::move(op));
   }
@@ -260,11 +264,32 @@ class Compiler {
     return top;
   }
 
-  void FindResults() {
-    for (size_t k = net_.ops.size(); k-- > 0 && net_.logits < 0;) {
+  // The blob that labels are compared with; -1: none.
+  int FindOutputs() const {
+    const LabelConfig::Type labels =
+        options_.labels ? options_.labels->type() : LabelConfig::CLASS;
+    for (size_t k = net_.ops.size(); k-- > 0;) {
       const CompiledOp& op = net_.ops[k];
-      if (ReadsClassScores(op.layer->type())) net_.logits = op.bottoms[0];
+      if (!ReadsOutputs(labels, op.layer->type())) continue;
+      // The two of a pair may have any order.
+      const bool labels_first = op.bottoms.size() == 2 && net_.blobs[op.bottoms[0]].label_values;
+      return op.bottoms[labels_first ? 1 : 0];
     }
+    if (labels == LabelConfig::CLASS) return -1;
+    // A deploy net has no loss: what nobody reads, or what a last Sigmoid reads.
+    for (size_t k = net_.ops.size(); k-- > 0;) {
+      const CompiledOp& op = net_.ops[k];
+      if (op.bottoms.empty() || op.tops.size() != 1) continue;
+      const CompiledBlob& top = net_.blobs[op.tops[0]];
+      if (!top.readers.empty() || top.desc.shape.rank() < 2) continue;
+      if (labels == LabelConfig::VALUES) return op.tops[0];
+      if (op.layer->type() == "Sigmoid") return op.bottoms[0];
+    }
+    return -1;
+  }
+
+  void FindResults() {
+    net_.logits = FindOutputs();
     if (net_.logits >= 0) net_.blobs[net_.logits].keep = true;
     for (const CompiledOp& op : net_.ops) {
       for (size_t i = 0; i < op.tops.size(); ++i) {

@@ -19,6 +19,7 @@ struct CompiledBlob {
   std::vector<int> readers;     // operations, once per reading bottom
   bool needs_gradient = false;  // it depends on trained parameters
   bool keep = false;            // whether it is readable after the pass
+  bool label_values = false;    // it holds labels of the data as numbers
   int buffer = -1;
   // If the blob is recomputed in the backward pass: its buffer then, and the operation before which
   // that happens (the first one to read it). Otherwise -1.
@@ -68,7 +69,7 @@ struct CompiledNet {
   std::shared_ptr<void> arena;  // null: the net is plan_only
   std::shared_ptr<ParameterStore> parameters;
   const void* bound_weights = nullptr;  // data of the compute pool that operations read
-  int logits = -1;                      // blob; -1 if there is no loss of classes or Softmax
+  int logits = -1;                      // blob of the outputs that labels are compared with; -1: none
   std::vector<int> scalars;             // blobs with one number: losses and accuracies
 
   // The address of a buffer of `memory`; null for -1.

@@ -61,7 +61,8 @@ Simulator::Simulator(const SimulatedJob& job) : job_(job) {
   }
   const NetSource source = ReadJobNet(config);
   const Shape image = ImageShapeOf(config.train_data());
-  net_ = ModelOf(source, config.train_data().batch_size(), image);
+  const LabelConfig labels = LabelsOf(config, TRAIN);
+  net_ = ModelOf(source, config.train_data().batch_size(), image, &labels);
   traffic_ = TrafficOf(config.solver(), config.compute_type());
   if (job_.gpu != nullptr) {
     times_ = EstimatedTimes(net_, source, image, config, *job_.gpu, traffic_);

@@ -12,9 +12,10 @@
 
 namespace gf {
 
-NetModel ModelOf(const NetSource& source, int batch, const Shape& image) {
+NetModel ModelOf(const NetSource& source, int batch, const Shape& image,
+                 const LabelConfig* labels) {
   std::vector<GraphNode> nodes = ResolveGraph(source, TRAIN);
-  SetInputs(batch, image, &nodes);
+  SetInputs(batch, image, &nodes, labels);
   MergeBatchNormAndScale(&nodes);
   NetModel net;
   net.name = source.param.name();

@@ -30,9 +30,10 @@ struct NetModel {
   std::vector<LayerModel> layers;  // in the order of forward
 };
 
-// Derives the model for batches of images with shape C, H, W (empty: the net must state the shape).
-// Throws UserError for mistakes in the net.
-NetModel ModelOf(const NetSource& source, int batch, const Shape& image);
+// Derives the model for batches of images with shape C, H, W (empty: the net must state the shape)
+// and these labels (null: as the net says). Throws UserError for mistakes in the net.
+NetModel ModelOf(const NetSource& source, int batch, const Shape& image,
+                 const LabelConfig* labels = nullptr);
 
 // Seconds of a step of a single device, without communication.
 struct ComputeTimes {

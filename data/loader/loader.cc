@@ -239,7 +239,7 @@ void Loader::Fill(BatchSlot* slot, int64_t image, Sampler* sampler, SampleScratc
       good = reader_.Read({0, slot->position + image},
                           slot->batch.images.as<uint8_t>() + image * reader_.image_bytes(),
                           &slot->batch.labels[image], scratch);
-      if (good) FillLabelValues(&slot->batch, image, slot->position + image, scratch);
+      if (good) reader_.ReadLabelValues(slot->position + image, image, &slot->batch, scratch);
     }
     slot->good[image] = good;
   } catch (...) {
@@ -266,19 +266,12 @@ bool Loader::FillTraining(BatchSlot* slot, int64_t image, Sampler* sampler,
                              &batch.labels[image], scratch)) {
       continue;
     }
-    FillLabelValues(&batch, image, use.index, scratch);
+    reader_.ReadLabelValues(use.index, image, &batch, scratch);
     if (reader_.whole()) batch.cuts[image] = reader_.CutOf(use);
     return i == 0;
   }
   ThrowUserError(config_.source(), ": ", tries,
                  " consecutive samples are damaged; the warnings name them");
-}
-
-void Loader::FillLabelValues(Batch* batch, int64_t image, int64_t sample,
-                             SampleScratch* scratch) const {
-  const int64_t count = reader_.label_values();
-  if (count == 0) return;
-  reader_.ReadLabelValues(sample, batch->label_values.data() + image * count, scratch);
 }
 
 const Batch& Loader::Next() {

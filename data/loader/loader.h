@@ -122,7 +122,6 @@ class Loader {
   std::unique_ptr<BatchSlot> NewSlot() const;
   void Fill(BatchSlot* slot, int64_t image, Sampler* sampler, SampleScratch* scratch);
   bool FillTraining(BatchSlot* slot, int64_t image, Sampler* sampler, SampleScratch* scratch);
-  void FillLabelValues(Batch* batch, int64_t image, int64_t sample, SampleScratch* scratch) const;
 
   const DataConfig config_;
   const LoaderOptions options_;

@@ -62,7 +62,10 @@ void SampleReader::CheckLabels(int64_t classes) const {
   }
 }
 
-void SampleReader::ReadLabelValues(int64_t index, float* out, SampleScratch* scratch) const {
+void SampleReader::ReadLabelValues(int64_t index, int64_t image, Batch* batch,
+                                   SampleScratch* scratch) const {
+  if (label_values_ == 0) return;
+  float* const out = batch->label_values.data() + image * label_values_;
   source_->Labels(index, &scratch->labels);
   if (source_->label_type() == LabelConfig::VALUES) {
     std::copy(scratch->labels.begin(), scratch->labels.end(), out);

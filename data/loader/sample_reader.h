@@ -59,8 +59,8 @@ class SampleReader {
 
   // Numbers of Batch::label_values per image; 0: images have one class each.
   int64_t label_values() const { return label_values_; }
-  // Writes the label_values() numbers of a sample.
-  void ReadLabelValues(int64_t index, float* out, SampleScratch* scratch) const;
+  // Writes the numbers of a sample for this image of a batch.
+  void ReadLabelValues(int64_t index, int64_t image, Batch* batch, SampleScratch* scratch) const;
 
   // The part of an uncropped image for this use.
   ImageCut CutOf(SampleUse use) const;
