@@ -17,8 +17,8 @@ void InputLayer::SetUp(const std::vector<Shape>& bottoms) {
     }
     tops_.push_back(std::move(top));
     if (IsLabelValues(i) && tops_[i].count() != tops_[i][0] * p.label_values()) {
-      Fail("top \"", param().top(i), "\" is ", tops_[i].ToString(), ", expected ",
-           p.label_values(), " numbers per image (label_values)");
+      Fail("top \"", param().top(i), "\" is ", tops_[i].ToString(), ", expected ", p.label_values(),
+           " numbers per image (label_values)");
     }
   }
 }

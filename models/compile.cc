@@ -264,32 +264,8 @@ class Compiler {
     return top;
   }
 
-  // The blob that labels are compared with; -1: none.
-  int FindOutputs() const {
-    const LabelConfig::Type labels =
-        options_.labels ? options_.labels->type() : LabelConfig::CLASS;
-    for (size_t k = net_.ops.size(); k-- > 0;) {
-      const CompiledOp& op = net_.ops[k];
-      if (!ReadsOutputs(labels, op.layer->type())) continue;
-      // The two of a pair may have any order.
-      const bool labels_first = op.bottoms.size() == 2 && net_.blobs[op.bottoms[0]].label_values;
-      return op.bottoms[labels_first ? 1 : 0];
-    }
-    if (labels == LabelConfig::CLASS) return -1;
-    // A deploy net has no loss: what nobody reads, or what a last Sigmoid reads.
-    for (size_t k = net_.ops.size(); k-- > 0;) {
-      const CompiledOp& op = net_.ops[k];
-      if (op.bottoms.empty() || op.tops.size() != 1) continue;
-      const CompiledBlob& top = net_.blobs[op.tops[0]];
-      if (!top.readers.empty() || top.desc.shape.rank() < 2) continue;
-      if (labels == LabelConfig::VALUES) return op.tops[0];
-      if (op.layer->type() == "Sigmoid") return op.bottoms[0];
-    }
-    return -1;
-  }
-
   void FindResults() {
-    net_.logits = FindOutputs();
+    net_.logits = FindOutputs(net_, options_.labels ? options_.labels->type() : LabelConfig::CLASS);
     if (net_.logits >= 0) net_.blobs[net_.logits].keep = true;
     for (const CompiledOp& op : net_.ops) {
       for (size_t i = 0; i < op.tops.size(); ++i) {

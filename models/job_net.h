@@ -15,8 +15,7 @@ NetSource ReadJobNet(const JobConfig& config);
 // The changes alone. ChangeClasses also removes Accuracy layers whose top_k exceeds the
 // classes, unless a layer reads their tops. `labels`: what the net's outputs are compared with.
 void ChangeInput(const InputConfig& input, NetSource* net);
-void ChangeClasses(int64_t classes, NetSource* net,
-                   LabelConfig::Type labels = LabelConfig::CLASS);
+void ChangeClasses(int64_t classes, NetSource* net, LabelConfig::Type labels = LabelConfig::CLASS);
 
 // What the labels of a phase's data are. Their count is that of the data, of train_data, or
 // config.classes(), whichever is set first; 0: it is known when the data are opened.

@@ -53,8 +53,8 @@ DataConfig DataOf(const JobConfig& job) {
 // The fields of a preparation in `file`. Its mean_file is relative to the file's folder.
 DataConfig ReadPreprocessing(const std::string& file) {
   static const std::set<std::string> kFields = {
-      "batch_size", "channels", "crop_size",     "filter",         "mean",        "mean_file",
-      "pad",        "std",      "resize_height", "resize_shorter", "resize_width"};
+      "batch_size", "channels", "crop_size",     "filter",         "labels",       "mean",
+      "mean_file",  "pad",      "resize_height", "resize_shorter", "resize_width", "std"};
   DataConfig data;
   ReadTextProto(file, &data);
   std::vector<const google::protobuf::FieldDescriptor*> fields;
@@ -67,7 +67,14 @@ DataConfig ReadPreprocessing(const std::string& file) {
   if (!data.mean_file().empty() && data.mean_file()[0] != '/') {
     data.set_mean_file(file.substr(0, file.rfind('/') + 1) + data.mean_file());
   }
-  return WithoutRandomParts(data);
+  DataConfig kept = WithoutRandomParts(data);
+  if (data.has_labels()) {
+    if (!data.labels().file().empty()) {
+      ThrowUserError(file, ": labels.file has no meaning for predictions: remove it");
+    }
+    *kept.mutable_labels() = data.labels();
+  }
+  return kept;
 }
 
 // The folder of a run names its checkpoints' folder in the config that it keeps.
@@ -181,6 +188,7 @@ PredictionSource FindPredictionSource(const PredictionOptions& options) {
   }
   CheckData(source.data, /*training=*/false, "preprocessing");
   if (has_job) source.options = NetOptionsOf(job, TEST);
+  if (source.data.has_labels()) source.options.labels = source.data.labels();
   source.options.phase = TEST;
   source.options.batch_size = source.data.batch_size();
   if (source.prepared) source.options.image_shape = ImageShapeOf(source.data);

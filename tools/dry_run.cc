@@ -149,8 +149,7 @@ LabelConfig PlannedLabels(const JobConfig& config, Phase phase) {
   LabelConfig labels = LabelsOf(config, phase);
   if (labels.type() == LabelConfig::CLASS || labels.count() > 0) return labels;
   const DataConfig& data = config.train_data();
-  const SourceOptions options = {data.source(), data.on_error() != DataConfig::FAIL,
-                                 data.labels()};
+  const SourceOptions options = {data.source(), data.on_error() != DataConfig::FAIL, data.labels()};
   const auto source = OpenSource(DataConfig::Format_Name(data.format()), options);
   labels.set_count(static_cast<int32_t>(source->classes()));
   return labels;
@@ -212,6 +211,7 @@ void DryRun(const JobConfig* config, const DryRunOptions& options, Communicator*
   }
   NetOptions net_options = NetOptionsOf(config != nullptr ? *config : JobConfig(), phase);
   net_options.plan_only = true;
+  if (config == nullptr) net_options.labels.reset();
   if (!options.input.empty()) net_options.image_shape = ParseInput(options.input);
   std::string file = options.net, device_name = "cpu";
   if (config != nullptr) {

@@ -73,7 +73,7 @@ JobConfig ReadConfig(const std::vector<std::string>& overrides) {
   }
   if (!FLAGS_data.empty()) config.mutable_validation_data()->set_source(FLAGS_data);
   const LabelConfig::Type labels = config.validation_data().labels().type();
-  const char* const flag = FLAGS_confusions > 0          ? "confusions"
+  const char* const flag = FLAGS_confusions > 0           ? "confusions"
                            : !FLAGS_misclassified.empty() ? "misclassified"
                                                           : nullptr;
   if (labels != LabelConfig::CLASS && flag != nullptr) {
@@ -107,8 +107,8 @@ void Evaluate(const JobConfig& config, int threads, Communicator* comm) {
   const Loader& data = *job.loader;
   Predictions predictions(data.size());
   const bool one_class = data.label_type() == LabelConfig::CLASS;
-  std::shared_ptr<const Tally> tally = Evaluate(job.net.get(), job.loader.get(), comm, nullptr,
-                                                one_class ? &predictions : nullptr);
+  std::shared_ptr<const Tally> tally =
+      Evaluate(job.net.get(), job.loader.get(), comm, nullptr, one_class ? &predictions : nullptr);
   const double seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   EvaluationReport report{

@@ -113,10 +113,10 @@ void CheckLabels(const JobConfig& config, const Places& places) {
       report.RequireField(count > 0 || classes > 0, "count",
                           "labels of type VALUES need the number of values per image", "type");
     }
-    report.Require(labels.type() == LabelConfig::CLASS || classes == 0 || count == 0 ||
-                       classes == count,
-                   "count", " is ", count, ", but classes is ", classes,
-                   ", and both are the outputs of the net: make them equal, or remove one of them");
+    report.Require(
+        labels.type() == LabelConfig::CLASS || classes == 0 || count == 0 || classes == count,
+        "count", " is ", count, ", but classes is ", classes,
+        ", and both are the outputs of the net: make them equal, or remove one of them");
   };
   check(train, "train_data.labels");
   if (!config.has_validation_data()) return;
@@ -126,10 +126,10 @@ void CheckLabels(const JobConfig& config, const Places& places) {
   report.Require(validation.type() == train.type(), "type", " is ",
                  LabelConfig::Type_Name(validation.type()), ", but train_data.labels.type is ",
                  LabelConfig::Type_Name(train.type()), ": write labels { } in both");
-  report.Require(train.count() == 0 || validation.count() == 0 ||
-                     train.count() == validation.count(),
-                 "count", " is ", validation.count(), ", but train_data.labels.count is ",
-                 train.count(), ": make them equal");
+  report.Require(
+      train.count() == 0 || validation.count() == 0 || train.count() == validation.count(), "count",
+      " is ", validation.count(), ", but train_data.labels.count is ", train.count(),
+      ": make them equal");
 }
 
 }  // namespace gf

@@ -42,7 +42,8 @@ class FolderSource : public RecordSource {
                        "with the labels of each image (labels.file)");
       }
       for (size_t label = 0; label < names_.size(); ++label) {
-        if (AddImages(label) == 0) PrintWarning(path_, "/", names_[label], ": a class without images");
+        if (AddImages(label) == 0)
+          PrintWarning(path_, "/", names_[label], ": a class without images");
       }
     }
     text_offsets_.push_back(text_.size());

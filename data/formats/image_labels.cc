@@ -52,8 +52,8 @@ std::string TakeQuoted(std::string_view* text) {
       return word;
     }
   }
-  ThrowUserError("a double quote without the one that ends the word: ",
-                 Quoted(std::string(*text)), ": add it, or remove the first");
+  ThrowUserError("a double quote without the one that ends the word: ", Quoted(std::string(*text)),
+                 ": add it, or remove the first");
 }
 
 std::vector<std::string> LabelWords(std::string_view text) {
@@ -106,10 +106,10 @@ LabelParser::LabelParser(const LabelConfig& labels, const std::vector<std::strin
 std::vector<float> LabelParser::Parse(const std::vector<std::string>& words) {
   if (type_ == LabelConfig::VALUES) return Values(words);
   if (type_ == LabelConfig::CLASS && words.size() != 1) {
-    ThrowUserError(Counted(static_cast<int64_t>(words.size()), "label"),
-                   ", expected 1, the image's class",
-                   words.size() > 1 ? ": for several labels, set labels { type: CLASSES }, or VALUES"
-                                    : ": add it");
+    ThrowUserError(
+        Counted(static_cast<int64_t>(words.size()), "label"), ", expected 1, the image's class",
+        words.size() > 1 ? ": for several labels, set labels { type: CLASSES }, or VALUES"
+                         : ": add it");
   }
   std::vector<float> labels;
   for (const std::string& word : words) labels.push_back(Class(word));
@@ -123,11 +123,11 @@ float LabelParser::Class(const std::string& word) {
   if (!ParseClass(word, &number)) {
     const auto found = numbers_.find(word);
     if (found == numbers_.end()) {
-      ThrowUserError(Quoted(word), " is no class, expected a class index 0, 1, ...",
-                     named_ > 0 ? StrCat(" or one of the ", named_, " names of the classes")
-                                : std::string(),
-                     ": correct it", named_ > 0 ? "" : "; names need classes.txt beside the data",
-                     IsNumberWord(word) ? "; for real numbers, set labels { type: VALUES }" : "");
+      ThrowUserError(
+          Quoted(word), " is no class, expected a class index 0, 1, ...",
+          named_ > 0 ? StrCat(" or one of the ", named_, " names of the classes") : std::string(),
+          ": correct it", named_ > 0 ? "" : "; names need classes.txt beside the data",
+          IsNumberWord(word) ? "; for real numbers, set labels { type: VALUES }" : "");
     }
     if (found->second == kAmbiguous) {
       ThrowUserError(Quoted(word), " is the name of two classes, expected one: give the number");
@@ -151,8 +151,9 @@ std::vector<float> LabelParser::Values(const std::vector<std::string>& words) {
   if (count == 0 || count > kMaxClasses || (classes_ > 0 && count != classes_)) {
     ThrowUserError(Counted(count, "value"), ", expected ",
                    classes_ > 0 ? StrCat(classes_) : StrCat("1 to ", kMaxClasses),
-                   count_ > 0 ? ", labels.count"
-                   : classes_ > 0 ? ", as the first image has" : "",
+                   count_ > 0     ? ", labels.count"
+                   : classes_ > 0 ? ", as the first image has"
+                                  : "",
                    ": give the same number of values for each image");
   }
   std::vector<float> values;

@@ -93,8 +93,8 @@ class LabelFileReader {
       }
     }
     if (unknown_ > 0) {
-      PrintWarning(file_.path(), ": ", Counted(unknown_, "line"), " without an image, the first is ",
-                   first_unknown_);
+      PrintWarning(file_.path(), ": ", Counted(unknown_, "line"),
+                   " without an image, the first is ", first_unknown_);
     }
     Collect();
     labels_.names = names_;
@@ -123,8 +123,7 @@ class LabelFileReader {
     if (image < 0) return TakeUnknown(key);
     if (rows_[image] >= 0) {
       ThrowUserError("a second line for the image \"", Printable(source_.Key(image)),
-                     "\", the first is line ", numbers_[rows_[image]],
-                     ": remove one of them");
+                     "\", the first is line ", numbers_[rows_[image]], ": remove one of them");
     }
     labels_.table.Add(parser_.Parse(words));
     rows_[image] = static_cast<int64_t>(numbers_.size());

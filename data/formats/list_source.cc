@@ -124,7 +124,7 @@ class ListSource : public RecordSource {
   }
   void Labels(int64_t i, std::vector<float>* labels) const override {
     if (has_labels_) return table_.Get(i, labels);
-    *labels = {0};
+    labels->assign(1, 0.f);
   }
   std::string Key(int64_t i) const override {
     const std::string path = Path(i);
@@ -160,8 +160,9 @@ class ListSource : public RecordSource {
     ListLine line = ParseLine(text, one_label);
     if (line.path.empty()) return;
     if (one_label && EndsInLabel(line.path)) {
-      ThrowUserError("several labels, expected \"path label\": set labels { type: CLASSES } or "
-                     "VALUES, or put a path that ends in a number into double quotes");
+      ThrowUserError(
+          "several labels, expected \"path label\": set labels { type: CLASSES } or "
+          "VALUES, or put a path that ends in a number into double quotes");
     }
     if (has_labels_) table_.Add(parser->Parse(line.labels));
     if (StartsWith(line.path, "./")) line.path.erase(0, 2);

@@ -159,8 +159,8 @@ class TarSource : public RecordSource {
     ignored_ += WalkTarSamples(
         file,
         [&](const TarPair& pair) {
-          AddEntry(shard, {pair.key, pair.image.data_offset, pair.image.size, pair.value,
-                           pair.labels});
+          AddEntry(shard,
+                   {pair.key, pair.image.data_offset, pair.image.size, pair.value, pair.labels});
         },
         left_out, labels_);
     std::sort(entries_.begin() + first, entries_.end(),
@@ -171,8 +171,8 @@ class TarSource : public RecordSource {
     const int64_t label = several_ ? table_.images() : sample.label;
     if (several_) table_.Add(sample.labels);
     entries_.push_back({sample.offset, keys_.size(), static_cast<uint32_t>(sample.bytes),
-                        static_cast<uint32_t>(sample.key.size()),
-                        static_cast<int32_t>(label), shard});
+                        static_cast<uint32_t>(sample.key.size()), static_cast<int32_t>(label),
+                        shard});
     keys_ += sample.key;
     classes_ = std::max(classes_, sample.label + 1);
   }

@@ -27,10 +27,10 @@ SampleReader::SampleReader(const DataConfig& config, uint64_t seed, bool random,
       augment_(config, random),
       normalization_(config, random),
       whole_(random && config.device_cache_mib() > 0) {
-  source_ = MatchClasses(OpenSource(DataConfig::Format_Name(config.format()),
-                                    {config.source(), on_error_ != DataConfig::FAIL,
-                                     config.labels(), class_names}),
-                         class_names);
+  source_ = MatchClasses(
+      OpenSource(DataConfig::Format_Name(config.format()),
+                 {config.source(), on_error_ != DataConfig::FAIL, config.labels(), class_names}),
+      class_names);
   if (source_->label_type() != LabelConfig::CLASS) label_values_ = source_->classes();
   if (classes > 0) CheckLabels(classes);
   FindImageSize();

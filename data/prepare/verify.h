@@ -27,8 +27,8 @@ struct Verification {
   std::map<std::string, int64_t> oddities;
 };
 
-// workers: 0 = one per processor. labels: as for OpenSource. Throws UserError if the data set cannot
-// be opened.
+// workers: 0 = one per processor. labels: as for OpenSource. Throws UserError if the data set
+// cannot be opened.
 Verification VerifyDataSet(const std::string& path, const std::string& format, int workers,
                            const SampleProgress& progress,
                            const LabelConfig& labels = LabelConfig());

@@ -65,9 +65,8 @@ void PrintOutputs(const EvaluationReport& report, FILE* out) {
 void PrintEvaluation(const EvaluationReport& report, bool per_class, FILE* out) {
   const Tally& tally = *report.tally;
   char text[64];
-  std::vector<std::pair<std::string, std::string>> rows = {{"weights", report.weights},
-                                                           {"data", report.data},
-                                                           {"images", WithCommas(tally.images())}};
+  std::vector<std::pair<std::string, std::string>> rows = {
+      {"weights", report.weights}, {"data", report.data}, {"images", WithCommas(tally.images())}};
   for (const Figure& figure : tally.Figures()) {
     if (figure.value) rows.emplace_back(figure.name, FigureText(figure));
   }

@@ -11,11 +11,11 @@
 #include "core/readable.h"
 
 DEFINE_string(from_format, "auto", "the `FORMAT` to read: auto, tar, folder, list, idx or lmdb");
-DEFINE_string(labels, "class",
-              "what the labels of an image are, a `TYPE`: class (one class), classes (any number of "
-              "them) or values (real numbers)");
-DEFINE_string(labels_file, "",
-              "take the labels from this `FILE`, a line \"key labels\" per image");
+DEFINE_string(
+    labels, "class",
+    "what the labels of an image are, a `TYPE`: class (one class), classes (any number of "
+    "them) or values (real numbers)");
+DEFINE_string(labels_file, "", "take the labels from this `FILE`, a line \"key labels\" per image");
 DEFINE_string(out, "", "the `FOLDER` to make");
 DEFINE_bool(skip_damaged, false, "leave out damaged samples instead of giving up");
 DEFINE_bool(force, false, "move a folder that is in the way aside");

@@ -27,10 +27,10 @@ class ConvertCommand : public Command {
                      "gfdata convert --from=images --to=lmdb --format=lmdb --resize=256x256",
                      "gfdata convert --from=images --labels=classes --labels_file=tags.csv "
                      "--to=shards"};
-    spec.groups = {{"Data sets",
-                    {"from", "from_format", "labels", "labels_file", "to", "format", "shards",
-                     "force"}},
-                   {"Images", {"resize", "quality", "grayscale", "skip_damaged"}}};
+    spec.groups = {
+        {"Data sets",
+         {"from", "from_format", "labels", "labels_file", "to", "format", "shards", "force"}},
+        {"Images", {"resize", "quality", "grayscale", "skip_damaged"}}};
     spec.notes =
         "Between tar, folder and lmdb the image files keep their bytes. Raw images (idx, some "
         "LMDBs) become PNGs, or JPEGs with --quality; in an LMDB they stay raw without it. Shards "

@@ -22,8 +22,7 @@ class InfoCommand : public Command {
   bool takes_words() const override { return true; }
 
   int Run(const Arguments& arguments) override {
-    const DataSetInfo info =
-        InspectDataSet(OneArgument(arguments.words, "info"),
+    const DataSetInfo info = InspectDataSet(OneArgument(arguments.words, "info"),
                                             Upper(FLAGS_from_format), LabelsOfFlags());
     std::fputs(FormatInfo(info).c_str(), stdout);
     return 0;
