@@ -1,5 +1,6 @@
 // How the fields of DataConfig go together, and the labels of a job's two data sets.
 
+#include <string>
 #include <utility>
 
 #include "core/config/checked_proto.h"
@@ -122,14 +123,21 @@ void CheckLabels(const JobConfig& config, const Places& places) {
   if (!config.has_validation_data()) return;
   const LabelConfig& validation = config.validation_data().labels();
   check(validation, "validation_data.labels");
-  const MistakeReport report(places, "validation_data.labels");
-  report.Require(validation.type() == train.type(), "type", " is ",
-                 LabelConfig::Type_Name(validation.type()), ", but train_data.labels.type is ",
-                 LabelConfig::Type_Name(train.type()), ": write labels { } in both");
-  report.Require(
-      train.count() == 0 || validation.count() == 0 || train.count() == validation.count(), "count",
-      " is ", validation.count(), ", but train_data.labels.count is ", train.count(),
-      ": make them equal");
+  // The message is about what --set wrote.
+  const auto require_same = [&](bool same, const std::string& field, const std::string& in_train,
+                                const std::string& in_validation) {
+    const std::string paths[] = {"train_data.labels", "validation_data.labels"};
+    const bool about_train =
+        places.IsSet(PathOf(paths[0], field)) && !places.IsSet(PathOf(paths[1], field));
+    MistakeReport(places, paths[about_train ? 0 : 1])
+        .Require(same, field, " is ", about_train ? in_train : in_validation, ", but ",
+                 PathOf(paths[about_train ? 1 : 0], field), " is ",
+                 about_train ? in_validation : in_train, ": write the same in both");
+  };
+  require_same(train.type() == validation.type(), "type", LabelConfig::Type_Name(train.type()),
+               LabelConfig::Type_Name(validation.type()));
+  require_same(train.count() == 0 || validation.count() == 0 || train.count() == validation.count(),
+               "count", StrCat(train.count()), StrCat(validation.count()));
 }
 
 }  // namespace gf

@@ -1,6 +1,7 @@
 #include "data/formats/image_labels.h"
 
 #include <algorithm>
+#include <cfloat>
 #include <charconv>
 #include <cmath>
 #include <cstdio>
@@ -160,12 +161,11 @@ std::vector<float> LabelParser::Values(const std::vector<std::string>& words) {
   for (const std::string& word : words) {
     double value = 0;
     const bool is_number = ParseNumber(word, &value);
-    const auto rounded = static_cast<float>(value);
-    if (!is_number || !std::isfinite(rounded)) {
+    if (!is_number || !(std::abs(value) <= FLT_MAX)) {
       ThrowUserError(Quoted(word), is_number ? " is not a finite FP32 number" : " is no number",
                      ", expected one such as -1.5 or 2e-3: correct it, or leave the image out");
     }
-    values.push_back(rounded);
+    values.push_back(static_cast<float>(value));
   }
   classes_ = count;
   return values;

@@ -16,7 +16,8 @@ namespace gf {
 namespace {
 
 struct ListLine {
-  std::string path;  // as it is written; empty: the line says nothing
+  std::string path;  // empty: the line says nothing
+  bool quoted = false;
   std::vector<std::string> labels;
 };
 
@@ -32,6 +33,7 @@ ListLine ParseLine(std::string_view text, bool one_label) {
   if (text.empty() || text[0] == '#') return line;
   if (text[0] == '"') {
     line.path = TakeQuoted(&text);
+    line.quoted = true;
     if (line.path.empty()) ThrowUserError("an empty path, expected an image file: correct it");
     line.labels = LabelWords(text);
     return line;
@@ -159,7 +161,7 @@ class ListSource : public RecordSource {
     const bool one_label = has_labels_ && type_ == LabelConfig::CLASS;
     ListLine line = ParseLine(text, one_label);
     if (line.path.empty()) return;
-    if (one_label && EndsInLabel(line.path)) {
+    if (one_label && !line.quoted && EndsInLabel(line.path)) {
       ThrowUserError(
           "several labels, expected \"path label\": set labels { type: CLASSES } or "
           "VALUES, or put a path that ends in a number into double quotes");

@@ -80,7 +80,7 @@ TEST(ValuesTallyTest, RanksAddUpExactly) {
 
 TEST(FigureTest, TextsForPeople) {
   EXPECT_EQ(FigureText({"a", "a", Figure::kCount, 1234.0}), "1,234");
-  EXPECT_EQ(FigureText({"a", "a", Figure::kShare, 0.12345}), "12.35 %");
+  EXPECT_EQ(FigureText({"a", "a", Figure::kShare, 0.1234}), "12.34 %");
   EXPECT_EQ(FigureText({"a", "a", Figure::kNumber, 0.25}), "0.25");
   EXPECT_EQ(FigureText({"a", "a", Figure::kNumber, std::nullopt}), "none");
 }
