@@ -1,6 +1,7 @@
 // Nets whose labels are numbers: several classes per image, or real values.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "models/graph.h"
@@ -121,7 +122,7 @@ TEST(LabelValuesTest, DeployNetsHaveOutputs) {
 }
 
 TEST(LabelValuesTest, MistakesAreNamed) {
-  ExpectIn("holds labels of type CLASSES or VALUES, expected one class per image: use Softmax",
+  ExpectIn("holds labels of type CLASSES or VALUES, expected one class per image: use SigmoidCross",
            Error(kInputs + Loss("SoftmaxWithLoss"), Options(LabelConfig::CLASSES)));
   ExpectIn("layer \"loss\" (Accuracy): bottom \"y\" (4x3) holds labels of type",
            Error(kInputs + Loss("Accuracy"), Options(LabelConfig::CLASSES)));
