@@ -76,7 +76,7 @@ void FromInput(int64_t batch_size, const Shape& image_shape, GraphNode* node) {
   }
 }
 
-// What the tops without images hold.
+// Gives the tops without images a number per label.
 void SetLabels(const LabelConfig& labels, GraphNode* node) {
   InputParameter* const input = node->param.mutable_input_param();
   if (labels.type() == LabelConfig::CLASS) {

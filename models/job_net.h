@@ -17,8 +17,8 @@ NetSource ReadJobNet(const JobConfig& config);
 void ChangeInput(const InputConfig& input, NetSource* net);
 void ChangeClasses(int64_t classes, NetSource* net, LabelConfig::Type labels = LabelConfig::CLASS);
 
-// What the labels of a phase's data are. Their count is that of the data, of train_data, or
-// config.classes(), whichever is set first; 0: it is known when the data are opened.
+// The labels of a phase's data. The data, train_data and config.classes() give their count, in this
+// order; 0: only the opened data tell it.
 LabelConfig LabelsOf(const JobConfig& config, Phase phase);
 
 // The options of a job's net for a phase.

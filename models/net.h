@@ -23,7 +23,7 @@ struct NetOptions {
   bool deterministic = false;
   // Replaces the first extent of the inputs; 0 keeps the extent in the file.
   int64_t batch_size = 0;
-  // What the labels of an image are, and how many numbers it has; without: as the Inputs of the
+  // The kind of an image's labels, and how many numbers it has; without: as the Inputs of the
   // file say, and outputs are scores of classes.
   std::optional<LabelConfig> labels;
   // C, H, W of the images, for nets that do not state a size (a Data layer without crop_size). A

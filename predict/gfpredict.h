@@ -67,7 +67,7 @@ gf_predictor* gf_load(const char* path, const gf_options* options, char* error, 
 /* Frees a predictor, which no other thread may be using. Does nothing for NULL. */
 void gf_free(gf_predictor* predictor);
 
-/* What a network tells of an image. */
+/* Kinds of outputs of a network. */
 #define GF_CLASS 0   /* one class: probabilities are the softmax of the scores, with the sum 1 */
 #define GF_CLASSES 1 /* any number of classes: each has a probability of its own, its sigmoid */
 #define GF_VALUES 2  /* real numbers: they come in place of probabilities */
@@ -82,7 +82,7 @@ int gf_classes(const gf_predictor* predictor);
 const char* gf_class_name(const gf_predictor* predictor, int index);
 
 /* The functions below write gf_classes() probabilities, or values, per image in the order of the
- * classes; those of GF_CLASS have the sum 1 but for rounding. They return GF_OK, GF_USER_ERROR or
+ * classes; for GF_CLASS they have the sum 1 but for rounding. They return GF_OK, GF_USER_ERROR or
  * GF_INTERNAL_ERROR; after an error the probabilities are undefined. */
 
 /* An image file: JPEG, PNG or GIF. */

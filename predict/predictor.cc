@@ -60,7 +60,7 @@ bool ToProbabilities(const float* scores, int64_t classes, float* probabilities)
   return true;
 }
 
-// What Prediction::probabilities holds; false if it would not be numbers.
+// Computes Prediction::probabilities; false if they would not be numbers.
 bool ToResults(LabelConfig::Type labels, const float* scores, int64_t classes, float* results) {
   if (labels == LabelConfig::CLASS) return ToProbabilities(scores, classes, results);
   for (int64_t c = 0; c < classes; ++c) {

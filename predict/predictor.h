@@ -32,7 +32,7 @@ class Predictor {
   Predictor(const Predictor&) = delete;
   Predictor& operator=(const Predictor&) = delete;
 
-  // What the net tells of an image.
+  // The kind of the net's outputs.
   LabelConfig::Type labels() const { return labels_; }
   // Classes, or values.
   int64_t classes() const { return net_->classes(); }

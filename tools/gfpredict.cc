@@ -42,7 +42,7 @@ DEFINE_int32(
     "images per batch; 0: as in the validation of the job, but not more than the files named");
 DEFINE_int32(top, 5,
              "print the `K` most likely classes of each image; where an image may have several "
-             "classes, without this flag only those of more than 50 %");
+             "classes, without this flag only the classes of more than 50 %");
 DEFINE_string(format, "text", "`text`, csv or json (an object per line)");
 DEFINE_bool(verbose, false, "say what is used, and how fast, on standard error");
 

@@ -11,7 +11,7 @@
 
 namespace gf {
 
-// What separates labels in a text.
+// The characters that separate labels in a text.
 constexpr char kLabelSeparators[] = " \t\r\n\v\f,;";
 
 // The words of a text, between kLabelSeparators. A word in double quotes may hold these; in it two
@@ -38,8 +38,8 @@ class LabelParser {
   LabelParser(const LabelConfig& labels, const std::vector<std::string>& names);
 
   // The labels of one image. CLASS: its class. CLASSES: its classes in ascending order, each once.
-  // VALUES: its numbers, labels.count or as many as the first image has. Throws UserError, without
-  // the place, that says what was got and expected, and what to do.
+  // VALUES: its numbers, labels.count of them or, if that is 0, the count of the first image.
+  // Throws UserError, without the place, that says what was got and expected, and what to do.
   std::vector<float> Parse(const std::vector<std::string>& words);
 
   // CLASS, CLASSES: the largest class so far + 1; labels.count if that is set. VALUES: numbers per

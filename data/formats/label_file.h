@@ -9,7 +9,7 @@ namespace gf {
 // Gives the images of a source the labels in options.labels.file: a text with a line "key labels"
 // per image in any order, separated by blanks, tabs, commas or semicolons. The key is the image's
 // (RecordSource::Key) with or without the ending of an image file; a word in double quotes may hold
-// separators. Labels are numbers, and for classes also names: those of the source, else of
+// separators. Labels are numbers, and for classes also names: of the source, else of
 // classes.txt beside the file, else options.net_classes. Empty lines, lines that begin with # and a
 // first line that begins with "key" are passed over.
 //

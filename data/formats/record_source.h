@@ -37,7 +37,7 @@ struct SourceOptions {
   // Damaged shards and images without label (or the reverse) are left out, counted and
   // named by a warning; otherwise they are errors.
   bool skip_damaged = false;
-  // What labels are. With labels.file they come from there (AttachLabels), and what the format
+  // The kind of labels. With labels.file they come from there (AttachLabels), and what the format
   // itself holds does not matter; images without a line are an error or left out as damaged ones.
   LabelConfig labels = LabelConfig();
   // Names of the net's classes by number, for names in labels.file if the data have no classes.txt.
@@ -56,7 +56,7 @@ class RecordSource {
   virtual void Read(int64_t i, Record* record) const = 0;
   // A hint that sample i will be read soon; returns at once.
   virtual void WillRead(int64_t i) const {}
-  // What the labels of a sample are: SourceOptions::labels.
+  // The kind of a sample's labels: SourceOptions::labels.
   virtual LabelConfig::Type label_type() const { return LabelConfig::CLASS; }
   // CLASS: the class, from the index, without reading the sample. Other types: 0.
   virtual int64_t Label(int64_t i) const = 0;

@@ -29,7 +29,8 @@ int64_t WalkTarSamples(const InputFile& file, const std::function<void(const Tar
 
 // Writes the index file beside a shard (TarIndexPath), in the order of the images in it; it
 // appears when it is complete. Throws UserError naming what is wrong in the shard. Returns the
-// number of samples; a shard without samples gets no index. `labels`: what the .cls files hold.
+// number of samples; a shard without samples gets no index. `labels`: the kind of labels in the
+// .cls files.
 int64_t WriteTarIndex(const std::string& shard, const LabelConfig& labels = LabelConfig());
 
 }  // namespace gf

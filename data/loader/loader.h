@@ -64,7 +64,7 @@ class Loader {
   int64_t size() const { return reader_.source().size(); }
   int64_t classes() const { return reader_.source().classes(); }
   std::vector<std::string> class_names() const { return reader_.source().ClassNames(); }
-  // What the labels of an image are. VALUES: classes() is their number, class_names() their names.
+  // The kind of an image's labels. VALUES: classes() is their number, class_names() their names.
   LabelConfig::Type label_type() const { return reader_.source().label_type(); }
   std::string Describe() const { return reader_.source().Describe(); }
   // C, H, W of every image.

@@ -11,7 +11,7 @@ namespace gf {
 struct ConvertOptions {
   // A data set (folder, file or glob) and its format, "AUTO" to tell it from what is there.
   std::string from, from_format = "AUTO";
-  // What its labels are. Of several labels per image, only TAR can be written.
+  // The kind of its labels. Only TAR can be written with several labels per image.
   LabelConfig labels;
   // The folder to make, and the format in it.
   std::string to, format = "TAR";

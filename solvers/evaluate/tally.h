@@ -22,7 +22,7 @@ struct Figure {
   std::optional<double> value;  // nothing: it is not defined
 };
 
-// What an evaluation adds up: how well a net's outputs fit the labels of images. There is a tally
+// The sums of an evaluation: how well a net's outputs fit the labels of images. There is a tally
 // for each type of labels (LabelConfig).
 class Tally {
  public:
@@ -32,8 +32,8 @@ class Tally {
   // in the data set.
   virtual void Add(const std::vector<float>& outputs, const Batch& batch,
                    const std::vector<int64_t>& images) = 0;
-  // Puts together what all ranks have; every rank gets the total. The figures below are those of
-  // all ranks afterwards, and not defined before.
+  // Puts together what all ranks have; every rank gets the total. The figures below hold for all
+  // ranks afterwards, and are not defined before.
   virtual void Reduce(Communicator* comm) = 0;
 
   // Numbers of the net per image: classes or values.
@@ -45,7 +45,7 @@ class Tally {
   virtual std::vector<Figure> Figures() const = 0;
   // Of class or value `output`.
   virtual std::vector<Figure> FiguresOf(int64_t output) const = 0;
-  // What an output is.
+  // Whether an output is a value, not a class.
   virtual bool outputs_are_values() const { return false; }
 };
 

@@ -33,7 +33,7 @@ void CheckSize(const DataConfig& data, Phase phase, int64_t size) {
 
 // A net that has learned to tell more classes apart than it sees is usually a mistake.
 void WarnOfFewClasses(const Loader& data, const Net& net, const NetSource& source) {
-  if (data.label_type() != LabelConfig::CLASS) return;  // as many as outputs
+  if (data.label_type() != LabelConfig::CLASS) return;  // CheckOutputs
   if (data.classes() >= net.classes()) return;
   PrintWarning("train_data: ", data.Describe(), ", but ", source.file, " has ", net.classes(),
                " outputs: ", net.classes() - data.classes(),

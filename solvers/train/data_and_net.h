@@ -34,7 +34,7 @@ struct BuildOptions {
 // Opens a data set and builds the net of `phase` for its images. `parameters`: the parameters of
 // the job's other net, or null. Labels that the net cannot tell apart, and classes that it was not
 // trained on, are a UserError that names a sample; classes that have no training data are a
-// warning. With several labels per image, the net must have as many outputs as labels have numbers.
+// warning. With several labels per image, the net must have an output for each of their numbers.
 DataAndNet BuildDataAndNet(const DataConfig& data, const NetSource& source, Phase phase,
                            const BuildOptions& options, std::shared_ptr<ParameterStore> parameters,
                            Device* device);

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Jobs whose images have several classes or real values, from lists, files of labels and shards:
-# they learn, on any number of ranks and after a resume; the figures of gfeval are those of their
+# they learn, on any number of ranks and after a resume; the figures of gfeval equal their
 # definitions, computed from what gfpredict says.
 . tests/integration/lib.sh
 gfpredict=$root/tools/gfpredict
@@ -205,7 +205,7 @@ grep -q 'per image' info.log || fail "no labels per image in gfdata info"
 
 # Mistakes.
 expect_error 'places/train.txt:1: several labels' "$gftrain" --config=values.job \
-  --set train_data.labels.type=CLASS --set train_data.labels.count=0 \
+  --set classes=0 --set train_data.labels.type=CLASS --set train_data.labels.count=0 \
   --set validation_data.labels.type=CLASS --set validation_data.labels.count=0
 expect_error 'train_data.labels.count is 3, but classes is 2' "$gftrain" --config=values.job \
   --set train_data.labels.count=3

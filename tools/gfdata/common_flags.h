@@ -24,7 +24,7 @@ namespace gf {
 
 std::string Upper(std::string text);
 
-// What --labels and --labels_file say. Throws UserError for an unknown type.
+// The labels of --labels and --labels_file. Throws UserError for an unknown type.
 LabelConfig LabelsOfFlags();
 
 // Throws UserError for a flag without value.
