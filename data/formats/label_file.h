@@ -13,7 +13,8 @@ namespace gf {
 // classes.txt beside the file, else options.net_classes. Empty lines, lines that begin with # and a
 // first line that begins with "key" are passed over.
 //
-// The file is read once, line by line; 16 bytes per image and the labels stay in memory. Throws
+// The file is read once, line by line; 24 bytes per image, 56 during the reading, and the labels
+// stay in memory. Throws
 // UserError "file:line: what" for labels that are none, a key twice, a key without image and an
 // image without line; the last two are left out with a warning if options.skip_damaged.
 std::unique_ptr<RecordSource> AttachLabels(std::unique_ptr<RecordSource> source,
