@@ -56,8 +56,11 @@ struct Batch {
   // One per UINT8 image, or empty: the images then have the net's input size and enter it uncut.
   std::vector<ImageCut> cuts;
   KeptImages kept;  // only with cuts
-  // Class index of each image.
+  // Class index of each image; 0 where images have several labels.
   std::vector<int64_t> labels;
+  // Where images have several labels (LabelConfig): [N][count], 1 for each class of an image and 0
+  // for the others, or its values. Empty: each image has one class.
+  std::vector<float> label_values;
   // Number of images at the end that only fill up the batch (evaluation); they do not count.
   int64_t padding = 0;
   // UINT8: pixel -> (pixel - mean[c]) * inverse_std[c]; one value per channel. Empty: 0 and 1.

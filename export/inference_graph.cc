@@ -18,11 +18,12 @@ namespace {
 constexpr int64_t kBatch = 2, kOtherBatch = 3;
 constexpr char kRemedy[] = "set --batch=N to export the net for a fixed batch";
 
-ShapedNet ShapeForOpenBatch(const NetSource& source, int64_t batch, const Shape& image_shape) {
+ShapedNet ShapeForOpenBatch(const NetSource& source, int64_t batch, const Shape& image_shape,
+                            const LabelConfig* labels) {
   try {
-    return ShapeNet(source, TEST, batch, image_shape);
+    return ShapeNet(source, TEST, batch, image_shape, labels);
   } catch (const UserError& error) {
-    ShapeNet(source, TEST, 0, image_shape);  // throws if the net is wrong for any batch
+    ShapeNet(source, TEST, 0, image_shape, labels);  // throws if the net is wrong for any batch
     ThrowUserError(error.what(), "; this happens with a batch of ", batch,
                    ", not with the batch of the file: ", kRemedy);
   }
@@ -160,15 +161,16 @@ void CheckParametersAreOpen(const Layer& layer, const Layer& other) {
 
 }  // namespace
 
-InferenceGraph NewInferenceGraph(const NetSource& source, int64_t batch, const Shape& image_shape) {
+InferenceGraph NewInferenceGraph(const NetSource& source, int64_t batch, const Shape& image_shape,
+                                 const LabelConfig* labels) {
   InferenceGraph graph;
   graph.name = source.param.name().empty() ? source.file : source.param.name();
   graph.open_batch = batch == 0;
   graph.batch = graph.open_batch ? kBatch : batch;
-  const ShapedNet net = graph.open_batch ? ShapeForOpenBatch(source, kBatch, image_shape)
-                                         : ShapeNet(source, TEST, batch, image_shape);
+  const ShapedNet net = graph.open_batch ? ShapeForOpenBatch(source, kBatch, image_shape, labels)
+                                         : ShapeNet(source, TEST, batch, image_shape, labels);
   ShapedNet other;
-  if (graph.open_batch) other = ShapeForOpenBatch(source, kOtherBatch, image_shape);
+  if (graph.open_batch) other = ShapeForOpenBatch(source, kOtherBatch, image_shape, labels);
   const Results results(net);
   graph.inputs = results.inputs();
   graph.outputs = results.outputs();

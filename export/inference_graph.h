@@ -42,8 +42,10 @@ struct InferenceGraph {
 };
 
 // `batch`: images per batch; 0 leaves the batch open. `image_shape`: C, H, W where the net does not
-// state a size (SetInputs). Throws UserError for mistakes in the net, for a net without results,
-// and, if the batch is open, for a layer that fixes the batch or moves it to another axis.
-InferenceGraph NewInferenceGraph(const NetSource& source, int64_t batch, const Shape& image_shape);
+// state a size; `labels`: what inputs of labels hold (SetInputs). Throws UserError for mistakes in
+// the net, for a net without results, and, if the batch is open, for a layer that fixes the batch
+// or moves it to another axis.
+InferenceGraph NewInferenceGraph(const NetSource& source, int64_t batch, const Shape& image_shape,
+                                 const LabelConfig* labels = nullptr);
 
 }  // namespace gf

@@ -52,7 +52,9 @@ void LossLayer::RefuseLabelSmoothing() const {
 void LossLayer::CheckPair(const Shape& a, const Shape& b) const {
   if (a.rank() == 0 || b.rank() == 0 || a.count() != b.count() || a[0] != b[0]) {
     Fail("its bottoms must have the same number of samples, and of numbers per sample, got ",
-         a.ToString(), " and ", b.ToString());
+         a.ToString(), " and ", b.ToString(),
+         ": if one of them holds labels of the data, set the job's classes, or num_output of the "
+         "last layer, to the numbers that these have per image");
   }
 }
 

@@ -7,6 +7,7 @@
 
 #include "core/config/name_pattern.h"
 #include "core/error.h"
+#include "layers/input.h"
 #include "models/class_losses.h"
 #include "models/compiled_net.h"
 #include "models/graph.h"
@@ -37,7 +38,8 @@ class Compiler {
       : options_(options), device_(device), parameter_names_(source.param) {
     CheckComputeType(options.compute, *device);
     nodes_ = ResolveGraph(source, options.phase);
-    SetInputs(options.batch_size, options.image_shape, &nodes_);
+    SetInputs(options.batch_size, options.image_shape, &nodes_,
+              options.labels ? &*options.labels : nullptr);
     MergeBatchNormAndScale(&nodes_);
     if (options.fuse) FuseLayers(options.phase, &nodes_);
   }
@@ -128,6 +130,8 @@ class Compiler {
       TensorDesc desc{shape, op.layer->TopType(i, options_.compute), Layout()};
       op.tops.push_back(by_name_[p.top(i)] = NewBlob(p.top(i), std::move(desc), index));
       net_.blobs[op.tops.back()].needs_gradient = needs_gradient;
+      net_.blobs[op.tops.back()].label_values =
+          p.type() == "Input" && static_cast<const InputLayer&>(*op.layer).IsLabelValues(i);
     }
     net_.ops.push_back(std::move(op));
   }
@@ -263,10 +267,7 @@ class Compiler {
   }
 
   void FindResults() {
-    for (size_t k = net_.ops.size(); k-- > 0 && net_.logits < 0;) {
-      const CompiledOp& op = net_.ops[k];
-      if (ReadsClassScores(op.layer->type())) net_.logits = op.bottoms[0];
-    }
+    net_.logits = FindOutputs(net_, options_.labels ? options_.labels->type() : LabelConfig::CLASS);
     if (net_.logits >= 0) net_.blobs[net_.logits].keep = true;
     for (const CompiledOp& op : net_.ops) {
       for (size_t i = 0; i < op.tops.size(); ++i) {

@@ -19,6 +19,7 @@ struct CompiledBlob {
   std::vector<int> readers;     // operations, once per reading bottom
   bool needs_gradient = false;  // it depends on trained parameters
   bool keep = false;            // whether it is readable after the pass
+  bool label_values = false;    // it holds labels of the data as numbers
   int buffer = -1;
   // If the blob is recomputed in the backward pass: its buffer then, and the operation before which
   // that happens (the first one to read it). Otherwise -1.
@@ -69,8 +70,8 @@ struct CompiledNet {
   std::shared_ptr<void> arena;  // null: the net is plan_only
   std::shared_ptr<ParameterStore> parameters;
   const void* bound_weights = nullptr;  // data of the compute pool that operations read
-  int logits = -1;                      // blob; -1 if there is no loss of classes or Softmax
-  std::vector<int> scalars;             // blobs with one number: losses and accuracies
+  int logits = -1;           // blob of the outputs that labels are compared with; -1: none
+  std::vector<int> scalars;  // blobs with one number: losses and accuracies
 
   // The address of a buffer of `memory`; null for -1.
   char* At(int buffer) const {
@@ -88,6 +89,11 @@ inline int BackwardTime(int i, int n) { return 2 * n - 1 - i; }
 // Finds the operations that run backward: they have trained parameters or a bottom that needs a
 // gradient, and a loss depends on them (models/gradients.cc).
 void FindGradients(Phase phase, CompiledNet* net);
+
+// The blob of the outputs that labels of this type are compared with: what the last loss of them
+// (or Softmax) reads; in a deploy net without such a loss, values that no layer reads, or what a
+// Sigmoid at the end reads. -1: none. Operations and readers are known (models/outputs.cc).
+int FindOutputs(const CompiledNet& net, LabelConfig::Type labels);
 
 // Whether the operation passes a gradient to its bottom with this number.
 bool Propagates(const CompiledNet& net, const CompiledOp& op, size_t bottom);

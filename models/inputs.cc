@@ -88,9 +88,34 @@ void FromInput(int64_t batch_size, const Shape& image_shape, GraphNode* node) {
   }
 }
 
+// Gives the tops without images a number per label.
+void SetLabels(const LabelConfig& labels, GraphNode* node) {
+  InputParameter* const input = node->param.mutable_input_param();
+  if (labels.type() == LabelConfig::CLASS) {
+    input->clear_label_values();
+    return;
+  }
+  for (BlobShape& shape : *input->mutable_shape()) {
+    if (shape.dim_size() == 0 || HoldsImages(shape)) continue;
+    if (labels.count() > 0) {
+      input->set_label_values(labels.count());
+      const int64_t batch = shape.dim(0);
+      shape.clear_dim();
+      shape.add_dim(batch);
+      shape.add_dim(labels.count());
+    } else if (input->label_values() == 0) {
+      ThrowUserError(node->location, ": layer \"", node->param.name(), "\" holds labels of type ",
+                     LabelConfig::Type_Name(labels.type()),
+                     ", and how many numbers an image has is not known here: set labels.count of "
+                     "the data");
+    }
+  }
+}
+
 }  // namespace
 
-void SetInputs(int64_t batch_size, const Shape& image_shape, std::vector<GraphNode>* nodes) {
+void SetInputs(int64_t batch_size, const Shape& image_shape, std::vector<GraphNode>* nodes,
+               const LabelConfig* labels) {
   for (GraphNode& node : *nodes) {
     if (node.param.type() == "DummyData") {
       DummyDataToInput(node.location, &node.param);
@@ -98,7 +123,9 @@ void SetInputs(int64_t batch_size, const Shape& image_shape, std::vector<GraphNo
       FromData(batch_size, image_shape, &node);
     }
     // Also of those that have just become one.
-    if (node.param.type() == "Input") FromInput(batch_size, image_shape, &node);
+    if (node.param.type() != "Input") continue;
+    FromInput(batch_size, image_shape, &node);
+    if (labels != nullptr) SetLabels(*labels, &node);
   }
 }
 

@@ -49,7 +49,7 @@ bool HasOutputs(const std::string& type) {
 }
 
 // The layers that make the classes of a phase's losses.
-std::vector<GraphNode> Heads(const NetSource& net, Phase phase) {
+std::vector<GraphNode> Heads(const NetSource& net, Phase phase, LabelConfig::Type labels) {
   const std::vector<GraphNode> nodes = ResolveGraph(net, phase);
   std::map<std::string, const GraphNode*> producer;
   for (const GraphNode& node : nodes) {
@@ -57,7 +57,7 @@ std::vector<GraphNode> Heads(const NetSource& net, Phase phase) {
   }
   std::vector<GraphNode> heads;
   for (const GraphNode& loss : nodes) {
-    if (!ReadsClassScores(loss.param.type())) continue;
+    if (!ReadsOutputs(labels, loss.param.type())) continue;
     const GraphNode* node = &loss;
     do {
       if (node->param.bottom_size() == 0) {
@@ -129,15 +129,15 @@ void ChangeInput(const InputConfig& input, NetSource* net) {
   }
 }
 
-void ChangeClasses(int64_t classes, NetSource* net) {
-  std::vector<GraphNode> heads = Heads(*net, TRAIN);
+void ChangeClasses(int64_t classes, NetSource* net, LabelConfig::Type labels) {
+  std::vector<GraphNode> heads = Heads(*net, TRAIN, labels);
   try {
-    for (GraphNode& head : Heads(*net, TEST)) heads.push_back(std::move(head));
+    for (GraphNode& head : Heads(*net, TEST, labels)) heads.push_back(std::move(head));
   } catch (const UserError&) {
     // A phase that is used says itself what is wrong with it.
   }
   if (heads.empty()) {
-    ThrowUserError(net->file, ": classes: the net has no Softmax, ", kClassLosses,
+    ThrowUserError(net->file, ": classes: the net has no ", ReadersOfOutputs(labels),
                    ": remove classes from the job");
   }
   std::set<std::string> changed;  // by location
@@ -166,13 +166,27 @@ void ChangeClasses(int64_t classes, NetSource* net) {
 NetSource ReadJobNet(const JobConfig& config) {
   NetSource net = ReadNet(config.net());
   if (config.has_input()) ChangeInput(config.input(), &net);
-  if (config.classes() > 0) ChangeClasses(config.classes(), &net);
+  if (config.classes() > 0) {
+    ChangeClasses(config.classes(), &net, config.train_data().labels().type());
+  }
   return net;
+}
+
+LabelConfig LabelsOf(const JobConfig& config, Phase phase) {
+  const LabelConfig& train = config.train_data().labels();
+  LabelConfig labels =
+      phase == TEST && config.has_validation_data() ? config.validation_data().labels() : train;
+  labels.clear_file();
+  if (labels.type() == LabelConfig::CLASS) return labels;
+  if (labels.count() == 0) labels.set_count(train.count());
+  if (labels.count() == 0) labels.set_count(config.classes());
+  return labels;
 }
 
 NetOptions NetOptionsOf(const JobConfig& config, Phase phase) {
   NetOptions net;
   net.phase = phase;
+  net.labels = LabelsOf(config, phase);
   net.seed = config.seed();
   net.compute = ToDType(config.compute_type());
   net.recompute = config.recompute();

@@ -5,6 +5,7 @@
 
 #include "core/config/nearest.h"
 #include "core/error.h"
+#include "models/class_losses.h"
 #include "models/data_layers.h"
 
 namespace gf {
@@ -47,11 +48,21 @@ void CheckBottomTypes(const CompiledOp& op, const std::vector<CompiledBlob>& blo
     if (op.layer->ReadsShapeOnly(static_cast<int>(i))) continue;
     const bool wants_labels = op.layer->WantsLabels(static_cast<int>(i));
     const bool labels = blob.desc.dtype == DType::kINT64;
+    if (wants_labels && blob.label_values) {
+      op.layer->Fail("bottom \"", PlainBlobName(blob.name), "\" (", blob.desc.shape.ToString(),
+                     ") holds labels of type CLASSES or VALUES, expected one class per image: use ",
+                     LossesOf(LabelConfig::CLASSES), " for classes or ",
+                     LossesOf(LabelConfig::VALUES),
+                     " for values, leave out an Accuracy, or set labels { type: CLASS }");
+    }
     if (labels != wants_labels) {
       op.layer->Fail(
           "bottom \"", PlainBlobName(blob.name), "\" (", blob.desc.shape.ToString(),
           labels ? ") holds labels, expected numbers" : ") does not hold labels of the data",
-          "; an Input of N x C x H x W holds images, any other Input holds labels");
+          "; an Input of N x C x H x W holds images, any other Input holds labels",
+          labels ? ": one class per image, or numbers if the job's data say labels { type: CLASSES "
+                   "} or VALUES"
+                 : "");
     }
     if (labels || blob.desc.dtype == compute) continue;
     op.layer->Fail("bottom \"", PlainBlobName(blob.name), "\" (", blob.desc.shape.ToString(),

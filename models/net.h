@@ -23,6 +23,9 @@ struct NetOptions {
   bool deterministic = false;
   // Replaces the first extent of the inputs; 0 keeps the extent in the file.
   int64_t batch_size = 0;
+  // The kind of an image's labels, and how many numbers it has; without: as the Inputs of the
+  // file say, and outputs are scores of classes.
+  std::optional<LabelConfig> labels;
   // C, H, W of the images, for nets that do not state a size (a Data layer without crop_size). A
   // net with a different size is an error. Empty: the net must state the size.
   Shape image_shape;
@@ -99,7 +102,7 @@ class Net {
   const std::shared_ptr<ParameterStore>& parameters() const;
   // N, C, H, W of the images for Forward.
   const Shape& input_shape() const;
-  // Number of classes of the last loss (or Softmax); 0 without one.
+  // Number of classes of the last loss (or Softmax), or of values; 0 without one.
   int64_t classes() const;
   // The shape of the scores that Logits returns: N x classes, or with further extents for a net
   // that classifies places of images. Empty without a loss of classes or Softmax.
@@ -125,7 +128,8 @@ class Net {
 
   // Losses and accuracies of the last Forward, by name.
   std::vector<std::pair<std::string, float>> Scalars() const;
-  // Scores of the last Forward, the input of the last loss (or Softmax): FP32 [N][classes].
+  // Outputs of the last Forward, scores or values: what the last loss (or Softmax) reads, FP32
+  // [N][classes].
   std::vector<float> Logits() const;
   // Any blob of the last Forward as plain FP32. Blobs other than outputs need reuse_memory = false.
   std::vector<float> Blob(const std::string& blob) const;

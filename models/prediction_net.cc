@@ -40,9 +40,9 @@ bool NamesParameter(const LayerParameter& layer) {
 
 }  // namespace
 
-NetParameter PredictionNet(const NetSource& net, const Shape& image) {
+NetParameter PredictionNet(const NetSource& net, const Shape& image, const LabelConfig& labels) {
   std::vector<GraphNode> nodes = ResolveGraph(net, TEST);
-  SetInputs(0, image, &nodes);
+  SetInputs(0, image, &nodes, &labels);
   NetParameter result = net.param;
   result.clear_input();
   result.clear_input_shape();

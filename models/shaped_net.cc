@@ -9,9 +9,10 @@ namespace gf {
 
 // Compilation (models/compile.cc) goes over the layers in its own way: it may create a layer a
 // second time, once it knows which blobs have gradients.
-ShapedNet ShapeNet(const NetSource& source, Phase phase, int64_t batch, const Shape& image_shape) {
+ShapedNet ShapeNet(const NetSource& source, Phase phase, int64_t batch, const Shape& image_shape,
+                   const LabelConfig* labels) {
   std::vector<GraphNode> nodes = ResolveGraph(source, phase);
-  SetInputs(batch, image_shape, &nodes);
+  SetInputs(batch, image_shape, &nodes, labels);
   MergeBatchNormAndScale(&nodes);
   ParameterNames parameter_names(source.param);
   ShapedNet net;

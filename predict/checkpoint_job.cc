@@ -2,6 +2,7 @@
 
 #include "core/error.h"
 #include "core/folder.h"
+#include "models/job_net.h"
 #include "predict/preparation.h"
 #include "solvers/checkpoint/checkpoint_folder.h"
 
@@ -55,12 +56,18 @@ std::string NetFileOf(const std::string& folder) {
 JobConfig EvaluationJob(const std::string& folder) {
   JobConfig job = JobOfCheckpoint(folder, ReadState(folder));
   job.set_net(NetFileOf(folder));
+  const LabelConfig labels = LabelsOf(job, TEST);  // while `classes` is there
+  const bool several = labels.type() != LabelConfig::CLASS;
   // The job has made these changes of its net already.
   job.clear_input();
   job.clear_classes();
-  if (job.has_validation_data()) return job;
+  if (job.has_validation_data()) {
+    if (several) job.mutable_validation_data()->mutable_labels()->set_count(labels.count());
+    return job;
+  }
   DataConfig data = PreparationOf(job);
   data.clear_source();
+  if (several) *data.mutable_labels() = labels;
   *job.mutable_validation_data() = data;
   return job;
 }

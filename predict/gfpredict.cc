@@ -124,6 +124,19 @@ gf_predictor* gf_load(const char* path, const gf_options* options, char* error, 
 
 void gf_free(gf_predictor* predictor) { delete predictor; }
 
+int gf_output_kind(const gf_predictor* predictor) {
+  if (predictor == nullptr) return GF_CLASS;
+  switch (predictor->predictor.labels()) {
+    case gf::LabelConfig::CLASS:
+      break;
+    case gf::LabelConfig::CLASSES:
+      return GF_CLASSES;
+    case gf::LabelConfig::VALUES:
+      return GF_VALUES;
+  }
+  return GF_CLASS;
+}
+
 int gf_classes(const gf_predictor* predictor) {
   return predictor == nullptr ? 0 : static_cast<int>(predictor->predictor.classes());
 }

@@ -67,15 +67,23 @@ gf_predictor* gf_load(const char* path, const gf_options* options, char* error, 
 /* Frees a predictor, which no other thread may be using. Does nothing for NULL. */
 void gf_free(gf_predictor* predictor);
 
-/* The number of classes; 0 for NULL. */
+/* Kinds of outputs of a network. */
+#define GF_CLASS 0   /* one class: probabilities are the softmax of the scores, with the sum 1 */
+#define GF_CLASSES 1 /* any number of classes: each has a probability of its own, its sigmoid */
+#define GF_VALUES 2  /* real numbers: they come in place of probabilities */
+
+/* One of the three; GF_CLASS for NULL. */
+int gf_output_kind(const gf_predictor* predictor);
+
+/* The number of classes or values; 0 for NULL. */
 int gf_classes(const gf_predictor* predictor);
 
-/* The name of a class from 0 on; NULL where none is known. It belongs to the predictor. */
+/* The name of a class or value from 0 on; NULL where none is known. It belongs to the predictor. */
 const char* gf_class_name(const gf_predictor* predictor, int index);
 
-/* The functions below write gf_classes() probabilities per image, with the sum 1 (but for
- * rounding), in the order of the classes. They return GF_OK, GF_USER_ERROR or GF_INTERNAL_ERROR;
- * after an error the probabilities are undefined. */
+/* The functions below write gf_classes() probabilities, or values, per image in the order of the
+ * classes; for GF_CLASS they have the sum 1 but for rounding. They return GF_OK, GF_USER_ERROR or
+ * GF_INTERNAL_ERROR; after an error the probabilities are undefined. */
 
 /* An image file: JPEG, PNG, GIF, TIFF, or another format of docs/data.md. */
 int gf_predict_file(gf_predictor* predictor, const char* path, float* probabilities, char* error,

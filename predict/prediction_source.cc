@@ -117,6 +117,7 @@ PredictionSource FindPredictionSource(const PredictionOptions& options) {
   source.net = NetOf(options, named);
   FindPreparation(options, named, &source);
   if (named.has_job) source.options = NetOptionsOf(named.job, TEST);
+  if (source.data.has_labels()) source.options.labels = source.data.labels();
   source.options.phase = TEST;
   source.options.batch_size = source.data.batch_size();
   if (source.prepared) source.options.image_shape = ImageShapeOf(source.data);

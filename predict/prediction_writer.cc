@@ -38,12 +38,13 @@ PredictionFormat ParsePredictionFormat(const std::string& name) {
   ThrowUserError("format is \"", name, "\", must be text, csv or json");
 }
 
-PredictionWriter::PredictionWriter(PredictionFormat format, int64_t most, FILE* out)
-    : format_(format), most_(most), out_(out) {
+PredictionWriter::PredictionWriter(PredictionFormat format, int64_t most, FILE* out, bool values)
+    : format_(format), most_(most), out_(out), values_(values) {
   if (format_ != PredictionFormat::kCsv) return;
   std::string header = "file,error";
   for (int64_t i = 1; i <= most_; ++i) {
-    header += StrCat(",label", i, ",class", i, ",probability", i);
+    header += values_ ? StrCat(",label", i, ",value", i)
+                      : StrCat(",label", i, ",class", i, ",probability", i);
   }
   Print(header + "\r\n");
 }
@@ -61,10 +62,15 @@ void PredictionWriter::Write(const PredictionEntry& entry) {
 
 std::string PredictionWriter::Text(const PredictionEntry& entry) const {
   std::string line = Printable(entry.file) + ": ";
-  if (!entry.error.empty()) line += "error: " + Printable(entry.error);
+  if (!entry.error.empty()) {
+    line += "error: " + Printable(entry.error);
+  } else if (entry.guesses.empty()) {
+    line += "none";
+  }
   for (size_t i = 0; i < entry.guesses.size(); ++i) {
     const Guess& guess = entry.guesses[i];
-    line += StrCat(i == 0 ? "" : ", ", Printable(guess.label), " ", Percent(guess.probability));
+    line += StrCat(i == 0 ? "" : ", ", Printable(guess.label), " ",
+                   values_ ? StrCat(guess.probability) : Percent(guess.probability));
   }
   return line + "\n";
 }
@@ -72,9 +78,12 @@ std::string PredictionWriter::Text(const PredictionEntry& entry) const {
 std::string PredictionWriter::Csv(const PredictionEntry& entry) const {
   std::string line = Field(entry.file) + "," + Field(entry.error);
   for (const Guess& guess : entry.guesses) {
-    line += StrCat(",", Field(guess.label), ",", guess.number, ",", Exact(guess.probability));
+    line += StrCat(",", Field(guess.label), ",",
+                   values_ ? std::string() : StrCat(guess.number, ","), Exact(guess.probability));
   }
-  for (auto i = static_cast<int64_t>(entry.guesses.size()); i < most_; ++i) line += ",,,";
+  for (auto i = static_cast<int64_t>(entry.guesses.size()); i < most_; ++i) {
+    line += values_ ? ",," : ",,,";
+  }
   return line + "\r\n";
 }
 
@@ -88,12 +97,12 @@ std::string PredictionWriter::Json(const PredictionEntry& entry) const {
     for (const Guess& guess : entry.guesses) {
       json object;
       object["label"] = guess.label;
-      object["class"] = guess.number;
-      object["probability"] = static_cast<double>(guess.probability);
+      if (!values_) object["class"] = guess.number;
+      object[values_ ? "value" : "probability"] = static_cast<double>(guess.probability);
       guesses.push_back(object);
     }
-    line.update(guesses.at(0));
-    line["top"] = guesses;
+    if (!values_ && !guesses.empty()) line.update(guesses.at(0));
+    line[values_ ? "values" : "top"] = guesses;
   }
   return line.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
 }

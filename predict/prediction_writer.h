@@ -7,18 +7,18 @@
 
 namespace gf {
 
-// A class that an image may show.
+// A class that an image may show, or a value of it.
 struct Guess {
   int64_t number = 0;
-  std::string label;  // its name, or its number
-  float probability = 0;
+  std::string label;      // its name, or its number
+  float probability = 0;  // or the value
 };
 
 // What is printed of an image.
 struct PredictionEntry {
   std::string file;
   std::string error;           // why there are no guesses; "" = there are
-  std::vector<Guess> guesses;  // most likely first
+  std::vector<Guess> guesses;  // most likely first; values in their order
 };
 
 enum class PredictionFormat {
@@ -33,8 +33,9 @@ PredictionFormat ParsePredictionFormat(const std::string& name);
 // Prints entries as they come.
 class PredictionWriter {
  public:
-  // `most`: guesses per entry at most, which CSV makes columns of. `out` outlives the object.
-  PredictionWriter(PredictionFormat format, int64_t most, FILE* out);
+  // `most`: guesses per entry at most, which CSV makes columns of. `values`: guesses are values.
+  // `out` outlives the object.
+  PredictionWriter(PredictionFormat format, int64_t most, FILE* out, bool values = false);
 
   void Write(const PredictionEntry& entry);
 
@@ -47,6 +48,7 @@ class PredictionWriter {
   const PredictionFormat format_;
   const int64_t most_;
   FILE* const out_;
+  const bool values_;
 };
 
 }  // namespace gf

@@ -61,6 +61,18 @@ bool ToProbabilities(const float* scores, int64_t classes, float* probabilities)
   return true;
 }
 
+// Computes Prediction::probabilities; false if they would not be numbers.
+bool ToResults(LabelConfig::Type labels, const float* scores, int64_t classes, float* results) {
+  if (labels == LabelConfig::CLASS) return ToProbabilities(scores, classes, results);
+  for (int64_t c = 0; c < classes; ++c) {
+    const double score = scores[c];
+    const bool value = labels == LabelConfig::VALUES;
+    results[c] = value ? scores[c] : static_cast<float>(1 / (1 + std::exp(-score)));
+    if (!std::isfinite(results[c])) return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 Predictor::Predictor(const PredictionOptions& options) : threads_(ThreadsOf(options)) {
@@ -76,8 +88,9 @@ Predictor::Predictor(const PredictionOptions& options) : threads_(ThreadsOf(opti
     source.options.compute = DType::kFP32;
   }
   net_ = std::make_unique<Net>(source.net, source.options, device_.get());
+  if (source.options.labels) labels_ = source.options.labels->type();
   if (net_->classes() == 0) {
-    ThrowUserError(source.net.file, ": the net has no Softmax, ", kClassLosses,
+    ThrowUserError(source.net.file, ": the net has no ", ReadersOfOutputs(labels_),
                    " in phase TEST: there is nothing to predict");
   }
   CheckClassifiesImages(source.net);
@@ -195,7 +208,7 @@ void Predictor::Run(const ImageBatch& images, const TakeResult& take) {
     result.error = errors[i];
     if (result.error.empty()) {
       const float* const row = scores.data() + static_cast<int64_t>(i) * count;
-      if (ToProbabilities(row, count, probabilities.data())) {
+      if (ToResults(labels_, row, count, probabilities.data())) {
         result.scores = row;
         result.probabilities = probabilities.data();
       } else {

@@ -16,14 +16,15 @@ namespace gf {
 // The result of one image.
 struct Prediction {
   std::string error;  // why there is none; "" = there is one
-  // One per class: the net's scores, and their softmax, which is computed in FP64 and rounded to
-  // FP32. Null with an error; valid during the call that hands them out.
+  // One per class: the net's scores, and their softmax, or for labels of type CLASSES the sigmoid
+  // of each, which is computed in FP64 and rounded to FP32. VALUES: twice the net's outputs. Null
+  // with an error; valid during the call that hands them out.
   const float* scores = nullptr;
   const float* probabilities = nullptr;
 };
 
-// Says which classes images show. Scores equal an evaluation's bit for bit at the same batch size
-// and number of threads. Only one thread at a time may call it.
+// Says which classes images show, or which values they have. Scores equal an evaluation's bit for
+// bit at the same batch size and number of threads. Only one thread at a time may call it.
 class Predictor {
  public:
   // Reads net and weights. Throws UserError, also for a net that does not give a score per image
@@ -32,12 +33,15 @@ class Predictor {
   Predictor(const Predictor&) = delete;
   Predictor& operator=(const Predictor&) = delete;
 
+  // The kind of the net's outputs.
+  LabelConfig::Type labels() const { return labels_; }
+  // Classes, or values.
   int64_t classes() const { return net_->classes(); }
   int64_t batch_size() const { return net_->input_shape()[0]; }
   // What it predicts with, for people.
   const std::string& weights() const { return weights_; }
 
-  // The name of class i; "" where none is known.
+  // The name of class or value i; "" where none is known.
   const std::string& class_name(int64_t i) const;
   // Replaces the checkpoint's names. Throws UserError unless there is one per class; `origin` names
   // them in the message.
@@ -56,6 +60,7 @@ class Predictor {
   void Run(const ImageBatch& images, const TakeResult& take);
 
   const int threads_;
+  LabelConfig::Type labels_ = LabelConfig::CLASS;
   std::string weights_;
   std::vector<std::string> class_names_;
   std::unique_ptr<Device> device_;

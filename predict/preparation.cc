@@ -14,8 +14,9 @@ namespace {
 // `where` names the place of the field in messages.
 void CheckHasMeaning(const std::string& where, const std::string& field) {
   static const auto* const kFields = new std::set<std::string>{
-      "batch_size", "channels",   "crop_size", "filter",        "mean",           "mean_file",
-      "pad",        "pixel_type", "std",       "resize_height", "resize_shorter", "resize_width"};
+      "batch_size", "channels", "crop_size",  "filter",        "labels",         "mean",
+      "mean_file",  "pad",      "pixel_type", "resize_height", "resize_shorter", "resize_width",
+      "std"};
   if (kFields->count(field) > 0) return;
   ThrowUserError(where, ": ", field, " has no meaning for predictions, expected ",
                  Join({kFields->begin(), kFields->end()}), ": remove it");
@@ -63,7 +64,14 @@ DataConfig ReadPreprocessing(const std::string& file) {
   if (!data.mean_file().empty() && data.mean_file()[0] != '/') {
     data.set_mean_file(file.substr(0, file.rfind('/') + 1) + data.mean_file());
   }
-  return WithoutRandomParts(data);
+  DataConfig kept = WithoutRandomParts(data);
+  if (data.has_labels()) {
+    if (!data.labels().file().empty()) {
+      ThrowUserError(file, ": labels.file has no meaning for predictions: remove it");
+    }
+    *kept.mutable_labels() = data.labels();
+  }
+  return kept;
 }
 
 bool SetPreparation(const std::vector<std::string>& assignments, const std::string& path,
@@ -71,7 +79,7 @@ bool SetPreparation(const std::vector<std::string>& assignments, const std::stri
   bool prepares = false;
   for (const std::string& assignment : assignments) {
     const std::string own = SetField(assignment, data);
-    const std::string field = own.substr(0, own.find('['));
+    const std::string field = own.substr(0, own.find_first_of("[."));
     CheckHasMeaning("--set " + assignment, field);
     places->NoteSet(PathOf(path, own), assignment);
     if (field != "batch_size") prepares = true;

@@ -2,6 +2,7 @@
 
 #include "core/error.h"
 #include "core/estimate/price.h"
+#include "models/job_net.h"
 #include "simulate/net_model.h"
 #include "solvers/estimate/step_estimate.h"
 
@@ -12,6 +13,7 @@ ComputeTimes EstimatedTimes(const NetModel& net, const NetSource& source, const 
   NetOptions options;
   options.compute = ToDType(config.compute_type());
   options.batch_size = net.batch;
+  options.labels = LabelsOf(config, TRAIN);
   options.image_shape = image;
   options.recompute = config.recompute();
   options.allow_tf32 = config.allow_tf32();

@@ -59,7 +59,8 @@ Simulator::Simulator(const SimulatedJob& job) : job_(job) {
   const NetSource source = ReadJobNet(config);
   const Shape image = ImageShapeOf(config.train_data());
   const int batch = config.train_data().batch_size();
-  net_ = ModelOf(source, batch, image, {config.freeze().begin(), config.freeze().end()});
+  const LabelConfig labels = LabelsOf(config, TRAIN);
+  net_ = ModelOf(source, batch, image, {config.freeze().begin(), config.freeze().end()}, &labels);
   traffic_ = TrafficOf(config.solver(), config.compute_type());
   if (job_.gpu != nullptr) {
     times_ = EstimatedTimes(net_, source, image, config, *job_.gpu, traffic_);

@@ -59,8 +59,8 @@ void CheckFreeze(const std::vector<std::string>& freeze, const NetModel& net,
 }  // namespace
 
 NetModel ModelOf(const NetSource& source, int batch, const Shape& image,
-                 const std::vector<std::string>& freeze) {
-  const ShapedNet shaped = ShapeNet(source, TRAIN, batch, image);
+                 const std::vector<std::string>& freeze, const LabelConfig* labels) {
+  const ShapedNet shaped = ShapeNet(source, TRAIN, batch, image, labels);
   NetModel net;
   net.name = source.param.name();
   net.batch = batch;

@@ -32,10 +32,11 @@ struct NetModel {
 };
 
 // Derives the model for batches of images with shape C, H, W (empty: the net must state the shape).
-// `freeze`: patterns of the parameters that are not trained (NetOptions::freeze). Throws UserError
-// for mistakes in the net or the patterns.
+// `freeze`: patterns of the parameters that are not trained (NetOptions::freeze). `labels`: what
+// inputs of labels hold (null: as the net says). Throws UserError for mistakes in the net or the
+// patterns.
 NetModel ModelOf(const NetSource& source, int batch, const Shape& image,
-                 const std::vector<std::string>& freeze = {});
+                 const std::vector<std::string>& freeze = {}, const LabelConfig* labels = nullptr);
 
 // Seconds of a step of a single device, without communication.
 struct ComputeTimes {

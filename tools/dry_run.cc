@@ -144,6 +144,17 @@ Shape ImageShape(const DataConfig& data, Phase phase) {
   return Loader(plain, options).image_shape();
 }
 
+// The labels of a phase. The data are opened where they alone say how many classes there are.
+LabelConfig PlannedLabels(const JobConfig& config, Phase phase) {
+  LabelConfig labels = LabelsOf(config, phase);
+  if (labels.type() == LabelConfig::CLASS || labels.count() > 0) return labels;
+  const DataConfig& data = config.train_data();
+  const SourceOptions options = {data.source(), data.on_error() != DataConfig::FAIL, data.labels()};
+  const auto source = OpenSource(DataConfig::Format_Name(data.format()), options);
+  labels.set_count(static_cast<int32_t>(source->classes()));
+  return labels;
+}
+
 // What validation would refuse of the net.
 void CheckValidation(const JobConfig& config, const NetSource& source, const Net& net,
                      Device* device, Communicator* comm) {
@@ -152,6 +163,7 @@ void CheckValidation(const JobConfig& config, const NetSource& source, const Net
   options.batch_size = config.validation_data().batch_size();
   options.parameters = net.parameters();
   try {
+    options.labels = PlannedLabels(config, TEST);
     options.image_shape = ImageShape(config.validation_data(), TEST);
   } catch (const UserError& error) {
     if (comm->rank() == 0) {
@@ -175,7 +187,8 @@ void CheckTraining(const JobConfig& config, const NetSource& source, const Net& 
                          solver.epoch_value_size() > 0 || solver.batch_phase_size() > 0;
   if (images == 0 && by_epochs) {
     try {
-      const SourceOptions options = {data.source(), data.on_error() != DataConfig::FAIL};
+      const SourceOptions options = {data.source(), data.on_error() != DataConfig::FAIL,
+                                     data.labels()};
       images = OpenSource(DataConfig::Format_Name(data.format()), options)->size();
     } catch (const UserError& error) {
       if (comm->rank() == 0) {
@@ -198,6 +211,7 @@ void DryRun(const JobConfig* config, const DryRunOptions& options, Communicator*
   }
   NetOptions net_options = NetOptionsOf(config != nullptr ? *config : JobConfig(), phase);
   net_options.plan_only = true;
+  if (config == nullptr) net_options.labels.reset();
   if (!options.input.empty()) net_options.image_shape = ParseInput(options.input);
   std::string file = options.net, device_name = "cpu";
   if (config != nullptr) {
@@ -206,6 +220,7 @@ void DryRun(const JobConfig* config, const DryRunOptions& options, Communicator*
     const bool test = phase == TEST && config->has_validation_data();
     const DataConfig& data = test ? config->validation_data() : config->train_data();
     net_options.batch_size = data.batch_size();
+    net_options.labels = PlannedLabels(*config, phase);
     if (options.input.empty()) net_options.image_shape = ImageShape(data, phase);
   }
   if (options.batch_size < 0) {

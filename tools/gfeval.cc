@@ -38,7 +38,7 @@ DEFINE_string(weights, "",
 DEFINE_bool(bgr, false,
             "with --weights=x.caffemodel: it was trained on BGR images, as Caffe reads JPEGs");
 DEFINE_string(data, "", "evaluate on this `SOURCE` instead of validation_data.source");
-DEFINE_bool(per_class, false, "print a table of the classes");
+DEFINE_bool(per_class, false, "print a table of the classes, or of the values");
 DEFINE_int32(confusions, 0,
              "print the `N` pairs of classes that are confused most (also in --json)");
 DEFINE_string(misclassified, "",
@@ -84,6 +84,14 @@ JobConfig ReadConfig(const std::vector<std::string>& overrides) {
     ThrowUserError(FLAGS_config, ": validation_data is missing: say what to evaluate on");
   }
   if (!FLAGS_data.empty()) config.mutable_validation_data()->set_source(FLAGS_data);
+  const LabelConfig::Type labels = config.validation_data().labels().type();
+  const char* const flag = FLAGS_confusions > 0           ? "confusions"
+                           : !FLAGS_misclassified.empty() ? "misclassified"
+                                                          : nullptr;
+  if (labels != LabelConfig::CLASS && flag != nullptr) {
+    ThrowUserError("--", flag, " is for images of one class, but validation_data.labels.type is ",
+                   LabelConfig::Type_Name(labels), ": leave it out");
+  }
   return config;
 }
 
@@ -133,14 +141,18 @@ void Evaluate(const JobConfig& config, const std::string& named, int threads, Co
   const auto start = std::chrono::steady_clock::now();
   const Loader& data = *job.loader;
   Predictions predictions(data.size());
-  const Tally tally = *Evaluate(job.net.get(), job.loader.get(), comm, nullptr, &predictions);
+  const bool one_class = data.label_type() == LabelConfig::CLASS;
+  std::shared_ptr<const Tally> tally =
+      Evaluate(job.net.get(), job.loader.get(), comm, nullptr, one_class ? &predictions : nullptr);
   const double seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   EvaluationReport report{
       weights, config.validation_data().source(), tally, data.class_names(), seconds, {}};
-  std::vector<int64_t> labels;
-  for (int64_t i = 0; i < data.size(); ++i) labels.push_back(data.Label(i));
-  report.confusions = TopConfusions(predictions, labels, FLAGS_confusions);
+  if (one_class) {
+    std::vector<int64_t> labels;
+    for (int64_t i = 0; i < data.size(); ++i) labels.push_back(data.Label(i));
+    report.confusions = TopConfusions(predictions, labels, FLAGS_confusions);
+  }
   AgreeOnErrors(comm, "writing the result", [&] {
     if (comm->rank() != 0) return;
     PrintEvaluation(report, FLAGS_per_class, stdout);

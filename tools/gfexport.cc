@@ -164,7 +164,8 @@ int Main(int argc, char** argv) {
   PredictionSource source = FindPredictionSource(OptionsOfFlags(overrides));
   NetOptions options = source.options;
   if (!FLAGS_input.empty()) options.image_shape = ParseInput(FLAGS_input);
-  const InferenceGraph graph = NewInferenceGraph(source.net, FLAGS_batch, options.image_shape);
+  const InferenceGraph graph = NewInferenceGraph(source.net, FLAGS_batch, options.image_shape,
+                                                 options.labels ? &*options.labels : nullptr);
   options.batch_size = graph.batch;
   options.compute = DType::kFP32;
   const std::unique_ptr<Device> device = DeviceRegistry::Get().Create("device", "cpu", 0);

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstdio>
 #include <iostream>
+#include <numeric>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -39,7 +40,9 @@ DEFINE_int32(threads, 0, "compute threads, and as many that decode; 0: one per p
 DEFINE_int32(
     batch_size, 0,
     "images per batch; 0: as in the validation of the job, but not more than the files named");
-DEFINE_int32(top, 5, "print the `K` most likely classes of each image");
+DEFINE_int32(top, 5,
+             "print the `K` most likely classes of each image; where an image may have several "
+             "classes, without this flag only the classes of more than 50 %");
 DEFINE_string(format, "text", "`text`, csv or json (an object per line)");
 DEFINE_bool(verbose, false, "say what is used, and how fast, on standard error");
 
@@ -54,7 +57,7 @@ the error, the others are predicted, and the exit code is 2.
 
 FlagSpec Spec() {
   FlagSpec spec;
-  spec.summary = "gfpredict: predicts the classes of images.";
+  spec.summary = "gfpredict: predicts the classes of images, or their values.";
   spec.usage = {"gfpredict --checkpoint=PATH [FLAGS] IMAGE|FOLDER|-..."};
   spec.examples = {"gfpredict --checkpoint=runs/quickstart image.png folder",
                    "gfpredict --weights=x.caffemodel --bgr --net=deploy.prototxt image.jpg",
@@ -112,13 +115,38 @@ std::vector<std::string> ReadLabels(const std::string& file) {
   return labels;
 }
 
+// How many classes or values of an image are printed at most.
+int64_t MostGuesses(const Predictor& predictor) {
+  if (predictor.labels() == LabelConfig::VALUES) return predictor.classes();
+  return std::min<int64_t>(FLAGS_top, predictor.classes());
+}
+
+// The numbers of the classes or values to print.
+std::vector<int64_t> Guessed(const Predictor& predictor, const Prediction& result) {
+  const int64_t most = MostGuesses(predictor);
+  if (predictor.labels() == LabelConfig::VALUES) {
+    std::vector<int64_t> all(most);
+    std::iota(all.begin(), all.end(), int64_t{0});
+    return all;
+  }
+  std::vector<int64_t> top = TopClasses(result.scores, predictor.classes(), most);
+  const bool likely_only = predictor.labels() == LabelConfig::CLASSES &&
+                           gflags::GetCommandLineFlagInfoOrDie("top").is_default;
+  if (likely_only) {
+    top.erase(std::find_if(top.begin(), top.end(),
+                           [&](int64_t i) { return !(result.probabilities[i] > 0.5f); }),
+              top.end());
+  }
+  return top;
+}
+
 PredictionEntry EntryOf(const Predictor& predictor, const ImageInput& image,
                         const Prediction& result) {
   PredictionEntry entry;
   entry.file = image.file;
   entry.error = result.error;
   if (!entry.error.empty()) return entry;
-  for (const int64_t i : TopClasses(result.scores, predictor.classes(), FLAGS_top)) {
+  for (const int64_t i : Guessed(predictor, result)) {
     const std::string& name = predictor.class_name(i);
     entry.guesses.push_back({i, name.empty() ? std::to_string(i) : name, result.probabilities[i]});
   }
@@ -142,11 +170,14 @@ int Main(int argc, char** argv) {
   }
   if (FLAGS_verbose) {
     PrintRemark(StrCat("weights of ", predictor.weights(), ", ",
-                       Counted(predictor.classes(), "class", "classes"), ", batches of ",
-                       Counted(predictor.batch_size(), "image")));
+                       predictor.labels() == LabelConfig::VALUES
+                           ? Counted(predictor.classes(), "value")
+                           : Counted(predictor.classes(), "class", "classes"),
+                       ", batches of ", Counted(predictor.batch_size(), "image")));
   }
   ImageList images(words, &std::cin);
-  PredictionWriter writer(format, std::min<int64_t>(FLAGS_top, predictor.classes()), stdout);
+  const bool values = predictor.labels() == LabelConfig::VALUES;
+  PredictionWriter writer(format, MostGuesses(predictor), stdout, values);
   int64_t count = 0, failed = 0;
   const auto start = std::chrono::steady_clock::now();
   // A program that writes names waits for their results.

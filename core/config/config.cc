@@ -117,8 +117,13 @@ JobConfig ReadJobConfig(const std::string& file, const std::vector<std::string>&
   config.set_net(resolve("net", config.net(), true));
   const auto resolve_data = [&](const std::string& block, DataConfig* data, bool opens) {
     data->set_source(resolve(block + ".source", data->source(), opens));
-    if (data->mean_file().empty()) return;
-    data->set_mean_file(resolve(block + ".mean_file", data->mean_file(), opens));
+    if (!data->mean_file().empty()) {
+      data->set_mean_file(resolve(block + ".mean_file", data->mean_file(), opens));
+    }
+    if (!data->labels().file().empty()) {
+      data->mutable_labels()->set_file(
+          resolve(block + ".labels.file", data->labels().file(), opens));
+    }
   };
   resolve_data("train_data", config.mutable_train_data(), opened == OpenedData::kAll);
   if (config.has_validation_data()) {
@@ -141,6 +146,8 @@ void MakePathsAbsolute(JobConfig* config) {
   const auto resolve = [&](DataConfig* data) {
     data->set_source(absolute(data->source()));
     if (!data->mean_file().empty()) data->set_mean_file(absolute(data->mean_file()));
+    if (data->labels().file().empty()) return;
+    data->mutable_labels()->set_file(absolute(data->labels().file()));
   };
   config->set_net(absolute(config->net()));
   resolve(config->mutable_train_data());

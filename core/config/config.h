@@ -30,11 +30,11 @@ std::string SetField(const std::string& assignment, google::protobuf::Message* m
 // The data sets that a program opens. With kNone, a job need not name them.
 enum class OpenedData { kNone, kValidation, kAll };
 
-// A job's config: the file, then the overrides, then relative paths in `net`, the data
-// (source, mean_file) and the checkpoint folder resolved: net and data against the config's folder,
-// outputs against the working folder. Throws the UserErrors of CheckJob (job_checks.h), and one for
-// the path of an input that exists in the working folder alone; each says whether the file or --set
-// wrote the field.
+// A job's config: the file, then the overrides, then relative paths in `net`, the data (source,
+// mean_file, labels.file) and the checkpoint folder resolved: net and data against the config's
+// folder, outputs against the working folder. Throws the UserErrors of CheckJob (job_checks.h), and
+// one for the path of an input that exists in the working folder alone; each says whether the file
+// or --set wrote the field.
 JobConfig ReadJobConfig(const std::string& file, const std::vector<std::string>& overrides,
                         OpenedData opened = OpenedData::kAll);
 

@@ -1,5 +1,6 @@
-// How the fields of DataConfig go together.
+// How the fields of DataConfig go together, and the labels of a job's two data sets.
 
+#include <string>
 #include <utility>
 
 #include "core/config/checked_proto.h"
@@ -109,6 +110,47 @@ void CheckData(const DataConfig& data, bool training, const std::string& path,
   report.RefuseBoth(data.exchange() < 1 && data.shuffle_window() > 0, "exchange", "shuffle_window");
   CheckDeviceCache(data, training, report);
   CheckMeanFile(data, report);
+  report.Inner("labels").Require(
+      data.labels().type() != LabelConfig::CLASS || data.labels().count() == 0, "count", " is ",
+      data.labels().count(),
+      ", but the type is CLASS, one class per image: set the type to CLASSES or VALUES, or remove "
+      "count");
+}
+
+void CheckLabels(const JobConfig& config, const Places& places) {
+  const LabelConfig& train = config.train_data().labels();
+  const int64_t classes = config.classes();
+  const auto check = [&](const LabelConfig& labels, const char* path) {
+    const MistakeReport report(places, path);
+    const int64_t count = labels.count();
+    if (labels.type() == LabelConfig::VALUES) {
+      report.RequireField(count > 0 || classes > 0, "count",
+                          "labels of type VALUES need the number of values per image", "type");
+    }
+    report.Require(
+        labels.type() == LabelConfig::CLASS || classes == 0 || count == 0 || classes == count,
+        "count", " is ", count, ", but classes is ", classes,
+        ", and both are the outputs of the net: make them equal, or remove one of them");
+  };
+  check(train, "train_data.labels");
+  if (!config.has_validation_data()) return;
+  const LabelConfig& validation = config.validation_data().labels();
+  check(validation, "validation_data.labels");
+  // The message is about what --set wrote.
+  const auto require_same = [&](bool same, const std::string& field, const std::string& in_train,
+                                const std::string& in_validation) {
+    const std::string paths[] = {"train_data.labels", "validation_data.labels"};
+    const bool about_train =
+        places.IsSet(PathOf(paths[0], field)) && !places.IsSet(PathOf(paths[1], field));
+    MistakeReport(places, paths[about_train ? 0 : 1])
+        .Require(same, field, " is ", about_train ? in_train : in_validation, ", but ",
+                 PathOf(paths[about_train ? 1 : 0], field), " is ",
+                 about_train ? in_validation : in_train, ": write the same in both");
+  };
+  require_same(train.type() == validation.type(), "type", LabelConfig::Type_Name(train.type()),
+               LabelConfig::Type_Name(validation.type()));
+  require_same(train.count() == 0 || validation.count() == 0 || train.count() == validation.count(),
+               "count", StrCat(train.count()), StrCat(validation.count()));
 }
 
 }  // namespace gf

@@ -222,6 +222,7 @@ void CheckJob(const JobConfig& config, const Places& places) {
   if (config.has_validation_data()) {
     CheckData(config.validation_data(), false, "validation_data", places);
   }
+  CheckLabels(config, places);
   CheckValidation(config, places);
   const SolverConfig& solver = config.solver();
   const MistakeReport report(places, "solver");

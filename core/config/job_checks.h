@@ -33,6 +33,9 @@ bool OfferNames(const std::string& field, std::vector<std::string> (*names)());
 void CheckData(const DataConfig& data, bool training, const std::string& path = "",
                const Places& places = Places());
 
+// How the labels of a job's data and `classes` go together.
+void CheckLabels(const JobConfig& config, const Places& places);
+
 void CheckComm(const CommConfig& config, const std::string& path = "",
                const Places& places = Places());
 

@@ -10,6 +10,7 @@ namespace {
 constexpr double kLargestExtent = 65500;
 constexpr double kMostMiB = 1 << 24;
 constexpr double kMostBatch = 1 << 24;
+constexpr double kMostLabels = 1 << 20;
 // So that the steps and images of any training can be counted in 64 bits.
 constexpr double kMostEpochs = 1e6;
 constexpr double kMostImages = 1e12;
@@ -63,6 +64,7 @@ FieldRules JobRules() {
       {"DataConfig.shuffle_window", AtLeast(0)},
       {"DataConfig.exchange", Between(0, 1)},
       {"DataConfig.device_cache_mib", Between(0, kMostMiB)},
+      {"LabelConfig.count", Between(0, kMostLabels)},
 
       {"SolverConfig.base_lr", MoreThan(0)},
       {"SolverConfig.base_lr_per_256", MoreThan(0)},

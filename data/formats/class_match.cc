@@ -23,10 +23,18 @@ class RelabeledSource : public RecordSource {
   int64_t size() const override { return source_->size(); }
   void Read(int64_t i, Record* record) const override {
     source_->Read(i, record);
-    record->label = labels_[record->label];
+    record->label = Label(i);
   }
   void WillRead(int64_t i) const override { source_->WillRead(i); }
-  int64_t Label(int64_t i) const override { return labels_[source_->Label(i)]; }
+  LabelConfig::Type label_type() const override { return source_->label_type(); }
+  int64_t Label(int64_t i) const override {
+    return label_type() == LabelConfig::CLASS ? labels_[source_->Label(i)] : 0;
+  }
+  void Labels(int64_t i, std::vector<float>* labels) const override {
+    source_->Labels(i, labels);
+    for (float& label : *labels) label = static_cast<float>(labels_[static_cast<int64_t>(label)]);
+    std::sort(labels->begin(), labels->end());
+  }
   std::string Key(int64_t i) const override { return source_->Key(i); }
   std::string Where(int64_t i) const override { return source_->Where(i); }
   int64_t classes() const override { return static_cast<int64_t>(names_.size()); }
@@ -59,6 +67,12 @@ int64_t Find(const std::string& name, const Numbers& numbers) {
   return found == numbers.end() ? kUnknown : found->second;
 }
 
+std::string Listed(const std::vector<std::string>& names) {
+  std::string list;
+  for (const std::string& name : names) list += (list.empty() ? "" : ", ") + name;
+  return Excerpt(list);
+}
+
 // The number in `names` of each of a source's classes.
 std::vector<int64_t> NumbersOf(const std::vector<std::string>& own,
                                const std::vector<std::string>& names) {
@@ -80,20 +94,30 @@ std::vector<int64_t> NumbersOf(const std::vector<std::string>& own,
   return labels;
 }
 
+// Calls each(image, class) for the classes of all images.
+template <typename Each>
+void ForLabels(const RecordSource& source, const Each& each) {
+  std::vector<float> labels;
+  for (int64_t i = 0; i < source.size(); ++i) {
+    source.Labels(i, &labels);
+    for (const float label : labels) each(i, static_cast<int64_t>(label));
+  }
+}
+
 // Refuses images of two classes that would become one, as those of "1_ring" and "3_ring".
 void CheckDistinct(const RecordSource& source, const std::vector<int64_t>& labels,
                    const std::vector<std::string>& own, const std::vector<std::string>& names) {
   std::unordered_map<int64_t, int64_t> owner;  // own label by number
-  for (int64_t i = 0; i < source.size(); ++i) {
-    const int64_t label = source.Label(i), number = labels[label];
-    if (number < 0) continue;
+  ForLabels(source, [&](int64_t i, int64_t label) {
+    const int64_t number = labels[label];
+    if (number < 0) return;
     const int64_t first = owner.emplace(number, label).first->second;
-    if (first == label) continue;
+    if (first == label) return;
     ThrowUserError(source.Where(i), ": \"", Printable(own[std::min(first, label)]), "\" and \"",
                    Printable(own[std::max(first, label)]), "\" would both become \"",
                    Printable(names[number]),
                    "\", a class that the net is trained on: use the same names on both sides");
-  }
+  });
 }
 
 // Refuses images of classes without a number.
@@ -103,15 +127,14 @@ void CheckImages(const RecordSource& source, const std::vector<int64_t>& labels,
   std::vector<bool> seen(own.size());
   std::string list;
   size_t missing = 0;
-  for (int64_t i = 0; i < source.size(); ++i) {
-    const int64_t label = source.Label(i);
-    if (labels[label] >= 0 || seen[label]) continue;
+  ForLabels(source, [&](int64_t i, int64_t label) {
+    if (labels[label] >= 0 || seen[label]) return;
     seen[label] = true;
-    if (missing++ >= kListed) continue;
+    if (missing++ >= kListed) return;
     list += StrCat(missing == 1 ? "" : ", ", "\"", Printable(own[label]), "\" (",
                    labels[label] == kAmbiguous ? "the name of two classes; " : "", source.Where(i),
                    ")");
-  }
+  });
   if (missing == 0) return;
   ThrowUserError(Counted(missing, "class", "classes"), " not among the ", known,
                  " that the net is trained on: ", list, missing > kListed ? ", ..." : "",
@@ -125,6 +148,11 @@ std::unique_ptr<RecordSource> MatchClasses(std::unique_ptr<RecordSource> source,
                                            const std::vector<std::string>& names) {
   const std::vector<std::string> own = source->ClassNames();
   if (own.empty() || names.empty() || own == names) return source;
+  if (source->label_type() == LabelConfig::VALUES) {
+    ThrowUserError(source->Describe(), ": the values are called ", Listed(own),
+                   ", but the net is trained on ", Listed(names),
+                   ": give the same values in the same order, or remove classes.txt");
+  }
   std::vector<int64_t> labels = NumbersOf(own, names);
   CheckImages(*source, labels, own, names.size());
   CheckDistinct(*source, labels, own, names);

@@ -2,10 +2,12 @@
 
 #include <new>
 #include <sstream>
+#include <utility>
 
 #include "core/file.h"
 #include "core/folder.h"
 #include "core/readable.h"
+#include "data/formats/label_file.h"
 
 namespace gf {
 
@@ -14,22 +16,64 @@ ImageInfo RecordInfo(const Record& record) {
   return {"", record.raw_size, record.raw_format.channels, record.raw_format.type, "", false};
 }
 
-std::string DetectFormat(const std::string& path) {
+namespace {
+
+// "" = none.
+std::string RecognizedFormat(const std::string& path) {
   if (!IsFolder(path)) ExpandFiles(path, "");
   const SourceFormatRegistry& formats = SourceFormatRegistry::Get();
   for (const std::string& name : formats.Keys()) {
     if (formats.Create("data format", name)->Recognizes(path)) return name;
   }
-  ThrowUserError(path, " holds no data set in a known format (", formats.Names(),
-                 "): expected .tar shards, a folder with one folder of images per class, an "
-                 "idx3 file of images, or a Caffe LMDB (data.mdb)");
+  return "";
+}
+
+// The source has the labels that the options ask for.
+void CheckLabels(const RecordSource& source, const std::string& format,
+                 const SourceOptions& options) {
+  const LabelConfig& wanted = options.labels;
+  if (source.label_type() != wanted.type()) {
+    ThrowUserError(options.path, ": format ", format, " holds one class per image, and labels of ",
+                   "type ", LabelConfig::Type_Name(wanted.type()),
+                   " are expected: name a file with the labels of each image (labels.file)");
+  }
+  if (wanted.type() == LabelConfig::CLASS) return;
+  const bool values = wanted.type() == LabelConfig::VALUES;
+  int64_t expected = wanted.count();
+  if (values) {
+    std::vector<float> first;
+    source.Labels(0, &first);
+    expected = static_cast<int64_t>(first.size());
+  }
+  if (expected == 0 || source.classes() == expected) return;
+  ThrowUserError(options.path, ": ", source.classes(), " names in classes.txt, expected ", expected,
+                 values ? ", the values per image" : ", labels.count",
+                 ": write one name per line for each of them, or remove the file");
+}
+
+}  // namespace
+
+std::string DetectFormat(const std::string& path) {
+  std::string name = RecognizedFormat(path);
+  if (!name.empty()) return name;
+  ThrowUserError(path, " holds no data set in a known format (",
+                 SourceFormatRegistry::Get().Names(),
+                 "): expected .tar shards, a folder with one folder of images per class, a list of "
+                 "image files, an idx3 file of images, or a Caffe LMDB (data.mdb)");
+}
+
+std::string FormatOf(const std::string& format, const SourceOptions& options) {
+  if (format != "AUTO") return format;
+  const bool has_labels = !options.labels.file().empty() && IsFolder(options.path);
+  std::string name = has_labels ? RecognizedFormat(options.path) : DetectFormat(options.path);
+  return name.empty() ? "FOLDER" : name;
 }
 
 std::unique_ptr<RecordSource> OpenSource(const std::string& format, const SourceOptions& options) {
   if (options.path.empty()) {
     ThrowUserError("source: no data set is given; expected a folder, a file or a glob");
   }
-  const std::string name = format == "AUTO" ? DetectFormat(options.path) : format;
+  const std::string name = FormatOf(format, options);
   std::unique_ptr<RecordSource> source;
   try {
     source = SourceFormatRegistry::Get().Create("data format", name)->Open(options);
@@ -42,7 +86,26 @@ std::unique_ptr<RecordSource> OpenSource(const std::string& format, const Source
                    Counted(source->skipped(), "sample"),
                    " left out as damaged); expected at least 1");
   }
+  if (!options.labels.file().empty()) source = AttachLabels(std::move(source), options);
+  CheckLabels(*source, name, options);
   return source;
+}
+
+void ReadImageFile(const std::string& path, Record* record) {
+  try {
+    const InputFile file(path);
+    if (file.size() > kMaxEncodedBytes) {
+      throw SampleError(
+          StrCat("the file has ", file.size(), " bytes, expected at most ", kMaxEncodedBytes));
+    }
+    record->data = record->buffer.Reserve(file.size());
+    record->size = file.ReadAt(0, record->buffer.Reserve(file.size()), file.size());
+  } catch (const SampleError&) {
+    throw;
+  } catch (const UserError& error) {
+    throw SampleError(error.what());
+  }
+  record->raw = false;
 }
 
 std::vector<std::string> ReadClassNames(const std::string& file, int64_t* classes) {

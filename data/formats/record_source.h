@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "core/config/job.pb.h"
 #include "core/registry.h"
 #include "data/image/byte_buffer.h"
 #include "data/image/image.h"
@@ -24,6 +25,8 @@ struct Record {
   ImageSize raw_size;
   PixelFormat raw_format;
   int64_t label = 0;
+  // For writers, where images have several labels: RecordSource::Labels. Read leaves them alone.
+  std::vector<float> labels;
   // Memory for sources that must read.
   ByteBuffer buffer;
 };
@@ -37,6 +40,11 @@ struct SourceOptions {
   // Damaged shards and images without label (or the reverse) are left out, counted and
   // named by a warning; otherwise they are errors.
   bool skip_damaged = false;
+  // The kind of labels. With labels.file they come from there (AttachLabels), and what the format
+  // itself holds does not matter; images without a line are an error or left out as damaged ones.
+  LabelConfig labels = LabelConfig();
+  // Names of the net's classes by number, for names in labels.file if the data have no classes.txt.
+  std::vector<std::string> net_classes = {};
 };
 
 // A data set that can be read at random. Its order is the same for every process that
@@ -51,16 +59,23 @@ class RecordSource {
   virtual void Read(int64_t i, Record* record) const = 0;
   // A hint that sample i will be read soon; returns at once.
   virtual void WillRead(int64_t i) const {}
-  // From the index, without reading the sample.
+  // The kind of a sample's labels: SourceOptions::labels.
+  virtual LabelConfig::Type label_type() const { return LabelConfig::CLASS; }
+  // CLASS: the class, from the index, without reading the sample. Other types: 0.
   virtual int64_t Label(int64_t i) const = 0;
+  // The same for any type. CLASS: one class. CLASSES: the sample's classes in ascending order, each
+  // once, maybe none. VALUES: classes() numbers.
+  virtual void Labels(int64_t i, std::vector<float>* labels) const {
+    *labels = {static_cast<float>(Label(i))};
+  }
   // A name for sample i that is unique in the source, without ending.
   virtual std::string Key(int64_t i) const = 0;
   // Where sample i lies, for messages: "shard.tar:key:offset".
   virtual std::string Where(int64_t i) const = 0;
 
-  // Labels are below this.
+  // Classes are below this. VALUES: numbers per sample.
   virtual int64_t classes() const = 0;
-  // classes() names, or none.
+  // classes() names, of classes or values, or none.
   virtual std::vector<std::string> ClassNames() const = 0;
   // Samples left out because of damage when the source was opened.
   virtual int64_t skipped() const { return 0; }
@@ -98,6 +113,12 @@ std::unique_ptr<RecordSource> OpenSource(const std::string& format, const Source
 
 // The format that "AUTO" stands for.
 std::string DetectFormat(const std::string& path);
+
+// The format that OpenSource opens: with labels.file, a folder of any images is a FOLDER, too.
+std::string FormatOf(const std::string& format, const SourceOptions& options);
+
+// Reads a file that holds one encoded image. Throws SampleError.
+void ReadImageFile(const std::string& path, Record* record);
 
 // The class names of a data set: one per line of "classes.txt" beside its `file`; none if there is
 // no such file. More names than `classes`, which were counted from the labels, raise `classes`.

@@ -19,6 +19,8 @@ struct WriterOptions {
   int64_t count = 0;
   int64_t classes = 0;
   std::vector<std::string> class_names;
+  // Not CLASS: Record::labels holds the labels; TAR only.
+  LabelConfig::Type labels = LabelConfig::CLASS;
   // Shards that the records are spread over evenly; 0 = one per 5,000 records.
   int shards = 0;
   // Raw images become JPEGs of this quality, or PNGs if they have 16 bits; 0 = PNGs, or raw where

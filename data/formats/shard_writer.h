@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "data/formats/record_writer.h"
 #include "data/formats/tar_index.h"
@@ -17,9 +18,13 @@ class ShardWriter {
 
   // key: as FileNames makes them.
   void Add(const std::string& key, const EncodedImage& image, int64_t label);
+  // The same with any number of labels.
+  void Add(const std::string& key, const EncodedImage& image, const std::vector<float>& labels);
   void Close();
 
  private:
+  void AddFiles(const std::string& key, const EncodedImage& image, const std::string& label);
+
   const std::string path_;
   TarWriter tar_;
   TarIndexWriter index_;

@@ -52,14 +52,17 @@ bool Number(std::string_view word, int64_t* value) {
 // A sample's line. Throws UserError saying what is wrong.
 class SampleLine {
  public:
-  SampleLine(std::string_view line, const InputFile& shard) {
+  // needs_label: a line without a .cls file is a mistake.
+  SampleLine(std::string_view line, const InputFile& shard, bool needs_label) {
     while (!line.empty()) {
       const std::string_view ending = Word(&line);
       if (ending.empty()) break;
       const std::string_view offset = Word(&line), bytes = Word(&line), name = Word(&line);
       AddFile(offset, bytes, name, shard);
     }
-    if (!image_ || !label_) ThrowUserError("a sample without an image or without a label");
+    if (!image_ || (needs_label && !label_)) {
+      ThrowUserError("a sample without an image or without a label");
+    }
   }
 
   const TarSample& sample() const { return sample_; }
@@ -128,6 +131,15 @@ void ReadLabel(const SampleLine& line, const InputFile& shard, TarSample* sample
   sample->label = *label;
 }
 
+// The same for a .cls file with any number of labels.
+void ReadLabels(const SampleLine& line, const InputFile& shard, LabelParser* parser,
+                TarSample* sample) {
+  if (line.label_bytes() > kMaxLabelsBytes) ThrowUserError("a .cls file of absurd size");
+  std::string text(line.label_bytes(), '\0');
+  text.resize(shard.ReadAt(line.label_offset(), &text[0], text.size()));
+  sample->labels = parser->Parse(LabelWords(text));
+}
+
 // Whether the headers from `begin` on are those of the file of this name with its data at `offset`.
 bool IsHeaderOf(const InputFile& shard, int64_t begin, std::string_view name, int64_t offset) {
   char magic[5];
@@ -164,7 +176,7 @@ void CheckKeys(const TarIndex& index) {
   }
 }
 
-TarIndex Parse(const InputFile& shard, const std::string& path) {
+TarIndex Parse(const InputFile& shard, const std::string& path, const TarLabels& labels) {
   TarIndex index;
   index.text = ReadSmallFile(path, kMaxIndexBytes);
   std::string_view text = index.text;
@@ -180,15 +192,16 @@ TarIndex Parse(const InputFile& shard, const std::string& path) {
   index.samples.reserve(count);
   const std::string_view lines = text;
   for (int64_t i = 0; i < count; ++i) {
-    const SampleLine line(Line(&text), shard);
+    const SampleLine line(Line(&text), shard, labels.in_shard);
     if (line.sample().bytes > kMaxEncodedBytes) ThrowUserError("an image of absurd size");
     if (i == 0 || i + 1 == count) CheckHeader(line, shard);
     index.samples.push_back(line.sample());
+    if (labels.parser != nullptr) ReadLabels(line, shard, labels.parser, &index.samples.back());
   }
-  if (!ParseLabels(Line(&text), shard, &index)) {
+  if (labels.parser == nullptr && labels.in_shard && !ParseLabels(Line(&text), shard, &index)) {
     text = lines;
     for (TarSample& sample : index.samples) {
-      ReadLabel(SampleLine(Line(&text), shard), shard, &sample);
+      ReadLabel(SampleLine(Line(&text), shard, true), shard, &sample);
     }
   }
   CheckKeys(index);
@@ -206,12 +219,13 @@ std::string TarIndexPath(const std::string& shard) {
   return shard.substr(0, has_ending ? dot : shard.size()) + ".idx";
 }
 
-std::optional<TarIndex> ReadTarIndex(const InputFile& shard, std::string* why) {
+std::optional<TarIndex> ReadTarIndex(const InputFile& shard, std::string* why,
+                                     const TarLabels& labels) {
   why->clear();
   const std::string path = TarIndexPath(shard.path());
   if (path == shard.path() || !IsFile(path)) return std::nullopt;
   try {
-    return Parse(shard, path);
+    return Parse(shard, path, labels);
   } catch (const UserError& error) {
     *why = StrCat(path, ": ", error.what());
     return std::nullopt;
@@ -232,11 +246,16 @@ void TarIndexWriter::EndSample(int64_t label) {
   ++samples_;
 }
 
+void TarIndexWriter::EndSample() {
+  EndSample(0);
+  has_labels_ = false;
+}
+
 void TarIndexWriter::Write(const std::string& path, int64_t shard_bytes) {
   ReplaceFile(path, [&](OutputFile* file) {
     file->Write(StrCat("v1.2 ", samples_, "\n"));
     file->Write(lines_);
-    file->Write(StrCat("labels ", shard_bytes, labels_, "\n"));
+    if (has_labels_) file->Write(StrCat("labels ", shard_bytes, labels_, "\n"));
   });
 }
 

@@ -7,14 +7,27 @@
 #include <vector>
 
 #include "core/file.h"
+#include "data/formats/image_labels.h"
 
 namespace gf {
+
+// Where the labels of a shard's images come from.
+struct TarLabels {
+  // Reads .cls files with any number of labels; null: each holds one class index.
+  LabelParser* parser = nullptr;
+  // False: from elsewhere. Images without .cls are samples, too, and .cls files are passed over.
+  bool in_shard = true;
+};
+
+// The longest .cls file that a parser reads.
+constexpr int64_t kMaxLabelsBytes = int64_t{16} << 20;
 
 // One image of a shard.
 struct TarSample {
   std::string_view key;
   int64_t offset = 0, bytes = 0;  // of the image's data
   int64_t label = 0;
+  std::vector<float> labels = {};  // of TarLabels::parser
 };
 
 // The samples of a shard from the index file beside it, by offset.
@@ -31,8 +44,10 @@ std::string TarIndexPath(const std::string& shard);
 // files. A further line "labels <bytes of the shard> <label> ...", which DALI does not look at,
 // saves reading the .cls files. An index that does not fit the shard, or says of a sample anything
 // but one image and one label, is not used: nothing is returned, and `why` says what is wrong,
-// empty if there is no such file.
-std::optional<TarIndex> ReadTarIndex(const InputFile& shard, std::string* why);
+// empty if there is no such file. A line of labels knows single classes only: with labels.parser
+// the .cls files are read.
+std::optional<TarIndex> ReadTarIndex(const InputFile& shard, std::string* why,
+                                     const TarLabels& labels = {});
 
 // Collects what an index file says while a shard is written.
 class TarIndexWriter {
@@ -40,12 +55,15 @@ class TarIndexWriter {
   // A file of the sample that is being written, in the shard's order.
   void AddFile(const std::string& name, int64_t offset, int64_t bytes);
   void EndSample(int64_t label);
+  // Of a sample with any number of labels, which only its .cls file holds.
+  void EndSample();
   // Writes the index of a shard that has `shard_bytes` bytes; it appears when it is complete.
   void Write(const std::string& path, int64_t shard_bytes);
 
  private:
   int64_t samples_ = 0;
   bool in_sample_ = false;
+  bool has_labels_ = true;  // of all samples
   std::string lines_, labels_;
 };
 

@@ -9,6 +9,7 @@
 #include "core/file.h"
 #include "core/folder.h"
 #include "core/readable.h"
+#include "data/formats/image_labels.h"
 #include "data/formats/record_source.h"
 #include "data/formats/tar_index.h"
 #include "data/formats/tar_walk.h"
@@ -22,7 +23,7 @@ struct Entry {
   uint64_t key;    // offset in the texts of all keys
   uint32_t bytes;
   uint32_t key_bytes;
-  int32_t label;
+  int32_t label;  // or, with several labels, the row in a table of labels
   int32_t shard;
 };
 
@@ -55,7 +56,11 @@ class TarSource : public RecordSource {
     return InputFile(file).ReadAt(257, magic, 5) == 5 && std::string(magic, 5) == "ustar";
   }
 
-  explicit TarSource(const SourceOptions& options) : options_(options) {
+  explicit TarSource(const SourceOptions& options)
+      : options_(options), parser_(options.labels, {}) {
+    labels_.in_shard = options.labels.file().empty();
+    several_ = labels_.in_shard && options.labels.type() != LabelConfig::CLASS;
+    if (several_) labels_.parser = &parser_;
     paths_ = ShardFiles(options.path);
     files_.resize(paths_.size());
     // Shards that stay open; the files of further ones are opened for each read.
@@ -71,6 +76,8 @@ class TarSource : public RecordSource {
       }
       if (entries_.size() > size_t{INT32_MAX}) ThrowUserError(options.path, ": too many images");
     }
+    if (several_) classes_ = parser_.classes();
+    if (!labels_.in_shard) classes_ = 0;
     names_ = ReadClassNames(paths_[0], &classes_);
     if (entries_.empty() && ignored_ > 0) {
       ThrowUserError(
@@ -81,7 +88,14 @@ class TarSource : public RecordSource {
   }
 
   int64_t size() const override { return static_cast<int64_t>(entries_.size()); }
-  int64_t Label(int64_t i) const override { return entries_[i].label; }
+  LabelConfig::Type label_type() const override {
+    return several_ ? options_.labels.type() : LabelConfig::CLASS;
+  }
+  int64_t Label(int64_t i) const override { return several_ ? 0 : entries_[i].label; }
+  void Labels(int64_t i, std::vector<float>* labels) const override {
+    if (several_) return table_.Get(entries_[i].label, labels);
+    *labels = {static_cast<float>(entries_[i].label)};
+  }
   std::string Key(int64_t i) const override {
     return keys_.substr(entries_[i].key, entries_[i].key_bytes);
   }
@@ -93,8 +107,9 @@ class TarSource : public RecordSource {
   int64_t skipped() const override { return skipped_; }
 
   std::string Describe() const override {
+    const bool values = label_type() == LabelConfig::VALUES;
     return StrCat("TAR, ", Counted(paths_.size(), "shard"), ", ", Counted(size(), "image"), ", ",
-                  Counted(classes_, "class", "classes"));
+                  values ? Counted(classes_, "value") : Counted(classes_, "class", "classes"));
   }
 
   void WillRead(int64_t i) const override {
@@ -120,7 +135,7 @@ class TarSource : public RecordSource {
     record->data = to;
     record->size = entry.bytes;
     record->raw = false;
-    record->label = entry.label;
+    record->label = Label(i);
   }
 
  private:
@@ -132,7 +147,7 @@ class TarSource : public RecordSource {
   // Takes the samples of a shard from the index file beside it, if there is one that fits.
   bool UseIndex(const InputFile& file, int32_t shard) {
     std::string why;
-    const std::optional<TarIndex> index = ReadTarIndex(file, &why);
+    const std::optional<TarIndex> index = ReadTarIndex(file, &why, labels_);
     if (!why.empty()) PrintWarning("the index is not used: ", why);
     if (!index) return false;
     for (const TarSample& sample : index->samples) AddEntry(shard, sample);
@@ -146,22 +161,29 @@ class TarSource : public RecordSource {
     ignored_ += WalkTarSamples(
         file,
         [&](const TarPair& pair) {
-          AddEntry(shard, {pair.key, pair.image.data_offset, pair.image.size, pair.value});
+          AddEntry(shard,
+                   {pair.key, pair.image.data_offset, pair.image.size, pair.value, pair.labels});
         },
-        left_out);
+        left_out, labels_);
     std::sort(entries_.begin() + first, entries_.end(),
               [](const Entry& a, const Entry& b) { return a.offset < b.offset; });
   }
 
   void AddEntry(int32_t shard, const TarSample& sample) {
+    const int64_t label = several_ ? table_.images() : sample.label;
+    if (several_) table_.Add(sample.labels);
     entries_.push_back({sample.offset, keys_.size(), static_cast<uint32_t>(sample.bytes),
-                        static_cast<uint32_t>(sample.key.size()),
-                        static_cast<int32_t>(sample.label), shard});
+                        static_cast<uint32_t>(sample.key.size()), static_cast<int32_t>(label),
+                        shard});
     keys_ += sample.key;
     classes_ = std::max(classes_, sample.label + 1);
   }
 
   SourceOptions options_;
+  LabelParser parser_;
+  TarLabels labels_;
+  bool several_ = false;  // labels per image: of the type in options_
+  LabelTable table_;
   std::vector<std::string> paths_;
   std::vector<std::unique_ptr<InputFile>> files_;  // null: opened for each read
   std::vector<Entry> entries_;

@@ -22,8 +22,8 @@ constexpr size_t kMaxLabelBytes = 32;
 class Walk {
  public:
   Walk(const InputFile& file, const std::function<void(const TarPair&)>& pair,
-       const std::function<void(const std::string&)>& left_out)
-      : file_(file), pair_(pair), left_out_(left_out), reader_(&file) {}
+       const std::function<void(const std::string&)>& left_out, const TarLabels& labels)
+      : file_(file), pair_(pair), left_out_(left_out), labels_(labels), reader_(&file) {}
 
   int64_t Run() {
     try {
@@ -58,6 +58,7 @@ class Walk {
       return;
     }
     const bool label = role == TarRole::kLabel;
+    if (label && !labels_.in_shard) return;
     const std::string key(text);
     const auto found = open_.find(key);
     const bool again = found == open_.end() ? complete_.count(key) != 0
@@ -70,14 +71,14 @@ class Walk {
     }
     Half& half = open_[key];
     if (label) {
-      half.pair.value = ReadLabel(member);
+      ReadLabels(member, &half.pair);
       half.pair.label = member;
       half.has_label = true;
     } else {
       half.pair.image = member;
       half.has_image = true;
     }
-    if (half.has_image && half.has_label) {
+    if (half.has_image && (half.has_label || !labels_.in_shard)) {
       half.pair.key = key;
       const TarPair pair = half.pair;
       open_.erase(key);
@@ -97,7 +98,26 @@ class Walk {
     pair_(pair);
   }
 
-  // -1 for a label that is none, when damage is passed over.
+  // The value is -1 for labels that are none, when damage is passed over.
+  void ReadLabels(const TarMember& member, TarPair* pair) {
+    if (labels_.parser == nullptr) {
+      pair->value = ReadLabel(member);
+      return;
+    }
+    try {
+      if (member.size > kMaxLabelsBytes) {
+        ThrowUserError(member.size, " bytes, expected labels of at most ", kMaxLabelsBytes);
+      }
+      std::string text(member.size, '\0');
+      text.resize(reader_.Peek(member.data_offset, &text[0], text.size()));
+      pair->labels = labels_.parser->Parse(LabelWords(text));
+    } catch (const UserError& error) {
+      Damaged(member.header_offset, StrCat("\"", Printable(member.name), "\": ", error.what()));
+      pair->value = -1;
+    }
+  }
+
+  // -1 for a label that is none.
   int64_t ReadLabel(const TarMember& member) {
     char text[kMaxLabelBytes + 1] = {};
     const size_t bytes = std::min<size_t>(member.size, kMaxLabelBytes);
@@ -106,7 +126,10 @@ class Walk {
     if (label && member.size <= static_cast<int64_t>(kMaxLabelBytes)) return *label;
     Damaged(member.header_offset,
             StrCat("\"", Printable(member.name), "\" holds \"", Printable(text),
-                   "\", expected a class index 0 to ", kMaxClasses - 1));
+                   "\", expected a class index 0 to ", kMaxClasses - 1,
+                   HoldsSeveralLabels({text, got})
+                       ? ": several labels: set labels { type: CLASSES }, or VALUES"
+                       : ""));
     return -1;
   }
 
@@ -131,6 +154,7 @@ class Walk {
   const InputFile& file_;
   const std::function<void(const TarPair&)>& pair_;
   const std::function<void(const std::string&)>& left_out_;
+  const TarLabels labels_;
   TarReader reader_;
   std::unordered_map<std::string, Half> open_;
   std::unordered_set<std::string> complete_;  // keys of samples that have both halves
@@ -140,17 +164,21 @@ class Walk {
 }  // namespace
 
 int64_t WalkTarSamples(const InputFile& file, const std::function<void(const TarPair&)>& pair,
-                       const std::function<void(const std::string&)>& left_out) {
-  return Walk(file, pair, left_out).Run();
+                       const std::function<void(const std::string&)>& left_out,
+                       const TarLabels& labels) {
+  return Walk(file, pair, left_out, labels).Run();
 }
 
-int64_t WriteTarIndex(const std::string& shard) {
+int64_t WriteTarIndex(const std::string& shard, const LabelConfig& labels) {
   const InputFile file(shard);
   const std::string path = TarIndexPath(shard);
   if (path == shard) ThrowUserError(shard, ": is an index file, expected a shard");
+  LabelParser parser(labels, {});
+  TarLabels source;
+  if (labels.type() != LabelConfig::CLASS) source.parser = &parser;
   std::vector<TarPair> pairs;
   WalkTarSamples(
-      file, [&](const TarPair& pair) { pairs.push_back(pair); }, nullptr);
+      file, [&](const TarPair& pair) { pairs.push_back(pair); }, nullptr, source);
   std::sort(pairs.begin(), pairs.end(), [](const TarPair& a, const TarPair& b) {
     return a.image.data_offset < b.image.data_offset;
   });
@@ -159,11 +187,15 @@ int64_t WriteTarIndex(const std::string& shard) {
   for (const TarPair& pair : pairs) {
     index.AddFile(pair.image.name, pair.image.data_offset, pair.image.size);
     index.AddFile(pair.label.name, pair.label.data_offset, pair.label.size);
-    index.EndSample(pair.value);
+    if (source.parser == nullptr) {
+      index.EndSample(pair.value);
+    } else {
+      index.EndSample();
+    }
   }
   index.Write(path, file.size());
   std::string why;
-  if (!ReadTarIndex(file, &why)) {  // names that the format cannot hold
+  if (!ReadTarIndex(file, &why, source)) {  // names that the format cannot hold
     RemoveAll(path);
     ThrowUserError(shard, ": cannot have an index: ", why);
   }

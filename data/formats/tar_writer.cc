@@ -30,7 +30,11 @@ class TarRecordWriter : public RecordWriter {
       shard_ = std::make_unique<ShardWriter>(options_.folder + "/" +
                                              ShardName(options_.name, ++number_));
     }
-    shard_->Add(names_.Make(key), image, record.label);
+    if (options_.labels == LabelConfig::CLASS) {
+      shard_->Add(names_.Make(key), image, record.label);
+    } else {
+      shard_->Add(names_.Make(key), image, record.labels);
+    }
     ++added_;
   }
 

@@ -22,6 +22,8 @@ std::vector<int64_t> BatchSlot::Compact() {
   const int64_t batch_size = batch.images.desc.shape[0];
   const int64_t bytes = static_cast<int64_t>(batch.images.desc.bytes()) / batch_size;
   auto* const images = batch.images.as<uint8_t>();
+  std::vector<float>& values = batch.label_values;
+  const int64_t count = static_cast<int64_t>(values.size()) / batch_size;
   int64_t kept = 0;
   for (int64_t i = 0; i < batch_size; ++i) {
     if (!good[i]) continue;
@@ -29,11 +31,13 @@ std::vector<int64_t> BatchSlot::Compact() {
     if (kept != i) {
       std::memcpy(images + kept * bytes, images + i * bytes, bytes);
       batch.labels[kept] = batch.labels[i];
+      std::copy_n(values.begin() + i * count, count, values.begin() + kept * count);
     }
     ++kept;
   }
   std::memset(images + kept * bytes, 0, (batch_size - kept) * bytes);
   std::fill(batch.labels.begin() + kept, batch.labels.end(), 0);
+  std::fill(values.begin() + kept * count, values.end(), 0.f);
   batch.padding = batch_size - kept;
   return samples;
 }

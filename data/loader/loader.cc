@@ -44,7 +44,8 @@ Loader::Loader(const DataConfig& config, const LoaderOptions& options)
   CHECK(options.rank >= 0 && options.rank < options.world);
   // One slot more than `prefetch`, for the batch that the caller holds.
   const int slots = config.prefetch() + 1;
-  const double bytes = static_cast<double>(reader_.image_bytes()) * batch_size_;
+  const auto label_bytes = static_cast<double>(reader_.label_values()) * sizeof(float);
+  const double bytes = (static_cast<double>(reader_.image_bytes()) + label_bytes) * batch_size_;
   if (bytes * slots > HostMemory() || bytes > kMaxElements) {
     ThrowUserError("batch_size: ", WithCommas(batch_size_), " images take ", HumanBytes(bytes),
                    ", and ", Counted(slots, "batch", "batches"),
@@ -82,6 +83,7 @@ std::unique_ptr<BatchSlot> Loader::NewSlot() const {
   AllocateImages({batch_size_, reader_.channels(), size.height, size.width}, normalization.type(),
                  &slot->batch);
   slot->batch.labels.resize(batch_size_);
+  slot->batch.label_values.resize(batch_size_ * reader_.label_values());
   slot->good.resize(batch_size_);
   if (reader_.whole()) {
     slot->samples.resize(batch_size_);
@@ -239,6 +241,7 @@ void Loader::Fill(BatchSlot* slot, int64_t image, Sampler* sampler, SampleScratc
       good = reader_.Read({0, slot->position + image},
                           slot->batch.images.as<uint8_t>() + image * reader_.image_bytes(),
                           &slot->batch.labels[image], scratch);
+      if (good) reader_.ReadLabelValues(slot->position + image, image, &slot->batch, scratch);
     }
     slot->good[image] = good;
   } catch (...) {
@@ -265,6 +268,7 @@ bool Loader::FillTraining(BatchSlot* slot, int64_t image, Sampler* sampler,
                              &batch.labels[image], scratch)) {
       continue;
     }
+    reader_.ReadLabelValues(use.index, image, &batch, scratch);
     if (reader_.whole()) batch.cuts[image] = reader_.CutOf(use);
     return i == 0;
   }

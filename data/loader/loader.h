@@ -65,6 +65,8 @@ class Loader {
   int64_t size() const { return reader_.source().size(); }
   int64_t classes() const { return reader_.source().classes(); }
   std::vector<std::string> class_names() const { return reader_.source().ClassNames(); }
+  // The kind of an image's labels. VALUES: classes() is their number, class_names() their names.
+  LabelConfig::Type label_type() const { return reader_.source().label_type(); }
   std::string Describe() const { return reader_.source().Describe(); }
   // C, H, W of every image.
   Shape image_shape() const;
@@ -89,8 +91,12 @@ class Loader {
 
   // Evaluation: the index in the data set of each image of the last batch, without padding.
   const std::vector<int64_t>& samples() const { return samples_; }
-  // The label of a sample, and its location: "shard.tar:key:offset".
+  // The label of a sample (RecordSource::Labels for more than one), and its location:
+  // "shard.tar:key:offset".
   int64_t Label(int64_t sample) const { return reader_.source().Label(sample); }
+  void Labels(int64_t sample, std::vector<float>* labels) const {
+    reader_.source().Labels(sample, labels);
+  }
   std::string Where(int64_t sample) const { return reader_.source().Where(sample); }
 
   // Seconds for which the last Next waited for workers.

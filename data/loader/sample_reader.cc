@@ -3,6 +3,7 @@
 #include <xxhash.h>
 
 #include <algorithm>
+#include <cstring>
 #include <optional>
 
 #include "core/error.h"
@@ -27,9 +28,11 @@ SampleReader::SampleReader(const DataConfig& config, uint64_t seed, bool random,
       augment_(config, random),
       normalization_(config, random),
       whole_(random && config.device_cache_mib() > 0) {
-  source_ = MatchClasses(OpenSource(DataConfig::Format_Name(config.format()),
-                                    {config.source(), on_error_ != DataConfig::FAIL}),
-                         class_names);
+  source_ = MatchClasses(
+      OpenSource(DataConfig::Format_Name(config.format()),
+                 {config.source(), on_error_ != DataConfig::FAIL, config.labels(), class_names}),
+      class_names);
+  if (source_->label_type() != LabelConfig::CLASS) label_values_ = source_->classes();
   if (classes > 0) CheckLabels(classes);
   FindImageSize();
   if (config.cache_mib() != 0) cache_ = OpenCache(config);
@@ -60,6 +63,19 @@ void SampleReader::CheckLabels(int64_t classes) const {
                      classes - 1, " because the net has ", classes, " classes");
     }
   }
+}
+
+void SampleReader::ReadLabelValues(int64_t index, int64_t image, Batch* batch,
+                                   SampleScratch* scratch) const {
+  if (label_values_ == 0) return;
+  float* const out = batch->label_values.data() + image * label_values_;
+  source_->Labels(index, &scratch->labels);
+  if (source_->label_type() == LabelConfig::VALUES) {
+    std::copy(scratch->labels.begin(), scratch->labels.end(), out);
+    return;
+  }
+  std::fill_n(out, label_values_, 0.f);
+  for (const float label : scratch->labels) out[static_cast<int64_t>(label)] = 1;
 }
 
 void SampleReader::FindImageSize() {

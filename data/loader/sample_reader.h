@@ -23,6 +23,7 @@ struct SampleScratch : PictureScratch {
   Record record;
   ByteBuffer pixels;
   Recipe recipe;  // that the last sample's pixels follow
+  std::vector<float> labels;
 };
 
 // Produces pixels and label of single samples: reads, decodes and augments. A pure function of
@@ -56,6 +57,11 @@ class SampleReader {
   // (REPLACE) or throws UserError (FAIL). Also throws UserError, naming the sample, if the image
   // differs in size from the first one and no setting makes sizes equal, or from the mean image.
   bool Read(SampleUse use, void* out, int64_t* label, SampleScratch* scratch) const;
+
+  // Numbers of Batch::label_values per image; 0: images have one class each.
+  int64_t label_values() const { return label_values_; }
+  // Writes the numbers of a sample for this image of a batch.
+  void ReadLabelValues(int64_t index, int64_t image, Batch* batch, SampleScratch* scratch) const;
 
   // The part of an uncropped image for this use.
   ImageCut CutOf(SampleUse use) const;
@@ -95,6 +101,7 @@ class SampleReader {
   const Augment augment_;
   const Normalization normalization_;
   std::unique_ptr<RecordSource> source_;
+  int64_t label_values_ = 0;
   const bool whole_;
   ImageSize image_size_, read_size_;
   std::unique_ptr<PixelCache> cache_;  // of resized images

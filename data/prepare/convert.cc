@@ -39,9 +39,8 @@ std::string RealFolder(const std::string& path) {
 }
 
 // Below a folder of classes, the new data set would be a class.
-void CheckOutside(const ConvertOptions& options) {
-  const std::string& format = options.from_format;
-  if ((format == "AUTO" ? DetectFormat(options.from) : format) != "FOLDER") return;
+void CheckOutside(const ConvertOptions& options, const SourceOptions& from) {
+  if (FormatOf(options.from_format, from) != "FOLDER") return;
   const std::string source = RealFolder(options.from), target = RealFolder(options.to);
   if (source.empty() || target == source || target.compare(0, source.size(), source) != 0) return;
   ThrowUserError("to: ", options.to, " is in ", options.from,
@@ -59,8 +58,15 @@ ConvertResult ConvertDataSet(const ConvertOptions& options) {
     ThrowUserError("grayscale: for format idx only; the images of ", options.format,
                    " keep their colors (train_data.channels: 1 reads them as grayscale)");
   }
-  const auto source = OpenSource(options.from_format, {options.from, options.skip_damaged});
-  CheckOutside(options);
+  const bool several = options.labels.type() != LabelConfig::CLASS;
+  if (several && options.format != "TAR") {
+    ThrowUserError("labels: format ", options.format, " holds one class per image, and labels of ",
+                   "type ", LabelConfig::Type_Name(options.labels.type()),
+                   " are given: write --format=tar");
+  }
+  const SourceOptions from = {options.from, options.skip_damaged, options.labels};
+  const auto source = OpenSource(options.from_format, from);
+  CheckOutside(options, from);
   OutputFolder folder(options.to, options.force);
 
   WriterOptions writer_options;
@@ -70,6 +76,7 @@ ConvertResult ConvertDataSet(const ConvertOptions& options) {
   writer_options.count = source->size();
   writer_options.classes = source->classes();
   writer_options.class_names = source->ClassNames();
+  writer_options.labels = source->label_type();
   writer_options.shards = options.shards;
   writer_options.quality = options.quality;
   writer_options.grayscale = options.grayscale;
@@ -83,6 +90,7 @@ ConvertResult ConvertDataSet(const ConvertOptions& options) {
   for (int64_t i = 0; i < source->size(); ++i) {
     try {
       source->Read(i, &record);
+      if (several) source->Labels(i, &record.labels);
       if (!options.resize.Nothing()) {
         Resize(options, &renderer, &record, &resized);
       } else if (!record.raw && options.quality > 0) {

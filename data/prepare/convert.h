@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <string>
 
+#include "core/config/job.pb.h"
 #include "data/prepare/resize_record.h"
 
 namespace gf {
@@ -10,6 +11,8 @@ namespace gf {
 struct ConvertOptions {
   // A data set (folder, file or glob) and its format, "AUTO" to tell it from what is there.
   std::string from, from_format = "AUTO";
+  // The kind of its labels. Only TAR can be written with several labels per image.
+  LabelConfig labels;
   // The folder to make, and the format in it.
   std::string to, format = "TAR";
   int shards = 0;

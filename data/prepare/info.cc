@@ -18,21 +18,58 @@ std::map<int64_t, int64_t> Rows(const DataSetInfo& info) {
   return rows;
 }
 
+// Adds up the labels of all images.
+void CountLabels(const RecordSource& source, DataSetInfo* info) {
+  info->labels = source.label_type();
+  std::vector<float> labels;
+  for (int64_t i = 0; i < source.size(); ++i) {
+    source.Labels(i, &labels);
+    if (info->labels != LabelConfig::VALUES) {
+      for (const float label : labels) ++info->counts[static_cast<int64_t>(label)];
+      info->class_labels += static_cast<int64_t>(labels.size());
+      continue;
+    }
+    info->values.resize(labels.size());
+    for (size_t k = 0; k < labels.size(); ++k) {
+      ValueRange& range = info->values[k];
+      const double value = labels[k];
+      range.mean += value;
+      range.least = i == 0 ? value : std::min(range.least, value);
+      range.most = i == 0 ? value : std::max(range.most, value);
+    }
+  }
+  for (ValueRange& range : info->values) range.mean /= static_cast<double>(source.size());
+}
+
+// A row per value.
+void PrintValues(const DataSetInfo& info, std::ostream& out) {
+  out << "values     " << info.classes << "\n";
+  out << "  value       mean      least       most\n";
+  for (size_t k = 0; k < info.values.size(); ++k) {
+    const ValueRange& range = info.values[k];
+    out << std::setw(7) << k << " " << std::setw(10) << range.mean << " " << std::setw(10)
+        << range.least << " " << std::setw(10) << range.most;
+    if (k < info.class_names.size()) out << "  " << info.class_names[k];
+    out << "\n";
+  }
+}
+
 }  // namespace
 
-DataSetInfo InspectDataSet(const std::string& path, const std::string& format) {
+DataSetInfo InspectDataSet(const std::string& path, const std::string& format,
+                           const LabelConfig& labels) {
   constexpr size_t kExamples = 5;
-  const auto source = OpenSource(format, {path, /*skip_damaged=*/true});
+  const auto source = OpenSource(format, {path, /*skip_damaged=*/true, labels});
   DataSetInfo info;
   info.description = source->Describe();
   info.images = source->size();
   info.classes = source->classes();
   info.class_names = source->ClassNames();
   info.damaged = source->skipped();
+  CountLabels(*source, &info);
   bool first = true;
   Record record;
   for (int64_t i = 0; i < source->size(); ++i) {
-    ++info.counts[source->Label(i)];
     try {
       source->Read(i, &record);
       info.bytes += record.size;
@@ -70,7 +107,16 @@ std::string FormatInfo(const DataSetInfo& info) {
   out << "width      " << info.min_width << " to " << info.max_width << "\n";
   out << "damaged    " << info.damaged << "\n";
   for (const std::string& example : info.damaged_examples) out << "  " << example << "\n";
+  if (info.labels == LabelConfig::VALUES) {
+    PrintValues(info, out);
+    return out.str();
+  }
   out << "classes    " << info.classes << "\n";
+  if (info.labels == LabelConfig::CLASSES) {
+    out << "labels     " << info.class_labels << " ("
+        << static_cast<double>(info.class_labels) / static_cast<double>(info.images)
+        << " per image)\n";
+  }
   const std::map<int64_t, int64_t> rows = Rows(info);
   int64_t printed = 0;
   for (const auto& [label, count] : rows) {

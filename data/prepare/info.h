@@ -5,9 +5,15 @@
 #include <string>
 #include <vector>
 
+#include "core/config/job.pb.h"
 #include "data/image/image.h"
 
 namespace gf {
+
+// The numbers that images have in one place of their values (LabelConfig::VALUES).
+struct ValueRange {
+  double mean = 0, least = 0, most = 0;
+};
 
 // What a data set holds, from every image's header.
 struct DataSetInfo {
@@ -15,6 +21,9 @@ struct DataSetInfo {
   int64_t images = 0, bytes = 0;
   int64_t classes = 0;
   std::map<int64_t, int64_t> counts;  // of the classes that have images
+  LabelConfig::Type labels = LabelConfig::CLASS;
+  int64_t class_labels = 0;        // classes of all images together
+  std::vector<ValueRange> values;  // with labels of type VALUES: per value
   std::vector<std::string> class_names;
   // Of the images that could be read.
   int min_height = 0, max_height = 0, min_width = 0, max_width = 0;
@@ -26,8 +35,9 @@ struct DataSetInfo {
   std::vector<std::string> damaged_examples;
 };
 
-// Reads the data set at `path`; format as for OpenSource. Throws UserError.
-DataSetInfo InspectDataSet(const std::string& path, const std::string& format);
+// Reads the data set at `path`; format and labels as for OpenSource. Throws UserError.
+DataSetInfo InspectDataSet(const std::string& path, const std::string& format,
+                           const LabelConfig& labels = LabelConfig());
 
 // The text that `gfdata info` prints.
 std::string FormatInfo(const DataSetInfo& info);

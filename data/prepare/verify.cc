@@ -140,8 +140,8 @@ void ForPieces(int64_t size, int workers, const SampleProgress& progress,
 }  // namespace
 
 Verification VerifyDataSet(const std::string& path, const std::string& format, int workers,
-                           const SampleProgress& progress) {
-  const auto source = OpenSource(format, {path, /*skip_damaged=*/true});
+                           const SampleProgress& progress, const LabelConfig& labels) {
+  const auto source = OpenSource(format, {path, /*skip_damaged=*/true, labels});
   Verification result;
   result.description = source->Describe();
   result.images = source->size();
@@ -176,8 +176,9 @@ Verification VerifyDataSet(const std::string& path, const std::string& format, i
 }
 
 DataSetStatistics MeasureDataSet(const std::string& path, const std::string& format, int workers,
-                                 const SampleProgress& progress, PixelSums* pixel_sums) {
-  const auto source = OpenSource(format, {path, /*skip_damaged=*/true});
+                                 const SampleProgress& progress, PixelSums* pixel_sums,
+                                 const LabelConfig& labels) {
+  const auto source = OpenSource(format, {path, /*skip_damaged=*/true, labels});
   DataSetStatistics result;
   result.description = source->Describe();
   result.damaged = source->skipped();

@@ -27,9 +27,11 @@ struct Verification {
   std::map<std::string, int64_t> oddities;
 };
 
-// workers: 0 = one per processor. Throws UserError if the data set cannot be opened.
+// workers: 0 = one per processor. labels: as for OpenSource. Throws UserError if the data set
+// cannot be opened.
 Verification VerifyDataSet(const std::string& path, const std::string& format, int workers,
-                           const SampleProgress& progress);
+                           const SampleProgress& progress,
+                           const LabelConfig& labels = LabelConfig());
 
 // Figures over all pixels of a data set, every image counting alike.
 struct DataSetStatistics {
@@ -55,6 +57,7 @@ struct DataSetStatistics {
 // to be added up differ in size; and if images differ in format, unless all have 1 or 3 channels of
 // UINT8.
 DataSetStatistics MeasureDataSet(const std::string& path, const std::string& format, int workers,
-                                 const SampleProgress& progress, PixelSums* pixel_sums = nullptr);
+                                 const SampleProgress& progress, PixelSums* pixel_sums = nullptr,
+                                 const LabelConfig& labels = LabelConfig());
 
 }  // namespace gf

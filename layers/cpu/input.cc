@@ -25,6 +25,8 @@ class InputKernel : public Kernel {
     for (size_t i = 0; i < tops_.size(); ++i) {
       if (layer_.IsImage(static_cast<int>(i))) {
         Images(*args.batch, tops_[i].shape, args.tops[i]);
+      } else if (layer_.IsLabelValues(static_cast<int>(i))) {
+        LabelValues(args.batch->label_values, tops_[i], args.tops[i]);
       } else {
         const auto& labels = args.batch->labels;
         std::memset(args.tops[i], 0, tops_[i].bytes());
@@ -56,6 +58,19 @@ class InputKernel : public Kernel {
         }
       }
     });
+  }
+
+  // Numbers of the batch, or zeros for a batch without them.
+  void LabelValues(const std::vector<float>& values, const TensorDesc& desc, void* top) const {
+    if (values.empty()) {
+      std::memset(top, 0, desc.bytes());
+      return;
+    }
+    CHECK_EQ(static_cast<int64_t>(values.size()), desc.shape.count());
+    Tensor from;
+    from.desc = {desc.shape, DType::kFP32, Layout()};
+    from.data = const_cast<float*>(values.data());
+    context_.device->Convert(from, {desc, top, nullptr}, context_.device->compute_stream());
   }
 
   // Writes image i of the batch to its place in `top`.

@@ -85,6 +85,8 @@ class InputKernel : public Kernel {
     for (size_t i = 0; i < tops_.size(); ++i) {
       if (layer_.IsImage(static_cast<int>(i))) {
         PutImages(batch, tops_[i].shape, staging.gpu() + offsets[i], host + offsets[i]);
+      } else if (layer_.IsLabelValues(static_cast<int>(i))) {
+        PutLabelValues(batch, tops_[i].shape, host + offsets[i]);
       } else {
         PutLabels(batch, tops_[i], host + offsets[i]);
       }
@@ -104,6 +106,8 @@ class InputKernel : public Kernel {
       const char* const from = staging.gpu() + offsets[i];
       if (layer_.IsImage(static_cast<int>(i))) {
         TakeImages(batch, from, tops_[i], args.tops[i]);
+      } else if (layer_.IsLabelValues(static_cast<int>(i))) {
+        TakeFloats(from, tops_[i], args.tops[i]);
       } else {
         CopyOnDevice(context_, from, args.tops[i], tops_[i].bytes());
       }
@@ -116,8 +120,12 @@ class InputKernel : public Kernel {
   std::vector<size_t> OffsetsOf(const Batch& batch) const {
     std::vector<size_t> offsets = {0};
     for (size_t i = 0; i < tops_.size(); ++i) {
-      const bool image = layer_.IsImage(static_cast<int>(i));
-      offsets.push_back(offsets.back() + (image ? Places(batch).end : Aligned(tops_[i].bytes())));
+      const int top = static_cast<int>(i);
+      const size_t bytes = layer_.IsImage(top) ? Places(batch).end
+                           : layer_.IsLabelValues(top)
+                               ? Aligned(tops_[i].shape.count() * sizeof(float))
+                               : Aligned(tops_[i].bytes());
+      offsets.push_back(offsets.back() + bytes);
     }
     return offsets;
   }
@@ -219,15 +227,28 @@ class InputKernel : public Kernel {
     std::memcpy(to, batch.labels.data(), batch.labels.size() * sizeof(int64_t));
   }
 
-  void TakeImages(const Batch& batch, const char* from, const TensorDesc& desc, void* top) const {
-    const Shape& shape = desc.shape;
-    if (batch.images.desc.dtype == DType::kFP32) {
-      Tensor images;
-      images.desc = {shape, DType::kFP32, Layout()};
-      images.data = const_cast<char*>(from);
-      context_.device->Convert(images, {desc, top, nullptr}, context_.device->compute_stream());
+  // Numbers of the batch, or zeros for a batch without them.
+  static void PutLabelValues(const Batch& batch, const Shape& shape, char* to) {
+    const std::vector<float>& values = batch.label_values;
+    if (values.empty()) {
+      std::memset(to, 0, shape.count() * sizeof(float));
       return;
     }
+    CHECK_EQ(static_cast<int64_t>(values.size()), shape.count());
+    Copy(values.data(), values.size() * sizeof(float), to);
+  }
+
+  // FP32 in plain order, in GPU memory.
+  void TakeFloats(const char* from, const TensorDesc& desc, void* top) const {
+    Tensor floats;
+    floats.desc = {desc.shape, DType::kFP32, Layout()};
+    floats.data = const_cast<char*>(from);
+    context_.device->Convert(floats, {desc, top, nullptr}, context_.device->compute_stream());
+  }
+
+  void TakeImages(const Batch& batch, const char* from, const TensorDesc& desc, void* top) const {
+    const Shape& shape = desc.shape;
+    if (batch.images.desc.dtype == DType::kFP32) return TakeFloats(from, desc, top);
     const Places places(batch);
     const Shape& own = batch.images.desc.shape;
     InputImages images;

@@ -18,15 +18,19 @@ class InputEstimate : public EstimateKernel {
   }
 
   // One copy from the host writes pixels and labels. One kernel per image top reads the pixels from
-  // there; a copy moves the labels.
+  // there; a copy moves the labels, and a kernel converts those that are FP32 numbers.
   void ForwardCost(const KernelArgs& args) override {
     const auto pixels = static_cast<int64_t>(args.batch->images.desc.bytes());
+    const auto from = [&](size_t i) {
+      if (IsImage(i)) return pixels;
+      return layer_.IsLabelValues(static_cast<int>(i))
+                 ? setup().tops[i].shape.count() * static_cast<int64_t>(sizeof(float))
+                 : Top(i);
+    };
     int64_t sent = 0;
-    for (size_t i = 0; i < setup().tops.size(); ++i) sent += IsImage(i) ? pixels : Top(i);
+    for (size_t i = 0; i < setup().tops.size(); ++i) sent += from(i);
     Move(OperationKind::kInput, sent);
-    for (size_t i = 0; i < setup().tops.size(); ++i) {
-      Move(OperationKind::kInput, (IsImage(i) ? pixels : Top(i)) + Top(i));
-    }
+    for (size_t i = 0; i < setup().tops.size(); ++i) Move(OperationKind::kInput, from(i) + Top(i));
   }
 
  private:

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <nlohmann/json.hpp>
 #include <optional>
 
@@ -13,14 +14,8 @@
 namespace gf {
 namespace {
 
-std::string Percent(double share) {
-  char text[32];
-  std::snprintf(text, sizeof(text), "%.2f %%", 100 * share);
-  return text;
-}
-
 double Rate(const EvaluationReport& report) {
-  return report.seconds > 0 ? static_cast<double>(report.tally.images()) / report.seconds : 0;
+  return report.seconds > 0 ? static_cast<double>(report.tally->images()) / report.seconds : 0;
 }
 
 std::string ClassName(const EvaluationReport& report, int64_t i) {
@@ -34,41 +29,53 @@ std::string Described(const EvaluationReport& report, int64_t i) {
   return name.empty() ? std::to_string(i) : name;
 }
 
-// Nothing where there are no images of the class.
-std::optional<double> ClassShare(const Tally& tally, int64_t i) {
-  const int64_t images = tally.class_images()[i];
-  if (images == 0) return std::nullopt;
-  return static_cast<double>(tally.class_right()[i]) / static_cast<double>(images);
+// JSON has no NaN and infinity.
+nlohmann::ordered_json JsonOf(const std::optional<double>& value) {
+  if (!value || !std::isfinite(*value)) return nullptr;
+  return *value;
 }
 
-void PrintClasses(const EvaluationReport& report, FILE* out) {
-  const Tally& tally = report.tally;
-  std::fprintf(out, "\n  class      images     right      top-1  name\n");
-  for (int64_t i = 0; i < tally.classes(); ++i) {
-    const std::optional<double> share = ClassShare(tally, i);
-    std::fprintf(
-        out, "  %5lld  %10s  %8s  %9s  %s\n", static_cast<long long>(i),
-        WithCommas(tally.class_images()[i]).c_str(), WithCommas(tally.class_right()[i]).c_str(),
-        share.has_value() ? Percent(*share).c_str() : "none", ClassName(report, i).c_str());
+nlohmann::ordered_json JsonOf(const Figure& figure) {
+  if (figure.kind != Figure::kCount || !figure.value) return JsonOf(figure.value);
+  return static_cast<int64_t>(*figure.value);
+}
+
+// A table of the classes or values. Columns of counts and of other figures differ in width.
+void PrintOutputs(const EvaluationReport& report, FILE* out) {
+  const Tally& tally = *report.tally;
+  const auto print = [out](const std::vector<Figure>& figures, bool header) {
+    for (size_t i = 0; i < figures.size(); ++i) {
+      const int width = (figures[i].kind == Figure::kCount ? 8 : 9) + (i == 0 ? 2 : 0);
+      const std::string text = header ? figures[i].name : FigureText(figures[i]);
+      std::fprintf(out, "  %*s", width, text.c_str());
+    }
+  };
+  std::fprintf(out, "\n  %s", tally.outputs_are_values() ? "value" : "class");
+  if (tally.outputs() > 0) print(tally.FiguresOf(0), true);
+  std::fprintf(out, "  name\n");
+  for (int64_t i = 0; i < tally.outputs(); ++i) {
+    std::fprintf(out, "  %5lld", static_cast<long long>(i));
+    print(tally.FiguresOf(i), false);
+    std::fprintf(out, "  %s\n", ClassName(report, i).c_str());
   }
 }
 
 }  // namespace
 
 void PrintEvaluation(const EvaluationReport& report, bool per_class, FILE* out) {
-  const Tally& tally = report.tally;
+  const Tally& tally = *report.tally;
   char text[64];
-  std::vector<std::pair<std::string, std::string>> rows = {{"weights", report.weights},
-                                                           {"data", report.data},
-                                                           {"images", WithCommas(tally.images())},
-                                                           {"top-1", Percent(tally.top1())}};
-  if (tally.classes() > 5) rows.emplace_back("top-5", Percent(tally.top5()));
+  std::vector<std::pair<std::string, std::string>> rows = {
+      {"weights", report.weights}, {"data", report.data}, {"images", WithCommas(tally.images())}};
+  for (const Figure& figure : tally.Figures()) {
+    if (figure.value) rows.emplace_back(figure.name, FigureText(figure));
+  }
   std::snprintf(text, sizeof(text), "%.5f", tally.loss());
   rows.emplace_back("loss", text);
   std::snprintf(text, sizeof(text), "%.0f", Rate(report));
   rows.emplace_back("images/s", text);
   PrintTable(rows, out);
-  if (per_class) PrintClasses(report, out);
+  if (per_class) PrintOutputs(report, out);
   if (!report.confusions.empty()) {
     std::fprintf(out, "\n  images  taken for\n");
     for (const Confusion& confusion : report.confusions) {
@@ -79,27 +86,26 @@ void PrintEvaluation(const EvaluationReport& report, bool per_class, FILE* out) 
   }
   std::fflush(out);
 }
+
 void WriteEvaluation(const EvaluationReport& report, const std::string& file) {
   using json = nlohmann::ordered_json;
-  const Tally& tally = report.tally;
+  const Tally& tally = *report.tally;
   json root;
   root["weights"] = report.weights;
   root["data"] = report.data;
   root["images"] = tally.images();
-  root["top1"] = tally.top1();
-  root["top5"] = tally.classes() > 5 ? json(tally.top5()) : json(nullptr);
-  root["loss"] = std::isfinite(tally.loss()) ? json(tally.loss()) : json(nullptr);
+  for (const Figure& figure : tally.Figures()) root[figure.key] = JsonOf(figure);
+  root["loss"] = JsonOf(tally.loss());
   root["images_per_s"] = Rate(report);
-  root["classes"] = json::array();
-  for (int64_t i = 0; i < tally.classes(); ++i) {
-    json entry = {{"class", i}};
+  const bool values = tally.outputs_are_values();
+  json outputs = json::array();
+  for (int64_t i = 0; i < tally.outputs(); ++i) {
+    json entry = {{values ? "value" : "class", i}};
     if (!report.class_names.empty()) entry["name"] = ClassName(report, i);
-    entry["images"] = tally.class_images()[i];
-    entry["right"] = tally.class_right()[i];
-    const std::optional<double> share = ClassShare(tally, i);
-    entry["top1"] = share.has_value() ? json(*share) : json(nullptr);
-    root["classes"].push_back(entry);
+    for (const Figure& figure : tally.FiguresOf(i)) entry[figure.key] = JsonOf(figure);
+    outputs.push_back(entry);
   }
+  root[values ? "values" : "classes"] = outputs;
   root["confusions"] = json::array();
   for (const Confusion& confusion : report.confusions) {
     root["confusions"].push_back(

@@ -2,6 +2,7 @@
 
 #include <cstdio>
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -13,13 +14,14 @@ namespace gf {
 // The result of gfeval.
 struct EvaluationReport {
   std::string weights, data;  // where they came from
-  Tally tally;
-  std::vector<std::string> class_names;  // one per class of the data, or none
+  std::shared_ptr<const Tally> tally;
+  std::vector<std::string> class_names;  // one per class or value of the data, or none
   double seconds = 0;
   std::vector<Confusion> confusions;  // those to report, most first
 };
 
-// For people: one block of figures, with `per_class` a line for each class, and the confusions.
+// For people: one block of figures, with `per_class` a line for each class or value, and the
+// confusions.
 void PrintEvaluation(const EvaluationReport& report, bool per_class, FILE* out);
 
 // As JSON, classes included. Throws UserError if the file cannot be written.

@@ -1,10 +1,32 @@
 #include "solvers/evaluate/evaluator.h"
 
-namespace gf {
+#include "solvers/evaluate/class_tally.h"
+#include "solvers/evaluate/classes_tally.h"
+#include "solvers/evaluate/values_tally.h"
 
-std::optional<Tally> Evaluate(Net* net, Loader* loader, Communicator* comm,
-                              const std::function<bool()>& stop, Predictions* predictions) {
-  Tally tally(net->classes());
+namespace gf {
+namespace {
+
+std::unique_ptr<Tally> NewTally(const Loader& loader, int64_t outputs) {
+  const LabelsOfImage labels = [&loader](int64_t image, std::vector<float>* to) {
+    loader.Labels(image, to);
+  };
+  switch (loader.label_type()) {
+    case LabelConfig::CLASS:
+      break;
+    case LabelConfig::CLASSES:
+      return std::make_unique<ClassesTally>(loader.size(), outputs, labels);
+    case LabelConfig::VALUES:
+      return std::make_unique<ValuesTally>(loader.size(), outputs, labels);
+  }
+  return std::make_unique<ClassTally>(outputs);
+}
+
+}  // namespace
+
+std::unique_ptr<Tally> Evaluate(Net* net, Loader* loader, Communicator* comm,
+                                const std::function<bool()>& stop, Predictions* predictions) {
+  std::unique_ptr<Tally> tally = NewTally(*loader, net->classes());
   const int64_t batches = loader->batches();
   int64_t stopped = 0;
   loader->Seek(0);
@@ -14,7 +36,7 @@ std::optional<Tally> Evaluate(Net* net, Loader* loader, Communicator* comm,
     if (batch.padding < batch.size()) {
       net->Forward(batch);
       const std::vector<float> scores = net->Logits();
-      tally.Add(scores, batch.labels, batch.size() - batch.padding);
+      tally->Add(scores, batch, loader->samples());
       if (predictions) predictions->Add(scores, net->classes(), loader->samples());
       if (i + 1 < batches) net->parameters()->device()->Settle();
     }
@@ -23,8 +45,8 @@ std::optional<Tally> Evaluate(Net* net, Loader* loader, Communicator* comm,
     comm->AllReduce(&stopped, 1, ReduceOp::kMax, "signals during the validation");
   }
   loader->Seek(0);
-  if (stopped != 0) return std::nullopt;
-  tally.Reduce(comm);
+  if (stopped != 0) return nullptr;
+  tally->Reduce(comm);
   if (predictions) predictions->Reduce(comm);
   return tally;
 }

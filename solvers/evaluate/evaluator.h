@@ -1,7 +1,7 @@
 #pragma once
 
 #include <functional>
-#include <optional>
+#include <memory>
 
 #include "comm/communicator.h"
 #include "data/loader/loader.h"
@@ -12,12 +12,12 @@
 namespace gf {
 
 // Runs a TEST net over all of a loader's data, each image once whatever the number of ranks,
-// and returns the counts of all ranks. The loader stands at its start before and after.
-// `stop` (may be null) is asked after each batch: as soon as it is true on any rank, all ranks
-// give up and return nothing. `predictions` (may be null; of loader->size() images) gets what each
-// image was taken for, on every rank.
-std::optional<Tally> Evaluate(Net* net, Loader* loader, Communicator* comm,
-                              const std::function<bool()>& stop,
-                              Predictions* predictions = nullptr);
+// and returns the tally of all ranks for the loader's type of labels. The loader stands at its
+// start before and after. `stop` (may be null) is asked after each batch: as soon as it is true on
+// any rank, all ranks give up and return null. `predictions` (may be null; of loader->size()
+// images) gets what each image was taken for, on every rank.
+std::unique_ptr<Tally> Evaluate(Net* net, Loader* loader, Communicator* comm,
+                                const std::function<bool()>& stop,
+                                Predictions* predictions = nullptr);
 
 }  // namespace gf

@@ -1,44 +1,55 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "comm/communicator.h"
+#include "core/batch.h"
 
 namespace gf {
 
-// Counts of an evaluation.
+// A figure of an evaluation.
+struct Figure {
+  enum Kind {
+    kCount,
+    kShare,   // 0 to 1; people read percents
+    kNumber,  // in the unit of the labels, or without one
+  };
+  std::string key, name;  // for programs, "top1"; for people, "top-1"
+  Kind kind = kNumber;
+  std::optional<double> value;  // nothing: it is not defined
+};
+
+// The sums of an evaluation: how well a net's outputs fit the labels of images. There is a tally
+// for each type of labels (LabelConfig).
 class Tally {
  public:
-  explicit Tally(int64_t classes);
+  virtual ~Tally() = default;
 
-  // Adds the first `count` images of a batch: scores [batch][classes], and their labels.
-  // An image is right in the top k if fewer than k classes score higher than its label's (of
-  // equal scores the lower class counts as higher); NaN scores are never right. The loss is
-  // -log softmax(scores)[label], summed in double.
-  void Add(const std::vector<float>& scores, const std::vector<int64_t>& labels, int64_t count);
+  // Adds the first images of a batch: outputs [batch][outputs()], and the numbers of these images
+  // in the data set.
+  virtual void Add(const std::vector<float>& outputs, const Batch& batch,
+                   const std::vector<int64_t>& images) = 0;
+  // Puts together what all ranks have; every rank gets the total. The figures below hold for all
+  // ranks afterwards, and are not defined before.
+  virtual void Reduce(Communicator* comm) = 0;
 
-  // Sums the counts of all ranks; every rank gets the total.
-  void Reduce(Communicator* comm);
-
-  int64_t classes() const { return static_cast<int64_t>(class_images_.size()); }
-  int64_t images() const { return images_; }
-  // Shares of the images, 0 without images.
-  double top1() const { return Share(top1_); }
-  double top5() const { return Share(top5_); }
-  double loss() const { return images_ == 0 ? 0 : loss_ / static_cast<double>(images_); }
-  // Images of each class, and those right in the top 1.
-  const std::vector<int64_t>& class_images() const { return class_images_; }
-  const std::vector<int64_t>& class_right() const { return class_right_; }
-
- private:
-  double Share(int64_t count) const {
-    return images_ == 0 ? 0 : static_cast<double>(count) / static_cast<double>(images_);
-  }
-
-  int64_t images_ = 0, top1_ = 0, top5_ = 0;
-  double loss_ = 0;
-  std::vector<int64_t> class_images_, class_right_;
+  // Numbers of the net per image: classes or values.
+  virtual int64_t outputs() const = 0;
+  virtual int64_t images() const = 0;
+  // Mean of the images' losses; 0 without images.
+  virtual double loss() const = 0;
+  // Of all images, the most important figure first.
+  virtual std::vector<Figure> Figures() const = 0;
+  // Of class or value `output`.
+  virtual std::vector<Figure> FiguresOf(int64_t output) const = 0;
+  // Whether an output is a value, not a class.
+  virtual bool outputs_are_values() const { return false; }
 };
+
+// The figure for people: "1,234", "12.34 %", "0.123456"; "none" without value.
+std::string FigureText(const Figure& figure);
 
 }  // namespace gf

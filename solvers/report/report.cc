@@ -92,20 +92,25 @@ void Report::Train(const TrainRecord& r) {
 void Report::Validation(int64_t step, double epoch, const Tally& tally, double seconds) {
   if (!speaks_) return;
   const double rate = seconds > 0 ? static_cast<double>(tally.images()) / seconds : 0;
-  const bool has_top5 = tally.classes() > 5;
-  std::string line = Format("validation  step %lld  epoch %.2f  top-1 %.2f %%",
-                            static_cast<long long>(step), epoch, 100 * tally.top1());
-  if (has_top5) line += Format("  top-5 %.2f %%", 100 * tally.top5());
+  const std::vector<Figure> figures = tally.Figures();
+  std::string line =
+      Format("validation  step %lld  epoch %.2f", static_cast<long long>(step), epoch);
+  for (const Figure& figure : figures) {
+    if (figure.value) line += StrCat("  ", figure.name, " ", FigureText(figure));
+  }
   console_->Line(line + Format("  loss %.4f  %s images  %.0f images/s", tally.loss(),
                                WithCommas(tally.images()).c_str(), rate));
-  nlohmann::ordered_json record = {
-      {"step", step}, {"epoch", epoch}, {"images", tally.images()}, {"top1", tally.top1()}};
-  record["top5"] = has_top5 ? nlohmann::ordered_json(tally.top5()) : nullptr;
+  nlohmann::ordered_json record = {{"step", step}, {"epoch", epoch}, {"images", tally.images()}};
+  for (const Figure& figure : figures) {
+    record[figure.key] = figure.value ? Number(*figure.value) : nullptr;
+  }
   record["loss"] = Number(tally.loss());
   record["images_per_s"] = rate;
   Write("validation", std::move(record));
-  std::vector<std::pair<std::string, double>> values = {{"validation/top1", tally.top1()}};
-  if (has_top5) values.emplace_back("validation/top5", tally.top5());
+  std::vector<std::pair<std::string, double>> values;
+  for (const Figure& figure : figures) {
+    if (figure.value) values.emplace_back("validation/" + figure.key, *figure.value);
+  }
   values.emplace_back("validation/loss", tally.loss());
   events_->Write(step, values);
 }

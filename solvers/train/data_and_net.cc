@@ -33,6 +33,7 @@ void CheckSize(const DataConfig& data, Phase phase, int64_t size) {
 
 // A net that has learned to tell more classes apart than it sees is usually a mistake.
 void WarnOfFewClasses(const Loader& data, const Net& net, const NetSource& source) {
+  if (data.label_type() != LabelConfig::CLASS) return;  // CheckOutputs
   if (data.classes() >= net.classes()) return;
   PrintWarning("train_data: ", data.Describe(), ", but ", source.file, " has ", net.classes(),
                " outputs: ", net.classes() - data.classes(),
@@ -43,10 +44,15 @@ void WarnOfFewClasses(const Loader& data, const Net& net, const NetSource& sourc
 // The accuracy says nothing of classes that an evaluation does not meet.
 void WarnOfMissingClasses(const DataConfig& config, const Loader& data, int64_t classes) {
   constexpr int64_t kListed = 5;
+  if (data.label_type() == LabelConfig::VALUES) return;
   std::vector<bool> met(static_cast<size_t>(classes));
+  std::vector<float> labels;
   for (int64_t i = 0; i < data.size(); ++i) {
-    const int64_t label = data.Label(i);
-    if (label >= 0 && label < classes) met[label] = true;
+    data.Labels(i, &labels);
+    for (const float label : labels) {
+      const auto number = static_cast<int64_t>(label);
+      if (number >= 0 && number < classes) met[number] = true;
+    }
   }
   const std::vector<std::string> names = data.class_names();
   std::string list;
@@ -64,18 +70,36 @@ void WarnOfMissingClasses(const DataConfig& config, const Loader& data, int64_t 
                missing > kListed ? ", ..." : "", "): the accuracy says nothing of them");
 }
 
-bool HasLoss(const NetSource& source) {
+bool HasLoss(const NetSource& source, LabelConfig::Type labels) {
   for (const GraphNode& node : ResolveGraph(source, TRAIN)) {
-    if (IsClassLoss(node.param.type())) return true;
+    if (IsLossOf(labels, node.param.type())) return true;
   }
   return false;
 }
 
+// The data with the number of labels per image that the job says, where the data leave it open.
+DataConfig WithCount(DataConfig data, const BuildOptions& options) {
+  LabelConfig* const labels = data.mutable_labels();
+  if (labels->type() == LabelConfig::CLASS) return data;
+  if (labels->count() == 0 && options.net.labels) labels->set_count(options.net.labels->count());
+  if (labels->count() == 0) labels->set_count(static_cast<int32_t>(options.trained_classes));
+  return data;
+}
+
+// Each number of an image's labels has an output of the net.
+void CheckOutputs(const Loader& data, const Net& net, const NetSource& source) {
+  if (data.label_type() == LabelConfig::CLASS || data.classes() == net.classes()) return;
+  ThrowUserError(source.file, ": the net has ", net.classes(), " outputs, expected ",
+                 data.classes(), ", the numbers per image of the labels (", data.Describe(),
+                 "): set classes: ", data.classes(), " in the job, or num_output in the net");
+}
+
 }  // namespace
 
-DataAndNet BuildDataAndNet(const DataConfig& data, const NetSource& source, Phase phase,
+DataAndNet BuildDataAndNet(const DataConfig& config, const NetSource& source, Phase phase,
                            const BuildOptions& options, std::shared_ptr<ParameterStore> parameters,
                            Device* device) {
+  const DataConfig data = WithCount(config, options);
   LoaderOptions loader;
   loader.mode = phase == TRAIN ? LoaderOptions::kTrain : LoaderOptions::kEvaluate;
   loader.seed = options.net.seed;
@@ -91,19 +115,25 @@ DataAndNet BuildDataAndNet(const DataConfig& data, const NetSource& source, Phas
   NetOptions net = options.net;
   net.phase = phase;
   net.batch_size = data.batch_size();
+  const LabelConfig::Type type = result.loader->label_type();
+  net.labels = data.labels();
+  if (type != LabelConfig::CLASS) {
+    net.labels->set_count(static_cast<int32_t>(result.loader->classes()));
+  }
   net.image_shape = result.loader->image_shape();
   net.parameters = std::move(parameters);
   if (phase == TEST) net.label_smoothing.reset();
   result.net = std::make_unique<Net>(source, net, device);
-  if (phase == TRAIN && !HasLoss(source)) {
-    ThrowUserError(source.file, ": the net has no ", kClassLosses,
+  if (phase == TRAIN && !HasLoss(source, type)) {
+    ThrowUserError(source.file, ": the net has no ", LossesOf(type),
                    " in phase TRAIN: there is nothing to train. A deploy net can only be "
                    "evaluated; name the net that was trained");
   }
   if (result.net->classes() == 0) {
-    ThrowUserError(source.file, ": the net has no Softmax, ", kClassLosses, " in phase ",
+    ThrowUserError(source.file, ": the net has no ", ReadersOfOutputs(type), " in phase ",
                    Phase_Name(phase), ": there is nothing to evaluate");
   }
+  CheckOutputs(*result.loader, *result.net, source);
   if (result.loader->classes() > result.net->classes()) {
     // With the number of classes the loader checks each label and names the sample.
     loader.classes = result.net->classes();

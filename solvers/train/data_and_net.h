@@ -26,14 +26,15 @@ struct BuildOptions {
   // Names of the classes that the parameters know, by number: the data's are matched with them by
   // name. None = labels are these numbers.
   std::vector<std::string> class_names;
-  // How many of the net's classes have training images; 0 = all.
+  // How many of the net's classes have training images; 0 = all. With labels of type CLASSES: how
+  // many there are, unless labels.count says it.
   int64_t trained_classes = 0;
 };
 
 // Opens a data set and builds the net of `phase` for its images. `parameters`: the parameters of
 // the job's other net, or null. Labels that the net cannot tell apart, and classes that it was not
 // trained on, are a UserError that names a sample; classes that have no training data are a
-// warning.
+// warning. With several labels per image, the net must have an output for each of their numbers.
 DataAndNet BuildDataAndNet(const DataConfig& data, const NetSource& source, Phase phase,
                            const BuildOptions& options, std::shared_ptr<ParameterStore> parameters,
                            Device* device);

@@ -47,6 +47,18 @@ bool Matters(const std::string& setting) {
   return false;
 }
 
+// Of all numbers of images' labels; 0 for one class per image.
+uint64_t HashLabels(const Loader& data) {
+  uint64_t hash = 0;
+  if (data.label_type() == LabelConfig::CLASS) return hash;
+  std::vector<float> labels;
+  for (int64_t i = 0; i < data.size(); ++i) {
+    data.Labels(i, &labels);
+    hash = XXH3_64bits_withSeed(labels.data(), labels.size() * sizeof(float), hash);
+  }
+  return hash;
+}
+
 BatchSchedule BatchesOf(const JobConfig& config, int world, int64_t images) {
   return {config.solver(), images, int64_t{config.train_data().batch_size()} * world};
 }
@@ -103,6 +115,7 @@ void CheckSameNet(const NetSource& source, const ParameterStore& store, const Lo
   items.emplace_back("the values in train_data.mean_file", HashName(data.mean_file_hash()));
   items.emplace_back("the values in validation_data.mean_file",
                      HashName(validation == nullptr ? 0 : validation->mean_file_hash()));
+  items.emplace_back("the labels of the training images", HashName(HashLabels(data)));
   std::string classes;
   for (const std::string& name : data.class_names()) classes += name + "\n";
   items.emplace_back("the names of the classes",

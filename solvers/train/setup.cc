@@ -178,8 +178,12 @@ std::string PredictionNetText(const TrainingParts& parts,
                               const std::function<void(const std::string&)>& note) {
   const Net& net = parts.validation.net ? *parts.validation.net : *parts.train.net;
   const Shape& input = net.input_shape();
+  const Loader& data = *parts.train.loader;
+  LabelConfig labels;
+  labels.set_type(data.label_type());
+  labels.set_count(static_cast<int32_t>(data.classes()));
   try {
-    return PredictionNet(parts.source, {input[1], input[2], input[3]}).DebugString();
+    return PredictionNet(parts.source, {input[1], input[2], input[3]}, labels).DebugString();
   } catch (const UserError& error) {
     note(StrCat("checkpoints do not hold the net, and predictions will need it as --net=FILE: ",
                 error.what()));

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <exception>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -195,7 +196,7 @@ void Trainer::Validate() {
   parts_.update->StepBack();
   parts_.statistics->Take();
   const auto start = Clock::now();
-  const std::optional<Tally> tally =
+  const std::unique_ptr<Tally> tally =
       Evaluate(parts_.validation.net.get(), parts_.validation.loader.get(), comm_, StopRequested);
   if (tally) {
     parts_.report->Validation(state_.step, state_.epoch, *tally, SecondsSince(start));

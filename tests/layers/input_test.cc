@@ -18,8 +18,8 @@ constexpr int64_t kImages = 5, kHeight = 7, kWidth = 9;
 
 class InputTest : public DeviceTest {
  protected:
-  // A net's inputs: images of this many channels, and labels.
-  void Build(int64_t channels, DType compute) {
+  // A net's inputs: images of this many channels, and labels: a class, or `values` numbers.
+  void Build(int64_t channels, DType compute, int values = 0) {
     channels_ = channels;
     compute_ = compute;
     kernel_.reset();
@@ -29,8 +29,11 @@ class InputTest : public DeviceTest {
     param.set_type("Input");
     param.add_top("image");
     param.add_top("label");
+    std::vector<int64_t> labels = {kImages};
+    if (values > 0) labels.push_back(values);
+    param.mutable_input_param()->set_label_values(values);
     for (const std::vector<int64_t>& dims :
-         {std::vector<int64_t>{kImages, channels, kHeight, kWidth}, {kImages}}) {
+         {std::vector<int64_t>{kImages, channels, kHeight, kWidth}, labels}) {
       BlobShape* const shape = param.mutable_input_param()->add_shape();
       for (int64_t dim : dims) shape->add_dim(dim);
     }
@@ -80,6 +83,22 @@ class InputTest : public DeviceTest {
   }
 
   void ExpectRight(const Batch& batch) { ExpectRight(batch, batch); }
+  // The label values, as the net gets them.
+  std::vector<float> RunValues(const Batch& batch) {
+    KernelArgs args;
+    args.batch = &batch;
+    std::vector<Tensor> tops;
+    for (const TensorDesc& desc : setup_.tops) tops.push_back(New(desc));
+    for (const Tensor& top : tops) args.tops.push_back(top.data);
+    kernel_->Forward(args);
+    EXPECT_EQ(tops[1].desc.dtype, compute_);
+    const Tensor plain = New({tops[1].desc.shape, DType::kFP32, Layout()});
+    device_->Convert(tops[1], plain, device_->compute_stream());
+    std::vector<float> values(plain.desc.shape.count());
+    Download(plain, values.data());
+    return values;
+  }
+
   // What the definition says of `batch` where `sent` is taken in.
   void ExpectRight(const Batch& batch, const Batch& sent) {
     const std::vector<float> values = Run(sent);
@@ -275,6 +294,28 @@ TEST_P(InputTest, ImagesStayOnTheDevice) {
     ExpectRight(batch, erase({1, 1, 1, 0, 0}));
     batch.kept.there = {1, 1, 1, 1, 0};
     ExpectRight(batch, erase({1, 1, 1, 1, 0}));
+  }
+}
+
+TEST_P(InputTest, LabelValuesEnterInTheComputeType) {
+  constexpr int kValues = 3;
+  for (DType type : Types()) {
+    Build(3, type, kValues);
+    for (int turn = 0; turn < 4; ++turn) {
+      Batch batch = NewBatch(kHeight, kWidth);
+      for (int64_t i = 0; i < kImages * kValues; ++i) {
+        batch.label_values.push_back(static_cast<float>(Philox(5, turn, i)[0] % 2048) * 0.01f - 9);
+      }
+      const std::vector<float> values = RunValues(batch);
+      const double tolerance = type == DType::kFP32 ? 0 : type == DType::kFP16 ? 5e-4 : 4e-3;
+      ASSERT_EQ(values.size(), batch.label_values.size());
+      for (size_t i = 0; i < values.size(); ++i) {
+        const float expected = batch.label_values[i];
+        EXPECT_NEAR(values[i], expected, tolerance * std::abs(expected)) << turn << " " << i;
+      }
+    }
+    // A batch of images alone, as for predictions.
+    EXPECT_EQ(RunValues(NewBatch(kHeight, kWidth)), std::vector<float>(kImages * kValues));
   }
 }
 

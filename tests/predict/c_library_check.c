@@ -42,6 +42,7 @@ int main(int argc, char** argv) {
 
   EXPECT(strcmp(gf_version(), "0.1.0") == 0);
   EXPECT(gf_classes(NULL) == 0);
+  EXPECT(gf_output_kind(NULL) == GF_CLASS);
   EXPECT(gf_class_name(NULL, 0) == NULL);
   gf_free(NULL);
 
@@ -79,6 +80,7 @@ int main(int argc, char** argv) {
   if (predictor == NULL) return 1;
   results = (size_t)gf_classes(predictor);
   EXPECT(results > 1 && results <= MOST_CLASSES);
+  EXPECT(gf_output_kind(predictor) == GF_CLASS);
   EXPECT(gf_class_name(predictor, 0) != NULL && strlen(gf_class_name(predictor, 0)) > 0);
   EXPECT(gf_class_name(predictor, -1) == NULL && gf_class_name(predictor, 1000) == NULL);
 

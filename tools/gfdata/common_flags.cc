@@ -10,7 +10,12 @@
 #include "core/error.h"
 #include "core/readable.h"
 
-DEFINE_string(from_format, "auto", "the `FORMAT` to read: auto, tar, folder, idx or lmdb");
+DEFINE_string(from_format, "auto", "the `FORMAT` to read: auto, tar, folder, list, idx or lmdb");
+DEFINE_string(
+    labels, "class",
+    "what the labels of an image are, a `TYPE`: class (one class), classes (any number of "
+    "them) or values (real numbers)");
+DEFINE_string(labels_file, "", "take the labels from this `FILE`, a line \"key labels\" per image");
 DEFINE_string(out, "", "the `FOLDER` to make");
 DEFINE_bool(skip_damaged, false, "leave out damaged samples instead of giving up");
 DEFINE_bool(force, false, "move a folder that is in the way aside");
@@ -27,6 +32,17 @@ namespace gf {
 std::string Upper(std::string text) {
   for (char& c : text) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
   return text;
+}
+
+LabelConfig LabelsOfFlags() {
+  LabelConfig labels;
+  LabelConfig::Type type = LabelConfig::CLASS;
+  if (!LabelConfig::Type_Parse(Upper(FLAGS_labels), &type)) {
+    ThrowUserError("--labels is \"", FLAGS_labels, "\", must be class, classes or values");
+  }
+  labels.set_type(type);
+  labels.set_file(FLAGS_labels_file);
+  return labels;
 }
 
 void RequireFlag(const char* flag, const std::string& value) {

@@ -6,8 +6,12 @@
 #include <string>
 #include <vector>
 
+#include "core/config/job.pb.h"
+
 // Flags that mean the same for every command.
 DECLARE_string(from_format);
+DECLARE_string(labels);
+DECLARE_string(labels_file);
 DECLARE_string(out);
 DECLARE_bool(skip_damaged);
 DECLARE_bool(force);
@@ -19,6 +23,9 @@ DECLARE_uint64(seed);
 namespace gf {
 
 std::string Upper(std::string text);
+
+// The labels of --labels and --labels_file. Throws UserError for an unknown type.
+LabelConfig LabelsOfFlags();
 
 // Throws UserError for a flag without value.
 void RequireFlag(const char* flag, const std::string& value);

@@ -24,9 +24,13 @@ class ConvertCommand : public Command {
     spec.usage = {"gfdata convert --from=SOURCE --to=DIR [FLAGS]"};
     spec.examples = {"gfdata convert --from=mnist/train-images-idx3-ubyte --to=mnist_tar",
                      "gfdata convert --from='shards/*.tar' --to=images --format=folder",
-                     "gfdata convert --from=images --to=lmdb --format=lmdb --resize=256x256"};
-    spec.groups = {{"Data sets", {"from", "from_format", "to", "format", "shards", "force"}},
-                   {"Images", {"resize", "quality", "grayscale", "skip_damaged"}}};
+                     "gfdata convert --from=images --to=lmdb --format=lmdb --resize=256x256",
+                     "gfdata convert --from=images --labels=classes --labels_file=tags.csv "
+                     "--to=shards"};
+    spec.groups = {
+        {"Data sets",
+         {"from", "from_format", "labels", "labels_file", "to", "format", "shards", "force"}},
+        {"Images", {"resize", "quality", "grayscale", "skip_damaged"}}};
     spec.notes =
         "Between tar, folder and lmdb the image files keep their bytes. Raw images (idx, some "
         "LMDBs) become PNGs, or JPEGs with --quality; in an LMDB they stay raw without it. Shards "
@@ -40,6 +44,7 @@ class ConvertCommand : public Command {
     ConvertOptions options;
     options.from = FLAGS_from;
     options.from_format = Upper(FLAGS_from_format);
+    options.labels = LabelsOfFlags();
     options.to = FLAGS_to;
     options.format = Upper(FLAGS_format);
     options.shards = FLAGS_shards;

@@ -18,6 +18,7 @@ class IndexCommand : public Command {
     spec.summary = "writes an index file (x.idx beside x.tar) for each shard.";
     spec.usage = {"gfdata index SOURCE"};
     spec.examples = {"gfdata index 'shards/*.tar'"};
+    spec.groups = {{"Data set", {"labels"}}};
     spec.notes =
         "An older index is replaced. Jobs that find indexes need not walk the shards when they "
         "start.\n";
@@ -31,7 +32,7 @@ class IndexCommand : public Command {
     const std::string source = OneArgument(arguments.words, "index");
     for (const std::string& file : ExpandFiles(source, ".tar")) {
       if (HasEnding(file, ".idx")) continue;
-      samples += WriteTarIndex(file);
+      samples += WriteTarIndex(file, LabelsOfFlags());
       ++shards;
     }
     if (samples == 0) {

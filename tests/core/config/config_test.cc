@@ -27,6 +27,28 @@ TEST_F(ConfigTest, AMeanFileIsRelativeToTheConfig) {
   EXPECT_FALSE(Read().train_data().has_mean_file());
 }
 
+TEST_F(ConfigTest, AFileOfLabelsIsRelativeToTheConfig) {
+  JobConfig config = Read({"train_data.labels.file=tags.csv", "validation_data.labels.file=/a/b"});
+  EXPECT_EQ(config.train_data().labels().file(), testing::TempDir() + "/tags.csv");
+  EXPECT_EQ(config.validation_data().labels().file(), "/a/b");
+  config.mutable_train_data()->mutable_labels()->set_file("x.csv");
+  MakePathsAbsolute(&config);
+  EXPECT_EQ(config.train_data().labels().file(),
+            (std::filesystem::current_path() / "x.csv").string());
+}
+
+TEST_F(ConfigTest, TrainingAndValidationHaveTheSameLabels) {
+  EXPECT_EQ(Error({"train_data.labels.type=CLASSES"}),
+            "--set train_data.labels.type=CLASSES: train_data.labels.type is CLASSES, but "
+            "validation_data.labels.type is CLASS: write the same in both");
+  EXPECT_NE(Error({"train_data.labels.type=VALUES", "validation_data.labels.type=VALUES"})
+                .find("train_data.labels.count is missing: labels of type VALUES need"),
+            std::string::npos);
+  EXPECT_EQ(
+      Error({"train_data.labels.type=VALUES", "validation_data.labels.type=VALUES", "classes=2"}),
+      "no error");
+}
+
 TEST_F(ConfigTest, PathsOfANetAreRelativeToItsFile) {
   const std::string file = testing::TempDir() + "/infogain.prototxt";
   for (const std::string source : {"h.binaryproto", "/abs/h.binaryproto"}) {

@@ -130,6 +130,17 @@ TEST_F(ConfigTest, EveryRangeIsChecked) {
       {"train_data.mean_file=m"},  // besides mean
       {"train_data.mean=", "train_data.mean_file=m", "train_data.pad=1"},
       {"train_data.mean=", "train_data.mean_file=m", "train_data.device_cache_mib=1"},
+      {"train_data.labels.count=3"},  // of one class
+      {"train_data.labels.type=CLASSES", "validation_data.labels.type=CLASSES",
+       "train_data.labels.count=-1"},
+      {"train_data.labels.type=CLASSES", "validation_data.labels.type=CLASSES",
+       "train_data.labels.count=1048577"},
+      {"train_data.labels.type=CLASSES"},  // not of validation_data
+      {"train_data.labels.type=VALUES", "validation_data.labels.type=VALUES"},  // how many?
+      {"train_data.labels.type=CLASSES", "validation_data.labels.type=CLASSES",
+       "train_data.labels.count=2", "validation_data.labels.count=3"},
+      {"train_data.labels.type=CLASSES", "validation_data.labels.type=CLASSES", "classes=4",
+       "train_data.labels.count=2"},
       {"train_data.shuffle_window=-1"},
       {"train_data.exchange=1.1"},
       {"train_data.exchange=-0.1"},

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/config/config.h"
+#include "solvers/evaluate/class_tally.h"
 #include "solvers/report/choice.h"
 #include "solvers/report/config_table.h"
 #include "solvers/report/meter.h"
@@ -24,9 +25,9 @@ TEST(ReportTest, JsonLinesHoldWhatTheConsoleSays) {
     record.step = 20;
     record.loss = NAN;
     report.Train(record);
-    Tally tally(10);
+    ClassTally tally(10);
     report.Validation(20, 0.5, tally, 1);
-    report.Validation(20, 0.5, Tally(5), 1);
+    report.Validation(20, 0.5, ClassTally(5), 1);
     report.Checkpoint(20, "dir/step-00000020", 0.1);
     report.End(20, 0.5, "training has ended");
   }

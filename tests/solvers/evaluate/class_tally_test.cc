@@ -1,4 +1,4 @@
-#include "solvers/evaluate/tally.h"
+#include "solvers/evaluate/class_tally.h"
 
 #include <gtest/gtest.h>
 
@@ -10,7 +10,7 @@ namespace gf {
 namespace {
 
 TEST(TallyTest, CountsTop1Top5AndTheMeanLoss) {
-  Tally tally(7);
+  ClassTally tally(7);
   tally.Add({0, 1, 2, 3, 4, 5, 6,   // label 6: first
              6, 5, 4, 3, 2, 1, 0,   // label 4: fifth
              6, 5, 4, 3, 2, 1, 0},  // label 5: sixth
@@ -26,34 +26,34 @@ TEST(TallyTest, CountsTop1Top5AndTheMeanLoss) {
 }
 
 TEST(TallyTest, LeavesOutThePadding) {
-  Tally tally(2);
+  ClassTally tally(2);
   tally.Add({1, 0, 1, 0, 1, 0}, {0, 0, 0}, 2);
   EXPECT_EQ(tally.images(), 2);
   EXPECT_EQ(tally.top1(), 1);
 }
 
 TEST(TallyTest, EqualScoresCountForTheLowerClassOnly) {
-  Tally tally(2);
+  ClassTally tally(2);
   tally.Add({1, 1, 1, 1}, {0, 1}, 2);
   EXPECT_EQ(tally.top1(), 0.5);
 }
 
 TEST(TallyTest, NanIsNeverRight) {
-  Tally tally(2);
+  ClassTally tally(2);
   tally.Add({NAN, NAN, NAN, 1, 0, NAN}, {0, 0, 0}, 3);
   EXPECT_EQ(tally.top1(), 0);
   EXPECT_TRUE(std::isnan(tally.loss()));
 }
 
 TEST(TallyTest, LossOfHugeScoresIsFinite) {
-  Tally tally(2);
+  ClassTally tally(2);
   tally.Add({1e30f, -1e30f}, {0}, 1);
   EXPECT_EQ(tally.loss(), 0);
 }
 
 TEST(TallyTest, RanksAddUp) {
   RunLocal(3, 20, [](Communicator* comm) {
-    Tally tally(2);
+    ClassTally tally(2);
     const int64_t images = comm->rank();  // 0, 1, 2
     tally.Add({1, 0, 0, 1}, {0, 0}, images);
     tally.Reduce(comm);
