@@ -6,6 +6,7 @@
 #include "core/error.h"
 #include "core/file.h"
 #include "core/printable.h"
+#include "data/image/image_names.h"
 
 namespace gf {
 namespace {

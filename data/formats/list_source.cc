@@ -11,6 +11,7 @@
 #include "data/formats/key_index.h"
 #include "data/formats/record_source.h"
 #include "data/formats/text_lines.h"
+#include "data/image/image_names.h"
 
 namespace gf {
 namespace {
