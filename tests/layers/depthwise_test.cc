@@ -102,7 +102,7 @@ Results Reference(const Depthwise& conv, const LayerRun& run) {
   return results;
 }
 
-Results Run(LayerRun* run, const Depthwise& conv) {
+Results RunLayer(LayerRun* run, const Depthwise& conv) {
   run->Forward();
   Results results;
   results.top = run->Top(0);
@@ -131,7 +131,7 @@ TEST_P(DepthwiseTest, MatchesItsDefinitionInEveryLayout) {
       RunOptions options = Options();
       options.format = format;
       LayerRun run(CaseOf(conv), options);
-      const Results expected = Reference(conv, run), found = Run(&run, conv);
+      const Results expected = Reference(conv, run), found = RunLayer(&run, conv);
       ExpectNear(found.top, expected.top, 1e-5, "top");
       ExpectNear(found.bottom_diff, expected.bottom_diff, 1e-5, "gradient of the bottom");
       ExpectNear(found.weight_diff, expected.weight_diff, 1e-5, "gradient of the filters");
@@ -161,7 +161,7 @@ TEST_P(DepthwiseTest, HalfPrecisionRoundsResultsOnly) {
         options.format = format;
         options.compute = type;
         LayerRun run(CaseOf(conv), options);
-        const Results expected = Reference(conv, run), found = Run(&run, conv);
+        const Results expected = Reference(conv, run), found = RunLayer(&run, conv);
         EXPECT_LE(RelativeError(found.top, expected.top), tolerance);
         EXPECT_LE(RelativeError(found.bottom_diff, expected.bottom_diff), tolerance);
         EXPECT_LE(RelativeError(found.weight_diff, expected.weight_diff), tolerance);
@@ -193,7 +193,7 @@ TEST_P(DepthwiseTest, GivesTheSameBitsForAnyNumberOfThreads) {
     for (const int threads : {1, 2, 5}) {
       options.threads = threads;
       LayerRun run(CaseOf(conv), options);
-      const Results found = Run(&run, conv);
+      const Results found = RunLayer(&run, conv);
       if (threads == 1) first = found;
       EXPECT_EQ(found.top, first.top);
       EXPECT_EQ(found.bottom_diff, first.bottom_diff);
@@ -209,7 +209,7 @@ TEST_P(DepthwiseTest, LibrariesGiveTheSameResults) {
     for (const Depthwise& conv : kCases) {
       SCOPED_TRACE(conv.Prototxt());
       LayerRun run(CaseOf(conv), Options());
-      const Results expected = Reference(conv, run), found = Run(&run, conv);
+      const Results expected = Reference(conv, run), found = RunLayer(&run, conv);
       ExpectNear(found.top, expected.top, 1e-4, "top");
       ExpectNear(found.bottom_diff, expected.bottom_diff, 1e-4, "gradient of the bottom");
       ExpectNear(found.weight_diff, expected.weight_diff, 1e-4, "gradient of the filters");
