@@ -239,7 +239,7 @@ void Decode(const uint8_t* data, size_t size, RowSink* sink) {
     ReadSamples(file, layout, pixels);
   }
   if (layout.inverted) InvertChannel0(layout, pixels);
-  SendImage(pixels, layout.size, layout.format, layout.alpha, sink);
+  SendImage("TIFF", pixels, layout.size, layout.format, layout.alpha, sink);
 }
 
 }  // namespace
