@@ -137,7 +137,13 @@ TEST(Tiff, InksOfEightBitsBecomeColorsAndOthersStay) {
             (std::vector<uint8_t>{255, 255, 255, 0, 0, 0, 0, 0, 0}));
   form.format.type = PixelType::kUINT16;
   const auto pixels = RandomPixels(form.size, form.format, 4);
-  EXPECT_EQ(DecodeStored(WriteTiff(form, pixels)).pixels, pixels);
+  const std::string wide = WriteTiff(form, pixels);
+  EXPECT_EQ(DecodeStored(wide).pixels, pixels);
+  // Without black, the other inks are not RGB.
+  EXPECT_EQ(ErrorOf([&] {
+              DecodeAs(wide, {PixelType::kUINT8, 3});
+            }),
+            "TIFF: 4 channels of ink, expected 3; set channels: 4, or convert the image to RGB");
 }
 
 TEST(Tiff, APaletteBecomesColorsAndOrientationIsNotApplied) {
