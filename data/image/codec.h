@@ -42,8 +42,10 @@ class BegunSink : public RowSink {
   RowSink* const sink_;
 };
 
-// SendRows for a decoded file. `alpha`: the last channel is transparency, which is dropped where
-// SendRows has no conversion. Changes `pixels`.
-void SendImage(uint8_t* pixels, ImageSize size, PixelFormat format, bool alpha, RowSink* sink);
+// SendRows for a decoded file of the format `name`. `alpha`: the last channel is transparency,
+// which is dropped where SendRows has no conversion. Changes `pixels`. Throws SampleError for
+// numbers that are not finite.
+void SendImage(const char* name, uint8_t* pixels, ImageSize size, PixelFormat format, bool alpha,
+               RowSink* sink);
 
 }  // namespace gf

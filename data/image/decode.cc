@@ -1,3 +1,4 @@
+#include <cmath>
 #include <cstring>
 #include <string>
 #include <string_view>
@@ -94,6 +95,13 @@ void DropLastChannel(uint8_t* pixels, int64_t count, PixelFormat* format) {
   }
 }
 
+void CheckFinite(const char* name, const float* numbers, int64_t count) {
+  for (int64_t i = 0; i < count; ++i) {
+    if (std::isfinite(numbers[i])) continue;
+    throw SampleError(StrCat(name, ": a pixel is ", numbers[i], ", expected finite numbers"));
+  }
+}
+
 }  // namespace
 
 bool HasBytes(const uint8_t* data, size_t size, size_t offset, std::string_view bytes) {
@@ -116,7 +124,11 @@ ImageSize DecodeImage(const uint8_t* data, size_t size, PixelFormat format,
   return sink.size();
 }
 
-void SendImage(uint8_t* pixels, ImageSize size, PixelFormat format, bool alpha, RowSink* sink) {
+void SendImage(const char* name, uint8_t* pixels, ImageSize size, PixelFormat format, bool alpha,
+               RowSink* sink) {
+  if (format.type == PixelType::kFP32) {
+    CheckFinite(name, reinterpret_cast<const float*>(pixels), size.pixels() * format.channels);
+  }
   const DecodeRequest request = sink->Begin(size, /*scalable=*/false);
   // Gray with transparency becomes gray, which can become RGB.
   if (alpha && format.channels == 2 && request.format.channels == 3) {

@@ -113,7 +113,8 @@ void Decode(const uint8_t* data, size_t size, RowSink* sink) {
   DecodeWithOpenCv(kFormats[kFormat].name, data, size,
                    [&](uint8_t* pixels, ImageSize image, const PixelFormat& format) {
                      ToRgb(pixels, image.pixels(), format);
-                     SendImage(pixels, image, format, HasAlpha(format), sink);
+                     SendImage(kFormats[kFormat].name, pixels, image, format, HasAlpha(format),
+                               sink);
                    });
 }
 

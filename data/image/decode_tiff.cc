@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "core/readable.h"
 #include "data/image/byte_buffer.h"
 #include "data/image/codec.h"
 #include "data/image/tiff_file.h"
@@ -17,6 +18,8 @@ struct Layout {
   PixelFormat format;
   // The last channel is transparency.
   bool alpha = false;
+  // The channels are amounts of several inks.
+  bool inks = false;
   // libtiff makes RGB of 8 bits of what is stored.
   bool converted = false;
   // Integers of channel 0 count from white to black.
@@ -88,6 +91,7 @@ Layout ReadLayout(const TiffFile& file) {
       break;
     case PHOTOMETRIC_SEPARATED:
       layout.converted = cmyk && bits == 8;
+      layout.inks = !layout.converted && samples > 1;
       break;
     default:
       layout.converted = true;
@@ -213,6 +217,18 @@ void InvertChannel0(const Layout& layout, uint8_t* pixels) {
   }
 }
 
+// Amounts of several inks are sent as they are: ConvertPixels takes channels for gray or colors.
+void SendInks(uint8_t* pixels, const Layout& layout, RowSink* sink) {
+  const DecodeRequest request = sink->Begin(layout.size, /*scalable=*/false);
+  const int found = layout.format.channels, wanted = request.format.channels;
+  if (found != wanted) {
+    throw SampleError(StrCat("TIFF: ", Counted(found, "channel"), " of ink, expected ", wanted,
+                             "; set channels: ", found, ", or convert the image to RGB"));
+  }
+  BegunSink begun(request, sink);
+  SendImage("TIFF", pixels, layout.size, layout.format, /*alpha=*/false, &begun);
+}
+
 bool Recognizes(const uint8_t* data, size_t size) {
   // The last two: BigTIFF.
   for (const char* magic : {"II*\0", "MM\0*", "II+\0", "MM\0+"}) {
@@ -239,7 +255,8 @@ void Decode(const uint8_t* data, size_t size, RowSink* sink) {
     ReadSamples(file, layout, pixels);
   }
   if (layout.inverted) InvertChannel0(layout, pixels);
-  SendImage(pixels, layout.size, layout.format, layout.alpha, sink);
+  if (layout.inks) return SendInks(pixels, layout, sink);
+  SendImage("TIFF", pixels, layout.size, layout.format, layout.alpha, sink);
 }
 
 }  // namespace

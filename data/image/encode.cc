@@ -152,7 +152,7 @@ std::vector<uint8_t> EncodePng(const void* pixels, ImageSize size, PixelFormat f
   if (!FitsPng(format)) {
     ThrowUserError("an image of ", format.ToString(),
                    " fits neither a PNG nor a JPEG, expected UINT8 or UINT16 with 1 or 3 channels: "
-                   "an LMDB holds all images as raw pixels");
+                   "only --format=lmdb without --quality and --resize keeps such raw pixels");
   }
   if (format.type == PixelType::kUINT8) {
     return EncodePng(static_cast<const uint8_t*>(pixels), size, format.channels);

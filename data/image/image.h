@@ -66,7 +66,7 @@ class SampleError : public UserError {
 void CheckImageSize(const char* format, int64_t height, int64_t width);
 
 struct ImageInfo {
-  const char* format = "";  // "JPEG", "PNG", "GIF"
+  const char* format = "";  // "JPEG", "TIFF", "WebP"
   ImageSize size;
   // The format that loses no information but transparency.
   int channels = 0;  // 1 to kMaxChannels

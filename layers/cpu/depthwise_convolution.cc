@@ -50,9 +50,11 @@ class DepthwiseConvolution : public Kernel {
     parts_ = std::min(images_, (kTasks + strips - 1) / strips);
     setup->forward_scratch_bytes = strips_.packed() * (taps_ + 1) * sizeof(float);
     if (!setup->backward) return;
-    setup->backward_scratch_bytes =
-        std::max<int64_t>(parts_ * (taps_ + 1), taps_) * strips_.packed() * sizeof(float);
-    setup->needs_bottom[0] = true;
+    trains_ = setup->trains;
+    setup->skips_parameter_diffs = !trains_;
+    const int64_t gradients = trains_ ? parts_ * (taps_ + 1) : 0;
+    setup->backward_scratch_bytes = std::max(gradients, taps_) * strips_.packed() * sizeof(float);
+    setup->needs_bottom[0] = trains_;
     setup->needs_top[0] = layer_.relu_backward();
   }
 
@@ -77,7 +79,7 @@ class DepthwiseConvolution : public Kernel {
   void Backward(const KernelArgs& args) override {
     T* const dy = static_cast<T*>(args.top_diffs[0][0]);
     if (layer_.relu_backward()) MaskByRelu(type_, args.tops[0], dy, top_count_);
-    BackwardParameters(args, dy);
+    if (trains_) BackwardParameters(args, dy);
     if (args.bottom_diffs[0] == nullptr) return;
     float* const w = static_cast<float*>(args.scratch);
     strips_.Pack(args.master[0], taps_, w);
@@ -218,6 +220,7 @@ class DepthwiseConvolution : public Kernel {
   DepthwiseStrips strips_;
   DepthwisePlane plane_;  // without what depends on the strip
   int64_t images_ = 0, taps_ = 0, parts_ = 0, top_count_ = 0;
+  bool trains_ = false;  // whether Backward computes gradients of the parameters
 };
 
 }  // namespace

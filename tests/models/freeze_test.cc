@@ -92,14 +92,18 @@ TEST(FreezeTest, AFrozenLayerPassesGradientsOn) {
 
 // What it does not write has no place: the gradients of its parameters are null.
 TEST(FreezeTest, AFrozenLayerAboveATrainedOneComputesNoGradientOfItsOwn) {
-  // The last layers: a deconvolution, an inner product of its own loops, and one on oneDNN.
+  // The last layers: a depthwise convolution of our own loops, a deconvolution, an inner product of
+  // our own loops, and one on oneDNN.
   const std::string text = kInputs + Conv("c1", "x", 20) + Conv("c2", "c1", 20) +
-                           Simple("Deconvolution", "d3", "c2",
+                           Simple("Convolution", "w2", "c2",
+                                  "convolution_param { num_output: 40 group: 20 kernel_size: 3 "
+                                  "pad: 1 weight_filler { type: 'msra' } }") +
+                           Simple("Deconvolution", "d3", "w2",
                                   "convolution_param { num_output: 20 kernel_size: 3 pad: 1 "
                                   "weight_filler { type: 'msra' } }") +
                            Inner("i4", "d3", 900) + Inner("i5", "i4", 5) + Loss("loss", "i5");
   for (DType compute : ComputeTypes()) {
-    NetOptions options = Freezing({"c2.*", "d3.*", "i4.*", "i5.*"});
+    NetOptions options = Freezing({"c2.*", "w2.*", "d3.*", "i4.*", "i5.*"});
     options.compute = compute;
     const auto net = NewNet(text, options);
     options.freeze.clear();

@@ -1,6 +1,9 @@
 // TIFFs that libtiff writes: every sample comes back as it was stored.
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <cstring>
+
 #include "core/random.h"
 #include "tests/data/image/decode_util.h"
 #include "tests/data/image/tiff_writer.h"
@@ -134,7 +137,13 @@ TEST(Tiff, InksOfEightBitsBecomeColorsAndOthersStay) {
             (std::vector<uint8_t>{255, 255, 255, 0, 0, 0, 0, 0, 0}));
   form.format.type = PixelType::kUINT16;
   const auto pixels = RandomPixels(form.size, form.format, 4);
-  EXPECT_EQ(DecodeStored(WriteTiff(form, pixels)).pixels, pixels);
+  const std::string wide = WriteTiff(form, pixels);
+  EXPECT_EQ(DecodeStored(wide).pixels, pixels);
+  // Without black, the other inks are not RGB.
+  EXPECT_EQ(ErrorOf([&] {
+              DecodeAs(wide, {PixelType::kUINT8, 3});
+            }),
+            "TIFF: 4 channels of ink, expected 3; set channels: 4, or convert the image to RGB");
 }
 
 TEST(Tiff, APaletteBecomesColorsAndOrientationIsNotApplied) {
@@ -161,6 +170,18 @@ TEST(Tiff, APaletteBecomesColorsAndOrientationIsNotApplied) {
     const std::string file = WriteTiff(form, indices);
     EXPECT_EQ(Probe(file).channels, 3);
     EXPECT_EQ(DecodeStored(file).pixels, rgb) << orientation;
+  }
+}
+
+TEST(Tiff, NumbersThatAreNotFiniteAreDamage) {
+  const TiffForm form = FormOf(PixelType::kFP32, 2);
+  for (const float bad : {NAN, INFINITY, -INFINITY}) {
+    auto pixels = RandomPixels(form.size, form.format, 8);
+    std::memcpy(&pixels[pixels.size() - sizeof(bad)], &bad, sizeof(bad));
+    const std::string file = WriteTiff(form, pixels);
+    const std::string error = ErrorOf([&] { DecodeAs(file, form.format); });
+    EXPECT_EQ(error.find("TIFF: a pixel is "), 0u) << error;
+    EXPECT_NE(error.find("expected finite numbers"), std::string::npos) << error;
   }
 }
 
