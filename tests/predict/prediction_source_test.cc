@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "core/config/job_checks.h"
+#include "core/config/places.h"
 #include "predict/checkpoint_job.h"
 #include "tests/predict/predictor_fixture.h"
 
@@ -101,6 +103,21 @@ TEST_F(PredictionSourceTest, TheJobOfACheckpointEvaluatesItsOwnNet) {
   // net.prototxt has these changes already.
   EXPECT_FALSE(trained.has_input());
   EXPECT_EQ(trained.classes(), 0);
+}
+
+TEST_F(PredictionSourceTest, TheJobOfACheckpointKnowsTheNumberOfValues) {
+  for (const bool validates : {true, false}) {
+    job_.mutable_train_data()->mutable_labels()->set_type(LabelConfig::VALUES);
+    job_.mutable_validation_data()->mutable_labels()->set_type(LabelConfig::VALUES);
+    if (!validates) job_.clear_validation_data();
+    job_.set_classes(3);
+    RemoveAll(checkpoint_);
+    WriteCheckpoint();
+    const JobConfig job = EvaluationJob(checkpoint_);
+    EXPECT_EQ(job.classes(), 0);
+    EXPECT_EQ(job.validation_data().labels().count(), 3);
+    EXPECT_NO_THROW(CheckLabels(job, Places()));
+  }
 }
 
 TEST_F(PredictionSourceTest, SetChangesThePreparation) {
