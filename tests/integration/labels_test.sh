@@ -198,6 +198,12 @@ python3 -c 'import json
 a, b = (json.load(open(name)) for name in ("values1.json", "shards.json"))
 assert abs(a["rmse"] - b["rmse"]) < 1e-4 and a["images"] == b["images"], (a, b)' ||
   fail "shards give another RMSE"
+"$gfeval" --checkpoint=run_values --json=own.json >own.log 2>&1 || fail "gfeval without --config"
+python3 -c 'import json
+a, b = (json.load(open(name)) for name in ("values1.json", "own.json"))
+assert a["images"] == b["images"], (a, b)
+assert all(abs(a[key] - b[key]) < 1e-4 for key in ("rmse", "mae", "r2")), (a, b)' ||
+  fail "the job in the checkpoint gives other figures"
 "$gfdata" convert --from=colors/val --labels=classes --labels_file=colors/val.csv --to=tagged \
   >convert.log 2>&1 || fail "convert of colors"
 "$gfdata" info tagged --labels=classes >info.log 2>&1 || fail "gfdata info of classes"
@@ -216,4 +222,5 @@ expect_error 'holds labels of type CLASSES or VALUES' "$gftrain" --config=classe
 echo 'x' >>colors/val.csv
 expect_error 'val.csv:72: "x" is no image' "$gfeval" --config=classes.job
 expect_error 'is for images of one class' "$gfeval" --config=values.job --confusions=3
+expect_error 'is for images of one class' "$gfeval" --checkpoint=run_values --misclassified=x.txt
 echo PASS

@@ -147,6 +147,9 @@ TEST_F(PredictionSourceTest, SetChangesThePreparation) {
   set.preprocessing_overrides = {"mirror=true"};
   EXPECT_NE(Error(set).find("--set mirror=true: mirror has no meaning for predictions"),
             std::string::npos);
+  set.preprocessing_overrides = {"labels.file=tags.csv"};
+  EXPECT_NE(Error(set).find("--set labels.file=tags.csv: labels.file has no meaning"),
+            std::string::npos);
   set.preprocessing_overrides = {"crop_sise=16"};
   EXPECT_NE(Error(set).find("did you mean \"crop_size\""), std::string::npos) << Error(set);
   set.preprocessing_overrides = {"crop_size=99"};
