@@ -219,6 +219,13 @@ expect_error 'same number' "$gftrain" --config=values.job --set classes=0
 net SoftmaxWithLoss >softmax.net
 expect_error 'holds labels of type CLASSES or VALUES' "$gftrain" --config=classes.job \
   --set classes=0 --set net=softmax.net
+cat >places.net <<'NET'
+layer { name: "data" type: "Input" top: "data" input_param { shape { dim: [1, 3, 16, 16] } } }
+layer { name: "conv" type: "Convolution" bottom: "data" top: "conv"
+        convolution_param { num_output: 2 kernel_size: 1 } }
+NET
+expect_error 'outputs of 16x2x16x16 for 16 images, expected 16x2' "$gfeval" --config=values.job \
+  --set classes=0 --set net=places.net --checkpoint=run_values
 echo 'x' >>colors/val.csv
 expect_error 'val.csv:72: "x" is no image' "$gfeval" --config=classes.job
 expect_error 'is for images of one class' "$gfeval" --config=values.job --confusions=3
