@@ -34,11 +34,12 @@ FileDescriptor LockFolder(const std::string& folder, double patience_s) {
   for (;;) {
     if (flock(lock.get(), LOCK_EX | LOCK_NB) == 0) {
       if (IsAt(lock.get(), path)) return lock;
+      // The other run has removed the folder: the next round tries the new file.
       MakeFolders(folder);
       lock = OpenOrCreate(path);
-      continue;
+    } else if (errno != EWOULDBLOCK && errno != EINTR) {
+      return FileDescriptor();
     }
-    if (errno != EWOULDBLOCK && errno != EINTR) return FileDescriptor();
     const auto waited = Clock::now() - start;
     if (!told && waited > kSilence) {
       PrintRemark(StrCat("waits up to ", patience_s, " s for another run that is using ", folder));

@@ -20,7 +20,7 @@ void InputLayer::SetUp(const std::vector<Shape>& bottoms) {
       Fail("top \"", param().top(i), "\" has the ", Impossible(top), ": correct its dims");
     }
     tops_.push_back(std::move(top));
-    if (IsLabelValues(i) && tops_[i].count() != tops_[i][0] * p.label_values()) {
+    if (IsLabelValues(i) && tops_[i].count() / tops_[i][0] != p.label_values()) {
       Fail("top \"", param().top(i), "\" is ", tops_[i].ToString(), ", expected ", p.label_values(),
            " numbers per image (label_values)");
     }

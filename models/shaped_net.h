@@ -27,8 +27,8 @@ struct ShapedNet {
 };
 
 // The layers of a phase for batches of `batch` images (0: the batch of the file) of the shape C, H,
-// W, `image_shape` (empty: the net must state it). `labels`: what inputs of labels hold (null: as the
-// file says). Throws UserError for mistakes in the net.
+// W, `image_shape` (empty: the net must state it). `labels`: what inputs of labels hold (null: as
+// the file says). Throws UserError for mistakes in the net.
 ShapedNet ShapeNet(const NetSource& source, Phase phase, int64_t batch, const Shape& image_shape,
                    const LabelConfig* labels = nullptr);
 

@@ -61,6 +61,8 @@ JobConfig EvaluationJob(const std::string& folder) {
   // The job has made these changes of its net already.
   job.clear_input();
   job.clear_classes();
+  // `classes` may have said it.
+  if (several) job.mutable_train_data()->mutable_labels()->set_count(labels.count());
   if (job.has_validation_data()) {
     if (several) job.mutable_validation_data()->mutable_labels()->set_count(labels.count());
     return job;

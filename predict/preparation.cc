@@ -14,12 +14,17 @@ namespace {
 // `where` names the place of the field in messages.
 void CheckHasMeaning(const std::string& where, const std::string& field) {
   static const auto* const kFields = new std::set<std::string>{
-      "batch_size", "channels", "crop_size",  "filter",        "labels",         "mean",
-      "mean_file",  "pad",      "pixel_type", "resize_height", "resize_shorter", "resize_width",
-      "std"};
+      "batch_size",     "channels",     "crop_size", "filter",     "labels",
+      "mean",           "mean_file",    "pad",       "pixel_type", "resize_height",
+      "resize_shorter", "resize_width", "std"};
   if (kFields->count(field) > 0) return;
   ThrowUserError(where, ": ", field, " has no meaning for predictions, expected ",
                  Join({kFields->begin(), kFields->end()}), ": remove it");
+}
+
+void CheckHasNoLabelFile(const std::string& where, const DataConfig& data) {
+  if (data.labels().file().empty()) return;
+  ThrowUserError(where, ": labels.file has no meaning for predictions: remove it");
 }
 
 }  // namespace
@@ -65,12 +70,9 @@ DataConfig ReadPreprocessing(const std::string& file) {
     data.set_mean_file(file.substr(0, file.rfind('/') + 1) + data.mean_file());
   }
   DataConfig kept = WithoutRandomParts(data);
-  if (data.has_labels()) {
-    if (!data.labels().file().empty()) {
-      ThrowUserError(file, ": labels.file has no meaning for predictions: remove it");
-    }
-    *kept.mutable_labels() = data.labels();
-  }
+  if (!data.has_labels()) return kept;
+  CheckHasNoLabelFile(file, data);
+  *kept.mutable_labels() = data.labels();
   return kept;
 }
 
@@ -81,6 +83,7 @@ bool SetPreparation(const std::vector<std::string>& assignments, const std::stri
     const std::string own = SetField(assignment, data);
     const std::string field = own.substr(0, own.find_first_of("[."));
     CheckHasMeaning("--set " + assignment, field);
+    CheckHasNoLabelFile("--set " + assignment, *data);
     places->NoteSet(PathOf(path, own), assignment);
     if (field != "batch_size") prepares = true;
   }

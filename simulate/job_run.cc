@@ -67,8 +67,8 @@ Simulator::Simulator(const SimulatedJob& job) : job_(job) {
     memory_bytes_per_s_ = MemoryRateOf(*job_.gpu);
   } else {
     // Rates and profiles are of steps that train all parameters.
-    times_ = TimesOf(ModelOf(source, batch, image), job_.cluster.device(), job_.profile,
-                     config.compute_type(), traffic_, job_.cluster_places);
+    times_ = TimesOf(ModelOf(source, batch, image, {}, &labels), job_.cluster.device(),
+                     job_.profile, config.compute_type(), traffic_, job_.cluster_places);
     memory_bytes_per_s_ = job_.cluster.device().memory_gb_s() * 1e9;
     LeaveFrozenOut(net_, traffic_, memory_bytes_per_s_, &times_);
   }

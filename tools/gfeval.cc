@@ -77,13 +77,8 @@ void CheckFlags() {
   if (FLAGS_bgr && FLAGS_weights.empty()) ThrowUserError("--bgr goes with --weights");
 }
 
-JobConfig ReadConfig(const std::vector<std::string>& overrides) {
-  JobConfig config = ReadJobConfig(
-      FLAGS_config, overrides, FLAGS_data.empty() ? OpenedData::kValidation : OpenedData::kNone);
-  if (!config.has_validation_data()) {
-    ThrowUserError(FLAGS_config, ": validation_data is missing: say what to evaluate on");
-  }
-  if (!FLAGS_data.empty()) config.mutable_validation_data()->set_source(FLAGS_data);
+// Refuses flags that have no meaning for the labels of the data.
+void CheckResults(const JobConfig& config) {
   const LabelConfig::Type labels = config.validation_data().labels().type();
   const char* const flag = FLAGS_confusions > 0           ? "confusions"
                            : !FLAGS_misclassified.empty() ? "misclassified"
@@ -92,6 +87,15 @@ JobConfig ReadConfig(const std::vector<std::string>& overrides) {
     ThrowUserError("--", flag, " is for images of one class, but validation_data.labels.type is ",
                    LabelConfig::Type_Name(labels), ": leave it out");
   }
+}
+
+JobConfig ReadConfig(const std::vector<std::string>& overrides) {
+  JobConfig config = ReadJobConfig(
+      FLAGS_config, overrides, FLAGS_data.empty() ? OpenedData::kValidation : OpenedData::kNone);
+  if (!config.has_validation_data()) {
+    ThrowUserError(FLAGS_config, ": validation_data is missing: say what to evaluate on");
+  }
+  if (!FLAGS_data.empty()) config.mutable_validation_data()->set_source(FLAGS_data);
   return config;
 }
 
@@ -170,9 +174,11 @@ class EvaluationTool : public JobTool {
   JobConfig ReadConfig(const std::vector<std::string>& overrides) override {
     CheckFlags();
     named_ = FLAGS_weights.empty() ? FLAGS_checkpoint : FLAGS_weights;
-    if (!FLAGS_config.empty()) return gf::ReadConfig(overrides);
-    return ReadCheckpointConfig(
-        overrides, [this](const std::string& text) { remarks_.push_back(text); }, &named_);
+    const auto note = [this](const std::string& text) { remarks_.push_back(text); };
+    const JobConfig config = FLAGS_config.empty() ? ReadCheckpointConfig(overrides, note, &named_)
+                                                  : gf::ReadConfig(overrides);
+    CheckResults(config);
+    return config;
   }
   void Run(const JobConfig& config, int threads, Communicator* comm) override {
     for (const std::string& each : remarks_) {

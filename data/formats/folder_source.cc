@@ -74,7 +74,7 @@ class FolderSource : public RecordSource {
   }
 
  private:
-  // The folder of a class as the begin of a path; "" without class folders.
+  // The folder of a class as the start of a path; "" without class folders.
   std::string Folder(size_t label) const { return flat_ ? "" : names_[label] + "/"; }
   // The file's path within its class folder.
   std::string Name(int64_t i) const {

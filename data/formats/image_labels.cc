@@ -116,10 +116,12 @@ std::vector<float> LabelParser::Parse(const std::vector<std::string>& words) {
   for (const std::string& word : words) labels.push_back(Class(word));
   std::sort(labels.begin(), labels.end());
   labels.erase(std::unique(labels.begin(), labels.end()), labels.end());
+  // Only now: the classes of an image that is refused do not count.
+  if (!labels.empty()) classes_ = std::max(classes_, static_cast<int64_t>(labels.back()) + 1);
   return labels;
 }
 
-float LabelParser::Class(const std::string& word) {
+float LabelParser::Class(const std::string& word) const {
   int64_t number = 0;
   if (!ParseClass(word, &number)) {
     const auto found = numbers_.find(word);
@@ -127,7 +129,8 @@ float LabelParser::Class(const std::string& word) {
       ThrowUserError(
           Quoted(word), " is no class, expected a class index 0, 1, ...",
           named_ > 0 ? StrCat(" or one of the ", named_, " names of the classes") : std::string(),
-          ": correct it", named_ > 0 ? "" : "; names need classes.txt beside the data",
+          ": correct it",
+          named_ > 0 ? "" : "; names need a file of labels (labels.file) and classes.txt",
           IsNumberWord(word) ? "; for real numbers, set labels { type: VALUES }" : "");
     }
     if (found->second == kAmbiguous) {
@@ -143,7 +146,6 @@ float LabelParser::Class(const std::string& word) {
                                 : "",
                    ": correct it");
   }
-  classes_ = std::max(classes_, number + 1);
   return static_cast<float>(number);
 }
 

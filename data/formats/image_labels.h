@@ -34,7 +34,7 @@ std::string LabelText(const std::vector<float>& labels);
 class LabelParser {
  public:
   // `names`: of the classes by number, which may stand for numbers; none = numbers only. A word
-  // that is a number is never a name.
+  // that is a class index is never a name.
   LabelParser(const LabelConfig& labels, const std::vector<std::string>& names);
 
   // The labels of one image. CLASS: its class. CLASSES: its classes in ascending order, each once.
@@ -47,7 +47,7 @@ class LabelParser {
   int64_t classes() const { return classes_; }
 
  private:
-  float Class(const std::string& word);
+  float Class(const std::string& word) const;
   std::vector<float> Values(const std::vector<std::string>& words);
 
   const LabelConfig::Type type_;

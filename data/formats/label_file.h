@@ -13,10 +13,10 @@ namespace gf {
 // classes.txt beside the file, else options.net_classes. Empty lines, lines that begin with # and a
 // first line that begins with "key" are passed over.
 //
-// The file is read once, line by line; 24 bytes per image, 56 during the reading, and the labels
-// stay in memory. Throws
-// UserError "file:line: what" for labels that are none, a key twice, a key without image and an
-// image without line; the last two are left out with a warning if options.skip_damaged.
+// The file is read once, line by line; 24 bytes per image and the labels stay in memory, and 32
+// more per image are needed while it is read. Throws UserError "file:line: what" for labels that
+// are none, a second line of a key, a key without an image and an image without a line; the last
+// two are left out with a warning if options.skip_damaged.
 std::unique_ptr<RecordSource> AttachLabels(std::unique_ptr<RecordSource> source,
                                            const SourceOptions& options);
 

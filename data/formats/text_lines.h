@@ -8,14 +8,14 @@
 
 namespace gf {
 
-// The lines of a text file, from its begin to its end, with one piece of it in memory at a time.
+// The lines of a text file in their order, with one piece of the file in memory at a time.
 class TextLines {
  public:
   // `file` must outlive the object.
   explicit TextLines(const InputFile* file) : file_(file) {}
 
   // The next line without what ends it, "\n" or "\r\n"; false after the last one. A byte order mark
-  // at the begin of the file is left out. Throws UserError "file:line: what" for a line of more
+  // at the start of the file is left out. Throws UserError "file:line: what" for a line of more
   // than 16 MiB and for one with a NUL byte, which text does not hold.
   bool Next(std::string* line);
 

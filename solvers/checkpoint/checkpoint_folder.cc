@@ -6,6 +6,8 @@
 #include <cerrno>
 #include <cstdio>
 #include <exception>
+#include <utility>
+#include <vector>
 
 #include "core/error.h"
 #include "core/file.h"
@@ -71,9 +73,11 @@ CheckpointFolder::~CheckpointFolder() {
 
 void CheckpointFolder::Prepare(uint64_t checkpoint_bytes) {
   try {
-    created_ = MissingFolders(path_);
+    std::vector<std::string> missing = MissingFolders(path_);
     MakeFolders(path_);
     lock_ = LockFolder(path_, patience_s_);
+    // Another run may be using folders that are not locked.
+    if (lock_.get() >= 0) created_ = std::move(missing);
     for (const std::string& name : ListFolder(path_)) {
       if (StartsWith(name, kTemporary) || StartsWith(name, kTrash)) RemoveAll(path_ + "/" + name);
     }

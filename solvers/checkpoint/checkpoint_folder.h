@@ -16,7 +16,7 @@ class CheckpointFolder {
  public:
   // Looks at nothing yet. `keep`: how many checkpoints remain (0 = all).
   CheckpointFolder(const std::string& path, int keep);
-  // Removes the folders that Prepare has created if nothing was written into them.
+  // Removes the folders that Prepare has created and locked if nothing was written into them.
   ~CheckpointFolder();
   CheckpointFolder(const CheckpointFolder&) = delete;
   CheckpointFolder& operator=(const CheckpointFolder&) = delete;

@@ -17,9 +17,8 @@ double AveragePrecision(std::vector<std::pair<float, bool>>* scored);
 
 // Images with any number of classes, whose scores before the sigmoid are the net's outputs.
 //   mean_average_precision  mean of the average precision of the classes that have images
-//   exact_match             share of the images all of whose classes have a score above 0 (a
-//   sigmoid
-//                           above 0.5), and none of the others
+//   exact_match             share of the images whose classes, and no others, have a score above 0
+//                           (a sigmoid above 0.5)
 //   loss                    of an image: the sum over the classes of log(1 + exp(x)) - x * label
 // Scores that are no numbers count as the lowest and match nothing. Keeps the outputs of all images
 // (OutputTable), so that figures are the same for any number of ranks.

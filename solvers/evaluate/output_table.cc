@@ -17,17 +17,20 @@ constexpr int64_t kMostAtATime = int64_t{1} << 26;
 
 // Numbers of a table; checked.
 size_t NumbersOf(int64_t images, int64_t outputs) {
-  const double numbers = static_cast<double>(images) * (static_cast<double>(outputs) + 1);
-  if (numbers * sizeof(float) > HostMemory()) {
-    ThrowUserError("an evaluation of ", WithCommas(images), " images with ", outputs,
-                   " outputs each keeps ", HumanBytes(numbers * sizeof(float)),
-                   " on every rank, but this process can have ", HumanBytes(HostMemory()),
-                   ": evaluate on fewer images");
-  }
+  OutputTable::CheckMemory(images, outputs);
   return static_cast<size_t>(images * (outputs + 1));
 }
 
 }  // namespace
+
+void OutputTable::CheckMemory(int64_t images, int64_t outputs) {
+  const double numbers = static_cast<double>(images) * (static_cast<double>(outputs) + 1);
+  if (numbers * sizeof(float) <= HostMemory()) return;
+  ThrowUserError("an evaluation of ", WithCommas(images), " images with ", outputs,
+                 " outputs each keeps ", HumanBytes(numbers * sizeof(float)),
+                 " on every rank, but this process can have ", HumanBytes(HostMemory()),
+                 ": evaluate on fewer images");
+}
 
 OutputTable::OutputTable(int64_t images, int64_t outputs)
     : outputs_(outputs), values_(NumbersOf(images, outputs)) {}

@@ -15,7 +15,10 @@ using LabelsOfImage = std::function<void(int64_t image, std::vector<float>* labe
 // image of the data set on every rank.
 class OutputTable {
  public:
-  // Throws UserError if this process cannot hold them.
+  // Throws UserError if this process cannot hold such a table: for a start, at which all ranks can
+  // agree on errors.
+  static void CheckMemory(int64_t images, int64_t outputs);
+  // Throws as CheckMemory.
   OutputTable(int64_t images, int64_t outputs);
 
   // Outputs [batch][outputs] of these images, first in the batch.

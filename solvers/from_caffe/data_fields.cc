@@ -161,7 +161,7 @@ PixelFormat PixelsOf(const DataConfig& data) {
   PixelFormat format = {PixelType::kUINT8, 0};
   try {
     if (!data.source().empty()) {
-      const SourceOptions options = {data.source(), /*skip_damaged=*/true};
+      const SourceOptions options = {data.source(), /*skip_damaged=*/true, data.labels()};
       const auto source = OpenSource(DataConfig::Format_Name(data.format()), options);
       Record record;
       source->Read(0, &record);

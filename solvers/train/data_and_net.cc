@@ -6,6 +6,7 @@
 #include "core/readable.h"
 #include "models/class_losses.h"
 #include "models/graph.h"
+#include "solvers/evaluate/output_table.h"
 
 namespace gf {
 namespace {
@@ -86,12 +87,23 @@ DataConfig WithCount(DataConfig data, const BuildOptions& options) {
   return data;
 }
 
-// Each number of an image's labels has an output of the net.
-void CheckOutputs(const Loader& data, const Net& net, const NetSource& source) {
-  if (data.label_type() == LabelConfig::CLASS || data.classes() == net.classes()) return;
-  ThrowUserError(source.file, ": the net has ", net.classes(), " outputs, expected ",
-                 data.classes(), ", the numbers per image of the labels (", data.Describe(),
-                 "): set classes: ", data.classes(), " in the job, or num_output in the net");
+// An evaluation reads a row of outputs per image, and each number of an image's labels has one.
+void CheckOutputs(const Loader& data, const Net& net, const NetSource& source, Phase phase) {
+  const Shape scores = net.scores_shape();
+  const int64_t images = net.input_shape()[0];
+  if (phase == TEST && (scores[0] != images || scores.count() != images * net.classes())) {
+    ThrowUserError(source.file, ": the net has outputs of ", scores.ToString(), " for ",
+                   Counted(images, "image"), ", expected ",
+                   Shape({images, net.classes()}).ToString(),
+                   ": it does not judge whole images; name a net that does");
+  }
+  if (data.label_type() == LabelConfig::CLASS) return;
+  if (data.classes() != net.classes()) {
+    ThrowUserError(source.file, ": the net has ", net.classes(), " outputs, expected ",
+                   data.classes(), ", the numbers per image of the labels (", data.Describe(),
+                   "): set classes: ", data.classes(), " in the job, or num_output in the net");
+  }
+  if (phase == TEST) OutputTable::CheckMemory(data.size(), net.classes());
 }
 
 }  // namespace
@@ -133,7 +145,7 @@ DataAndNet BuildDataAndNet(const DataConfig& config, const NetSource& source, Ph
     ThrowUserError(source.file, ": the net has no ", ReadersOfOutputs(type), " in phase ",
                    Phase_Name(phase), ": there is nothing to evaluate");
   }
-  CheckOutputs(*result.loader, *result.net, source);
+  CheckOutputs(*result.loader, *result.net, source, phase);
   if (result.loader->classes() > result.net->classes()) {
     // With the number of classes the loader checks each label and names the sample.
     loader.classes = result.net->classes();

@@ -198,6 +198,12 @@ python3 -c 'import json
 a, b = (json.load(open(name)) for name in ("values1.json", "shards.json"))
 assert abs(a["rmse"] - b["rmse"]) < 1e-4 and a["images"] == b["images"], (a, b)' ||
   fail "shards give another RMSE"
+"$gfeval" --checkpoint=run_values --json=own.json >own.log 2>&1 || fail "gfeval without --config"
+python3 -c 'import json
+a, b = (json.load(open(name)) for name in ("values1.json", "own.json"))
+assert a["images"] == b["images"], (a, b)
+assert all(abs(a[key] - b[key]) < 1e-4 for key in ("rmse", "mae", "r2")), (a, b)' ||
+  fail "the job in the checkpoint gives other figures"
 "$gfdata" convert --from=colors/val --labels=classes --labels_file=colors/val.csv --to=tagged \
   >convert.log 2>&1 || fail "convert of colors"
 "$gfdata" info tagged --labels=classes >info.log 2>&1 || fail "gfdata info of classes"
@@ -213,7 +219,15 @@ expect_error 'same number' "$gftrain" --config=values.job --set classes=0
 net SoftmaxWithLoss >softmax.net
 expect_error 'holds labels of type CLASSES or VALUES' "$gftrain" --config=classes.job \
   --set classes=0 --set net=softmax.net
+cat >places.net <<'NET'
+layer { name: "data" type: "Input" top: "data" input_param { shape { dim: [1, 3, 16, 16] } } }
+layer { name: "conv" type: "Convolution" bottom: "data" top: "conv"
+        convolution_param { num_output: 2 kernel_size: 1 } }
+NET
+expect_error 'outputs of 16x2x16x16 for 16 images, expected 16x2' "$gfeval" --config=values.job \
+  --set classes=0 --set net=places.net --checkpoint=run_values
 echo 'x' >>colors/val.csv
 expect_error 'val.csv:72: "x" is no image' "$gfeval" --config=classes.job
 expect_error 'is for images of one class' "$gfeval" --config=values.job --confusions=3
+expect_error 'is for images of one class' "$gfeval" --checkpoint=run_values --misclassified=x.txt
 echo PASS

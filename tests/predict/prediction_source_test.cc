@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "core/config/job_checks.h"
+#include "core/config/places.h"
 #include "predict/checkpoint_job.h"
 #include "tests/predict/predictor_fixture.h"
 
@@ -103,6 +105,21 @@ TEST_F(PredictionSourceTest, TheJobOfACheckpointEvaluatesItsOwnNet) {
   EXPECT_EQ(trained.classes(), 0);
 }
 
+TEST_F(PredictionSourceTest, TheJobOfACheckpointKnowsTheNumberOfValues) {
+  for (const bool validates : {true, false}) {
+    job_.mutable_train_data()->mutable_labels()->set_type(LabelConfig::VALUES);
+    job_.mutable_validation_data()->mutable_labels()->set_type(LabelConfig::VALUES);
+    if (!validates) job_.clear_validation_data();
+    job_.set_classes(3);
+    RemoveAll(checkpoint_);
+    WriteCheckpoint();
+    const JobConfig job = EvaluationJob(checkpoint_);
+    EXPECT_EQ(job.classes(), 0);
+    EXPECT_EQ(job.validation_data().labels().count(), 3);
+    EXPECT_NO_THROW(CheckLabels(job, Places()));
+  }
+}
+
 TEST_F(PredictionSourceTest, SetChangesThePreparation) {
   // As the same fields of a file, with the rest of the checkpoint's.
   PredictionOptions file = Checkpoint(), set = Checkpoint();
@@ -129,6 +146,9 @@ TEST_F(PredictionSourceTest, SetChangesThePreparation) {
 
   set.preprocessing_overrides = {"mirror=true"};
   EXPECT_NE(Error(set).find("--set mirror=true: mirror has no meaning for predictions"),
+            std::string::npos);
+  set.preprocessing_overrides = {"labels.file=tags.csv"};
+  EXPECT_NE(Error(set).find("--set labels.file=tags.csv: labels.file has no meaning"),
             std::string::npos);
   set.preprocessing_overrides = {"crop_sise=16"};
   EXPECT_NE(Error(set).find("did you mean \"crop_size\""), std::string::npos) << Error(set);

@@ -7,6 +7,8 @@
 #include <utility>
 
 #include "core/error.h"
+#include "core/file.h"
+#include "core/output_file.h"
 #include "simulate/cluster.h"
 #include "simulate/sweep.h"
 #include "tests/simulate/job_for_test.h"
@@ -31,6 +33,17 @@ TEST(JobRunTest, OneRankIsAsFastAsItsDevice) {
   const RunResult run = Simulator(job).Run(1);
   EXPECT_NEAR(run.images_per_s, 3700, 1);
   EXPECT_NEAR(run.step.exposed, 0, 1e-9);
+}
+
+TEST(JobRunTest, ImagesMayHaveSeveralClasses) {
+  std::string text = ReadSmallFile("models/alexnet_bn.prototxt", 1 << 20);
+  const std::string loss = "SoftmaxWithLoss", net = testing::TempDir() + "/several.prototxt";
+  text.replace(text.find(loss), loss.size(), "SigmoidCrossEntropyLoss");
+  ReplaceFile(net, text);
+  const SimulatedJob job = Job({"net=" + net, "classes=1000", "train_data.labels.type=CLASSES",
+                                "validation_data.labels.type=CLASSES"});
+  const double one_class = Simulator(Job()).Run(8).images_per_s;
+  EXPECT_NEAR(Simulator(job).Run(8).images_per_s, one_class, 0.01 * one_class);
 }
 
 TEST(JobRunTest, PhasesOfTrainingAddUp) {

@@ -49,6 +49,8 @@ TEST(LabelParser, ClassesAreSortedAndOccurOnce) {
   EXPECT_EQ(parser.Parse({"5", "0", "5", "2"}), (Numbers{0, 2, 5}));
   EXPECT_EQ(parser.Parse({}), Numbers());
   EXPECT_EQ(parser.classes(), 6);
+  ExpectIn("\"x\" is no class", ErrorOf([&] { parser.Parse({"90", "x"}); }));
+  EXPECT_EQ(parser.classes(), 6);  // the classes of refused images do not count
   EXPECT_EQ(LabelParser(Config(LabelConfig::CLASSES, 9), {}).classes(), 9);
 }
 

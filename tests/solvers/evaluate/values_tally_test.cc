@@ -6,6 +6,7 @@
 #include <random>
 
 #include "comm/local/communicator.h"
+#include "core/error.h"
 
 namespace gf {
 namespace {
@@ -76,6 +77,11 @@ TEST(ValuesTallyTest, RanksAddUpExactly) {
       EXPECT_EQ(figures, expected) << world;
     });
   }
+}
+
+TEST(OutputTableTest, ATableBeyondMemoryIsRefused) {
+  OutputTable::CheckMemory(1000, 10);
+  EXPECT_THROW(OutputTable::CheckMemory(int64_t{1} << 40, 1 << 20), UserError);
 }
 
 TEST(FigureTest, TextsForPeople) {
