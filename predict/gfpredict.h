@@ -14,6 +14,10 @@
  * The library prints nothing, handles no signals, ends no process and uses no MPI. Probabilities
  * equal the results of gfpredict bit for bit at the same batch size and number of threads.
  *
+ * Environment: while it is loaded, the library sets OPENCV_IO_MAX_IMAGE_PIXELS, _WIDTH and _HEIGHT
+ * and OPENCV_IO_ENABLE_OPENEXR where they are not set: OpenCV, which may read rare image formats,
+ * takes its limits from them. Load the library before you start threads.
+ *
  * Errors: a function that fails writes a message of one or more lines, ended by a zero and cut to
  * error_size bytes, to `error`, which may be NULL if error_size is 0. After success `error` is
  * empty. */

@@ -1,6 +1,7 @@
 // Evaluates a network: gfeval --help.
 #include <gflags/gflags.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <functional>
@@ -89,13 +90,28 @@ void CheckResults(const JobConfig& config) {
   }
 }
 
+bool Sets(const std::vector<std::string>& overrides, const std::string& field) {
+  return std::any_of(overrides.begin(), overrides.end(), [&](const std::string& assignment) {
+    return StartsWith(assignment, field + "=");
+  });
+}
+
+// Takes --data in place of the job's own images, whose number and labels it does not have.
+void TakeData(const std::vector<std::string>& overrides, DataConfig* data) {
+  data->set_source(FLAGS_data);
+  if (!Sets(overrides, "validation_data.images")) data->clear_images();
+  if (data->has_labels() && !Sets(overrides, "validation_data.labels.file")) {
+    data->mutable_labels()->clear_file();
+  }
+}
+
 JobConfig ReadConfig(const std::vector<std::string>& overrides) {
   JobConfig config = ReadJobConfig(
       FLAGS_config, overrides, FLAGS_data.empty() ? OpenedData::kValidation : OpenedData::kNone);
   if (!config.has_validation_data()) {
     ThrowUserError(FLAGS_config, ": validation_data is missing: say what to evaluate on");
   }
-  if (!FLAGS_data.empty()) config.mutable_validation_data()->set_source(FLAGS_data);
+  if (!FLAGS_data.empty()) TakeData(overrides, config.mutable_validation_data());
   return config;
 }
 
@@ -113,8 +129,7 @@ JobConfig ReadCheckpointConfig(const std::vector<std::string>& overrides,
   JobConfig config = EvaluationJob(*folder);
   DataConfig* const data = config.mutable_validation_data();
   if (!FLAGS_data.empty()) {
-    data->set_source(FLAGS_data);
-    data->clear_images();  // of the job's own data
+    TakeData(overrides, data);
   } else if (data->source().empty()) {
     ThrowUserError("--data is missing: the job that wrote ", *folder,
                    " has no validation_data: name the images");

@@ -127,7 +127,7 @@ float LabelParser::Class(const std::string& word) const {
     const auto found = numbers_.find(word);
     if (found == numbers_.end()) {
       ThrowUserError(
-          Quoted(word), " is no class, expected a class index 0, 1, ...",
+          Quoted(word), " is not a class, expected a class index 0, 1, ...",
           named_ > 0 ? StrCat(" or one of the ", named_, " names of the classes") : std::string(),
           ": correct it",
           named_ > 0 ? "" : "; names need a file of labels (labels.file) and classes.txt",
@@ -164,7 +164,7 @@ std::vector<float> LabelParser::Values(const std::vector<std::string>& words) {
     double value = 0;
     const bool is_number = ParseNumber(word, &value);
     if (!is_number || !(std::abs(value) <= FLT_MAX)) {
-      ThrowUserError(Quoted(word), is_number ? " is not a finite FP32 number" : " is no number",
+      ThrowUserError(Quoted(word), is_number ? " is not a finite FP32 number" : " is not a number",
                      ", expected one such as -1.5 or 2e-3: correct it, or leave the image out");
     }
     values.push_back(static_cast<float>(value));

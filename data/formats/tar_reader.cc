@@ -96,7 +96,7 @@ int64_t TarReader::ParseSize(const uint8_t* block) const {
     }
   } else {
     size = ParseOctal(field, 12);
-    if (size < 0) Fail(offset_, "a file in the tar has a size that is no number");
+    if (size < 0) Fail(offset_, "a file in the tar has a size that is not a number");
   }
   return size;
 }

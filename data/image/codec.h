@@ -44,7 +44,7 @@ class BegunSink : public RowSink {
 
 // SendRows for a decoded file of the format `name`. `alpha`: the last channel is transparency,
 // which is dropped where SendRows has no conversion. Changes `pixels`. Throws SampleError for
-// numbers that are not finite.
+// numbers that are not finite, and for a channel that would get lost though it is no transparency.
 void SendImage(const char* name, uint8_t* pixels, ImageSize size, PixelFormat format, bool alpha,
                RowSink* sink);
 

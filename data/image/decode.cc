@@ -130,8 +130,13 @@ void SendImage(const char* name, uint8_t* pixels, ImageSize size, PixelFormat fo
     CheckFinite(name, reinterpret_cast<const float*>(pixels), size.pixels() * format.channels);
   }
   const DecodeRequest request = sink->Begin(size, /*scalable=*/false);
+  const int wanted = request.format.channels;
+  if (!alpha && ((format.channels == 4 && wanted < 4) || (format.channels == 2 && wanted == 1))) {
+    throw SampleError(StrCat(name, ": ", format.channels, " channels, none of them transparency, ",
+                             "expected ", wanted, ": set channels: ", format.channels));
+  }
   // Gray with transparency becomes gray, which can become RGB.
-  if (alpha && format.channels == 2 && request.format.channels == 3) {
+  if (alpha && format.channels == 2 && wanted == 3) {
     DropLastChannel(pixels, size.pixels(), &format);
   }
   BegunSink begun(request, sink);

@@ -21,7 +21,8 @@ constexpr int kNewestMinor = 15;  // OpenCV 4.15
 constexpr int kUnchanged = -1;
 
 // imgcodecs reads its limits from the environment while it is loaded. Threads run by then, and
-// setenv is not safe beside a getenv of another thread, so main must not have begun yet.
+// setenv is not safe beside a getenv of another thread, so this happens before main, or while a
+// host program loads libgfpredict.so.
 [[maybe_unused]] const bool limits_are_set = [] {
   setenv("OPENCV_IO_MAX_IMAGE_PIXELS", std::to_string(kMaxPixels).c_str(), /*overwrite=*/0);
   setenv("OPENCV_IO_MAX_IMAGE_WIDTH", std::to_string(kMaxSide).c_str(), /*overwrite=*/0);

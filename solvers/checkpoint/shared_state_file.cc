@@ -24,7 +24,7 @@ int64_t ReadNumber(const SafetensorsReader& file, const char* key) {
   const auto it = file.metadata().find(key);
   if (it == file.metadata().end() || it->second.empty() || it->second.size() > kMostDigits ||
       it->second.find_first_not_of("0123456789") != std::string::npos) {
-    ThrowUserError(file.path(), ": \"", key, "\" is missing in its metadata, or is no number");
+    ThrowUserError(file.path(), ": \"", key, "\" is missing in its metadata, or is not a number");
   }
   return std::stoll(it->second);
 }

@@ -116,6 +116,8 @@ void CheckSameNet(const NetSource& source, const ParameterStore& store, const Lo
   items.emplace_back("the values in validation_data.mean_file",
                      HashName(validation == nullptr ? 0 : validation->mean_file_hash()));
   items.emplace_back("the labels of the training images", HashName(HashLabels(data)));
+  items.emplace_back("the labels of the validation images",
+                     HashName(validation == nullptr ? 0 : HashLabels(*validation)));
   std::string classes;
   for (const std::string& name : data.class_names()) classes += name + "\n";
   items.emplace_back("the names of the classes",

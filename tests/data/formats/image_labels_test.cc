@@ -49,7 +49,7 @@ TEST(LabelParser, ClassesAreSortedAndOccurOnce) {
   EXPECT_EQ(parser.Parse({"5", "0", "5", "2"}), (Numbers{0, 2, 5}));
   EXPECT_EQ(parser.Parse({}), Numbers());
   EXPECT_EQ(parser.classes(), 6);
-  ExpectIn("\"x\" is no class", ErrorOf([&] { parser.Parse({"90", "x"}); }));
+  ExpectIn("\"x\" is not a class", ErrorOf([&] { parser.Parse({"90", "x"}); }));
   EXPECT_EQ(parser.classes(), 6);  // the classes of refused images do not count
   EXPECT_EQ(LabelParser(Config(LabelConfig::CLASSES, 9), {}).classes(), 9);
 }
@@ -58,7 +58,7 @@ TEST(LabelParser, NamesStandForClasses) {
   const Words names = {"cat", "dog", "cow", "dog"};
   LabelParser parser(Config(LabelConfig::CLASSES), names);
   EXPECT_EQ(parser.Parse({"cow", "0"}), (Numbers{0, 2}));
-  ExpectIn("\"bird\" is no class, expected a class index 0, 1, ... or one of the 4 names",
+  ExpectIn("\"bird\" is not a class, expected a class index 0, 1, ... or one of the 4 names",
            ParseError(Config(LabelConfig::CLASSES), {"bird"}, names));
   ExpectIn("\"dog\" is the name of two classes",
            ParseError(Config(LabelConfig::CLASSES), {"dog"}, names));
@@ -69,7 +69,7 @@ TEST(LabelParser, NamesStandForClasses) {
 TEST(LabelParser, ClassesThatAreNone) {
   const LabelConfig config = Config(LabelConfig::CLASSES, 3);
   for (const char* word : {"-1", "1.5", "x", "0x1", "nan", "1e0", ""}) {
-    ExpectIn("is no class", ParseError(config, {word}));
+    ExpectIn("is not a class", ParseError(config, {word}));
   }
   ExpectIn("set labels { type: VALUES }", ParseError(config, {"1.5"}));
   ExpectIn("class 3, expected 0 to 2, the classes of labels.count", ParseError(config, {"3"}));
@@ -90,7 +90,7 @@ TEST(LabelParser, Values) {
     ExpectIn("is not a finite FP32 number", ParseError(two, {"0", word}));
   }
   for (const char* word : {"x", "1,5", "0x10", "1.5.2", "--1", ""}) {
-    ExpectIn("is no number", ParseError(two, {"0", word}));
+    ExpectIn("is not a number", ParseError(two, {"0", word}));
   }
 }
 

@@ -80,7 +80,7 @@ TEST_F(LabelFileTest, OneClassAndValues) {
 
 TEST_F(LabelFileTest, NamesOfClasses) {
   const std::string text = "a cat\nb dog cat\n\"deep/c d\" 1\n", got = "a 0\nb 0 1\ndeep/c d 1\n";
-  ExpectIn("labels.csv:1: \"cat\" is no class", Error(text));
+  ExpectIn("labels.csv:1: \"cat\" is not a class", Error(text));
   // The net's, if the data have none.
   SourceOptions options = Options(text, LabelConfig::CLASSES);
   options.net_classes = {"cat", "dog", "cow"};
@@ -115,7 +115,7 @@ TEST_F(LabelFileTest, MistakesAreNamedWithTheirLine) {
   ExpectIn("labels.csv:3: a second line for the image \"b\", the first is line 2",
            Error("# x\nb 1\nb.jpg 2\n" + rest));
   ExpectIn("labels.csv:2: \"nobody\" is no image of ", Error("a 1\nnobody 2\n" + rest));
-  ExpectIn("labels.csv:1: \"-3\" is no class", Error("a -3\n" + rest));
+  ExpectIn("labels.csv:1: \"-3\" is not a class", Error("a -3\n" + rest));
   ExpectIn("labels.csv:1: \"inf\" is not a finite", Error("a inf\n", LabelConfig::VALUES));
   ExpectIn("labels.csv:1: a double quote without", Error("\"a 1\n"));
   ExpectIn("labels.csv:2: the file ends without a line for 1 image, the first is \"a\"",
@@ -145,7 +145,7 @@ TEST_F(LabelFileTest, ImagesWithoutALineAreLeftOutWhenDamageIs) {
   EXPECT_EQ(All(*source), "b 3\n");
   EXPECT_EQ(source->skipped(), 2);
   ExpectIn("the file ends without a line for 3 images", Error("x 1\n", LabelConfig::CLASSES, true));
-  ExpectIn("labels.csv:1: \"x\" is no class", Error("a x\n", LabelConfig::CLASSES, true));
+  ExpectIn("labels.csv:1: \"x\" is not a class", Error("a x\n", LabelConfig::CLASSES, true));
 }
 
 TEST_F(LabelFileTest, EveryFormatTakesOne) {

@@ -85,8 +85,8 @@ TEST_F(ListSourceTest, NamesOfClasses) {
 
 TEST_F(ListSourceTest, MistakesAreNamedWithTheirLine) {
   ExpectIn("list.txt:2: several labels, expected \"path label\"", Error("a.png 1\na.png 1 2\n"));
-  ExpectIn("list.txt:1: \"x\" is no class", Error("a.png x\n"));
-  ExpectIn("list.txt:1: \"-1\" is no class", Error("a.png -1\n"));
+  ExpectIn("list.txt:1: \"x\" is not a class", Error("a.png x\n"));
+  ExpectIn("list.txt:1: \"-1\" is not a class", Error("a.png -1\n"));
   ExpectIn("list.txt:1: 0 labels", Error("a.png\n"));
   ExpectIn("list.txt:1: an empty path", Error("\"\" 1\n"));
   ExpectIn("list.txt:1: a double quote", Error("\"a.png 1\n"));

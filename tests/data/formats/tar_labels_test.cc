@@ -86,7 +86,8 @@ TEST(TarLabels, MistakesAreNamed) {
              Error(folder / "a.tar", Config(LabelConfig::CLASSES, 2)));
   }
   WriteTexts(folder / "b.tar", {"1 2", "x", "0 5"});
-  ExpectIn("\"s1.cls\": \"x\" is no class", Error(folder / "b.tar", Config(LabelConfig::CLASSES)));
+  ExpectIn("\"s1.cls\": \"x\" is not a class",
+           Error(folder / "b.tar", Config(LabelConfig::CLASSES)));
   const auto source = OpenSource("TAR", {folder / "b.tar", true, Config(LabelConfig::CLASSES)});
   EXPECT_EQ(source->size(), 2);
   EXPECT_EQ(source->skipped(), 1);

@@ -98,7 +98,15 @@ TEST(Tiff, OneExtraSampleIsTransparencyIfTheFileSaysSo) {
       EXPECT_EQ(Probe(file).alpha, alpha);
       EXPECT_EQ(Probe(file).channels, alpha ? channels - 1 : channels);
       EXPECT_EQ(DecodeAs(file, form.format).pixels, pixels);
-      if (!alpha) continue;
+      if (!alpha) {
+        const int colors = channels - 1;
+        EXPECT_EQ(ErrorOf([&] {
+                    DecodeAs(file, {PixelType::kUINT8, colors});
+                  }),
+                  StrCat("TIFF: ", channels, " channels, none of them transparency, expected ",
+                         colors, ": set channels: ", channels));
+        continue;
+      }
       // RGB without it: of a gray image, the gray three times.
       std::vector<uint8_t> rgb;
       for (int64_t i = 0; i < form.size.pixels(); ++i) {
