@@ -164,7 +164,7 @@ assert [t["probability"] for t in a["top"]] == [t["probability"] for t in b["top
 PY
 
 # --set changes the preparation.
-"$gfpredict" --checkpoint=run --set mean=0 --format=json --top=10 "$image" >set.json 2>err.log ||
+"$gfpredict" --checkpoint=run --set std=100 --format=json --top=10 "$image" >set.json 2>err.log ||
   fail "--set"
 "$gfpredict" --checkpoint=run --format=json --top=10 "$image" >unset.json 2>err.log ||
   fail "no --set"
