@@ -23,7 +23,8 @@ job=(--config="$root/configs/fine_tuning.prototxt" --set classes=10)
 "$gftrain" "${job[@]}" "${data[@]}" --weights=$weights --weights_skip='fc.*' --max_steps=2 \
   --set train_data.batch_size=8 >tune.log 2>&1 || fail "fine-tuning"
 grep -q 'skipped, so as initialized: fc.weight, fc.bias' tune.log || fail "fc was not skipped"
-"$gfeval" --checkpoint=runs/fine_tuning --data="$work/pictures/val" --per_class --misclassified=wrong.tsv \
+"$gfeval" --checkpoint=runs/fine_tuning --data="$work/pictures/val" --per_class \
+  --misclassified=wrong.tsv \
   >eval.log 2>&1 || fail "evaluation"
 "$root/tools/gfpredict" --checkpoint=runs/fine_tuning pictures/val --format=json --top=1 \
   >predicted.json 2>predict.log || fail "prediction"
