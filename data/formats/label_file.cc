@@ -115,11 +115,19 @@ class LabelFileReader {
     const size_t begin = line.find_first_not_of(kLabelSeparators);
     if (begin == std::string::npos || line[begin] == '#') return;
     std::vector<std::string> words = LabelWords(line);
-    const std::string key = words[0];
+    std::string key = words[0];
     const bool first = !std::exchange(begun_, true);
     if (first && strcasecmp(key.c_str(), "key") == 0) return;
     words.erase(words.begin());
-    const int64_t image = index_.Find(key);
+    int64_t image = index_.Find(key);
+    if (image < 0 && line[begin] != '"') {
+      // A key with blanks, as programs write it that quote only what holds a separator.
+      const size_t end = std::min(line.find_first_of(",;\t", begin), line.size());
+      const size_t last = line.find_last_not_of(kLabelSeparators, end == 0 ? 0 : end - 1);
+      key = line.substr(begin, last + 1 - begin);
+      image = index_.Find(key);
+      if (image >= 0) words = LabelWords(line.substr(end));
+    }
     if (image < 0) return TakeUnknown(key);
     if (rows_[image] >= 0) {
       ThrowUserError("a second line for the image \"", Printable(source_.Key(image)),

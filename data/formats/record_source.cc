@@ -56,6 +56,12 @@ void CheckLabels(const RecordSource& source, const std::string& format,
 std::string DetectFormat(const std::string& path) {
   std::string name = RecognizedFormat(path);
   if (!name.empty()) return name;
+  for (const char* ending : {".txt", ".csv", ".tsv", ".list"}) {
+    if (!HasEnding(path, ending)) continue;
+    ThrowUserError(path, ": if this is a list of image files, it has no line \"path label\" whose ",
+                   "image exists: paths start at the list's folder; --from_format=list (format: "
+                   "LIST) tells more");
+  }
   ThrowUserError(path, " holds no data set in a known format (",
                  SourceFormatRegistry::Get().Names(),
                  "): expected .tar shards, a folder with one folder of images per class, a list of "

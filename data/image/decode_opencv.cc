@@ -56,18 +56,19 @@ bool IsSunRaster(const uint8_t* data, size_t size) {
 struct Format {
   const char* name;
   bool (*recognizes)(const uint8_t* data, size_t size);
+  bool needs_path = false;
 };
 
 constexpr Format kFormats[] = {
     {"WebP", IsWebp},
     {"BMP", IsBmp},
     {"JPEG 2000", IsJpeg2000},
-    {"OpenEXR", IsOpenExr},
-    {"Radiance HDR", IsRadiance},
+    {"OpenEXR", IsOpenExr, true},
+    {"Radiance HDR", IsRadiance, true},
     {"PNM", IsPnm},
     {"PAM", IsPam},
-    {"PFM", IsPfm},
-    {"Sun raster", IsSunRaster},
+    {"PFM", IsPfm, true},
+    {"Sun raster", IsSunRaster, true},
 };
 
 bool HasAlpha(const PixelFormat& format) { return format.channels == 2 || format.channels == 4; }
@@ -98,7 +99,7 @@ template <size_t kFormat>
 ImageInfo Probe(const uint8_t* data, size_t size) {
   ImageInfo info;
   info.format = kFormats[kFormat].name;
-  DecodeWithOpenCv(info.format, data, size,
+  DecodeWithOpenCv(info.format, kFormats[kFormat].needs_path, data, size,
                    [&](uint8_t*, ImageSize image, const PixelFormat& format) {
                      info.size = image;
                      info.type = format.type;
@@ -110,7 +111,7 @@ ImageInfo Probe(const uint8_t* data, size_t size) {
 
 template <size_t kFormat>
 void Decode(const uint8_t* data, size_t size, RowSink* sink) {
-  DecodeWithOpenCv(kFormats[kFormat].name, data, size,
+  DecodeWithOpenCv(kFormats[kFormat].name, kFormats[kFormat].needs_path, data, size,
                    [&](uint8_t* pixels, ImageSize image, const PixelFormat& format) {
                      ToRgb(pixels, image.pixels(), format);
                      SendImage(kFormats[kFormat].name, pixels, image, format, HasAlpha(format),

@@ -4,6 +4,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <exception>
 #include <memory>
 #include <new>
@@ -12,6 +13,9 @@
 #include <type_traits>
 
 #include "core/error.h"
+#include "core/printable.h"
+#include "data/image/memory_file.h"
+#include "data/image/quiet_errors.h"
 
 namespace gf {
 namespace {
@@ -23,17 +27,33 @@ constexpr int kUnchanged = -1;
 // imgcodecs reads its limits from the environment while it is loaded. Threads run by then, and
 // setenv is not safe beside a getenv of another thread, so this happens before main, or while a
 // host program loads libgfpredict.so.
+constexpr char kMostPixelsVariable[] = "OPENCV_IO_MAX_IMAGE_PIXELS";
+constexpr char kMostColumnsVariable[] = "OPENCV_IO_MAX_IMAGE_WIDTH";
+constexpr char kMostRowsVariable[] = "OPENCV_IO_MAX_IMAGE_HEIGHT";
 [[maybe_unused]] const bool limits_are_set = [] {
-  setenv("OPENCV_IO_MAX_IMAGE_PIXELS", std::to_string(kMaxPixels).c_str(), /*overwrite=*/0);
-  setenv("OPENCV_IO_MAX_IMAGE_WIDTH", std::to_string(kMaxSide).c_str(), /*overwrite=*/0);
-  setenv("OPENCV_IO_MAX_IMAGE_HEIGHT", std::to_string(kMaxSide).c_str(), /*overwrite=*/0);
+  setenv(kMostPixelsVariable, std::to_string(kMaxPixels).c_str(), /*overwrite=*/0);
+  setenv(kMostColumnsVariable, std::to_string(kMaxSide).c_str(), /*overwrite=*/0);
+  setenv(kMostRowsVariable, std::to_string(kMaxSide).c_str(), /*overwrite=*/0);
   setenv("OPENCV_IO_ENABLE_OPENEXR", "1", /*overwrite=*/0);
   return true;
 }();
 
+// OpenCV ends the program for other values.
+void CheckLimits() {
+  for (const char* name : {kMostPixelsVariable, kMostColumnsVariable, kMostRowsVariable}) {
+    const char* const value = std::getenv(name);
+    if (value == nullptr) continue;
+    const size_t length = std::strlen(value);
+    if (length > 0 && length <= 15 && std::strspn(value, "0123456789") == length) continue;
+    ThrowUserError(name, " is \"", Printable(value),
+                   "\", expected a number of at most 15 digits: unset the variable");
+  }
+}
+
 // Functions of OpenCV. Every use of cv::Mat that would need a symbol goes through them.
 struct Functions {
   cv::Mat (*decode)(const cv::_InputArray& file, int flags) = nullptr;
+  cv::Mat (*read)(const std::string& path, int flags) = nullptr;
   void (*destroy)(cv::Mat* mat) = nullptr;  // the destructor
   cv::utils::logging::LogLevel (*set_log_level)(cv::utils::logging::LogLevel level) = nullptr;
 };
@@ -55,12 +75,15 @@ bool IsLoaded(const std::vector<std::string>& names) {
 }
 
 Functions LoadFunctions(const std::string& format) {
+  CheckLimits();
   const std::vector<std::string> names = ImgcodecsNames();
   const bool was_loaded = IsLoaded(names);
   void* const library = LoadImgcodecs(format, names);
   Functions functions;
   // dlsym also finds what libopencv_core, on which imgcodecs depends, defines.
   Find(library, "_ZN2cv8imdecodeERKNS_11_InputArrayEi", &functions.decode);
+  Find(library, "_ZN2cv6imreadERKNSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEEi",
+       &functions.read);
   Find(library, "_ZN2cv3MatD1Ev", &functions.destroy);
   Find(library, "_ZN2cv5utils7logging11setLogLevelENS1_8LogLevelE", &functions.set_log_level);
   // A program that uses OpenCV itself keeps its level.
@@ -72,9 +95,15 @@ Functions LoadFunctions(const std::string& format) {
 class Decoded {
  public:
   // May throw cv::Exception.
-  Decoded(const Functions& functions, const uint8_t* data, size_t size) : functions_(functions) {
-    const cv::_InputArray file(data, static_cast<int>(size));
-    new (&storage_) cv::Mat(functions_.decode(file, kUnchanged));
+  Decoded(const Functions& functions, const uint8_t* data, size_t size, bool needs_path)
+      : functions_(functions) {
+    if (needs_path) {
+      const MemoryFile file(data, size);
+      new (&storage_) cv::Mat(functions_.read(file.path(), kUnchanged));
+    } else {
+      const cv::_InputArray file(data, static_cast<int>(size));
+      new (&storage_) cv::Mat(functions_.decode(file, kUnchanged));
+    }
   }
   ~Decoded() { functions_.destroy(mat()); }
   Decoded(const Decoded&) = delete;
@@ -88,6 +117,20 @@ class Decoded {
 };
 
 std::string FirstLine(const std::string& text) { return text.substr(0, text.find('\n')); }
+
+// Throws what an exception of OpenCV means for a file of this format.
+[[noreturn]] void Rethrow(const std::string& format, const std::string& what) {
+  const auto says = [&](const char* text) { return what.find(text) != std::string::npos; };
+  if (says("Insufficient memory")) throw std::bad_alloc();
+  if (says("CV_IO_MAX_IMAGE")) {
+    throw SampleError(StrCat(format, ": too many pixels, expected sides of 1 to ", kMaxSide,
+                             " and at most ", kMaxPixels, " pixels"));
+  }
+  if (says("codec is disabled")) {
+    ThrowUserError(format, ": OpenCV's codec is disabled: set OPENCV_IO_ENABLE_OPENEXR=1");
+  }
+  throw SampleError(StrCat(format, ": ", FirstLine(what)));
+}
 
 PixelType TypeOf(const std::string& format, int depth) {
   switch (depth) {
@@ -109,7 +152,7 @@ PixelType TypeOf(const std::string& format, int depth) {
 
 }  // namespace
 
-void DecodeWithOpenCv(const std::string& format, const uint8_t* data, size_t size,
+void DecodeWithOpenCv(const std::string& format, bool needs_path, const uint8_t* data, size_t size,
                       const UseOpenCvImage& use) {
   static const Functions functions = LoadFunctions(format);
   if (size > static_cast<size_t>(kMaxEncodedBytes)) {
@@ -117,9 +160,14 @@ void DecodeWithOpenCv(const std::string& format, const uint8_t* data, size_t siz
   }
   std::unique_ptr<Decoded> decoded;
   try {
-    decoded = std::make_unique<Decoded>(functions, data, size);
+    const QuietErrors quiet;  // OpenCV prints what it throws
+    decoded = std::make_unique<Decoded>(functions, data, size, needs_path);
+  } catch (const UserError&) {
+    throw;
+  } catch (const std::bad_alloc&) {
+    throw;
   } catch (const std::exception& error) {
-    throw SampleError(StrCat(format, ": ", FirstLine(error.what())));
+    Rethrow(format, error.what());
   }
   const cv::Mat& mat = *decoded->mat();
   if (!mat.data) {

@@ -22,10 +22,12 @@ using UseOpenCvImage =
     std::function<void(uint8_t* pixels, ImageSize size, const PixelFormat& format)>;
 
 // Decodes an image file with imgcodecs. Neither orientation nor a color profile is applied.
-// `format` names the file's format in messages. Safe to call from several threads. Throws
-// SampleError "WebP: what" for a file that cannot be decoded or holds other types than PixelType
-// has, and UserError, which ends a job whatever its on_error says, where imgcodecs is absent.
-void DecodeWithOpenCv(const std::string& format, const uint8_t* data, size_t size,
+// `format` names the file's format in messages; `needs_path`: imgcodecs reads it from a path only
+// (it would write a file to /tmp itself). Safe to call from several threads. Throws SampleError
+// "WebP: what" for a file that cannot be decoded or holds other types than PixelType has,
+// std::bad_alloc, and UserError, which ends a job whatever its on_error says, where imgcodecs is
+// absent or its settings are wrong.
+void DecodeWithOpenCv(const std::string& format, bool needs_path, const uint8_t* data, size_t size,
                       const UseOpenCvImage& use);
 
 // The names of imgcodecs in all versions of OpenCV 4, the newest first.

@@ -124,16 +124,20 @@ void TranslateSource(const GraphNode& node, Phase phase, DataFields* fields) {
     to->set_source(layer.data_param().source());
     return;
   }
+  const bool list = type == "ImageData" && layer.image_data_param().has_source();
   if (type == "ImageData" && layer.image_data_param().new_height() > 0) {
     const ImageDataParameter& images = layer.image_data_param();
     to->set_resize_height(Checked(images.new_height(), "new_height", node));
     to->set_resize_width(Checked(images.new_width(), "new_width", node));
   }
-  fields->no_source =
-      StrCat(Before(node),
-             "its data are not read: put the images into an LMDB, shards, or a folder "
-             "for each class, and name it with --set ",
-             NameOf(phase), ".source=PATH");
+  fields->no_source = StrCat(Before(node),
+                             list ? StrCat("its list is read with --set ", NameOf(phase),
+                                           ".source=", layer.image_data_param().source(),
+                                           " if its paths start at the list's folder; otherwise ")
+                                  : "its data are not read: ",
+                             "put the images into an LMDB, shards, or a folder "
+                             "for each class, and name it with --set ",
+                             NameOf(phase), ".source=PATH");
 }
 
 }  // namespace

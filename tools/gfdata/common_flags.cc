@@ -17,7 +17,8 @@ DEFINE_string(
     "them) or values (real numbers)");
 DEFINE_string(labels_file, "", "take the labels from this `FILE`, a line \"key labels\" per image");
 DEFINE_string(out, "", "the `FOLDER` to make");
-DEFINE_bool(skip_damaged, false, "leave out damaged samples instead of giving up");
+DEFINE_bool(skip_damaged, false,
+            "leave out samples whose files or headers are damaged instead of giving up");
 DEFINE_bool(force, false, "move a folder that is in the way aside");
 DEFINE_int32(workers, 0, "threads; 0 = one per processor");
 DEFINE_string(

@@ -63,6 +63,9 @@ TEST_F(LabelFileTest, AFolderInAnyFormOfText) {
   EXPECT_EQ(Open("\xEF\xBB\xBFKey,tags\r\n\r\n# comment\r\n\"deep/c d.png\",0;2\r\nb.JPG\r\na\t1",
                  LabelConfig::CLASSES),
             expected);
+  // As programs write it that quote only what holds a separator.
+  EXPECT_EQ(Open("key,tags\na,1\nb\ndeep/c d,2,0\n", LabelConfig::CLASSES), expected);
+  EXPECT_EQ(Open("a,1\nb\ndeep/c d.png ;2 0\n", LabelConfig::CLASSES), expected);
   const auto source =
       OpenSource("FOLDER", Options("a 1\nb\n\"deep/c d\" 2 0\n", LabelConfig::CLASSES));
   EXPECT_EQ(source->label_type(), LabelConfig::CLASSES);

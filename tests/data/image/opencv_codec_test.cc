@@ -1,9 +1,13 @@
 // Formats that OpenCV's imgcodecs reads, on files made by hand.
 #include <dlfcn.h>
 #include <gtest/gtest.h>
+#include <stdlib.h>
 
+#include <cstring>
+#include <iostream>
 #include <thread>
 
+#include "data/image/image.h"
 #include "data/image/opencv_library.h"
 #include "tests/data/image/decode_util.h"
 #include "tests/data/test_util.h"
@@ -134,7 +138,55 @@ TEST(OpenCv, AHugeImageIsRefused) {
   GF_IMGCODECS_OR_SKIP();
   std::string file = Bmp(kSize, Gradient(kSize, 3));
   file.replace(18, 4, std::string("\0\0\1\0", 4));  // 65,536 columns
-  EXPECT_EQ(ErrorOf([&] { Probe(file); }).find("BMP: "), 0u);
+  EXPECT_EQ(ErrorOf([&] { Probe(file); }),
+            "BMP: too many pixels, expected sides of 1 to 65535 and at most 100000000 pixels");
+}
+
+// A PFM of one channel: rows from the bottom up.
+std::string Pfm(ImageSize size, const std::vector<float>& gray) {
+  std::string file = StrCat("Pf\n", size.width, " ", size.height, "\n-1.0\n");
+  for (int y = size.height - 1; y >= 0; --y) {
+    file.append(reinterpret_cast<const char*>(&gray[y * size.width]), size.width * sizeof(float));
+  }
+  return file;
+}
+
+TEST(OpenCv, FormatsThatNeedAPathNeedNoFolder) {
+  GF_IMGCODECS_OR_SKIP();
+  setenv("OPENCV_TEMP_PATH", "/nonexistent", 1);
+  std::vector<float> gray(kSize.pixels());
+  for (size_t i = 0; i < gray.size(); ++i) gray[i] = 0.1f * static_cast<float>(i) - 1;
+  const Decoded image = DecodeStored(Pfm(kSize, gray));
+  ASSERT_EQ(image.pixels.size(), gray.size() * sizeof(float));
+  EXPECT_EQ(std::memcmp(image.pixels.data(), gray.data(), image.pixels.size()), 0);
+  unsetenv("OPENCV_TEMP_PATH");
+}
+
+// OpenCV ends the program that has such a variable, which the library of predictions must not.
+TEST(OpenCvDeathTest, AnOddLimitIsAnError) {
+  GF_IMGCODECS_OR_SKIP();
+  for (const char* value : {"abc", "", "1M", "-5", "99999999999999999999"}) {
+    EXPECT_EXIT(
+        {
+          setenv("OPENCV_IO_MAX_IMAGE_PIXELS", value, 1);
+          const std::string error = ErrorOf([] { Probe(Bmp(kSize, Gradient(kSize, 3))); });
+          std::cerr << error;
+          std::exit(7);
+        },
+        testing::ExitedWithCode(7), "OPENCV_IO_MAX_IMAGE_PIXELS is \".*\", expected a number")
+        << value;
+  }
+}
+
+TEST(OpenCv, ItsOwnMessagesAreNotPrinted) {
+  GF_IMGCODECS_OR_SKIP();
+  const std::string file = Bmp(kSize, Gradient(kSize, 3));
+  testing::internal::CaptureStderr();
+  for (size_t bytes = 18; bytes < file.size(); bytes += 9) {
+    EXPECT_NE(ErrorOf([&] { DecodeStored(file.substr(0, bytes)); }), "") << bytes;
+  }
+  std::cerr << "mine";
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "mine");
 }
 
 TEST(OpenCv, EveryTruncationIsAnErrorOrComplete) {

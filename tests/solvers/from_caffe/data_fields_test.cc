@@ -96,8 +96,10 @@ TEST(DataFieldsTest, DataThatAreNotRead) {
       batch_size: 8 new_height: 32 new_width: 48 })");
   EXPECT_EQ(images.config.DebugString(), "batch_size: 8\nresize_height: 32\nresize_width: 48\n");
   EXPECT_EQ(images.no_source,
-            "net:1:1: layer \"d\" (ImageData): its data are not read: put the images into an LMDB, "
-            "shards, or a folder for each class, and name it with --set train_data.source=PATH");
+            "net:1:1: layer \"d\" (ImageData): its list is read with --set "
+            "train_data.source=list.txt if its paths start at the list's folder; otherwise put the "
+            "images into an LMDB, shards, or a folder for each class, and name it with --set "
+            "train_data.source=PATH");
   const DataFields none =
       TranslateData(ParseNet("layer { name: 'a' type: 'Input' top: 'a' }", "net"), TEST);
   EXPECT_FALSE(none.found);
