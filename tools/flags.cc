@@ -171,6 +171,15 @@ std::string HelpText(const FlagSpec& spec) {
   return spec.notes.empty() ? text : text + "\n" + Notes(spec.notes);
 }
 
+void CheckOutputFile(const char* flag, const std::string& path) {
+  if (path.empty()) return;
+  if (IsFolder(path)) ThrowUserError("--", flag, "=", path, ": this is a folder: name a file");
+  const std::string folder = ParentFolder(path);
+  if (IsFolder(folder)) return;
+  ThrowUserError("--", flag, "=", path, ": ", folder,
+                 " is not a folder: create it, or name a file elsewhere");
+}
+
 int ParseFlags(int argc, char** argv, const FlagSpec& spec) {
   if (argc <= 1) {
     std::fputs(HelpText(spec).c_str(), stderr);

@@ -38,6 +38,10 @@ struct FlagSpec {
 // The text of --help.
 std::string HelpText(const FlagSpec& spec);
 
+// Throws UserError if the flag's path is a folder, or its own folder is missing. For the rank that
+// writes the file. An empty path is none.
+void CheckOutputFile(const char* flag, const std::string& path);
+
 // Reads "--name=value", "--name value" and, for booleans, "--name" and "--noname" into gflags.
 // Returns -1 to go on, or the exit code: 0 after --help and --version, 2 (and the help)
 // without arguments. Throws UserError for an unknown flag (with the nearest known one), a moved

@@ -140,6 +140,11 @@ JobConfig ReadCheckpointConfig(const std::vector<std::string>& overrides,
 // `named`: the weights or checkpoints that the flags name; "" = none.
 void Evaluate(const JobConfig& config, const std::string& named, int threads, Communicator* comm) {
   CheckSameConfig(config, comm);
+  AgreeOnErrors(comm, "checking the output files", [&] {
+    if (comm->rank() > 0) return;
+    CheckOutputFile("json", FLAGS_json);
+    CheckOutputFile("misclassified", FLAGS_misclassified);
+  });
   const std::string weights = FindEvaluationWeights(config, named, comm);
   BuildOptions options = {NetOptionsOf(config, TEST), comm->rank(), comm->size(), threads,
                           CheckpointClassNames(weights, comm)};

@@ -230,4 +230,10 @@ echo 'x' >>colors/val.csv
 expect_error 'val.csv:72: "x" is no image' "$gfeval" --config=classes.job
 expect_error 'is for images of one class' "$gfeval" --config=values.job --confusions=3
 expect_error 'is for images of one class' "$gfeval" --checkpoint=run_values --misclassified=x.txt
+# Before an hour of evaluation.
+expect_error '--json=none/x.json: none is not a folder' "$gfeval" --config=values.job \
+  --json=none/x.json
+# The file of labels belongs to the job's own images.
+"$gfeval" --config=values.job --set validation_data.labels.file=none.csv --data=shards_val \
+  >other.log 2>&1 && fail "a file of labels that --set names is not read"
 echo PASS

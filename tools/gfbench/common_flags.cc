@@ -6,7 +6,6 @@
 #include <string>
 
 #include "core/error.h"
-#include "core/folder.h"
 #include "core/output_file.h"
 
 DEFINE_int32(steps, 10, "steps that are timed");
@@ -27,15 +26,6 @@ void CheckCommonFlags() {
   check("warmup", FLAGS_warmup, 0);
   check("threads", FLAGS_threads, 0);
   if (FLAGS_threads > 1024) ThrowUserError("--threads is ", FLAGS_threads, ", must be 0 to 1024");
-}
-
-void CheckOutputFile(const char* flag, const std::string& path) {
-  if (path.empty()) return;
-  if (IsFolder(path)) ThrowUserError("--", flag, "=", path, ": this is a folder: name a file");
-  const std::string folder = ParentFolder(path);
-  if (IsFolder(folder)) return;
-  ThrowUserError("--", flag, "=", path, ": ", folder,
-                 " is not a folder: create it, or name a file elsewhere");
 }
 
 void CheckJsonFile() { CheckOutputFile("json", FLAGS_json); }

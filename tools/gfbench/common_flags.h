@@ -22,10 +22,7 @@ FlagGroup CommonFlags();
 
 // Throws UserError for values out of range.
 void CheckCommonFlags();
-// Throws UserError if the flag's path is a folder, or its own folder is missing. For the rank that
-// writes the file. An empty path is none.
-void CheckOutputFile(const char* flag, const std::string& path);
-// The same for --json.
+// CheckOutputFile for --json.
 void CheckJsonFile();
 
 // Writes the figures to the file of --json, if it is given. Throws UserError.

@@ -34,6 +34,7 @@ class StatsCommand : public Command {
   bool takes_words() const override { return true; }
 
   int Run(const Arguments& arguments) override {
+    CheckOutputFile("mean_file", FLAGS_mean_file);
     PixelSums sums;
     const DataSetStatistics result =
         Measure(OneArgument(arguments.words, "stats"), FLAGS_mean_file.empty() ? nullptr : &sums);
