@@ -29,7 +29,7 @@ struct Epilogue {
 };
 
 // Filters of kKernel x kKernel at distances of kStride, one per channel. A thread loads each input
-// of its tile once per row.
+// of its tile once per row, and holds only those kStride columns apart at a time.
 template <typename T, int kKernel, int kStride>
 struct FixedForward {
   static constexpr int kCount = kPack<T>;
@@ -40,7 +40,7 @@ struct FixedForward {
 
   // `w`: the filter of this channel; `step`: numbers from tap to tap.
   __device__ void Run(const TilePixels& at, int channel, const float* w, int step) const {
-    constexpr int kSpan = (kTile - 1) * kStride + kKernel;
+    constexpr int kMostColumns = kTile - 1 + (kKernel + kStride - 1) / kStride;
     Floats<kCount> sums[kTile];
     epilogue.Begin(channel, sums);
     const T* const image = x.At(at.image, channel);
@@ -48,19 +48,24 @@ struct FixedForward {
 #pragma unroll 1
     for (int r = 0; r < kKernel; ++r) {
       if (static_cast<unsigned>(top + r) >= static_cast<unsigned>(x.height)) continue;
-      Pack<T, kCount> inputs[kSpan] = {};
 #pragma unroll
-      for (int j = 0; j < kSpan; ++j) {
-        if (x.Has(top + r, left + j)) {
-          inputs[j] = LoadPack<kCount>(image + x.Offset(top + r, left + j));
+      for (int first = 0; first < kStride; ++first) {
+        const int taps = (kKernel - first + kStride - 1) / kStride;
+        Pack<T, kCount> inputs[kMostColumns] = {};
+#pragma unroll
+        for (int j = 0; j < kMostColumns; ++j) {
+          const int column = left + first + j * kStride;
+          if (j < kTile - 1 + taps && x.Has(top + r, column)) {
+            inputs[j] = LoadPack<kCount>(image + x.Offset(top + r, column));
+          }
         }
-      }
 #pragma unroll
-      for (int q = 0; q < kKernel; ++q) {
-        const Floats<kCount> tap = LoadFloats<kCount>(w + (r * kKernel + q) * step);
+        for (int m = 0; m < kMostColumns - kTile + 1; ++m) {
+          if (m >= taps) continue;
+          const Floats<kCount> tap =
+              LoadFloats<kCount>(w + (r * kKernel + first + m * kStride) * step);
 #pragma unroll
-        for (int t = 0; t < kTile; ++t) {
-          MultiplyAdd(ToFloats(inputs[t * kStride + q]), tap, &sums[t]);
+          for (int t = 0; t < kTile; ++t) MultiplyAdd(ToFloats(inputs[t + m]), tap, &sums[t]);
         }
       }
     }
