@@ -61,6 +61,9 @@ class FilePart : public google::protobuf::io::ZeroCopyInputStream {
   uint8_t window_[8192];
 };
 
+// Writers make one run, and merged messages a few.
+constexpr size_t kMostFloatRuns = 1024;
+
 // Appends `count` floats that begin at `offset`; a float that follows the last run continues it.
 void AddFloats(size_t offset, int64_t count, size_t stride, std::vector<FloatRun>* runs) {
   if (!runs->empty()) {
@@ -70,7 +73,9 @@ void AddFloats(size_t offset, int64_t count, size_t stride, std::vector<FloatRun
       return;
     }
   }
-  if (count > 0) runs->push_back({offset, count, stride});
+  if (count == 0) return;
+  if (runs->size() == kMostFloatRuns) Damaged("its floats lie in more than 1024 pieces");
+  runs->push_back({offset, count, stride});
 }
 
 // Parses field `float_data` after its tag. `size`: of the message.

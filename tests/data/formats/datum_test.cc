@@ -111,6 +111,17 @@ TEST(Datum, WrongFloatsAreExplained) {
 }
 
 // As in Caffe.
+TEST(Datum, FloatsInManyPiecesAreRefused) {
+  // Two floats make a piece each: one packed, one alone.
+  std::string floats;
+  for (int i = 0; i < 512; ++i) floats += FloatsField({1}, true) + FloatsField({2}, false);
+  const std::string most = FloatDatum(1, 32, 32, {}, 5, true) + floats;
+  EXPECT_EQ(ParseDatum(reinterpret_cast<const uint8_t*>(most.data()), most.size()).floats.size(),
+            1024u);
+  EXPECT_NE(DatumError(most + FloatsField({1}, true)).find("more than 1024 pieces"),
+            std::string::npos);
+}
+
 TEST(Datum, BytesCountBeforeFloats) {
   const std::string bytes = RawDatum(1, 1, 2, "xy", 1) + FloatsField({1, 2}, false);
   const Datum datum = ParseDatum(reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size());
