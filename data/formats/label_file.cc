@@ -120,10 +120,10 @@ class LabelFileReader {
     if (first && strcasecmp(key.c_str(), "key") == 0) return;
     words.erase(words.begin());
     int64_t image = index_.Find(key);
-    if (image < 0 && line[begin] != '"') {
+    const size_t end = line.find_first_of(",;\t", begin);
+    if (image < 0 && end != std::string::npos && line[begin] != '"') {
       // A key with blanks, as programs write it that quote only what holds a separator.
-      const size_t end = std::min(line.find_first_of(",;\t", begin), line.size());
-      const size_t last = line.find_last_not_of(kLabelSeparators, end == 0 ? 0 : end - 1);
+      const size_t last = line.find_last_not_of(kLabelSeparators, end);
       key = line.substr(begin, last + 1 - begin);
       image = index_.Find(key);
       if (image >= 0) words = LabelWords(line.substr(end));

@@ -55,7 +55,8 @@ expect 0 "mean image of 3x20x24 (channels x height x width) written to $work/mea
 expect 2 "a mean image needs images of one size" \
   stats "$work/*/*.tar" --mean_file="$work/no_mean"
 [ -e "$work/no_mean" ] && fail "a mean image of several sizes"
-expect 2 "cannot write $work/none/mean" stats "$work/both" --mean_file="$work/none/mean"
+expect 2 "--mean_file=$work/none/mean: $work/none is not a folder" \
+  stats "$work/both" --mean_file="$work/none/mean"
 head -c 30000 "$work/drawn/train-000000.tar" > "$work/cut.tar"
 expect 2 "not in the index                1" verify "$work/cut.tar"
 expect 2 "give --train=" imagenet --out="$work/x"
