@@ -164,11 +164,10 @@ assert [t["probability"] for t in a["top"]] == [t["probability"] for t in b["top
 PY
 
 # --set changes the preparation.
-"$gfpredict" --checkpoint=run --set std=100 --format=json --top=10 "$image" >set.json 2>err.log ||
-  fail "--set"
-"$gfpredict" --checkpoint=run --format=json --top=10 "$image" >unset.json 2>err.log ||
-  fail "no --set"
-cmp -s set.json unset.json && fail "--set changes nothing"
+"$gfpredict" --checkpoint=run --set crop_size=20 --format=json "$image" >set.json 2>set.log &&
+  fail "--set changes nothing"
+grep -q 'an image of 20x20 (height x width) where the net takes 28x28' set.json ||
+  fail "--set crop_size: $(cat set.json)"
 expect_error '--set mirror=true: mirror has no meaning' \
   "$gfpredict" --checkpoint=run --set mirror=true "$image"
 
