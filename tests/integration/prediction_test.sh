@@ -5,7 +5,9 @@
 . tests/integration/lib.sh
 gfpredict=$root/tools/gfpredict
 make_job
+# At higher rates the net soon says the same of every image.
 train=("$gftrain" --config=job.prototxt --set solver.max_steps=40 --set solver.warmup_steps=0
+  --set solver.base_lr=0.002
   --set validation_interval_epochs=1000)
 "${train[@]}" >train.log 2>&1 || fail "training"
 step=run/step-00000040
