@@ -24,15 +24,9 @@ double AveragePrecision(std::vector<std::pair<float, bool>>* scored) {
 }
 
 ClassesTally::ClassesTally(int64_t images, int64_t classes, LabelsOfImage labels)
-    : table_(images, classes),
-      labels_(std::move(labels)),
+    : TableTally(images, classes, std::move(labels)),
       class_images_(classes),
       precisions_(classes) {}
-
-void ClassesTally::Add(const std::vector<float>& outputs, const Batch&,
-                       const std::vector<int64_t>& images) {
-  table_.Add(outputs, images);
-}
 
 void ClassesTally::Reduce(Communicator* comm) {
   table_.Reduce(comm);

@@ -4,7 +4,6 @@
 #include <vector>
 
 #include "solvers/evaluate/output_table.h"
-#include "solvers/evaluate/tally.h"
 
 namespace gf {
 
@@ -22,16 +21,12 @@ double AveragePrecision(std::vector<std::pair<float, bool>>* scored);
 //   loss                    of an image: the sum over the classes of log(1 + exp(x)) - x * label
 // Scores that are no numbers count as the lowest and match nothing. Keeps the outputs of all images
 // (OutputTable), so that figures are the same for any number of ranks.
-class ClassesTally : public Tally {
+class ClassesTally : public TableTally {
  public:
   ClassesTally(int64_t images, int64_t classes, LabelsOfImage labels);
 
-  void Add(const std::vector<float>& outputs, const Batch& batch,
-           const std::vector<int64_t>& images) override;
   void Reduce(Communicator* comm) override;
 
-  int64_t outputs() const override { return table_.outputs(); }
-  int64_t images() const override { return static_cast<int64_t>(table_.images().size()); }
   double loss() const override { return loss_; }
   std::vector<Figure> Figures() const override;
   // The images of the class, and its average precision.
@@ -41,8 +36,6 @@ class ClassesTally : public Tally {
   void AddUpImages();
   void FindPrecisions(Communicator* comm);
 
-  OutputTable table_;
-  const LabelsOfImage labels_;
   std::vector<std::vector<int64_t>> class_images_;  // numbers of the images of each class
   std::vector<double> precisions_;                  // of classes that have images, else 0
   double loss_ = 0, exact_ = 0;

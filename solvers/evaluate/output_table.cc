@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 
 #include "core/error.h"
 #include "core/host_memory.h"
@@ -57,6 +58,14 @@ void OutputTable::Reduce(Communicator* comm) {
   for (int64_t i = 0; i < count; ++i) {
     if (of(i)[outputs_] != 0) images_.push_back(i);
   }
+}
+
+TableTally::TableTally(int64_t images, int64_t outputs, LabelsOfImage labels)
+    : table_(images, outputs), labels_(std::move(labels)) {}
+
+void TableTally::Add(const std::vector<float>& outputs, const Batch&,
+                     const std::vector<int64_t>& images) {
+  table_.Add(outputs, images);
 }
 
 }  // namespace gf

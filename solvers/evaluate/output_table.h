@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "comm/communicator.h"
+#include "solvers/evaluate/tally.h"
 
 namespace gf {
 
@@ -37,6 +38,22 @@ class OutputTable {
   // [images][outputs + 1]: the last is 1 where there are outputs.
   std::vector<float> values_;
   std::vector<int64_t> images_;
+};
+
+// A tally that keeps the outputs of all images, so that its figures are the same for any number of
+// ranks.
+class TableTally : public Tally {
+ public:
+  TableTally(int64_t images, int64_t outputs, LabelsOfImage labels);
+
+  void Add(const std::vector<float>& outputs, const Batch& batch,
+           const std::vector<int64_t>& images) final;
+  int64_t outputs() const final { return table_.outputs(); }
+  int64_t images() const final { return static_cast<int64_t>(table_.images().size()); }
+
+ protected:
+  OutputTable table_;
+  const LabelsOfImage labels_;
 };
 
 }  // namespace gf

@@ -6,12 +6,7 @@
 namespace gf {
 
 ValuesTally::ValuesTally(int64_t images, int64_t values, LabelsOfImage labels)
-    : table_(images, values), labels_(std::move(labels)), sums_(values) {}
-
-void ValuesTally::Add(const std::vector<float>& outputs, const Batch&,
-                      const std::vector<int64_t>& images) {
-  table_.Add(outputs, images);
-}
+    : TableTally(images, values, std::move(labels)), sums_(values) {}
 
 void ValuesTally::Reduce(Communicator* comm) {
   table_.Reduce(comm);

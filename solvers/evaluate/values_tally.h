@@ -4,7 +4,6 @@
 #include <vector>
 
 #include "solvers/evaluate/output_table.h"
-#include "solvers/evaluate/tally.h"
 
 namespace gf {
 
@@ -16,16 +15,12 @@ namespace gf {
 // The mean is over images for a value, and over images and values in all; r2 in all is the mean of
 // the values' (scikit-learn's r2_score). Keeps the outputs of all images (OutputTable) and sums in
 // FP64 in the order of the images, so that figures are the same for any number of ranks.
-class ValuesTally : public Tally {
+class ValuesTally : public TableTally {
  public:
   ValuesTally(int64_t images, int64_t values, LabelsOfImage labels);
 
-  void Add(const std::vector<float>& outputs, const Batch& batch,
-           const std::vector<int64_t>& images) override;
   void Reduce(Communicator* comm) override;
 
-  int64_t outputs() const override { return table_.outputs(); }
-  int64_t images() const override { return static_cast<int64_t>(table_.images().size()); }
   double loss() const override;
   std::vector<Figure> Figures() const override;
   std::vector<Figure> FiguresOf(int64_t output) const override;
@@ -43,8 +38,6 @@ class ValuesTally : public Tally {
                                 std::optional<double> r2) const;
   static std::optional<double> R2(const Sums& sums);
 
-  OutputTable table_;
-  const LabelsOfImage labels_;
   std::vector<Sums> sums_;
 };
 
