@@ -41,7 +41,7 @@ constexpr int64_t kMaxElements = int64_t{1} << 40;
 bool IsSane(const Shape& shape);
 
 // For a message about a shape that is not: "impossible shape 3x0, expected sides of 1 or more and
-// at most 1099511627776 (2^40) elements". `what`: "shape", or what has it.
+// at most 1099511627776 (2^40) elements". `what` replaces the word "shape".
 std::string Impossible(const Shape& shape, const std::string& what = "shape");
 
 }  // namespace gf

@@ -83,7 +83,7 @@ void CheckValidation(const JobConfig& config, const Places& places) {
       config.has_validation_interval_epochs() && config.validation_interval_epochs() > 0;
   report.RefuseBoth(by_steps && by_epochs, "validation_interval_steps",
                     "validation_interval_epochs");
-  // --set validation_data= turns off what the file asks for.
+  // --set validation_data= removes the block, and with it the settings that need it.
   if (!config.has_validation_data() && places.IsSet("validation_data")) return;
   const std::pair<const char*, bool> fields[] = {{"validation_interval_steps", by_steps},
                                                  {"validate_at_start", config.validate_at_start()}};

@@ -6,10 +6,10 @@
 
 namespace gf {
 
-// What is true of a type of solver on every device and with any settings. A new solver adds a row
-// to the table in solver_facts.cc.
+// Facts about a type of solver, on every device and with any settings. A new solver adds a row to
+// the table in solver_facts.cc.
 struct SolverFacts {
-  // What the norms of whole tensors are of, without which the weights cannot change.
+  // An update first needs the norms of whole tensors: of these.
   enum Norms {
     kNoNorms,
     kOfGradients,   // of weights and gradients
@@ -31,8 +31,8 @@ const SolverFacts* FindSolverFacts(const std::string& type);
 const SolverFacts& SolverFactsOf(const std::string& type);
 
 // Bytes of memory per parameter that an update reads and writes at least: each pass over the pools
-// reads what it needs once and writes what it changes. `gradient`: bytes of a gradient, and of the
-// compute weights, which are a copy unless they are FP32.
+// reads its inputs once and writes its results. `gradient`: bytes of a gradient; a compute weight,
+// which is a copy unless it is FP32, has as many.
 int64_t UpdateBytes(const SolverFacts& solver, int64_t gradient);
 
 }  // namespace gf

@@ -30,7 +30,7 @@ struct Datum {
   const uint8_t* data = nullptr;
   size_t size = 0;
   size_t offset = 0;  // of the data in the message
-  // What was parsed of field `float_data`, and the message that holds it.
+  // The floats of field `float_data`, and the message that holds them.
   std::vector<FloatRun> floats;
   const uint8_t* message = nullptr;
 };

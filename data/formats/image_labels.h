@@ -39,7 +39,7 @@ class LabelParser {
 
   // The labels of one image. CLASS: its class. CLASSES: its classes in ascending order, each once.
   // VALUES: its numbers, labels.count of them or, if that is 0, the count of the first image.
-  // Throws UserError, without the place, that says what was got and expected, and what to do.
+  // Throws a UserError with the word, the expected words and the remedy, without the place.
   std::vector<float> Parse(const std::vector<std::string>& words);
 
   // CLASS, CLASSES: the largest class so far + 1; labels.count if that is set. VALUES: numbers per

@@ -40,8 +40,8 @@ struct SourceOptions {
   // Damaged shards and images without label (or the reverse) are left out, counted and
   // named by a warning; otherwise they are errors.
   bool skip_damaged = false;
-  // The kind of labels. With labels.file they come from there (AttachLabels), and what the format
-  // itself holds does not matter; images without a line are an error or left out as damaged ones.
+  // The kind of labels. labels.file, if set, replaces the format's own labels (AttachLabels); an
+  // image without a line is an error, or left out as a damaged one is.
   LabelConfig labels = LabelConfig();
   // Names of the net's classes by number, for names in labels.file if the data have no classes.txt.
   std::vector<std::string> net_classes = {};

@@ -125,7 +125,7 @@ void ConvertPixels(const void* from, PixelFormat from_format, int64_t pixels,
   const PixelFormat& format = request.format;
   CheckConverts(from_format, format);
   if (pixels == 0) return;
-  // Each step but the last writes to memory of its own.
+  // The last step writes to `to`, the others to a buffer each.
   thread_local ByteBuffer channels_buffer, types_buffer;
   const bool channels = from_format.channels != format.channels;
   const bool types = from_format.type != format.type;

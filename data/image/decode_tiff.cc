@@ -20,7 +20,7 @@ struct Layout {
   bool alpha = false;
   // The channels are amounts of several inks.
   bool inks = false;
-  // libtiff makes RGB of 8 bits of what is stored.
+  // libtiff converts the samples to RGB of 8 bits.
   bool converted = false;
   // Integers of channel 0 count from white to black.
   bool inverted = false;

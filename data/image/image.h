@@ -136,8 +136,8 @@ ImageSize DecodeImage(const uint8_t* data, size_t size, PixelFormat format,
 std::vector<uint8_t> EncodeJpeg(const uint8_t* pixels, ImageSize size, int channels, int quality);
 std::vector<uint8_t> EncodePng(const uint8_t* pixels, ImageSize size, int channels);
 
-// Whether a PNG holds such pixels: UINT8 or UINT16 with 1 or 3 channels. A JPEG holds those of
-// UINT8.
+// Whether a PNG can hold such pixels: UINT8 or UINT16 with 1 or 3 channels. A JPEG can hold the
+// UINT8 ones.
 bool FitsPng(PixelFormat format);
 // Encodes an image as a PNG of 8 or 16 bits. Throws UserError unless FitsPng(format).
 std::vector<uint8_t> EncodePng(const void* pixels, ImageSize size, PixelFormat format);

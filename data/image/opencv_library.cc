@@ -160,7 +160,7 @@ void DecodeWithOpenCv(const std::string& format, bool needs_path, const uint8_t*
   }
   std::unique_ptr<Decoded> decoded;
   try {
-    const QuietErrors quiet;  // OpenCV prints what it throws
+    const QuietErrors quiet;  // OpenCV prints the errors that it throws
     decoded = std::make_unique<Decoded>(functions, data, size, needs_path);
   } catch (const UserError&) {
     throw;
