@@ -61,6 +61,8 @@ class Device {
   virtual std::string Address() const { return ""; }
   // Whether this device can run nets in this compute type.
   virtual bool Supports(DType compute) const = 0;
+  // Whether convolutions in this type can sum up their results for a batch norm at little cost.
+  virtual bool SumsInConvolutions(DType compute) const { return false; }
 
   // Allocates zeroed memory, aligned to 64 bytes (2 MiB for large blocks) and freed with its last
   // owner. Large blocks occupy memory only where they are touched. Throws std::bad_alloc.

@@ -8,6 +8,7 @@ bool BatchNormLayer::scale() const { return param().fusion().scale(); }
 bool BatchNormLayer::scale_bias() const { return param().fusion().scale_bias(); }
 bool BatchNormLayer::add() const { return param().fusion().add(); }
 bool BatchNormLayer::relu() const { return param().fusion().relu(); }
+bool BatchNormLayer::sums() const { return param().fusion().sums(); }
 float BatchNormLayer::eps() const { return param().batch_norm_param().eps(); }
 float BatchNormLayer::fraction() const {
   return param().batch_norm_param().moving_average_fraction();

@@ -13,19 +13,26 @@ namespace gf {
 //
 // With fusion.scale the layer has the parameters weight (gamma) and, with scale_bias, bias (beta).
 // Without fusion.scale, gamma is 1 and beta 0 (Caffe's bare BatchNorm). With fusion.add, a second
-// bottom of the same shape is added to y; with fusion.relu, the result is then clipped at 0.
+// bottom of the same shape is added to y; with fusion.relu, the result is then clipped at 0. With
+// fusion.sums the last bottom [2, C] has the sums of x and of its squares, in FP32.
 class BatchNormLayer : public Layer {
  public:
   using Layer::Layer;
 
-  int MinBottoms() const override { return add() ? 2 : 1; }
+  int MinBottoms() const override { return 1 + add() + sums(); }
   int MaxBottoms() const override { return MinBottoms(); }
   void SetUp(const std::vector<Shape>& bottoms) override;
+  bool Differentiable(int bottom) const override { return bottom < 1 + add(); }
+  bool WantsLabels(int bottom) const override { return false; }
+  DType BottomType(int bottom, DType compute) const override {
+    return Differentiable(bottom) ? compute : DType::kFP32;
+  }
 
   bool scale() const;
   bool scale_bias() const;
   bool add() const;
   bool relu() const;
+  bool sums() const;
   // Whether the layer normalizes with the running statistics instead of the batch's statistics.
   bool global_statistics() const;
   float eps() const;

@@ -5,6 +5,10 @@
 namespace gf {
 
 bool ConvolutionLayer::relu() const { return param().fusion().relu(); }
+bool ConvolutionLayer::sums() const { return param().fusion().sums(); }
+DType ConvolutionLayer::TopType(int top, DType compute) const {
+  return top == 0 ? compute : DType::kFP32;
+}
 bool ConvolutionLayer::relu_backward() const {
   return relu() && !param().fusion().relu_backward_done();
 }
@@ -44,6 +48,7 @@ void ConvolutionLayer::SetUp(const std::vector<Shape>& bottoms) {
          outputs, ")");
   }
   tops_ = {Shape{bottom[0], outputs, TopExtent(0, bottom[2]), TopExtent(1, bottom[3])}};
+  if (sums()) tops_.push_back(Shape{2, outputs});
   const Shape& images = transposed() ? tops_[0] : bottom;
   results_ = transposed() ? bottom : tops_[0];
   const Shape filters = {results_[1], images[1] / groups_, window_.kernel[0], window_.kernel[1]};

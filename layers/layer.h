@@ -69,6 +69,8 @@ class Layer {
   virtual bool Differentiable(int bottom) const { return !ReadsShapeOnly(bottom); }
   // Whether a bottom holds labels (INT64), and no numbers. The first bottom never does.
   virtual bool WantsLabels(int bottom) const { return bottom > 0 && !Differentiable(bottom); }
+  // Number type that a bottom without labels must have, given the compute type.
+  virtual DType BottomType(int bottom, DType compute) const { return compute; }
   // Number type of a top, given the compute type.
   virtual DType TopType(int top, DType compute) const { return compute; }
   // Weight of a top in the objective; nonzero for losses, whose type must be FP32.

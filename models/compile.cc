@@ -41,7 +41,9 @@ class Compiler {
     SetInputs(options.batch_size, options.image_shape, &nodes_,
               options.labels ? &*options.labels : nullptr);
     MergeBatchNormAndScale(&nodes_);
-    if (options.fuse) FuseLayers(options.phase, &nodes_);
+    if (options.fuse) {
+      FuseLayers(options.phase, device->SumsInConvolutions(options.compute), &nodes_);
+    }
   }
 
   CompiledNet Run() {

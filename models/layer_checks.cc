@@ -64,9 +64,10 @@ void CheckBottomTypes(const CompiledOp& op, const std::vector<CompiledBlob>& blo
                    "} or VALUES"
                  : "");
     }
-    if (labels || blob.desc.dtype == compute) continue;
+    const DType wanted = op.layer->BottomType(static_cast<int>(i), compute);
+    if (labels || blob.desc.dtype == wanted) continue;
     op.layer->Fail("bottom \"", PlainBlobName(blob.name), "\" (", blob.desc.shape.ToString(),
-                   ") holds ", Name(blob.desc.dtype), " numbers, expected ", Name(compute),
+                   ") holds ", Name(blob.desc.dtype), " numbers, expected ", Name(wanted),
                    ": set compute_type: ", Name(blob.desc.dtype), ", or remove the layer");
   }
 }

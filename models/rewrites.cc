@@ -89,6 +89,36 @@ void FuseReluBackward(BlobLinks* graph) {
   }
 }
 
+bool UsesBatchStatistics(const LayerParameter& norm, Phase phase) {
+  const BatchNormParameter& p = norm.batch_norm_param();
+  return p.has_use_global_stats() ? !p.use_global_stats() : phase == TRAIN;
+}
+
+// Adds the sums of a convolution's results as a blob between it and the BatchNorm that reads them.
+void FuseSums(Phase phase, BlobLinks* graph) {
+  for (int i = 0; i < graph->size(); ++i) {
+    const LayerParameter& norm = (*graph)[i];
+    if (graph->removed(i) || norm.type() != "BatchNorm" || !UsesBatchStatistics(norm, phase)) {
+      continue;
+    }
+    const int producer = graph->Producer(norm.bottom(0));
+    if (producer < 0) continue;
+    const LayerParameter& convolution = (*graph)[producer];
+    const ConvolutionParameter& p = convolution.convolution_param();
+    if (convolution.type() != "Convolution" || convolution.top_size() != 1 || p.bias_term() ||
+        p.group() != 1 || convolution.fusion().relu() || convolution.fusion().depthwise()) {
+      continue;
+    }
+    const std::string sums = StrCat(convolution.top(0), " (sums)");
+    for (const int layer : {producer, i}) {
+      graph->Change(layer, [&](GraphNode* node) {
+        node->param.mutable_fusion()->set_sums(true);
+        layer == i ? node->param.add_bottom(sums) : node->param.add_top(sums);
+      });
+    }
+  }
+}
+
 // Removes layer i, whose top equals its bottom; the reader of the top reads the bottom instead.
 void Bypass(BlobLinks* graph, int i, int reader) {
   const std::string from = (*graph)[i].top(0), to = (*graph)[i].bottom(0);
@@ -158,12 +188,13 @@ void MergeBatchNormAndScale(std::vector<GraphNode>* nodes) {
   graph.Compact();
 }
 
-void FuseLayers(Phase phase, std::vector<GraphNode>* nodes) {
+void FuseLayers(Phase phase, bool sums, std::vector<GraphNode>* nodes) {
   BlobLinks graph(nodes);
   DropIdentities(phase, &graph);
   FuseAdd(&graph);
   FuseRelu(&graph);
   FuseReluBackward(&graph);
+  if (sums) FuseSums(phase, &graph);
   graph.Compact();
 }
 

@@ -13,7 +13,8 @@ void MergeBatchNormAndScale(std::vector<GraphNode>* nodes);
 // Merges layers that need no separate pass over memory: a ReLU into the layer before it
 // (Convolution, InnerProduct, BatchNorm, Eltwise), a residual sum into the BatchNorm before it, and
 // the gradient of a ReLU into the max pooling after it. Removes Flatten before InnerProduct, and
-// Dropout in phase TEST. Results do not change.
-void FuseLayers(Phase phase, std::vector<GraphNode>* nodes);
+// Dropout in phase TEST. With `sums`, convolutions sum up their results for the BatchNorm after
+// them, if that trains. Results do not change but for rounding.
+void FuseLayers(Phase phase, bool sums, std::vector<GraphNode>* nodes);
 
 }  // namespace gf

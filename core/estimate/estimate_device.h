@@ -28,6 +28,7 @@ class EstimateDevice : public Device {
   std::string name() const override { return "cuda_estimate"; }
   std::string Description() const override { return gpu_.title + ", on paper"; }
   bool Supports(DType compute) const override;
+  bool SumsInConvolutions(DType compute) const override { return compute == DType::kFP16; }
 
   // Reading or writing this memory crashes the process.
   std::shared_ptr<void> Allocate(size_t bytes) override;

@@ -8,7 +8,8 @@
 namespace gf {
 namespace {
 
-// The passes, and the tensors they read and write, follow Note [Batch norm passes] of the CPU.
+// The passes follow Note [Batch norm passes] of the CPU. With a residual, the gradient of the fused
+// ReLU comes from a mask that forward saves, a bit per element, where the CPU reads y.
 class BatchNormKernel : public RepeatingKernel {
  public:
   BatchNormKernel(const BatchNormLayer& layer, const KernelContext& context)
@@ -20,7 +21,7 @@ class BatchNormKernel : public RepeatingKernel {
 
   void Setup(KernelSetup* setup) override {
     const Shape& shape = setup->bottoms[0].shape;
-    for (TensorDesc& bottom : setup->bottoms) bottom.layout = WantedLayout(shape);
+    for (int i = 0; i < 1 + layer_.add(); ++i) setup->bottoms[i].layout = WantedLayout(shape);
     setup->tops[0].layout = WantedLayout(shape);
     view_ = ColumnsOf(shape);
     arrived_ = CudaOf(context_)->Allocate(ColumnCountersBytes(view_, context_.compute));
@@ -34,11 +35,12 @@ class BatchNormKernel : public RepeatingKernel {
       return;
     }
     setup->forward_scratch_bytes = sums;
-    setup->saved_bytes = kSavedRows * row;
+    has_mask_ = layer_.relu() && layer_.add();
+    setup->saved_bytes =
+        kSavedRows * row + (has_mask_ ? BatchNormMaskBytes(view_, context_.compute) : 0);
     setup->backward_scratch_bytes = sums + kBackwardRows * row;
     sums_bytes_ = sums;
     setup->needs_bottom[0] = true;
-    setup->needs_top[0] = layer_.relu() && layer_.add();
     setup->in_place_backward = true;
     if (layer_.add() && setup->propagate[1]) {
       setup->in_place_backward_bottom = 1;
@@ -51,6 +53,8 @@ class BatchNormKernel : public RepeatingKernel {
     BatchNormForward call = ForwardCall(args);
     if (layer_.global_statistics()) {
       RunningStatistics(call, StreamOf(context_));
+    } else if (layer_.sums()) {
+      StatisticsFromSums(call, static_cast<const float*>(args.bottoms.back()), StreamOf(context_));
     } else {
       BatchStatistics(call, {args.scratch, arrived_.get()}, StreamOf(context_));
     }
@@ -74,10 +78,10 @@ class BatchNormKernel : public RepeatingKernel {
     call.channels.c = Row(rows, 2);
     call.global_statistics = layer_.global_statistics();
     if (layer_.relu()) {
-      call.relu = layer_.add() ? ReluGradientFrom::kOutput : ReluGradientFrom::kInput;
+      call.relu = has_mask_ ? ReluGradientFrom::kMask : ReluGradientFrom::kInput;
     }
     call.x = args.bottoms[0];
-    call.y = args.tops[0];
+    call.mask = has_mask_ ? Mask(args) : nullptr;
     call.dy = diffs[0];
     call.dy2 = diffs.size() > 1 ? diffs[1] : nullptr;
     call.dz = layer_.add() ? args.bottom_diffs[1] : nullptr;
@@ -96,6 +100,10 @@ class BatchNormKernel : public RepeatingKernel {
   static size_t Aligned(size_t bytes) { return (bytes + 63) / 64 * 64; }
   float* Row(void* base, int row) const {
     return reinterpret_cast<float*>(static_cast<char*>(base) + row * channels_bytes_);
+  }
+
+  unsigned char* Mask(const KernelArgs& args) const {
+    return static_cast<unsigned char*>(args.saved) + kSavedRows * channels_bytes_;
   }
 
   BatchNormChannels Channels(const KernelArgs& args, void* saved) const {
@@ -126,6 +134,7 @@ class BatchNormKernel : public RepeatingKernel {
     call.x = args.bottoms[0];
     call.add = layer_.add() ? args.bottoms[1] : nullptr;
     call.y = args.tops[0];
+    if (has_mask_) call.mask = Mask(args);
     return call;
   }
 
@@ -133,7 +142,7 @@ class BatchNormKernel : public RepeatingKernel {
   const KernelContext context_;
   ColumnsView view_;
   std::shared_ptr<void> arrived_;  // of ColumnSumsMemory
-  bool backward_ = false;
+  bool backward_ = false, has_mask_ = false;
   size_t channels_bytes_ = 0, sums_bytes_ = 0;
 };
 

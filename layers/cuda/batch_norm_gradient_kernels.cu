@@ -7,11 +7,12 @@ namespace {
 // Sums dz and dz * (x - mean), and stores dz. kAdd: dy2 is added to dy.
 template <typename T, ReluGradientFrom kRelu, bool kAdd>
 struct GradientSums {
-  static constexpr bool kOutput = kRelu == ReluGradientFrom::kOutput;
+  static constexpr bool kMask = kRelu == ReluGradientFrom::kMask;
   static constexpr bool kInput = kRelu == ReluGradientFrom::kInput;
-  static constexpr int kRows = 2, kBlocks = !kInput && !kOutput ? 4 : kInput && kAdd ? 2 : 3;
+  static constexpr int kRows = 2;
+  static constexpr int kBlocks = kInput && kAdd ? 2 : kInput || kMask || kAdd ? 3 : 4;
   const T* x;
-  const T* y;
+  const unsigned char* mask;
   const T* dy;
   const T* dy2;
   T* dz;
@@ -30,7 +31,8 @@ struct GradientSums {
   }
   template <int kCount>
   struct Loaded {
-    Pack<T, kCount> x, y, dy, dy2;
+    Pack<T, kCount> x, dy, dy2;
+    unsigned positive;
   };
   template <int kCount>
   __device__ Loaded<kCount> Load(int64_t at) const {
@@ -38,23 +40,22 @@ struct GradientSums {
     loaded.x = LoadPack<kCount>(x + at);
     loaded.dy = LoadPack<kCount>(dy + at);
     if constexpr (kAdd) loaded.dy2 = LoadPack<kCount>(dy2 + at);
-    if constexpr (kOutput) loaded.y = LoadPack<kCount>(y + at);
+    if constexpr (kMask) loaded.positive = mask[at / kCount];
     return loaded;
   }
   template <int kCount>
   __device__ void Row(const Values<kCount>& values, const Loaded<kCount>& loaded, int64_t at,
                       Floats<kCount>* sums) const {
     const Floats<kCount> vx = ToFloats(loaded.x);
-    Floats<kCount> g = ToFloats(loaded.dy), more = {}, vy;
+    Floats<kCount> g = ToFloats(loaded.dy), more = {};
     if constexpr (kAdd) more = ToFloats(loaded.dy2);
-    if constexpr (kOutput) vy = ToFloats(loaded.y);
 #pragma unroll
     for (int k = 0; k < kCount; ++k) {
       if (kAdd) g.v[k] += more.v[k];
       if (kInput) {
         g.v[k] = vx.v[k] * values.scale.v[k] + values.offset.v[k] > 0 ? g.v[k] : 0;
       }
-      if (kOutput) g.v[k] = vy.v[k] > 0 ? g.v[k] : 0;
+      if (kMask) g.v[k] = (loaded.positive >> k & 1U) != 0 ? g.v[k] : 0;
       sums[0].v[k] += g.v[k];
       sums[1].v[k] += g.v[k] * (vx.v[k] - values.mean.v[k]);
     }
@@ -130,7 +131,7 @@ void SumGradients(const BatchNormBackward& call, const ColumnSumsMemory& memory,
                   cudaStream_t stream) {
   const BatchNormChannels& ch = call.channels;
   const GradientSums<T, kRelu, kAdd> sums = {static_cast<const T*>(call.x),
-                                             static_cast<const T*>(call.y),
+                                             call.mask,
                                              static_cast<const T*>(call.dy),
                                              static_cast<const T*>(call.dy2),
                                              static_cast<T*>(call.dz),
@@ -172,8 +173,8 @@ void BatchNormGradient(const BatchNormBackward& call, const ColumnSumsMemory& me
         return Gradient<T, ReluGradientFrom::kNone>(call, memory, stream);
       case ReluGradientFrom::kInput:
         return Gradient<T, ReluGradientFrom::kInput>(call, memory, stream);
-      case ReluGradientFrom::kOutput:
-        return Gradient<T, ReluGradientFrom::kOutput>(call, memory, stream);
+      case ReluGradientFrom::kMask:
+        return Gradient<T, ReluGradientFrom::kMask>(call, memory, stream);
     }
   });
 }

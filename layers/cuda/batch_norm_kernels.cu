@@ -10,15 +10,15 @@ __device__ Floats<kCount> Channels(const float* values, int column) {
 }
 
 // Sums of x - shift and its square. The shift is the channel's first pixel, a value near its mean,
-// which avoids cancellation.
-template <typename T>
+// which avoids cancellation; or 0.
+template <typename T, bool kShift>
 struct StatisticsSums {
   static constexpr int kRows = 4, kBlocks = 4;
   const T* x;
 
   template <int kCount>
   __device__ Floats<kCount> Begin(int column) const {
-    return LoadFloats<kCount>(x + column);
+    return kShift ? LoadFloats<kCount>(x + column) : Floats<kCount>{};
   }
   template <int kCount>
   __device__ Pack<T, kCount> Load(int64_t at) const {
@@ -45,17 +45,16 @@ __device__ void SetScale(const BatchNormChannels& ch, int c, float mean, float i
   ch.offset[c] = (ch.beta != nullptr ? ch.beta[c] : 0.f) - mean * scale;
 }
 
-template <typename T>
-struct FinishStatistics {
+// From the sums of `count` values minus `shift`, and of the squares.
+struct SetStatistics {
   BatchNormChannels ch;
-  const T* x;
   double count;
   double eps, fraction;
 
-  __device__ void operator()(int c, const double* sums) const {
-    const double delta = sums[0] / count;
-    const double mean = ToFloat(x[c]) + delta;
-    const double square = sums[1] / count - delta * delta;
+  __device__ void operator()(int c, float shift, double sum, double squares) const {
+    const double delta = sum / count;
+    const double mean = shift + delta;
+    const double square = squares / count - delta * delta;
     const double variance = square < 0 ? 0 : square;  // NaN stays
     SetScale(ch, c, static_cast<float>(mean), static_cast<float>(1 / sqrt(variance + eps)));
     ch.running_mean[c] = static_cast<float>(fraction * ch.running_mean[c] + (1 - fraction) * mean);
@@ -63,6 +62,37 @@ struct FinishStatistics {
                                                 (1 - fraction) * variance * count / (count - 1));
   }
 };
+
+template <typename T>
+struct FinishStatistics {
+  SetStatistics set;
+  const T* x;
+
+  __device__ void operator()(int c, const double* sums) const {
+    set(c, ToFloat(x[c]), sums[0], sums[1]);
+  }
+};
+
+struct StoreSums {
+  float* sums;
+  int channels;
+
+  __device__ void operator()(int c, const double* values) const {
+    sums[c] = static_cast<float>(values[0]);
+    sums[channels + c] = static_cast<float>(values[1]);
+  }
+};
+
+__global__ void UseSums(SetStatistics set, const float* sums, int channels) {
+  const int c = blockIdx.x * blockDim.x + threadIdx.x;
+  if (c < channels) set(c, 0, sums[c], sums[channels + c]);
+}
+
+SetStatistics StatisticsOf(const BatchNormForward& call) {
+  return {call.channels, static_cast<double>(call.view.rows), call.eps, call.fraction};
+}
+
+int BlocksOfChannels(int channels) { return (channels + kThreads - 1) / kThreads; }
 
 __global__ void UseRunning(BatchNormChannels ch, int channels, float eps) {
   const int c = blockIdx.x * blockDim.x + threadIdx.x;
@@ -79,6 +109,7 @@ struct Apply {
   const float* scale;
   const float* offset;
   bool relu;
+  unsigned char* mask;
 
   template <int kCount>
   struct Values {
@@ -104,32 +135,60 @@ struct Apply {
                       Floats<kCount>*) const {
     Floats<kCount> v = ToFloats(loaded.x), other;
     if constexpr (kAdd) other = ToFloats(loaded.add);
+    unsigned positive = 0;
 #pragma unroll
     for (int k = 0; k < kCount; ++k) {
       v.v[k] = v.v[k] * values.scale.v[k] + values.offset.v[k];
       if (kAdd) v.v[k] += other.v[k];
+      if (kAdd && v.v[k] > 0) positive |= 1U << k;
       if (relu) v.v[k] = v.v[k] < 0 ? 0 : v.v[k];  // NaN stays
     }
     StoreFloats(y + at, v);
+    if (kAdd && mask != nullptr) mask[at / kCount] = static_cast<unsigned char>(positive);
   }
 };
 
 }  // namespace
+
+size_t BatchNormMaskBytes(const ColumnsView& view, DType type) {
+  size_t bytes = 0;
+  WithType(type, [&](auto t) {
+    WithColumnCount<decltype(t)>(view, [&](auto count) {
+      static_assert(decltype(count)::value <= 8, "a pack's bits fit into a byte");
+      bytes = view.rows * view.columns / decltype(count)::value;
+    });
+  });
+  return bytes;
+}
 
 void BatchStatistics(const BatchNormForward& call, const ColumnSumsMemory& memory,
                      cudaStream_t stream) {
   WithType(call.type, [&](auto t) {
     using T = decltype(t);
     const T* x = static_cast<const T*>(call.x);
-    const FinishStatistics<T> finish = {call.channels, x, static_cast<double>(call.view.rows),
-                                        call.eps, call.fraction};
-    SumColumns<2, T>(call.view, StatisticsSums<T>{x}, finish, memory, stream);
+    const FinishStatistics<T> finish = {StatisticsOf(call), x};
+    SumColumns<2, T>(call.view, StatisticsSums<T, true>{x}, finish, memory, stream);
   });
 }
 
+void ChannelSums(const ColumnsView& view, DType type, const void* x, float* sums,
+                 const ColumnSumsMemory& memory, cudaStream_t stream) {
+  WithType(type, [&](auto t) {
+    using T = decltype(t);
+    SumColumns<2, T>(view, StatisticsSums<T, false>{static_cast<const T*>(x)},
+                     StoreSums{sums, view.columns}, memory, stream);
+  });
+}
+
+void StatisticsFromSums(const BatchNormForward& call, const float* sums, cudaStream_t stream) {
+  const int channels = call.view.columns;
+  Launch({BlocksOfChannels(channels), kThreads, stream}, UseSums, StatisticsOf(call), sums,
+         channels);
+}
+
 void RunningStatistics(const BatchNormForward& call, cudaStream_t stream) {
-  Launch({(call.view.columns + kThreads - 1) / kThreads, kThreads, stream}, UseRunning,
-         call.channels, call.view.columns, call.eps);
+  Launch({BlocksOfChannels(call.view.columns), kThreads, stream}, UseRunning, call.channels,
+         call.view.columns, call.eps);
 }
 
 void Normalize(const BatchNormForward& call, cudaStream_t stream) {
@@ -140,9 +199,11 @@ void Normalize(const BatchNormForward& call, cudaStream_t stream) {
     T* y = static_cast<T*>(call.y);
     const BatchNormChannels& ch = call.channels;
     if (add != nullptr) {
-      ForColumns<T>(call.view, Apply<T, true>{x, add, y, ch.scale, ch.offset, call.relu}, stream);
+      ForColumns<T>(call.view, Apply<T, true>{x, add, y, ch.scale, ch.offset, call.relu, call.mask},
+                    stream);
     } else {
-      ForColumns<T>(call.view, Apply<T, false>{x, add, y, ch.scale, ch.offset, call.relu}, stream);
+      ForColumns<T>(call.view, Apply<T, false>{x, add, y, ch.scale, ch.offset, call.relu, nullptr},
+                    stream);
     }
   });
 }

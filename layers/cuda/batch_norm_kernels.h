@@ -34,17 +34,27 @@ struct BatchNormForward {
   const void* x = nullptr;
   const void* add = nullptr;  // null: none
   void* y = nullptr;
+  unsigned char* mask = nullptr;  // BatchNormMaskBytes bytes, where y > 0; null: not needed
 };
+
+// Bytes that say of each element whether it is positive, a bit each, a byte for each pack.
+size_t BatchNormMaskBytes(const ColumnsView& view, DType type);
+
+// Sums of x and of its squares per channel. `sums`: [2][channels]; `memory`: for two sums.
+void ChannelSums(const ColumnsView& view, DType type, const void* x, float* sums,
+                 const ColumnSumsMemory& memory, cudaStream_t stream);
 
 // Computes the statistics of this batch in one pass over x. `memory`: for two sums.
 void BatchStatistics(const BatchNormForward& call, const ColumnSumsMemory& memory,
                      cudaStream_t stream);
+// The same from the ChannelSums of x.
+void StatisticsFromSums(const BatchNormForward& call, const float* sums, cudaStream_t stream);
 // Sets mean and scale from the running statistics.
 void RunningStatistics(const BatchNormForward& call, cudaStream_t stream);
 // y = scale * x + offset (+ add) (relu)
 void Normalize(const BatchNormForward& call, cudaStream_t stream);
 
-enum class ReluGradientFrom { kNone, kInput, kOutput };
+enum class ReluGradientFrom { kNone, kInput, kMask };
 
 struct BatchNormBackward {
   ColumnsView view;
@@ -53,9 +63,9 @@ struct BatchNormBackward {
   bool global_statistics = false;
   ReluGradientFrom relu = ReluGradientFrom::kNone;
   const void* x = nullptr;
-  const void* y = nullptr;    // with relu == kOutput
-  const void* dy = nullptr;   // gradient of y
-  const void* dy2 = nullptr;  // a second gradient to add; may be null
+  const unsigned char* mask = nullptr;  // forward's, with relu == kMask
+  const void* dy = nullptr;             // gradient of y
+  const void* dy2 = nullptr;            // a second gradient to add; may be null
   // Gradient before the ReLU, which is also the gradient of the residual; may be dy. Null: it is
   // recomputed instead of stored.
   void* dz = nullptr;

@@ -91,7 +91,7 @@ __global__ void __launch_bounds__(kThreads, F::kBlocks)
 
   Floats<kCount> sums[kSums] = {};
   const int own = first + static_cast<int>(threadIdx.x) * kCount;
-  if (own < columns) ForRows<kCount>(f, parts, columns, own, sums);
+  if (own < columns) ForRows<kCount, RowOrder::kLastToFirst>(f, parts, columns, own, sums);
   const float sum = SumOverThreads<kCount, kSums>(sums, reinterpret_cast<float*>(shared));
   unsigned groups = 1;
   if (gridDim.y > 1) {
@@ -123,9 +123,9 @@ void SumColumns(const ColumnsView& view, const F& f, const Finish& finish,
     constexpr int kCount = decltype(count)::value;
     const auto kernel = SumColumnsKernel<kCount, kSums, F, Finish>;
     static const int64_t resident = ResidentBlocks(reinterpret_cast<const void*>(kernel));
-    const ColumnsGrid g(view, kCount, SumsAcross(kCount), resident, 1);
-    Launch({g.grid, g.block, stream}, kernel, RowParts(view.rows, g.grid.y), view.columns, f,
-           finish, static_cast<float*>(memory.partial), static_cast<unsigned*>(memory.arrived));
+    const ColumnsGrid g(view, kCount, SumsAcross(kCount), resident);
+    Launch({g.grid, g.block, stream}, kernel, RowParts(view, g, F::kRows), view.columns, f, finish,
+           static_cast<float*>(memory.partial), static_cast<unsigned*>(memory.arrived));
   });
 }
 

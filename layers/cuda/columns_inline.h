@@ -7,25 +7,30 @@ namespace gf {
 
 // Note [Columns]
 // Batch norm, biases and scales process a matrix of rows x columns with values per column. A block
-// has a tile of columns and a part of the rows. Each thread holds the values of kCount neighboring
-// columns in registers and goes down its rows, F::kRows at a time. It loads all of these rows
+// has a tile of columns and some of the rows. Each thread holds the values of kCount neighboring
+// columns in registers and goes through its rows, F::kRows at a time. It loads all of these rows
 // before it uses the first, so that several loads of 16 bytes are in flight. F has
 //   static constexpr int kRows    rows that a thread loads at once
 //   static constexpr int kBlocks  blocks of a multiprocessor whose registers must fit
 //   Begin<kCount>(column)                  the values of columns [column, column + kCount)
 //   Load<kCount>(at)                       what Row needs of elements [at, at + kCount)
 //   Row<kCount>(values, loaded, at, sums)  computes and stores these elements, adds to the sums
-// If there are enough rows, the grid has as many blocks as the GPU runs at a time, or a small
-// multiple. Sums over the rows (column_sums_inline.h) have a fixed order that depends on the shape
-// and on this number, which is equal for all GPUs of a model.
+// If there are enough rows, the grid has as many blocks as the GPU runs at a time. Sums over the
+// rows (column_sums_inline.h) have a fixed order that depends on the shape and on this number,
+// which is equal for all GPUs of a model.
+
+// Note [Order of rows]
+// All blocks work on neighboring rows, a window that moves over the matrix. Sums begin with the
+// last rows, other passes with the first: each pass of a batch norm begins where the pass before it
+// ended, or where the convolution before it ended, with rows that are still in the L2 cache.
+enum class RowOrder { kFirstToLast, kLastToFirst };
 
 // Division of a matrix among blocks.
 struct ColumnsGrid {
   dim3 block, grid;  // x: columns, y: rows
 
   // `resident`: number of blocks that the GPU runs at a time. `most_across`: a power of two.
-  ColumnsGrid(const ColumnsView& view, int count, unsigned most_across, int64_t resident,
-              int64_t most_waves) {
+  ColumnsGrid(const ColumnsView& view, int count, unsigned most_across, int64_t resident) {
     const int64_t packs = view.columns / count;
     unsigned across = 1;
     while (across < most_across && across < packs) across *= 2;
@@ -34,62 +39,85 @@ struct ColumnsGrid {
     constexpr int64_t kRowsOfAThread = 8;
     const int64_t per_part = kRowsOfAThread * block.y;
     const int64_t most_parts = std::max<int64_t>(1, (view.rows + per_part - 1) / per_part);
-    const int64_t waves = std::max<int64_t>(1, std::min(most_waves, tiles * most_parts / resident));
-    const int64_t parts = std::min(most_parts, std::max<int64_t>(1, waves * resident / tiles));
+    const int64_t parts = std::min(most_parts, std::max<int64_t>(1, resident / tiles));
     grid = dim3(static_cast<unsigned>(tiles), static_cast<unsigned>(parts));
   }
 };
 
-// Division of the rows among gridDim.y parts, computed on the host so that no thread must divide.
-// Each part has `each` rows; the first `longer` parts have one more.
+// Division of the rows among gridDim.y parts. In each of the windows every thread has `at_once`
+// rows. The rows after them are fewer than a window: each part has `each` of them, the first
+// `longer` parts one more. All numbers that the threads need are computed on the host: arguments of
+// a kernel take no registers.
 struct RowParts {
-  int64_t each;
-  int longer;
+  int64_t step, window;  // elements from a row of a thread to the next one, and to the next window
+  int64_t end;           // elements of all windows
+  int each, longer;
 
-  RowParts(int64_t rows, unsigned parts)
-      : each(rows / parts), longer(static_cast<int>(rows % parts)) {}
+  RowParts(const ColumnsView& view, const ColumnsGrid& g, int at_once)
+      : step(int64_t{g.block.y} * view.columns), window(step * at_once * g.grid.y) {
+    const int64_t rows = int64_t{g.grid.y} * g.block.y * at_once;
+    end = view.rows / rows * window;
+    each = static_cast<int>(view.rows % rows / g.grid.y);
+    longer = static_cast<int>(view.rows % rows % g.grid.y);
+  }
 };
 
 // Number of blocks of this kernel that the current GPU runs at a time.
 int64_t ResidentBlocks(const void* kernel);
 
-// Calls f.Row for the rows of this block's part and this thread.
-template <int kCount, typename F>
+// Calls f.Row for those rows after the windows that this thread has, half as many at once as in a
+// window: this code must not need more registers than the loop over the windows.
+template <int kCount, typename F, typename Values>
+__device__ void ForLastRows(const F& f, const Values& values, const RowParts& parts, int columns,
+                            int column, Floats<kCount>* sums) {
+  constexpr int kRows = (F::kRows + 1) / 2;
+  const int index = static_cast<int>(blockIdx.y), down = static_cast<int>(blockDim.y);
+  int row = index * parts.each + min(index, parts.longer) + static_cast<int>(threadIdx.y);
+  const int end = (index + 1) * parts.each + min(index + 1, parts.longer);
+  int64_t at = parts.end + int64_t{row} * columns + column;
+#pragma unroll
+  for (int half = 0; half < 2; ++half) {
+    decltype(f.template Load<kCount>(0)) loaded[kRows] = {};
+#pragma unroll
+    for (int r = 0; r < kRows; ++r) {
+      if (row + r * down < end) loaded[r] = f.template Load<kCount>(at + r * parts.step);
+    }
+#pragma unroll
+    for (int r = 0; r < kRows; ++r) {
+      if (row + r * down < end) f.Row(values, loaded[r], at + r * parts.step, sums);
+    }
+    row += kRows * down;
+    at += kRows * parts.step;
+  }
+}
+
+// Calls f.Row for the rows of this thread.
+template <int kCount, RowOrder kOrder, typename F>
 __device__ void ForRows(const F& f, const RowParts& parts, int columns, int column,
                         Floats<kCount>* sums) {
-  using Loaded = decltype(f.template Load<kCount>(0));
+  constexpr bool kUp = kOrder == RowOrder::kLastToFirst;
   const auto values = f.template Begin<kCount>(column);
-  const int index = static_cast<int>(blockIdx.y);
-  const int64_t begin = index * parts.each + min(index, parts.longer);
-  const int part = static_cast<int>(parts.each) + (index < parts.longer ? 1 : 0);
-  const int down = static_cast<int>(blockDim.y), y = static_cast<int>(threadIdx.y);
-  const int64_t step = int64_t{down} * columns;
-  int64_t at = (begin + y) * columns + column;
-  int left = part > y ? (part - y - 1) / down + 1 : 0;  // rows of this thread
-  for (; left >= F::kRows; left -= F::kRows) {
-    Loaded loaded[F::kRows];
+  if (kUp) ForLastRows(f, values, parts, columns, column, sums);
+  int64_t at = blockIdx.y * F::kRows * parts.step + int64_t{threadIdx.y} * columns + column;
+  if (kUp) at += parts.end - parts.window;
+#pragma unroll 1
+  while (kUp ? at >= 0 : at < parts.end) {
+    decltype(f.template Load<kCount>(0)) loaded[F::kRows];
 #pragma unroll
-    for (int r = 0; r < F::kRows; ++r) loaded[r] = f.template Load<kCount>(at + r * step);
+    for (int r = 0; r < F::kRows; ++r) loaded[r] = f.template Load<kCount>(at + r * parts.step);
 #pragma unroll
-    for (int r = 0; r < F::kRows; ++r) f.Row(values, loaded[r], at + r * step, sums);
-    at += F::kRows * step;
+    for (int r = 0; r < F::kRows; ++r) f.Row(values, loaded[r], at + r * parts.step, sums);
+    at += kUp ? -parts.window : parts.window;
   }
-  Loaded rest[F::kRows] = {};
-#pragma unroll
-  for (int r = 0; r < F::kRows - 1; ++r) {
-    if (r < left) rest[r] = f.template Load<kCount>(at + r * step);
-  }
-#pragma unroll
-  for (int r = 0; r < F::kRows - 1; ++r) {
-    if (r < left) f.Row(values, rest[r], at + r * step, sums);
-  }
+  if (!kUp) ForLastRows(f, values, parts, columns, column, sums);
 }
 
 template <int kCount, typename F>
 __global__ void __launch_bounds__(kThreads, F::kBlocks)
     ColumnsKernel(RowParts parts, int columns, F f) {
   const int column = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x) * kCount;
-  if (column < columns) ForRows<kCount>(f, parts, columns, column, nullptr);
+  if (column >= columns) return;
+  ForRows<kCount, RowOrder::kFirstToLast>(f, parts, columns, column, nullptr);
 }
 
 // Calls run(n), where n is the number of columns of T that a thread moves at once, as a type.
@@ -107,11 +135,10 @@ template <typename T, typename F>
 void ForColumns(const ColumnsView& view, const F& f, cudaStream_t stream) {
   WithColumnCount<T>(view, [&](auto count) {
     constexpr int kCount = decltype(count)::value;
-    constexpr int64_t kWaves = 4;  // more blocks than fit: a finished block is replaced by another
     const auto kernel = ColumnsKernel<kCount, F>;
     static const int64_t resident = ResidentBlocks(reinterpret_cast<const void*>(kernel));
-    const ColumnsGrid g(view, kCount, 32, resident, kWaves);
-    Launch({g.grid, g.block, stream}, kernel, RowParts(view.rows, g.grid.y), view.columns, f);
+    const ColumnsGrid g(view, kCount, 32, resident);
+    Launch({g.grid, g.block, stream}, kernel, RowParts(view, g, F::kRows), view.columns, f);
   });
 }
 

@@ -22,7 +22,7 @@ template <typename F>
 void WithLargestGrid(const ColumnsView& view, DType type, const F& use) {
   WithType(type, [&](auto t) {
     WithColumnCount<decltype(t)>(view, [&](auto count) {
-      const ColumnsGrid g(view, count, SumsAcross(count), MostResidentBlocks(), 1);
+      const ColumnsGrid g(view, count, SumsAcross(count), MostResidentBlocks());
       use(g.grid, g.block.x * count);
     });
   });

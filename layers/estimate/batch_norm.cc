@@ -15,7 +15,7 @@ class BatchNormEstimate : public EstimateKernel {
  protected:
   void Agree(KernelSetup* setup) override {
     const Shape& shape = setup->bottoms[0].shape;
-    for (TensorDesc& bottom : setup->bottoms) bottom.layout = WantedLayout(shape);
+    for (int i = 0; i < 1 + layer_.add(); ++i) setup->bottoms[i].layout = WantedLayout(shape);
     setup->tops[0].layout = WantedLayout(shape);
     if (!setup->backward) {
       setup->in_place = true;
@@ -23,8 +23,9 @@ class BatchNormEstimate : public EstimateKernel {
     }
     constexpr size_t kSavedRows = 4;
     setup->saved_bytes = kSavedRows * ((shape[1] * sizeof(float) + 63) / 64 * 64);
+    if (layer_.relu() && layer_.add()) mask_bytes_ = MaskBytes(setup->tops[0]);
+    setup->saved_bytes += mask_bytes_;
     setup->needs_bottom[0] = true;
-    setup->needs_top[0] = layer_.relu() && layer_.add();
     setup->in_place_backward = true;
     if (layer_.add() && setup->propagate[1]) {
       setup->in_place_backward_bottom = 1;
@@ -37,19 +38,19 @@ class BatchNormEstimate : public EstimateKernel {
     if (layer_.global_statistics()) {
       Move(OperationKind::kBatchNormStatistics, 0);
     } else {
-      Move(OperationKind::kBatchNormStatistics, Bottom());
+      const size_t read = layer_.sums() ? setup().bottoms.size() - 1 : 0;
+      Move(OperationKind::kBatchNormStatistics, Bottom(read));
     }
     Normalize();
   }
 
   void BackwardCost(const KernelArgs& args) override {
     const bool two = args.top_diffs[0].size() > 1;
-    const bool relu_from_top = layer_.relu() && layer_.add();
     // The gradient before the ReLU and the addition is stored if the residual needs it or if it
     // differs from the gradient of the top.
-    const bool keeps = (layer_.add() && args.bottom_diffs[1] != nullptr) || two || relu_from_top;
-    const int tensors = 2 + two + relu_from_top + keeps;  // x, dy, dy2, y, dz
-    Move(OperationKind::kBatchNormSums, tensors * Top());
+    const bool keeps = (layer_.add() && args.bottom_diffs[1] != nullptr) || two || mask_bytes_ > 0;
+    const int tensors = 2 + two + keeps;  // x, dy, dy2, dz
+    Move(OperationKind::kBatchNormSums, tensors * Top() + mask_bytes_);
     if (args.bottom_diffs[0] == nullptr) return;
     Move(OperationKind::kBatchNormGradient, 3 * Top());  // x, dz, dx
   }
@@ -58,10 +59,18 @@ class BatchNormEstimate : public EstimateKernel {
 
  private:
   void Normalize() const {
-    Move(OperationKind::kBatchNormApply, Bottom() + Top() + (layer_.add() ? Bottom(1) : 0));
+    Move(OperationKind::kBatchNormApply,
+         Bottom() + Top() + (layer_.add() ? Bottom(1) : 0) + mask_bytes_);
+  }
+
+  // A byte for each pack of 16 bytes, or for each element if packs do not fit.
+  static int64_t MaskBytes(const TensorDesc& top) {
+    const auto pack = static_cast<int64_t>(16 / SizeOf(top.dtype));
+    return top.shape.count() / (top.shape[1] % pack == 0 ? pack : 1);
   }
 
   const BatchNormLayer& layer_;
+  int64_t mask_bytes_ = 0;  // where forward's results are positive, if backward asks
 };
 
 GF_REGISTER(KernelRegistry, "cuda_estimate/BatchNorm", KernelOf<BatchNormLayer, BatchNormEstimate>);

@@ -1,7 +1,7 @@
 // The part of cuDNN's graph interface that convolutions need, on the emulated GPU: forward and
-// backward convolutions in two dimensions, then pointwise additions and ReLUs. Two engines are
-// proposed: one that says of itself that its results are not reproducible and must not be taken,
-// and one that computes by the definition. With GF_EMULATED_WRONG_ENGINE=skips (or halves) a
+// backward convolutions in two dimensions, then pointwise additions and ReLUs, or sums. Two engines
+// are proposed: one that says of itself that its results are not reproducible and must not be
+// taken, and one that computes by the definition. With GF_EMULATED_WRONG_ENGINE=skips (or halves) a
 // third is proposed before it, which says nothing of itself and does not write (or halves) the last
 // ninth of the results.
 

@@ -249,10 +249,45 @@ class Pointwise : public DnnOperation {
   std::unique_ptr<Tensor> b_;
 };
 
+// Sums of a tensor and of its squares per channel.
+class Sums : public DnnOperation {
+ public:
+  explicit Sums(const Descriptor& d)
+      : x_(d.Other(CUDNN_ATTR_OPERATION_GENSTATS_XDESC)),
+        sums_(d.Other(CUDNN_ATTR_OPERATION_GENSTATS_SUMDESC)),
+        squares_(d.Other(CUDNN_ATTR_OPERATION_GENSTATS_SQSUMDESC)) {
+    CHECK_EQ(d.One<cudnnGenStatsMode_t>(CUDNN_ATTR_OPERATION_GENSTATS_MODE),
+             CUDNN_GENSTATS_SUM_SQSUM);
+  }
+
+  bool Fits() const override {
+    return x_.type == Number::kHalf && sums_.type == Number::kFloat &&
+           squares_.type == Number::kFloat && sums_.count() == x_.dims[1] &&
+           squares_.count() == x_.dims[1];
+  }
+
+  void Do(DnnMemory* memory) const override {
+    const std::vector<float> x = memory->Read(x_);
+    std::vector<double> sums(x_.dims[1]), squares(x_.dims[1]);
+    const int64_t pixels = x_.dims[2] * x_.dims[3];
+    for (size_t i = 0; i < x.size(); ++i) {
+      const int64_t channel = static_cast<int64_t>(i) / pixels % x_.dims[1];
+      sums[channel] += x[i];
+      squares[channel] += static_cast<double>(x[i]) * x[i];
+    }
+    memory->Write(sums_, {sums.begin(), sums.end()});
+    memory->Write(squares_, {squares.begin(), squares.end()});
+  }
+
+ private:
+  const Tensor x_, sums_, squares_;
+};
+
 }  // namespace
 
 std::unique_ptr<DnnOperation> NewOperation(const Descriptor& d) {
   if (const Names* names = NamesOf(d.type)) return std::make_unique<Convolution>(d, *names);
+  if (d.type == CUDNN_BACKEND_OPERATION_GEN_STATS_DESCRIPTOR) return std::make_unique<Sums>(d);
   if (d.type != CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR) return nullptr;
   return std::make_unique<Pointwise>(d);
 }

@@ -48,7 +48,7 @@ struct Descriptor {
 class DnnMemory;
 
 // One operation of a graph: a convolution in two dimensions, forward or backward, or a pointwise
-// addition or ReLU.
+// addition or ReLU, or sums per channel.
 class DnnOperation {
  public:
   virtual ~DnnOperation() = default;

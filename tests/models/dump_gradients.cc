@@ -19,6 +19,8 @@ DEFINE_double(bias, 0, "middle of the biases of convolutions and inner products"
 DEFINE_double(gamma, 0.35, "middle of the batch norms' gammas");
 DEFINE_string(last_norm, "", "part of the names of the batch norms whose gamma is 0.1");
 DEFINE_uint64(seed, 7, "of the batch");
+DEFINE_string(compute, "FP32", "compute type of the training net: FP32, BF16 or FP16");
+DEFINE_bool(deterministic, false, "as the job's setting");
 DEFINE_string(out, ".", "folder");
 
 namespace gf {
@@ -33,7 +35,12 @@ void Append(const std::string& prefix, const Values& values, const PoolLayout& l
 
 int Main(int argc, char** argv) {
   const NetSource source = ShippedNet(FLAGS_net, FLAGS_batch, FLAGS_side);
-  const auto net = NewNet(source, TestOptions());
+  NetOptions training = TestOptions();
+  training.compute = FLAGS_compute == "BF16"   ? DType::kBF16
+                     : FLAGS_compute == "FP16" ? DType::kFP16
+                                               : DType::kFP32;
+  training.deterministic = FLAGS_deterministic;
+  const auto net = NewNet(source, training);
   const ParameterStore& store = *net->parameters();
   RandomParameters how;
   how.bias = static_cast<float>(FLAGS_bias);
@@ -53,7 +60,8 @@ int Main(int argc, char** argv) {
 
   const Shape scores{net->input_shape()[0], net->classes()};
   std::vector<NamedTensor> ours;
-  NetOptions options = TestOptions(TEST);
+  NetOptions options = training;
+  options.phase = TEST;
   const auto alone = NewNet(source, options);
   CopyParameters(*net, alone.get());
   options.parameters = net->parameters();

@@ -17,10 +17,10 @@ std::vector<GraphNode> Nodes(const std::string& layers, Phase phase = TRAIN) {
   return ResolveGraph(ParseNet(kInput + layers, "test.prototxt"), phase);
 }
 
-std::vector<GraphNode> Fused(const std::string& layers, Phase phase = TRAIN) {
+std::vector<GraphNode> Fused(const std::string& layers, Phase phase = TRAIN, bool sums = false) {
   std::vector<GraphNode> nodes = Nodes(layers, phase);
   MergeBatchNormAndScale(&nodes);
-  FuseLayers(phase, &nodes);
+  FuseLayers(phase, sums, &nodes);
   return nodes;
 }
 
@@ -203,6 +203,39 @@ TEST(FuseTest, ASumStaysWhenItsBatchNormHasAnotherReaderOrItsOwnRelu) {
                            "layer { name: 'e' type: 'Eltwise' bottom: 'r' bottom: 'x' top: 'e' }");
   EXPECT_EQ(Names(nodes), "c n e");
   EXPECT_FALSE(Find(nodes, "n").fusion().add());
+}
+
+TEST(FuseTest, ConvolutionsSumUpTheirResultsForABatchNormThatTrains) {
+  const auto conv = [](const std::string& parameters) {
+    return "layer { name: 'c' type: 'Convolution' bottom: 'x' top: 'c' convolution_param { " +
+           parameters + " } }";
+  };
+  const auto norm = [](const std::string& parameters) {
+    return "layer { name: 'n' type: 'BatchNorm' bottom: 'c' top: 'n' " + parameters + " }";
+  };
+  const auto sums = [&](const std::string& layers, Phase phase = TRAIN, bool allowed = true) {
+    const std::vector<GraphNode> nodes = Fused(layers, phase, allowed);
+    const LayerParameter &c = Find(nodes, "c"), &n = Find(nodes, "n");
+    EXPECT_EQ(c.fusion().sums(), n.fusion().sums());
+    EXPECT_EQ(c.top_size(), c.fusion().sums() ? 2 : 1);
+    if (c.top_size() == 2) {
+      EXPECT_EQ(n.bottom(n.bottom_size() - 1), c.top(1));
+    }
+    return c.fusion().sums();
+  };
+  const std::string plain = conv("bias_term: false");
+  EXPECT_TRUE(sums(plain + norm("")));
+  EXPECT_TRUE(sums(plain + norm("") + "layer { name: 'r' type: 'ReLU' bottom: 'n' top: 'n' }"));
+  EXPECT_TRUE(sums(plain + norm("") +
+                   "layer { name: 's' type: 'Eltwise' bottom: 'n' bottom: 'x' top: 's' }"))
+      << "after a residual sum, too";
+  EXPECT_FALSE(sums(plain + norm(""), TRAIN, false)) << "the device does not offer it";
+  EXPECT_FALSE(sums(plain + norm(""), TEST));
+  EXPECT_FALSE(sums(plain + norm("batch_norm_param { use_global_stats: true }")));
+  EXPECT_FALSE(sums(conv("") + norm(""))) << "with a bias";
+  EXPECT_FALSE(sums(conv("bias_term: false group: 2") + norm("")));
+  EXPECT_FALSE(sums(plain + "layer { name: 'd' type: 'Dropout' bottom: 'c' top: 'd' }" +
+                    "layer { name: 'n' type: 'BatchNorm' bottom: 'd' top: 'n' }"));
 }
 
 TEST(FuseTest, MaxPoolingDoesTheBackwardPassOfTheReluBeforeIt) {

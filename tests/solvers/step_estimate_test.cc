@@ -146,9 +146,13 @@ TEST(StepEstimateTest, BatchNorms) {
   // x, the gradients of conv3's bottom and of the shortcut, and their sum behind the ReLU.
   EXPECT_EQ(costs.Of("bn1", OperationKind::kBatchNormSums, kBackward), Sums(1, 4 * kTensor, 0));
   EXPECT_EQ(costs.Of("bn1", OperationKind::kBatchNormGradient, kBackward), Sums(1, 3 * kTensor, 0));
-  // With the shortcut it reads one tensor more; backward x, y, dy, and the shortcut's gradient.
-  EXPECT_EQ(costs.Of("bn2", OperationKind::kBatchNormApply, kForward), Sums(1, 3 * kTensor, 0));
-  EXPECT_EQ(costs.Of("bn2", OperationKind::kBatchNormSums, kBackward), Sums(1, 4 * kTensor, 0));
+  // With the shortcut it reads one tensor more, and writes a bit for each element; backward x, the
+  // bits, dy, and the shortcut's gradient.
+  constexpr int64_t kBits = kTensor / 16;
+  EXPECT_EQ(costs.Of("bn2", OperationKind::kBatchNormApply, kForward),
+            Sums(1, 3 * kTensor + kBits, 0));
+  EXPECT_EQ(costs.Of("bn2", OperationKind::kBatchNormSums, kBackward),
+            Sums(1, 3 * kTensor + kBits, 0));
   EXPECT_EQ(costs.Of("bn2", OperationKind::kBatchNormGradient, kBackward), Sums(1, 3 * kTensor, 0));
 }
 

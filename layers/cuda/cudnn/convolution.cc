@@ -32,7 +32,7 @@ class ConvolutionKernel : public RepeatingKernel {
       ConvolutionRequest request = {pass, shape, context_.compute, {}, context_.deterministic};
       request.allow_tf32 = context_.allow_tf32 && context_.compute == DType::kFP32;
       if (pass == ConvolutionPass::kForward && !layer_.transposed()) {
-        request.epilogue = {layer_.bias(), layer_.relu()};
+        request.epilogue = {layer_.bias(), layer_.relu(), layer_.sums()};
       }
       return FindConvolution(request, CudaOf(context_));
     };
@@ -55,9 +55,12 @@ class ConvolutionKernel : public RepeatingKernel {
   }
 
   void Forward(const KernelArgs& args) override {
+    ConvolutionMemory memory = {const_cast<void*>(args.bottoms[0]),
+                                const_cast<void*>(args.parameters[0]), args.tops[0]};
     void* const bias = layer_.bias() ? const_cast<void*>(args.parameters[1]) : nullptr;
-    Run(*forward_, const_cast<void*>(args.bottoms[0]), const_cast<void*>(args.parameters[0]),
-        args.tops[0], layer_.transposed() ? nullptr : bias, args.scratch);
+    if (!layer_.transposed()) memory.bias = bias;
+    if (layer_.sums()) memory.sums = static_cast<float*>(args.tops[1]);
+    Run(*forward_, memory, args.scratch);
     // The gradient of images has no epilogue.
     if (layer_.transposed() && layer_.bias()) {
       AddBias(view_, context_.compute, args.tops[0], bias, /*relu=*/false, StreamOf(context_));
@@ -72,11 +75,11 @@ class ConvolutionKernel : public RepeatingKernel {
                    layer_.bias() ? args.parameter_diffs[1] : nullptr,
                    {args.scratch, arrived_.get()}, StreamOf(context_));
     }
-    Run(*filter_, const_cast<void*>(args.bottoms[0]), args.parameter_diffs[0], dy, nullptr,
-        args.scratch);
+    void* const images = const_cast<void*>(args.bottoms[0]);
+    void* const filters = const_cast<void*>(args.parameters[0]);
+    Run(*filter_, {images, args.parameter_diffs[0], dy}, args.scratch);
     if (args.bottom_diffs[0] == nullptr) return;
-    Run(*data_, args.bottom_diffs[0], const_cast<void*>(args.parameters[0]), dy, nullptr,
-        args.scratch);
+    Run(*data_, {args.bottom_diffs[0], filters, dy}, args.scratch);
   }
 
   std::string Describe() const override {
@@ -85,12 +88,10 @@ class ConvolutionKernel : public RepeatingKernel {
   }
 
  private:
-  // `bottom` and `top`: these blobs or their gradients.
-  void Run(const CudnnConvolution& pass, void* bottom, void* filters, void* top, void* bias,
-           void* workspace) const {
-    void *images = bottom, *results = top;
-    if (layer_.transposed()) std::swap(images, results);
-    pass.Run(images, filters, results, bias, workspace);
+  // memory.x: the bottom or its gradient, memory.y: the top or its gradient.
+  void Run(const CudnnConvolution& pass, ConvolutionMemory memory, void* workspace) const {
+    if (layer_.transposed()) std::swap(memory.x, memory.y);
+    pass.Run(memory, workspace);
   }
 
   const ConvolutionLayer& layer_;

@@ -5,6 +5,7 @@
 
 #include "core/cuda/error.h"
 #include "core/cuda/finite_kernels.h"
+#include "layers/cuda/cudnn/own_convolution.h"
 
 namespace gf {
 namespace {
@@ -63,8 +64,9 @@ void* ConvolutionCheck::result() const {
 
 void ConvolutionCheck::ClearResult() {
   constexpr int kNan = 0xff;  // in all bytes of a number of any type
-  GF_CUDA(cudaMemsetAsync(result(), kNan, result_count_ * SizeOf(request_.type),
-                          device_->context().compute_stream()->get()));
+  const cudaStream_t stream = device_->context().compute_stream()->get();
+  GF_CUDA(cudaMemsetAsync(result(), kNan, result_count_ * SizeOf(request_.type), stream));
+  GF_CUDA(cudaMemsetAsync(trial_.sums(), kNan, 2 * request_.shape.outputs * sizeof(float), stream));
 }
 
 bool ConvolutionCheck::AllFinite() {
@@ -121,7 +123,39 @@ double ConvolutionCheck::Error(const ConvolutionEpilogue& epilogue) {
     difference += (results[i] - exact) * (results[i] - exact);
     size += exact * exact;
   }
-  return difference == 0 ? 0 : std::sqrt(difference / size);
+  const double error = difference == 0 ? 0 : std::sqrt(difference / size);
+  return epilogue.sums ? std::max(SumsError(), error) : error;  // NaN stays
+}
+
+// The largest error of the sums, in relation to the root of the sum of squares.
+double ConvolutionCheck::SumsError() {
+  ConvolutionRequest request = request_;
+  request.epilogue = {false, false, true};
+  const size_t count = 2 * request_.shape.outputs;
+  const auto to_host = [&](const void* sums) {
+    std::vector<float> values(count);
+    device_->CopyToHost(sums, values.data(), count * sizeof(float), device_->compute_stream());
+    return values;
+  };
+  const std::vector<float> found = to_host(trial_.sums());
+  const EpilogueKernel own(request, device_);
+  const auto sums = device_->Allocate(count * sizeof(float));
+  const auto workspace = device_->Allocate(own.workspace_bytes());
+  own.Run({nullptr, nullptr, trial_.y(), nullptr, static_cast<float*>(sums.get())},
+          workspace.get());
+  const std::vector<float> exact = to_host(sums.get());
+  const auto pixels =
+      static_cast<double>(request_.shape.y_count()) / static_cast<double>(request_.shape.outputs);
+  double error = 0;
+  for (size_t i = 0; i < count / 2; ++i) {
+    const double squares = exact[count / 2 + i];
+    const double sum_error = std::abs(found[i] - exact[i]) / std::sqrt(pixels * squares);
+    const double square_error = std::abs(found[count / 2 + i] - squares) / squares;
+    if (squares == 0) continue;
+    if (std::isnan(sum_error + square_error)) return std::nan("");
+    error = std::max({error, sum_error, square_error});
+  }
+  return error;
 }
 
 }  // namespace gf

@@ -22,17 +22,18 @@ class ConvolutionCheck {
   ConvolutionCheck(const ConvolutionRequest& request, const ConvolutionTrial& trial,
                    CudaDevice* device);
 
-  // Fills the result tensor with NaN, to be called before the engine runs.
+  // Fills the result tensor and the sums with NaN, to be called before the engine runs.
   void ClearResult();
   // Checks the result tensor as the compute stream has last written it, with this epilogue applied.
-  // Returns |result - exact| / |exact| over the places. Returns NaN if a result anywhere in the
-  // tensor is not finite or was not written.
+  // Returns |result - exact| / |exact| over the places, or the error of the sums if that is larger.
+  // Returns NaN if a result anywhere in the tensor or a sum is not finite or was not written.
   double Error(const ConvolutionEpilogue& epilogue);
   // The largest error of an engine that sums in FP32 and rounds to the type of the results once.
   double largest_error() const { return largest_error_; }
 
  private:
   void* result() const;
+  double SumsError();
   bool AllFinite();
   // Of a tensor of the trial at the samples.
   std::vector<float> Values(const void* tensor, const Samples& samples);

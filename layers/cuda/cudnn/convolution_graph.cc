@@ -55,11 +55,12 @@ PassNames NamesOf(ConvolutionPass pass) {
           CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_BETA};
 }
 
-// Images N x H x W x C. `number`: any unused number for a tensor without memory.
-CudnnDescriptor Images(int64_t number, DType type, int64_t n, int64_t c, const int64_t* size,
-                       bool is_virtual = false) {
+// Images N x H x W x C, `pitch` elements from pixel to pixel. `number`: any unused number for a
+// tensor without memory.
+CudnnDescriptor Images(int64_t number, DType type, int64_t n, int64_t c, int64_t pitch,
+                       const int64_t* size, bool is_virtual = false) {
   return CudnnTensor(number, type, {n, c, size[0], size[1]},
-                     {size[0] * size[1] * c, 1, size[1] * c, c}, is_virtual);
+                     {size[0] * size[1] * pitch, 1, size[1] * pitch, pitch}, is_virtual);
 }
 
 CudnnDescriptor Pointwise(cudnnPointwiseMode_t mode) {
@@ -101,6 +102,22 @@ class Builder {
     return AddOperation(std::move(operation));
   }
 
+  // Sums and sums of squares of y per channel.
+  bool AddSums(const CudnnDescriptor& y, int64_t channels) {
+    const auto row = [&](int64_t id) -> const CudnnDescriptor& {
+      return Add(
+          CudnnTensor(id, DType::kFP32, {1, channels, 1, 1}, {channels, 1, channels, channels}));
+    };
+    CudnnDescriptor operation(CUDNN_BACKEND_OPERATION_GEN_STATS_DESCRIPTOR);
+    operation.Set(CUDNN_ATTR_OPERATION_GENSTATS_MODE, CUDNN_TYPE_GENSTATS_MODE,
+                  CUDNN_GENSTATS_SUM_SQSUM);
+    operation.Set(CUDNN_ATTR_OPERATION_GENSTATS_MATH_PREC, CUDNN_TYPE_DATA_TYPE, CUDNN_DATA_FLOAT);
+    operation.Set(CUDNN_ATTR_OPERATION_GENSTATS_XDESC, y);
+    operation.Set(CUDNN_ATTR_OPERATION_GENSTATS_SUMDESC, row(kSumsId));
+    operation.Set(CUDNN_ATTR_OPERATION_GENSTATS_SQSUMDESC, row(kSquaresId));
+    return AddOperation(std::move(operation));
+  }
+
   std::unique_ptr<ConvolutionGraph> Take() { return std::move(graph_); }
 
  private:
@@ -118,23 +135,27 @@ CudnnLimits ConvolutionLimits(DType type, bool allow_tf32) {
 
 std::unique_ptr<ConvolutionGraph> NewConvolutionGraph(ConvolutionPass pass,
                                                       const ConvolutionShape& s, DType type,
-                                                      const ConvolutionEpilogue& epilogue) {
+                                                      const ConvolutionEpilogue& epilogue,
+                                                      GraphGroups groups) {
   const PassNames names = NamesOf(pass);
   // cuDNN infers groups from filters that have fewer channels than the images.
   const int64_t inputs = s.channels / s.groups;
+  const int64_t parts = groups == GraphGroups::kOne ? s.groups : 1;
+  const int64_t channels = s.channels / parts, outputs = s.outputs / parts;
   const int64_t* k = s.kernel;
   Builder builder;
   // Results between two operations are never stored in memory.
-  int64_t number = kBiasId;
+  int64_t number = kFirstUnusedId;
   const auto between = [&]() -> const CudnnDescriptor& {
-    return builder.Add(Images(++number, DType::kFP32, s.n, s.outputs, s.out, /*is_virtual=*/true));
+    return builder.Add(Images(number++, DType::kFP32, s.n, outputs, outputs, s.out,
+                              /*is_virtual=*/true));
   };
-  const CudnnDescriptor& x = builder.Add(Images(kImagesId, type, s.n, s.channels, s.in));
+  const CudnnDescriptor& x = builder.Add(Images(kImagesId, type, s.n, channels, s.channels, s.in));
   const CudnnDescriptor& w =
-      builder.Add(CudnnTensor(kFiltersId, type, {s.outputs, inputs, k[0], k[1]},
+      builder.Add(CudnnTensor(kFiltersId, type, {outputs, inputs, k[0], k[1]},
                               {k[0] * k[1] * inputs, 1, k[1] * inputs, inputs}));
-  const CudnnDescriptor& y = builder.Add(Images(kResultsId, type, s.n, s.outputs, s.out));
-  const CudnnDescriptor* last = epilogue.nothing() ? &y : &between();
+  const CudnnDescriptor& y = builder.Add(Images(kResultsId, type, s.n, outputs, s.outputs, s.out));
+  const CudnnDescriptor* last = epilogue.bias || epilogue.relu ? &between() : &y;
 
   CudnnDescriptor convolution(names.operation);
   convolution.Set(names.convolution, builder.Add(ConvolutionOf(s)));
@@ -145,15 +166,19 @@ std::unique_ptr<ConvolutionGraph> NewConvolutionGraph(ConvolutionPass pass,
   convolution.Set(names.beta, CUDNN_TYPE_FLOAT, 0.f);
   if (!builder.AddOperation(std::move(convolution))) return nullptr;
   if (epilogue.bias) {
-    const int64_t n = s.outputs;
     const CudnnDescriptor& bias =
-        builder.Add(CudnnTensor(kBiasId, type, {1, n, 1, 1}, {n, 1, n, n}));
+        builder.Add(CudnnTensor(kBiasId, type, {1, outputs, 1, 1}, {outputs, 1, outputs, outputs}));
     const CudnnDescriptor& sum = epilogue.relu ? between() : y;
     if (!builder.AddPointwise(CUDNN_POINTWISE_ADD, *last, &bias, sum)) return nullptr;
     last = &sum;
   }
   if (epilogue.relu && !builder.AddPointwise(CUDNN_POINTWISE_RELU_FWD, *last, nullptr, y)) {
     return nullptr;
+  }
+  if (epilogue.sums) {
+    // The sums of squares must be aligned, too.
+    constexpr int64_t kAligned = kCudnnTensorAlignment / sizeof(float);
+    if (outputs % kAligned != 0 || !builder.AddSums(y, outputs)) return nullptr;
   }
   return builder.Take();
 }

@@ -9,7 +9,8 @@ ConvolutionTrial::ConvolutionTrial(const ConvolutionShape& s, DType type, CudaDe
       x_(device->Allocate(s.x_count() * SizeOf(type))),
       w_(device->Allocate(s.w_count() * SizeOf(type))),
       y_(device->Allocate(s.y_count() * SizeOf(type))),
-      bias_(device->Allocate(s.outputs * SizeOf(type))) {
+      bias_(device->Allocate(s.outputs * SizeOf(type))),
+      sums_(device->Allocate(2 * s.outputs * sizeof(float))) {
   uint64_t stream_id = 0;
   const auto fill = [&](void* data, int64_t count) {
     FillUniform(type, data, count, ++stream_id, device->context().compute_stream()->get());
@@ -18,6 +19,10 @@ ConvolutionTrial::ConvolutionTrial(const ConvolutionShape& s, DType type, CudaDe
   fill(w(), s.w_count());
   fill(y(), s.y_count());
   fill(bias(), s.outputs);
+}
+
+ConvolutionMemory ConvolutionTrial::MemoryFor(const ConvolutionEpilogue& epilogue) const {
+  return {x(), w(), y(), epilogue.bias ? bias() : nullptr, epilogue.sums ? sums() : nullptr};
 }
 
 float ConvolutionTrial::Milliseconds(const std::function<bool()>& run) {

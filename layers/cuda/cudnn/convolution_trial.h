@@ -6,6 +6,7 @@
 #include "core/cuda/cuda_device.h"
 #include "core/dtype.h"
 #include "layers/cuda/convolution_shape.h"
+#include "layers/cuda/cudnn/convolution_graph.h"
 
 namespace gf {
 
@@ -20,6 +21,9 @@ class ConvolutionTrial {
   void* w() const { return w_.get(); }
   void* y() const { return y_.get(); }
   void* bias() const { return bias_.get(); }
+  float* sums() const { return static_cast<float*>(sums_.get()); }
+  // Those that a pass with this epilogue gets.
+  ConvolutionMemory MemoryFor(const ConvolutionEpilogue& epilogue) const;
 
   // Milliseconds of several calls that enqueue the work on the compute stream; kCannot if the first
   // call of `run` returns false.
@@ -28,7 +32,7 @@ class ConvolutionTrial {
 
  private:
   CudaDevice* const device_;
-  const std::shared_ptr<void> x_, w_, y_, bias_;
+  const std::shared_ptr<void> x_, w_, y_, bias_, sums_;
   CudaEvent begin_{true}, end_{true};
 };
 

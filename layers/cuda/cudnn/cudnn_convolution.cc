@@ -16,6 +16,8 @@
 #include "core/error.h"
 #include "layers/cuda/cudnn/convolution_check.h"
 #include "layers/cuda/cudnn/convolution_trial.h"
+#include "layers/cuda/cudnn/engine_plan.h"
+#include "layers/cuda/cudnn/folded_convolution.h"
 #include "layers/cuda/cudnn/graph.h"
 #include "layers/cuda/cudnn/own_convolution.h"
 #include "layers/cuda/cudnn/plan_cache.h"
@@ -26,47 +28,11 @@ namespace {
 
 cudaStream_t StreamOf(CudaDevice* device) { return device->context().compute_stream()->get(); }
 
-// A plan and the graph that it needs.
-struct EnginePlan {
-  std::shared_ptr<ConvolutionGraph> graph;
-  std::shared_ptr<CudnnPlan> plan;
-  float milliseconds = ConvolutionTrial::kCannot;
-
-  bool exists() const { return plan != nullptr; }
-};
-
-bool Execute(const CudnnPlan& plan, void* x, void* w, void* y, void* bias, void* workspace) {
-  if (bias == nullptr) {
-    return ExecutePlan(plan, {kImagesId, kFiltersId, kResultsId}, {x, w, y}, workspace);
-  }
-  return ExecutePlan(plan, {kImagesId, kFiltersId, kResultsId, kBiasId}, {x, w, y, bias},
-                     workspace);
-}
-
-class ByEngine : public CudnnConvolution {
- public:
-  explicit ByEngine(EnginePlan plan) : plan_(std::move(plan)) {}
-
-  size_t workspace_bytes() const override { return plan_.plan->workspace_bytes; }
-  std::string Describe() const override {
-    return plan_.plan->tensor_cores ? "cuDNN on tensor cores" : "cuDNN";
-  }
-
-  void Run(void* x, void* w, void* y, void* bias, void* workspace) const override {
-    if (Execute(*plan_.plan, x, w, y, bias, workspace)) return;
-    FailCall("cuDNN", "cudnnBackendExecute", __FILE__, __LINE__, "a plan fails that worked before",
-             "");
-  }
-
- private:
-  const EnginePlan plan_;
-};
-
 std::string KeyOf(const ConvolutionRequest& r) {
   const ConvolutionShape& s = r.shape;
   std::string key = StrCat(static_cast<int>(r.pass), " ", r.allow_tf32 ? "TF32" : Name(r.type), " ",
-                           r.epilogue.bias, r.epilogue.relu, " ", s.n, " ", s.channels, " ",
-                           s.outputs, " ", s.groups);
+                           r.epilogue.bias, r.epilogue.relu, r.epilogue.sums ? "s" : "", " ", s.n,
+                           " ", s.channels, " ", s.outputs, " ", s.groups);
   for (int i = 0; i < 2; ++i) {
     key += StrCat(" ", s.in[i], " ", s.out[i], " ", s.kernel[i], " ", s.stride[i], " ", s.pad[i],
                   " ", s.dilation[i]);
@@ -95,37 +61,60 @@ class Chooser {
  public:
   Chooser(const ConvolutionRequest& request, CudaDevice* device)
       : request_(request),
+        steps_(request),
         device_(device),
         trial_(request.shape, request.type, device),
         check_(request, trial_, device) {}
 
   std::shared_ptr<CudnnConvolution> Choose() {
-    const auto depthwise = NewDepthwisePass(request_, StreamOf(device_));
-    if (depthwise == nullptr) return ChooseByCudnn();
-    // Without timing, our own kernels.
-    if (request_.deterministic || WayOfDepthwise() == DepthwiseWay::kOwn) return depthwise;
-    const auto by_cudnn = ChooseByCudnn();
-    return TimeOf(*depthwise) < TimeOf(*by_cudnn) ? depthwise : by_cudnn;
+    const auto special = SpecialPasses();
+    if (special.empty()) return ChooseByCudnn();
+    // Without timing, the first special pass.
+    if (request_.deterministic || WayOfDepthwise() == DepthwiseWay::kOwn) return special[0];
+    std::shared_ptr<CudnnConvolution> best = ChooseByCudnn();
+    float time = TimeOf(*best);
+    for (const auto& pass : special) {
+      const float its_time = TimeOf(*pass);
+      if (its_time < time) time = its_time, best = pass;
+    }
+    return best;
   }
 
  private:
+  // The passes that we have for some shapes beside cuDNN's.
+  std::vector<std::shared_ptr<CudnnConvolution>> SpecialPasses() {
+    std::vector<std::shared_ptr<CudnnConvolution>> passes;
+    if (CanFold(request_)) {
+      for (const FoldWidth width : {FoldWidth::kStride, FoldWidth::kFilters}) {
+        const auto folded = FindConvolution(FoldedRequest(request_, width), device_);
+        passes.push_back(NewFoldedPass(request_, width, folded, StreamOf(device_)));
+        if (request_.deterministic) break;
+      }
+    } else if (auto depthwise = NewDepthwisePass(request_, StreamOf(device_))) {
+      passes.push_back(std::move(depthwise));
+    }
+    return passes;
+  }
+
   // The fastest engine; without one, by definition.
   std::shared_ptr<CudnnConvolution> ChooseByCudnn() {
     const EnginePlan plain = FindPlan({});
-    const bool two = !request_.epilogue.nothing();
-    if (two) {
+    if (!request_.epilogue.nothing()) {
       EnginePlan fused = FindPlan(request_.epilogue);
       if (fused.exists() && Better(fused, plain)) {
-        return std::make_shared<ByEngine>(std::move(fused));
+        return NewEnginePass(std::move(fused), request_);
       }
     }
     std::shared_ptr<CudnnConvolution> convolution;
     if (plain.exists()) {
-      convolution = std::make_shared<ByEngine>(plain);
+      ConvolutionRequest without = request_;
+      without.epilogue = {};
+      convolution = NewEnginePass(plain, without);
     } else {
       convolution = NewDirectPass(request_, StreamOf(device_));
     }
-    return two ? WithEpilogue(convolution, request_, StreamOf(device_)) : convolution;
+    if (request_.epilogue.nothing()) return convolution;
+    return WithEpilogue(convolution, EpilogueKernel(request_, device_));
   }
 
   // Whether a plan with the epilogue is better than a plan without it followed by a kernel. Without
@@ -137,46 +126,71 @@ class Chooser {
 
   // Time of the plan and the epilogue after it.
   float SplitTime(const EnginePlan& plain) {
-    return plain.milliseconds + trial_.Milliseconds([this] {
-      ApplyEpilogue(request_, trial_.y(), trial_.bias(), StreamOf(device_));
-      return true;
-    });
+    const EpilogueKernel epilogue(request_, device_);
+    return plain.milliseconds + TimeWith(epilogue.workspace_bytes(), [&](void* workspace) {
+             epilogue.Run(trial_.MemoryFor(request_.epilogue), workspace);
+             return true;
+           });
   }
 
-  // Milliseconds of run(workspace) with so many bytes, aligned exactly as in the arena of a net.
+  // Milliseconds of run(workspace) with so many bytes, aligned exactly as in the arena of a net,
+  // and full of NaN: results of an engine that reads them are found to be wrong.
   template <typename Run>
   float TimeWith(size_t workspace_bytes, const Run& run) {
     const std::shared_ptr<void> memory =
         device_->Allocate(workspace_bytes + kCudnnWorkspaceAlignment);
+    constexpr int kNan = 0xff;  // in all bytes
+    GF_CUDA(cudaMemsetAsync(memory.get(), kNan, workspace_bytes + kCudnnWorkspaceAlignment,
+                            StreamOf(device_)));
     void* const workspace = static_cast<char*>(memory.get()) + kCudnnWorkspaceAlignment;
     return trial_.Milliseconds([&] { return run(workspace); });
   }
 
-  float TimeOf(const CudnnPlan& plan, bool bias) {
-    return TimeWith(plan.workspace_bytes, [&](void* workspace) {
-      return Execute(plan, trial_.x(), trial_.w(), trial_.y(), bias ? trial_.bias() : nullptr,
-                     workspace);
+  float TimeOf(const EnginePlan& engine, const ConvolutionEpilogue& epilogue) {
+    return TimeWith(engine.plan->workspace_bytes, [&](void* workspace) {
+      return Execute(engine, steps_, trial_.MemoryFor(epilogue), workspace);
     });
   }
 
   float TimeOf(const CudnnConvolution& convolution) {
     return TimeWith(convolution.workspace_bytes(), [&](void* workspace) {
-      convolution.Run(trial_.x(), trial_.w(), trial_.y(),
-                      request_.epilogue.bias ? trial_.bias() : nullptr, workspace);
+      convolution.Run(trial_.MemoryFor(request_.epilogue), workspace);
       return true;
     });
   }
 
-  // The fastest plan. If deterministic, the first plan that works, preferably on tensor cores.
+  // The fastest plan, for all groups at once or for one group after the other.
   EnginePlan FindPlan(const ConvolutionEpilogue& epilogue) {
+    EnginePlan all = FindPlan(epilogue, GraphGroups::kAll);
+    if (!SplitsIntoGroups() || epilogue.sums) return all;
+    EnginePlan one = FindPlan(epilogue, GraphGroups::kOne);
+    if (!one.exists()) return all;
+    if (!all.exists()) return one;
+    if (!request_.deterministic) return one.milliseconds < all.milliseconds ? one : all;
+    return one.plan->tensor_cores && !all.plan->tensor_cores ? one : all;
+  }
+
+  // Whether groups are few and wide. cuDNN's fastest engines do not compute groups.
+  bool SplitsIntoGroups() const {
+    const ConvolutionShape& s = request_.shape;
+    constexpr int64_t kMostGroups = 4, kPack = 8;
+    return s.groups > 1 && s.groups <= kMostGroups && s.channels / s.groups % kPack == 0 &&
+           s.outputs / s.groups % kPack == 0;
+  }
+
+  // The fastest plan. If deterministic, the first plan that works, preferably on tensor cores.
+  EnginePlan FindPlan(const ConvolutionEpilogue& epilogue, GraphGroups groups) {
     EnginePlan best;
-    best.graph = NewConvolutionGraph(request_.pass, request_.shape, request_.type, epilogue);
+    best.graph =
+        NewConvolutionGraph(request_.pass, request_.shape, request_.type, epilogue, groups);
     if (best.graph == nullptr) return best;
+    if (groups == GraphGroups::kOne) best.runs = request_.shape.groups;
     const CudnnLimits limits = ConvolutionLimits(request_.type, request_.allow_tf32);
     ConvolutionRequest kept = request_;
     kept.epilogue = epilogue;
-    const std::string key = StrCat(device_->context().properties().name, ", cuDNN ",
-                                   cudnnGetVersion(), ": ", KeyOf(kept));
+    const std::string key =
+        StrCat(device_->context().properties().name, ", cuDNN ", cudnnGetVersion(), ": ",
+               KeyOf(kept), groups == GraphGroups::kOne ? " by group" : "");
     const std::optional<int> known = request_.deterministic ? std::nullopt : Cache()->Find(key);
     if (known) {
       // Lists plans up to the cached one. A plan beyond most_plans is the only one on tensor cores.
@@ -197,7 +211,10 @@ class Chooser {
       if (request_.deterministic && best.exists()) return best;
       ++index;
     }
-    if (choice >= 0) Cache()->Put(key, choice);
+    if (choice >= 0) {
+      Cache()->Put(key, choice);
+      VLOG(1) << "cuDNN's engine " << best.plan->engine << ": " << WordsFor(kept);
+    }
     return best;
   }
 
@@ -205,10 +222,11 @@ class Chooser {
   bool Try(const std::shared_ptr<CudnnPlan>& plan, const ConvolutionEpilogue& epilogue,
            EnginePlan* best) {
     check_.ClearResult();
-    const float time = TimeOf(*plan, epilogue.bias);
-    if (time >= best->milliseconds || !IsRight(*plan, epilogue)) return false;
-    best->plan = plan;
-    best->milliseconds = time;
+    EnginePlan tried = *best;
+    tried.plan = plan;
+    tried.milliseconds = TimeOf(tried, epilogue);
+    if (tried.milliseconds >= best->milliseconds || !IsRight(*plan, epilogue)) return false;
+    *best = std::move(tried);
     return true;
   }
 
@@ -229,6 +247,7 @@ class Chooser {
   }
 
   const ConvolutionRequest request_;
+  const GroupSteps steps_;
   CudaDevice* const device_;
   ConvolutionTrial trial_;
   ConvolutionCheck check_;           // of the trial's tensors

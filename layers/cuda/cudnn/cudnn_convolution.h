@@ -23,10 +23,9 @@ class CudnnConvolution {
   // "cuDNN on tensor cores"
   virtual std::string Describe() const = 0;
 
-  // x: images, w: filters, y: results, or their gradients in backward passes; the pass writes one
-  // of them. `bias` [outputs] has their type and is null unless the epilogue has a bias.
-  // `workspace` has workspace_bytes() bytes.
-  virtual void Run(void* x, void* w, void* y, void* bias, void* workspace) const = 0;
+  // The pass writes x, w or y, and with such an epilogue the sums. `workspace` has
+  // workspace_bytes() bytes.
+  virtual void Run(const ConvolutionMemory& memory, void* workspace) const = 0;
 };
 
 struct ConvolutionRequest {

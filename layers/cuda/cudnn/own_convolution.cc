@@ -1,8 +1,10 @@
 #include "layers/cuda/cudnn/own_convolution.h"
 
+#include <algorithm>
 #include <string>
 #include <utility>
 
+#include "layers/cuda/batch_norm_kernels.h"
 #include "layers/cuda/bias_kernels.h"
 #include "layers/cuda/depthwise_kernels.h"
 #include "layers/cuda/direct_convolution_kernels.h"
@@ -19,7 +21,8 @@ class ByDefinition : public CudnnConvolution {
   size_t workspace_bytes() const override { return 0; }
   std::string Describe() const override { return "by definition"; }
 
-  void Run(void* x, void* w, void* y, void*, void*) const override {
+  void Run(const ConvolutionMemory& memory, void*) const override {
+    const auto& [x, w, y, bias, sums] = memory;
     switch (pass_) {
       case ConvolutionPass::kForward:
         return DirectForward(shape_, type_, x, w, y, stream_);
@@ -48,7 +51,8 @@ class ByDepthwiseKernels : public CudnnConvolution {
   }
   std::string Describe() const override { return "own depthwise kernels"; }
 
-  void Run(void* x, void* w, void* y, void* bias, void* workspace) const override {
+  void Run(const ConvolutionMemory& memory, void* workspace) const override {
+    const auto& [x, w, y, bias, sums] = memory;
     const ConvolutionShape& shape = request_.shape;
     const ConvolutionEpilogue& epilogue = request_.epilogue;
     switch (request_.pass) {
@@ -69,23 +73,27 @@ class ByDepthwiseKernels : public CudnnConvolution {
 
 class SplitConvolution : public CudnnConvolution {
  public:
-  SplitConvolution(std::shared_ptr<CudnnConvolution> convolution, const ConvolutionRequest& request,
-                   cudaStream_t stream)
-      : convolution_(std::move(convolution)), request_(request), stream_(stream) {}
+  SplitConvolution(std::shared_ptr<CudnnConvolution> convolution, const EpilogueKernel& epilogue)
+      : convolution_(std::move(convolution)), epilogue_(epilogue) {}
 
-  size_t workspace_bytes() const override { return convolution_->workspace_bytes(); }
+  size_t workspace_bytes() const override {
+    return std::max(convolution_->workspace_bytes(), epilogue_.workspace_bytes());
+  }
   std::string Describe() const override { return convolution_->Describe() + " and an epilogue"; }
 
-  void Run(void* x, void* w, void* y, void* bias, void* workspace) const override {
-    convolution_->Run(x, w, y, nullptr, workspace);
-    ApplyEpilogue(request_, y, bias, stream_);
+  void Run(const ConvolutionMemory& memory, void* workspace) const override {
+    convolution_->Run({memory.x, memory.w, memory.y}, workspace);
+    epilogue_.Run(memory, workspace);
   }
 
  private:
   const std::shared_ptr<CudnnConvolution> convolution_;
-  const ConvolutionRequest request_;
-  const cudaStream_t stream_;
+  const EpilogueKernel epilogue_;
 };
+
+ColumnsView ResultsOf(const ConvolutionShape& s) {
+  return {s.y_count() / s.outputs, static_cast<int>(s.outputs)};
+}
 
 }  // namespace
 
@@ -101,17 +109,29 @@ std::shared_ptr<CudnnConvolution> NewDepthwisePass(const ConvolutionRequest& req
   return std::make_shared<ByDepthwiseKernels>(request, stream);
 }
 
-std::shared_ptr<CudnnConvolution> WithEpilogue(std::shared_ptr<CudnnConvolution> convolution,
-                                               const ConvolutionRequest& request,
-                                               cudaStream_t stream) {
-  return std::make_shared<SplitConvolution>(std::move(convolution), request, stream);
+EpilogueKernel::EpilogueKernel(const ConvolutionRequest& request, CudaDevice* device)
+    : request_(request),
+      view_(ResultsOf(request.shape)),
+      stream_(device->context().compute_stream()->get()),
+      arrived_(request.epilogue.sums ? device->Allocate(ColumnCountersBytes(view_, request.type))
+                                     : nullptr) {}
+
+size_t EpilogueKernel::workspace_bytes() const {
+  return request_.epilogue.sums ? ColumnSumsBytes(view_, request_.type, 2) : 0;
 }
 
-void ApplyEpilogue(const ConvolutionRequest& request, void* y, void* bias, cudaStream_t stream) {
-  const ConvolutionShape& s = request.shape;
-  const ColumnsView view = {s.y_count() / s.outputs, static_cast<int>(s.outputs)};
-  AddBias(view, request.type, y, request.epilogue.bias ? bias : nullptr, request.epilogue.relu,
-          stream);
+void EpilogueKernel::Run(const ConvolutionMemory& memory, void* workspace) const {
+  const ConvolutionEpilogue& epilogue = request_.epilogue;
+  if (epilogue.sums) {
+    ChannelSums(view_, request_.type, memory.y, memory.sums, {workspace, arrived_.get()}, stream_);
+  } else {
+    AddBias(view_, request_.type, memory.y, memory.bias, epilogue.relu, stream_);
+  }
+}
+
+std::shared_ptr<CudnnConvolution> WithEpilogue(std::shared_ptr<CudnnConvolution> convolution,
+                                               const EpilogueKernel& epilogue) {
+  return std::make_shared<SplitConvolution>(std::move(convolution), epilogue);
 }
 
 }  // namespace gf

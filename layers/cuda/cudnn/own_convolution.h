@@ -2,6 +2,8 @@
 
 #include <memory>
 
+#include "core/cuda/cuda_device.h"
+#include "layers/cuda/columns.h"
 #include "layers/cuda/cudnn/cudnn_convolution.h"
 
 namespace gf {
@@ -17,12 +19,24 @@ std::shared_ptr<CudnnConvolution> NewDirectPass(const ConvolutionRequest& reques
 std::shared_ptr<CudnnConvolution> NewDepthwisePass(const ConvolutionRequest& request,
                                                    cudaStream_t stream);
 
-// A forward pass without the epilogue, then the epilogue as a separate kernel.
-std::shared_ptr<CudnnConvolution> WithEpilogue(std::shared_ptr<CudnnConvolution> convolution,
-                                               const ConvolutionRequest& request,
-                                               cudaStream_t stream);
+// The epilogue of a forward pass as a kernel of its own.
+class EpilogueKernel {
+ public:
+  EpilogueKernel(const ConvolutionRequest& request, CudaDevice* device);
 
-// That kernel alone. `bias` is read if the epilogue has one.
-void ApplyEpilogue(const ConvolutionRequest& request, void* y, void* bias, cudaStream_t stream);
+  size_t workspace_bytes() const;
+  // Changes memory.y, or writes memory.sums.
+  void Run(const ConvolutionMemory& memory, void* workspace) const;
+
+ private:
+  const ConvolutionRequest request_;
+  const ColumnsView view_;
+  const cudaStream_t stream_;
+  const std::shared_ptr<void> arrived_;  // of ColumnSumsMemory
+};
+
+// A forward pass without the epilogue, then that kernel.
+std::shared_ptr<CudnnConvolution> WithEpilogue(std::shared_ptr<CudnnConvolution> convolution,
+                                               const EpilogueKernel& epilogue);
 
 }  // namespace gf

@@ -13,6 +13,7 @@
 #include "layers/cuda/cudnn/convolution_check.h"
 #include "layers/cuda/cudnn/convolution_trial.h"
 #include "layers/cuda/cudnn/cudnn_convolution.h"
+#include "layers/cuda/cudnn/folded_convolution.h"
 #include "layers/depthwise.h"
 #include "tests/core/test_devices.h"
 
@@ -100,11 +101,120 @@ TEST_F(ConvolutionChoiceTest, DepthwiseConvolutionsAreRightWhicheverIsFaster) {
         ConvolutionCheck check(request, trial, device_.get());
         check.ClearResult();
         const auto workspace = device_->Allocate(convolution->workspace_bytes());
-        convolution->Run(trial.x(), trial.w(), trial.y(), trial.bias(), workspace.get());
+        convolution->Run(trial.MemoryFor(request.epilogue), workspace.get());
         EXPECT_LT(check.Error(request.epilogue), check.largest_error()) << Name(type);
       }
     }
   }
+}
+
+// Convolutions of color images as in ResNet and AlexNet, with borders that are multiples of the
+// stride and others, with unequal axes, and one whose images end with pixels that no filter
+// reaches.
+std::vector<ConvolutionShape> Foldable() {
+  std::vector<ConvolutionShape> shapes;
+  const auto add = [&](int64_t channels, const int64_t(&in)[2], const int64_t(&kernel)[2],
+                       const int64_t(&stride)[2], const int64_t(&pad)[2]) {
+    ConvolutionShape s;
+    s.n = 2;
+    s.channels = channels;
+    s.outputs = 16;
+    for (int i = 0; i < 2; ++i) {
+      s.in[i] = in[i], s.kernel[i] = kernel[i], s.stride[i] = stride[i], s.pad[i] = pad[i];
+      s.dilation[i] = 1;
+      s.out[i] = (in[i] + 2 * pad[i] - kernel[i]) / stride[i] + 1;
+    }
+    shapes.push_back(s);
+  };
+  add(3, {14, 18}, {7, 7}, {2, 2}, {3, 3});
+  add(3, {27, 29}, {11, 11}, {4, 4}, {0, 0});
+  add(3, {24, 24}, {11, 11}, {4, 4}, {2, 2});
+  add(3, {9, 8}, {3, 3}, {2, 2}, {1, 1});
+  add(1, {12, 13}, {5, 4}, {3, 2}, {2, 1});
+  add(4, {7, 11}, {1, 5}, {1, 3}, {0, 2});
+  return shapes;
+}
+
+TEST_F(ConvolutionChoiceTest, FoldedImagesGiveTheSameResults) {
+  for (const DType type : {DType::kFP16, DType::kBF16}) {
+    for (const ConvolutionShape& shape : Foldable()) {
+      for (const ConvolutionPass pass :
+           {ConvolutionPass::kForward, ConvolutionPass::kBackwardFilter}) {
+        ConvolutionRequest request = {pass, shape, type, {}};
+        if (pass == ConvolutionPass::kForward) request.epilogue = {true, true};
+        ASSERT_TRUE(CanFold(request));
+        for (const FoldWidth width : {FoldWidth::kStride, FoldWidth::kFilters}) {
+          const auto folded = NewFoldedPass(
+              request, width, FindConvolution(FoldedRequest(request, width), device_.get()),
+              device_->context().compute_stream()->get());
+          const ConvolutionTrial trial(request.shape, type, device_.get());
+          ConvolutionCheck check(request, trial, device_.get());
+          check.ClearResult();
+          const auto workspace = device_->Allocate(folded->workspace_bytes());
+          folded->Run(trial.MemoryFor(request.epilogue), workspace.get());
+          EXPECT_LT(check.Error(request.epilogue), check.largest_error())
+              << Name(type) << ", filters of " << shape.kernel[0] << " x " << shape.kernel[1];
+        }
+      }
+    }
+  }
+}
+
+// Convolutions with sums, by the engine and by a kernel: FP16 and others, channels in fours or not.
+TEST_F(ConvolutionChoiceTest, SumsBelongToTheResults) {
+  for (const DType type : {DType::kFP16, DType::kBF16, DType::kFP32}) {
+    for (const int64_t outputs : {8, 6}) {
+      for (const bool deterministic : {false, true}) {
+        ConvolutionRequest request = {ConvolutionPass::kForward, Small(2), type, {}, deterministic};
+        request.shape.groups = 1;
+        request.shape.outputs = outputs;
+        request.epilogue = {false, false, true};
+        const auto convolution = FindConvolution(request, device_.get());
+        const ConvolutionTrial trial(request.shape, type, device_.get());
+        ConvolutionCheck check(request, trial, device_.get());
+        check.ClearResult();
+        EXPECT_TRUE(std::isnan(check.Error(request.epilogue)));
+        const auto workspace = device_->Allocate(convolution->workspace_bytes());
+        convolution->Run(trial.MemoryFor(request.epilogue), workspace.get());
+        EXPECT_LT(check.Error(request.epilogue), check.largest_error()) << Name(type);
+        // The sums alone, wrong in one place.
+        std::vector<float> sums(2 * outputs);
+        const size_t bytes = sums.size() * sizeof(float);
+        device_->CopyToHost(trial.sums(), sums.data(), bytes, device_->compute_stream());
+        sums[outputs + 3] *= 1.02f;
+        device_->CopyFromHost(sums.data(), trial.sums(), bytes, device_->compute_stream());
+        EXPECT_GT(check.Error(request.epilogue), 0.019);
+      }
+    }
+  }
+}
+
+TEST_F(ConvolutionChoiceTest, DeterministicConvolutionsOfColorImagesAreFolded) {
+  ConvolutionRequest request = {ConvolutionPass::kForward, Foldable()[0], DType::kFP16, {}};
+  request.deterministic = true;
+  const auto how = [&] { return FindConvolution(request, device_.get())->Describe(); };
+  EXPECT_NE(how().find("folded"), std::string::npos) << how();
+  request.pass = ConvolutionPass::kBackwardFilter;
+  EXPECT_NE(how().find("folded"), std::string::npos) << how();
+  request.pass = ConvolutionPass::kBackwardData;
+  EXPECT_EQ(how().find("folded"), std::string::npos) << how();
+}
+
+TEST(FoldedConvolutionTest, OtherConvolutionsStayAsTheyAre) {
+  const ConvolutionRequest request = {ConvolutionPass::kForward, Foldable()[0], DType::kFP16, {}};
+  EXPECT_TRUE(CanFold(request));
+  const auto refuses = [&](const auto& change) {
+    ConvolutionRequest other = request;
+    change(&other);
+    return !CanFold(other);
+  };
+  EXPECT_TRUE(refuses([](ConvolutionRequest* r) { r->type = DType::kFP32; })) << "no tensor cores";
+  EXPECT_TRUE(refuses([](ConvolutionRequest* r) { r->pass = ConvolutionPass::kBackwardData; }));
+  EXPECT_TRUE(refuses([](ConvolutionRequest* r) { r->shape.stride[0] = r->shape.stride[1] = 1; }));
+  EXPECT_TRUE(refuses([](ConvolutionRequest* r) { r->shape.dilation[1] = 2; }));
+  EXPECT_TRUE(refuses([](ConvolutionRequest* r) { r->shape.groups = 3; }));
+  EXPECT_TRUE(refuses([](ConvolutionRequest* r) { r->shape.channels = 8; }));
+  EXPECT_TRUE(refuses([](ConvolutionRequest* r) { r->shape.channels = 17; })) << "68 channels";
 }
 
 TEST_F(ConvolutionChoiceTest, TrialsRunOnRandomNumbers) {
@@ -188,7 +298,7 @@ TEST_F(ConvolutionCheckTest, WrongEnginesAreNotTaken) {
         ConvolutionCheck check(request, trial, device_.get());
         check.ClearResult();
         const auto workspace = device_->Allocate(convolution->workspace_bytes());
-        convolution->Run(trial.x(), trial.w(), trial.y(), trial.bias(), workspace.get());
+        convolution->Run(trial.MemoryFor(request.epilogue), workspace.get());
         EXPECT_LT(check.Error(request.epilogue), check.largest_error());
         unsetenv("GF_EMULATED_WRONG_ENGINE");
       }

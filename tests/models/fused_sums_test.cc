@@ -1,0 +1,133 @@
+// Convolutions that sum up their results for the batch norm after them: in FP16, on GPUs.
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tests/models/layers_for_test.h"
+
+namespace gf {
+namespace {
+
+std::string Plain(const std::string& name, const std::string& bottom, int outputs,
+                  const std::string& more = "") {
+  return StrCat("layer { name: '", name, "' type: 'Convolution' bottom: '", bottom, "' top: '",
+                name, "' convolution_param { num_output: ", outputs, " bias_term: false ", more,
+                " weight_filler { type: 'msra' } } }");
+}
+
+std::string Norm(const std::string& name, const std::string& bottom) {
+  return Simple("BatchNorm", name, bottom) +
+         Simple("Scale", name + "s", name, "scale_param { bias_term: true }");
+}
+
+// A residual block after a first convolution. 24 channels fit cuDNN's sums, 10 do not.
+std::string Block(int channels) {
+  const std::string sum =
+      "layer { name: 'sum' type: 'Eltwise' bottom: 'n2s' bottom: 'r1' top: "
+      "'sum' }";
+  return kInputs + Plain("c1", "x", channels, "kernel_size: 3 pad: 1 stride: 2") +
+         Norm("n1", "c1") + Simple("ReLU", "r1", "n1s") +
+         Plain("c2", "r1", channels, "kernel_size: 1") + Norm("n2", "c2") + sum +
+         Simple("ReLU", "r2", "sum") + Inner("scores", "r2", 5) + Loss("loss", "scores");
+}
+
+NetOptions Half(bool fuse = true) {
+  NetOptions options = TestOptions();
+  options.compute = DType::kFP16;
+  options.fuse = fuse;
+  return options;
+}
+
+bool HasSums(const Net& net, const std::string& convolution) {
+  for (const NetOp& op : net.ops()) {
+    if (op.name == convolution) return op.tops.size() == 2;
+  }
+  ADD_FAILURE() << "no layer " << convolution;
+  return false;
+}
+
+class FusedSumsTest : public testing::TestWithParam<int> {
+ protected:
+  void SetUp() override {
+    if (!TestDevice()->SumsInConvolutions(DType::kFP16)) {
+      GTEST_SKIP() << TestDevice()->name() << " has no such convolutions";
+    }
+  }
+};
+
+// Of results that are computed in another order and rounded to 11 bits.
+constexpr double kRounding = 4e-3;
+
+void ExpectNear(const Values& found, const Values& expected) {
+  ASSERT_EQ(found.size(), expected.size());
+  for (const auto& [name, values] : expected) {
+    EXPECT_LT(RelativeError(found.at(name), values, 1e-3), kRounding) << name;
+  }
+}
+
+TEST_P(FusedSumsTest, ChangeResultsByRoundingOnly) {
+  const auto fused = NewNet(Block(GetParam()), Half()),
+             split = NewNet(Block(GetParam()), Half(false));
+  EXPECT_TRUE(HasSums(*fused, "c1") && HasSums(*fused, "c2"));
+  EXPECT_FALSE(HasSums(*split, "c1"));
+  SetRandom({}, fused->parameters().get());
+  SetRandom({}, split->parameters().get());
+  for (uint64_t step = 0; step < 3; ++step) {  // recorded from the second step on
+    const float expected = Step(split.get(), 64, step);
+    EXPECT_NEAR(Step(fused.get(), 64, step), expected, kRounding * expected);
+    ExpectNear(Gradients(*fused), Gradients(*split));
+    ExpectNear(States(*fused), States(*split));
+  }
+}
+
+TEST_P(FusedSumsTest, RepeatToTheBit) {
+  Values gradients[2];
+  for (Values& result : gradients) {
+    NetOptions options = Half();
+    options.deterministic = true;
+    const auto net = NewNet(Block(GetParam()), options);
+    SetRandom({}, net->parameters().get());
+    Step(net.get(), 64);
+    result = Gradients(*net);
+  }
+  EXPECT_EQ(gradients[0], gradients[1]);
+}
+
+TEST_P(FusedSumsTest, SurviveRecomputation) {
+  NetOptions options = Half();
+  const auto kept = NewNet(Block(GetParam()), options);
+  options.recompute = true;
+  const auto again = NewNet(Block(GetParam()), options);
+  SetRandom({}, kept->parameters().get());
+  SetRandom({}, again->parameters().get());
+  EXPECT_EQ(Step(kept.get(), 64), Step(again.get(), 64));
+  EXPECT_EQ(Gradients(*kept), Gradients(*again));
+}
+
+TEST_P(FusedSumsTest, FrozenBatchNormsKeepTheirStatistics) {
+  NetOptions options = Half();
+  options.freeze = {"c1.*", "n1.*"};
+  const auto net = NewNet(Block(GetParam()), options);
+  net->InitParameters();
+  const Values before = States(*net);
+  EXPECT_TRUE(std::isfinite(Step(net.get(), 64)));
+  const Values after = States(*net);
+  EXPECT_EQ(before.at("n1.running_mean"), after.at("n1.running_mean"));
+  EXPECT_NE(before.at("n2.running_mean"), after.at("n2.running_mean"));
+}
+
+TEST_P(FusedSumsTest, EvaluationAndOtherTypesHaveNone) {
+  NetOptions options = Half();
+  options.phase = TEST;
+  EXPECT_FALSE(HasSums(*NewNet(Block(GetParam()), options), "c1"));
+  EXPECT_FALSE(HasSums(*NewNet(Block(GetParam()), TestOptions()), "c1"));
+}
+
+INSTANTIATE_TEST_SUITE_P(Channels, FusedSumsTest, testing::Values(24, 10));
+
+}  // namespace
+}  // namespace gf
