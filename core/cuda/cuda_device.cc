@@ -7,6 +7,7 @@
 #include "core/cuda/error.h"
 #include "core/cuda/graph.h"
 #include "core/cuda/pinned_reading.h"
+#include "core/cudnn_sums.h"
 
 namespace gf {
 namespace {
@@ -50,6 +51,10 @@ std::string CudaDevice::Address() const {
 bool CudaDevice::Supports(DType compute) const {
   if (compute == DType::kBF16) return context_.properties().major >= 8;
   return compute == DType::kFP32 || compute == DType::kFP16;
+}
+
+bool CudaDevice::SumsInConvolutions(DType compute) const {
+  return HasCudnnSums(context_.properties().major, compute);
 }
 
 std::shared_ptr<void> CudaDevice::Allocate(size_t bytes) {

@@ -20,8 +20,7 @@ class CudaDevice : public Device {
   std::string Description() const override;
   std::string Address() const override;
   bool Supports(DType compute) const override;
-  // cuDNN has engines with such sums for FP16 only.
-  bool SumsInConvolutions(DType compute) const override { return compute == DType::kFP16; }
+  bool SumsInConvolutions(DType compute) const override;
 
   std::shared_ptr<void> Allocate(size_t bytes) override;
   size_t PeakBytes() const override { return context_.memory()->peak(); }

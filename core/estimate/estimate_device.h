@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "core/cudnn_sums.h"
 #include "core/device.h"
 #include "core/estimate/gpu.h"
 #include "core/estimate/operation.h"
@@ -28,7 +29,9 @@ class EstimateDevice : public Device {
   std::string name() const override { return "cuda_estimate"; }
   std::string Description() const override { return gpu_.title + ", on paper"; }
   bool Supports(DType compute) const override;
-  bool SumsInConvolutions(DType compute) const override { return compute == DType::kFP16; }
+  bool SumsInConvolutions(DType compute) const override {
+    return HasCudnnSums(gpu_.capability, compute);
+  }
 
   // Reading or writing this memory crashes the process.
   std::shared_ptr<void> Allocate(size_t bytes) override;

@@ -8,8 +8,9 @@ namespace gf {
 // Rates of a GPU from its vendor's data sheet, and the assumed fraction of them that a step
 // reaches.
 struct Gpu {
-  std::string name;   // "h200"
-  std::string title;  // "NVIDIA H200 SXM"
+  std::string name;    // "h200"
+  int capability = 0;  // the major number of the compute capability
+  std::string title;   // "NVIDIA H200 SXM"
   double memory_bytes = 0;
   double bytes_per_s = 0;  // memory bandwidth
   // FLOP/s of products without sparsity: on tensor cores (0 if they lack the type) ...

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <fstream>
 #include <set>
 #include <sstream>
@@ -12,6 +13,7 @@
 #include <tuple>
 #include <vector>
 
+#include "core/cudnn_sums.h"
 #include "core/error.h"
 #include "layers/cuda/cudnn/convolution_graph.h"
 #include "tests/layers/cuda/cudnn/cudnn_attribute_hook.h"
@@ -221,12 +223,11 @@ TEST_P(CudnnPlansTest, OneGroupOfAConvolution) {
   EXPECT_GE(graphs, 12);
 }
 
-// Forward passes with sums have plans in FP16 on the GPUs of NVIDIA's training machines. In other
-// types they have none: the net does not ask for them (Device::SumsInConvolutions).
+// Forward passes with sums have plans where HasCudnnSums says so: the net asks for them there
+// alone.
 TEST_P(CudnnPlansTest, SumsOfResults) {
   const auto [gpu, type] = GetParam();
-  const std::string name = gpu;
-  if (name != "sm80_a100" && name != "sm90_h200" && name != "sm100_b200") return;
+  const bool expected = HasCudnnSums(std::atoi(gpu + 2) / 10, type);
   const CudnnTarget target = TargetOf(gpu);
   std::set<std::string> without;
   int graphs = 0;
@@ -246,7 +247,7 @@ TEST_P(CudnnPlansTest, SumsOfResults) {
     }
   }
   EXPECT_GE(graphs, 20);
-  EXPECT_EQ(without.size(), type == DType::kFP16 ? 0u : static_cast<size_t>(graphs))
+  EXPECT_EQ(without.size(), expected ? 0u : static_cast<size_t>(graphs))
       << gpu << ", " << (without.empty() ? "" : *without.begin());
 }
 
