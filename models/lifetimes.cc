@@ -166,6 +166,7 @@ class Planner {
       return false;
     }
     for (size_t i = 0; i < op.bottoms.size(); ++i) {
+      if (!op.layer->Differentiable(static_cast<int>(i))) continue;  // sums, read in forward only
       if (!op.setup.needs_bottom[i] || net_.blobs[op.bottoms[i]].recomputed_at >= 0) return false;
     }
     return true;

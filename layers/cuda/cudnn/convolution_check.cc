@@ -124,7 +124,8 @@ double ConvolutionCheck::Error(const ConvolutionEpilogue& epilogue) {
     size += exact * exact;
   }
   const double error = difference == 0 ? 0 : std::sqrt(difference / size);
-  return epilogue.sums ? std::max(SumsError(), error) : error;  // NaN stays
+  if (!epilogue.sums || std::isnan(error)) return error;
+  return std::max(SumsError(), error);  // NaN stays
 }
 
 // The largest error of the sums, in relation to the root of the sum of squares.

@@ -139,11 +139,13 @@ class Chooser {
   float TimeWith(size_t workspace_bytes, const Run& run) {
     const std::shared_ptr<void> memory =
         device_->Allocate(workspace_bytes + kCudnnWorkspaceAlignment);
+    const float time = trial_.Milliseconds([&] { return run(workspace); });
+    if (time == ConvolutionTrial::kCannot) return time;
     constexpr int kNan = 0xff;  // in all bytes
     GF_CUDA(cudaMemsetAsync(memory.get(), kNan, workspace_bytes + kCudnnWorkspaceAlignment,
                             StreamOf(device_)));
-    void* const workspace = static_cast<char*>(memory.get()) + kCudnnWorkspaceAlignment;
-    return trial_.Milliseconds([&] { return run(workspace); });
+    run(workspace);
+    return time;
   }
 
   float TimeOf(const EnginePlan& engine, const ConvolutionEpilogue& epilogue) {
