@@ -139,6 +139,7 @@ class Chooser {
   float TimeWith(size_t workspace_bytes, const Run& run) {
     const std::shared_ptr<void> memory =
         device_->Allocate(workspace_bytes + kCudnnWorkspaceAlignment);
+    void* const workspace = static_cast<char*>(memory.get()) + kCudnnWorkspaceAlignment;
     const float time = trial_.Milliseconds([&] { return run(workspace); });
     if (time == ConvolutionTrial::kCannot) return time;
     constexpr int kNan = 0xff;  // in all bytes
