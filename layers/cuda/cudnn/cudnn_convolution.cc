@@ -133,8 +133,8 @@ class Chooser {
            });
   }
 
-  // Milliseconds of run(workspace) with so many bytes, aligned exactly as in the arena of a net,
-  // and full of NaN: results of an engine that reads them are found to be wrong.
+  // The time of run(workspace) in milliseconds. A net's arena aligns workspaces the same way. The
+  // last run, which is checked, finds NaN in the workspace: an engine that reads it gives NaN.
   template <typename Run>
   float TimeWith(size_t workspace_bytes, const Run& run) {
     const std::shared_ptr<void> memory =

@@ -19,7 +19,7 @@ std::shared_ptr<CudnnConvolution> NewDirectPass(const ConvolutionRequest& reques
 std::shared_ptr<CudnnConvolution> NewDepthwisePass(const ConvolutionRequest& request,
                                                    cudaStream_t stream);
 
-// The epilogue of a forward pass as a kernel of its own.
+// A kernel that computes only the epilogue of a forward pass.
 class EpilogueKernel {
  public:
   EpilogueKernel(const ConvolutionRequest& request, CudaDevice* device);
