@@ -41,8 +41,10 @@ class Compiler {
     SetInputs(options.batch_size, options.image_shape, &nodes_,
               options.labels ? &*options.labels : nullptr);
     MergeBatchNormAndScale(&nodes_);
+    // Of frozen batch norms, AddLayer finds out only later that they use no sums.
+    const bool sums = device->SumsInConvolutions(options.compute) && options.freeze.empty();
     if (options.fuse) {
-      FuseLayers(options.phase, device->SumsInConvolutions(options.compute), &nodes_);
+      FuseLayers(options.phase, sums, &nodes_);
     }
   }
 

@@ -14,7 +14,7 @@ void MergeBatchNormAndScale(std::vector<GraphNode>* nodes);
 // (Convolution, InnerProduct, BatchNorm, Eltwise), a residual sum into the BatchNorm before it, and
 // the gradient of a ReLU into the max pooling after it. Removes Flatten before InnerProduct, and
 // Dropout in phase TEST. With `sums`, convolutions sum up their results for the BatchNorm after
-// them, if that trains. Results do not change but for rounding.
+// them, if that uses the statistics of the batch. Results do not change but for rounding.
 void FuseLayers(Phase phase, bool sums, std::vector<GraphNode>* nodes);
 
 }  // namespace gf

@@ -9,8 +9,7 @@ template <typename T, ReluGradientFrom kRelu, bool kAdd>
 struct GradientSums {
   static constexpr bool kMask = kRelu == ReluGradientFrom::kMask;
   static constexpr bool kInput = kRelu == ReluGradientFrom::kInput;
-  static constexpr int kRows = 2;
-  static constexpr int kBlocks = kInput && kAdd ? 2 : kInput || kMask || kAdd ? 3 : 4;
+  static constexpr int kRows = 2, kBlocks = !kInput && !kMask ? 4 : kInput && kAdd ? 2 : 3;
   const T* x;
   const unsigned char* mask;
   const T* dy;
@@ -88,7 +87,7 @@ struct FinishGradients {
 
 template <typename T, bool kRelu>
 struct GradientApply {
-  static constexpr int kRows = 2, kBlocks = kRelu ? 3 : 4;
+  static constexpr int kRows = 2, kBlocks = kRelu && sizeof(T) == 2 ? 3 : 4;
   const T* x;
   const T* g;
   T* dx;

@@ -6,7 +6,7 @@ namespace {
 
 template <typename T>
 struct Add {
-  static constexpr int kRows = 4, kBlocks = 3;
+  static constexpr int kRows = 4, kBlocks = 4;
   T* y;
   const T* bias;
   bool relu;

@@ -21,8 +21,8 @@ namespace gf {
 
 // Note [Order of rows]
 // All blocks work on neighboring rows, a window that moves over the matrix. Sums begin with the
-// last rows, other passes with the first: each pass of a batch norm begins where the pass before it
-// ended, or where the convolution before it ended, with rows that are still in the L2 cache.
+// last window, other passes with the first one: a pass that follows sums, and sums that follow the
+// kernel that wrote the matrix, begin with rows that are still in the L2 cache.
 enum class RowOrder { kFirstToLast, kLastToFirst };
 
 // Division of a matrix among blocks.
@@ -97,7 +97,6 @@ __device__ void ForRows(const F& f, const RowParts& parts, int columns, int colu
                         Floats<kCount>* sums) {
   constexpr bool kUp = kOrder == RowOrder::kLastToFirst;
   const auto values = f.template Begin<kCount>(column);
-  if (kUp) ForLastRows(f, values, parts, columns, column, sums);
   int64_t at = blockIdx.y * F::kRows * parts.step + int64_t{threadIdx.y} * columns + column;
   if (kUp) at += parts.end - parts.window;
 #pragma unroll 1
@@ -109,7 +108,7 @@ __device__ void ForRows(const F& f, const RowParts& parts, int columns, int colu
     for (int r = 0; r < F::kRows; ++r) f.Row(values, loaded[r], at + r * parts.step, sums);
     at += kUp ? -parts.window : parts.window;
   }
-  if (!kUp) ForLastRows(f, values, parts, columns, column, sums);
+  ForLastRows(f, values, parts, columns, column, sums);
 }
 
 template <int kCount, typename F>

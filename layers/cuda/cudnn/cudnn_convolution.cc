@@ -67,33 +67,25 @@ class Chooser {
         check_(request, trial_, device) {}
 
   std::shared_ptr<CudnnConvolution> Choose() {
-    const auto special = SpecialPasses();
-    if (special.empty()) return ChooseByCudnn();
-    // Without timing, the first special pass.
-    if (request_.deterministic || WayOfDepthwise() == DepthwiseWay::kOwn) return special[0];
-    std::shared_ptr<CudnnConvolution> best = ChooseByCudnn();
-    float time = TimeOf(*best);
-    for (const auto& pass : special) {
-      const float its_time = TimeOf(*pass);
-      if (its_time < time) time = its_time, best = pass;
+    if (auto depthwise = NewDepthwisePass(request_, StreamOf(device_))) {
+      const bool own = request_.deterministic || WayOfDepthwise() == DepthwiseWay::kOwn;
+      return own ? depthwise : Faster(ChooseByCudnn(), std::move(depthwise));
     }
-    return best;
+    if (!CanFold(request_)) return ChooseByCudnn();
+    auto folded = FoldedPass(FoldWidth::kStride);
+    if (request_.deterministic) return folded;
+    return Faster(Faster(ChooseByCudnn(), std::move(folded)), FoldedPass(FoldWidth::kFilters));
   }
 
  private:
-  // The passes that we have for some shapes beside cuDNN's.
-  std::vector<std::shared_ptr<CudnnConvolution>> SpecialPasses() {
-    std::vector<std::shared_ptr<CudnnConvolution>> passes;
-    if (CanFold(request_)) {
-      for (const FoldWidth width : {FoldWidth::kStride, FoldWidth::kFilters}) {
-        const auto folded = FindConvolution(FoldedRequest(request_, width), device_);
-        passes.push_back(NewFoldedPass(request_, width, folded, StreamOf(device_)));
-        if (request_.deterministic) break;
-      }
-    } else if (auto depthwise = NewDepthwisePass(request_, StreamOf(device_))) {
-      passes.push_back(std::move(depthwise));
-    }
-    return passes;
+  std::shared_ptr<CudnnConvolution> FoldedPass(FoldWidth width) {
+    return NewFoldedPass(request_, width, FindConvolution(FoldedRequest(request_, width), device_),
+                         StreamOf(device_));
+  }
+
+  std::shared_ptr<CudnnConvolution> Faster(std::shared_ptr<CudnnConvolution> a,
+                                           std::shared_ptr<CudnnConvolution> b) {
+    return TimeOf(*b) < TimeOf(*a) ? b : a;
   }
 
   // The fastest engine; without one, by definition.

@@ -9,7 +9,7 @@
 namespace gf {
 namespace {
 
-constexpr int64_t kMostChannels = 64;  // of folded images
+constexpr int64_t kMostChannels = 4, kMostFoldedChannels = 64;
 constexpr int64_t kPackOfChannels = 8;
 
 int64_t RoundUp(int64_t value, int64_t factor) { return (value + factor - 1) / factor * factor; }
@@ -93,8 +93,9 @@ bool CanFold(const ConvolutionRequest& request) {
   const bool tensor_cores = request.type != DType::kFP32 || request.allow_tf32;
   const int64_t block = s.stride[0] * s.stride[1];
   return tensor_cores && request.pass != ConvolutionPass::kBackwardData && s.groups == 1 &&
-         s.dilation[0] == 1 && s.dilation[1] == 1 && block > 1 &&
-         s.channels % kPackOfChannels != 0 && s.channels * block <= kMostChannels;
+         s.dilation[0] == 1 && s.dilation[1] == 1 && block > 1 && s.kernel[0] >= s.stride[0] &&
+         s.kernel[1] >= s.stride[1] && s.channels <= kMostChannels &&
+         s.channels * block <= kMostFoldedChannels;
 }
 
 ConvolutionRequest FoldedRequest(const ConvolutionRequest& request, FoldWidth width) {

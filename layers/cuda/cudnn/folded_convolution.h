@@ -7,7 +7,7 @@
 namespace gf {
 
 // Whether a pass may be faster on folded images, see Note [Folded images]: a forward pass or a
-// gradient of filters on tensor cores, on images of few channels, with a stride.
+// gradient of filters on tensor cores, on images of at most four channels, with a stride.
 bool CanFold(const ConvolutionRequest& request);
 
 // Width of the blocks: of a stride, or of the filters.

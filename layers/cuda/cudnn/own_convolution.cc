@@ -105,7 +105,10 @@ std::shared_ptr<CudnnConvolution> NewDirectPass(const ConvolutionRequest& reques
 std::shared_ptr<CudnnConvolution> NewDepthwisePass(const ConvolutionRequest& request,
                                                    cudaStream_t stream) {
   const ConvolutionShape& shape = request.shape;
-  if (!MayBeOwnDepthwise(shape.groups, shape.channels) || !DepthwiseFits(shape)) return nullptr;
+  if (!MayBeOwnDepthwise(shape.groups, shape.channels) || !DepthwiseFits(shape) ||
+      request.epilogue.sums) {
+    return nullptr;
+  }
   return std::make_shared<ByDepthwiseKernels>(request, stream);
 }
 

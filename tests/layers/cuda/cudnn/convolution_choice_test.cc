@@ -30,6 +30,11 @@ class ConvolutionChoiceTest : public testing::Test {
     device_ = std::make_unique<CudaDevice>();
   }
 
+  bool IsEmulated() const {
+    const std::string gpu = device_->context().properties().name;
+    return gpu.find("emulated") != std::string::npos;
+  }
+
   std::unique_ptr<CudaDevice> device_;
 };
 
@@ -65,6 +70,20 @@ TEST_F(ConvolutionChoiceTest, TensorCoresBeatAnEpilogueInTheSameGraph) {
   request.deterministic = true;
   const std::string how = FindConvolution(request, device_.get())->Describe();
   EXPECT_NE(how.find("tensor cores"), std::string::npos) << how;
+}
+
+TEST_F(ConvolutionChoiceTest, GroupsOneByOneGiveTheSameResults) {
+  if (!IsEmulated()) GTEST_SKIP() << "a GPU chooses by time";
+  ConvolutionRequest request = {ConvolutionPass::kForward, Grouped(), DType::kFP16, {true, true}};
+  request.deterministic = true;
+  const auto convolution = FindConvolution(request, device_.get());
+  EXPECT_NE(convolution->Describe().find("by group"), std::string::npos) << convolution->Describe();
+  const ConvolutionTrial trial(request.shape, request.type, device_.get());
+  ConvolutionCheck check(request, trial, device_.get());
+  check.ClearResult();
+  const auto workspace = device_->Allocate(convolution->workspace_bytes());
+  convolution->Run(trial.MemoryFor(request.epilogue), workspace.get());
+  EXPECT_LT(check.Error(request.epilogue), check.largest_error());
 }
 
 // A depthwise convolution of 16 channels.
@@ -177,6 +196,10 @@ TEST_F(ConvolutionChoiceTest, SumsBelongToTheResults) {
         const auto workspace = device_->Allocate(convolution->workspace_bytes());
         convolution->Run(trial.MemoryFor(request.epilogue), workspace.get());
         EXPECT_LT(check.Error(request.epilogue), check.largest_error()) << Name(type);
+        if (IsEmulated() && type == DType::kFP16 && outputs == 8) {
+          EXPECT_NE(convolution->Describe().find("with sums"), std::string::npos)
+              << convolution->Describe();
+        }
         // The sums alone, wrong in one place.
         std::vector<float> sums(2 * outputs);
         const size_t bytes = sums.size() * sizeof(float);
@@ -213,8 +236,10 @@ TEST(FoldedConvolutionTest, OtherConvolutionsStayAsTheyAre) {
   EXPECT_TRUE(refuses([](ConvolutionRequest* r) { r->shape.stride[0] = r->shape.stride[1] = 1; }));
   EXPECT_TRUE(refuses([](ConvolutionRequest* r) { r->shape.dilation[1] = 2; }));
   EXPECT_TRUE(refuses([](ConvolutionRequest* r) { r->shape.groups = 3; }));
-  EXPECT_TRUE(refuses([](ConvolutionRequest* r) { r->shape.channels = 8; }));
-  EXPECT_TRUE(refuses([](ConvolutionRequest* r) { r->shape.channels = 17; })) << "68 channels";
+  EXPECT_TRUE(refuses([](ConvolutionRequest* r) { r->shape.channels = 5; }));
+  EXPECT_TRUE(refuses([](ConvolutionRequest* r) { r->shape.kernel[0] = 1; })) << "gaps";
+  EXPECT_TRUE(refuses([](ConvolutionRequest* r) { r->shape.stride[0] = r->shape.kernel[0] = 11; }))
+      << "66 channels";
 }
 
 TEST_F(ConvolutionChoiceTest, TrialsRunOnRandomNumbers) {
@@ -282,9 +307,7 @@ TEST_F(ConvolutionCheckTest, TellsRightFromWrongResults) {
 
 // Engines that are wrong in a ninth of the results, with and without an epilogue, are not taken.
 TEST_F(ConvolutionCheckTest, WrongEnginesAreNotTaken) {
-  const std::string gpu = device_->context().properties().name;
-  if (gpu.find("emulated") == std::string::npos)
-    GTEST_SKIP() << "only the emulated cuDNN has wrong engines";
+  if (!IsEmulated()) GTEST_SKIP() << "only the emulated cuDNN has wrong engines";
   int64_t images = 1;
   for (const char* wrong : {"skips", "halves"}) {
     for (const bool deterministic : {false, true}) {
