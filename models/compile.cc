@@ -43,9 +43,7 @@ class Compiler {
     MergeBatchNormAndScale(&nodes_);
     // Of frozen batch norms, AddLayer finds out only later that they use no sums.
     const bool sums = device->SumsInConvolutions(options.compute) && options.freeze.empty();
-    if (options.fuse) {
-      FuseLayers(options.phase, sums, &nodes_);
-    }
+    if (options.fuse) FuseLayers(options.phase, sums, &nodes_);
   }
 
   CompiledNet Run() {
