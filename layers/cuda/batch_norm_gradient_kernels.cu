@@ -45,18 +45,17 @@ struct GradientSums {
   template <int kCount>
   __device__ void Row(const Values<kCount>& values, const Loaded<kCount>& loaded, int64_t at,
                       Floats<kCount>* sums) const {
-    const Floats<kCount> vx = ToFloats(loaded.x);
-    Floats<kCount> g = ToFloats(loaded.dy), more = {};
-    if constexpr (kAdd) more = ToFloats(loaded.dy2);
+    Floats<kCount> g;
 #pragma unroll
     for (int k = 0; k < kCount; ++k) {
-      if (kAdd) g.v[k] += more.v[k];
-      if (kInput) {
-        g.v[k] = vx.v[k] * values.scale.v[k] + values.offset.v[k] > 0 ? g.v[k] : 0;
-      }
-      if (kMask) g.v[k] = (loaded.positive >> k & 1U) != 0 ? g.v[k] : 0;
-      sums[0].v[k] += g.v[k];
-      sums[1].v[k] += g.v[k] * (vx.v[k] - values.mean.v[k]);
+      const float x_k = ToFloat(loaded.x.v[k]);
+      float g_k = ToFloat(loaded.dy.v[k]);
+      if constexpr (kAdd) g_k += ToFloat(loaded.dy2.v[k]);
+      if (kInput) g_k = x_k * values.scale.v[k] + values.offset.v[k] > 0 ? g_k : 0;
+      if (kMask) g_k = (loaded.positive >> k & 1U) != 0 ? g_k : 0;
+      sums[0].v[k] += g_k;
+      sums[1].v[k] += g_k * (x_k - values.mean.v[k]);
+      g.v[k] = g_k;
     }
     if (dz != nullptr) StoreFloats(dz + at, g);
   }
