@@ -1,5 +1,5 @@
 // Kernels whose threads and blocks work at the same time: what is right stays so, and with
-// --config=tsan a race is reported.
+// --config=races a race is reported.
 
 #include <gtest/gtest.h>
 
@@ -55,7 +55,7 @@ constexpr int kRaceExit = 66;  // ThreadSanitizer's
 #define EXPECT_RACE(launch) \
   EXPECT_EXIT(Run(launch), testing::ExitedWithCode(kRaceExit), "ThreadSanitizer: data race")
 #else
-#define EXPECT_RACE(launch) GTEST_SKIP() << "NOT TESTED: seen with --config=tsan only"
+#define EXPECT_RACE(launch) GTEST_SKIP() << "NOT TESTED: seen with --config=races only"
 #endif
 
 TEST_F(RacesTest, ABarrierOrdersTheThreadsOfABlock) {

@@ -16,7 +16,7 @@ namespace gf::emulated {
 //     after a few launches every two blocks were of different crews;
 //   - what the host did before is before, what it does afterwards is after the whole grid.
 
-// Whether this process runs kernels like that: where it is built with --config=tsan, or
+// Whether this process runs kernels like that: where it is built with --config=races, or
 // GF_EMULATED_THREADS=1.
 bool UsesThreads();
 

@@ -1,5 +1,6 @@
-"""Compiles .cu files as bazel/cuda.bzl does and measures the code of their kernels."""
+"""Measures the code of kernels: as bazel/cuda.bzl compiled them, or compiled alike."""
 import collections
+import glob
 import os
 import re
 import shutil
@@ -58,24 +59,47 @@ def without_parameters(name):
 
 
 # "ptxas -v" says of a kernel; nothing of shared memory where there is none.
-RESOURCES = re.compile(r"entry function '(\w+)'.*?(\d+) bytes stack frame, "
+RESOURCES = re.compile(r"entry function '(\w+)' for '(\w+)'.*?(\d+) bytes stack frame, "
                        r"(\d+) bytes spill stores, (\d+) bytes spill loads.*?"
                        r"Used (\d+) registers([^\n]*)", re.DOTALL)
 
 
-def compiled(source, arch, folder, include="."):
+def compiled(source, arch, folder, include):
     """[Kernel] of a .cu file. Headers are looked for in the folder `include`, then here."""
-    ptx, cubin = os.path.join(folder, "code.ptx"), os.path.join(folder, "code.cubin")
+    ptx = os.path.join(folder, "code.ptx")
     run(CUDA + "nvcc", *FLAGS, "-arch=" + arch, "-I" + include, "-I.", "-ptx", source, "-o", ptx,
         folder=folder)
-    said = run(CUDA + "ptxas", "-arch=" + arch, "-O3", "-v", ptx, "-o", cubin,
-               folder=folder)
+    cubin = os.path.join(folder, "code.cubin")
+    said = run(CUDA + "ptxas", "-arch=" + arch, "-O3", "-v", ptx, "-o", cubin, folder=folder)
+    return measured(ptx, cubin, said, arch)
+
+
+def built(source, arch):
+    """[Kernel] of a .cu file as bazel/cuda.bzl compiled it, or None: not for this architecture."""
+    folder, name = os.path.split(source)
+    stem = name[:-len(".cu")]
+    codes = glob.glob(os.path.join(folder, "_cuda", "*", stem + ".code"))
+    if len(codes) != 1:
+        raise RuntimeError("%s: expected one folder of code, found %s" % (source, codes))
+    cubins = glob.glob("%s/%s.*%s*.cubin" % (codes[0], stem, arch[len("sm_"):]))
+    if not cubins:
+        return None
+    if len(cubins) > 1:
+        raise RuntimeError("%s: several files of code for %s: %s" % (source, arch, cubins))
+    with open(os.path.join(codes[0], "ptxas.txt")) as file:
+        said = file.read()
+    ptx = "%s/%s.compute_%s.ptx" % (codes[0], stem, arch[len("sm_"):])
+    return measured(ptx, cubins[0], said, arch)
+
+
+def measured(ptx, cubin, said, arch):
+    """[Kernel] of a file's PTX and code; said: by "ptxas -v" of this and other architectures."""
     with open(ptx) as file:
         codes = read_ptx(file.read())
     disassemble = nvdisasm()
     sass = read_sass(run(disassemble, "-c", cubin)) if disassemble else {}
     kernels = []
-    resources = RESOURCES.findall(said)
+    resources = [r[:1] + r[2:] for r in RESOURCES.findall(said) if r[1] == arch]
     for plain, values in zip(demangled([r[0] for r in resources]), resources):
         name, stack, stores, loads, registers, rest = values
         shared = re.search(r"(\d+) bytes smem", rest)
