@@ -52,8 +52,8 @@ struct GradientSums {
     for (int k = kCount - 1; k >= 0; --k) {
       float g_k = ToFloat(loaded.dy.v[k]);
       if constexpr (kAdd) g_k += ToFloat(loaded.dy2.v[k]);
-      if (kInput)
-        g_k = ToFloat(loaded.x.v[k]) * values.scale.v[k] + values.offset.v[k] > 0 ? g_k : 0;
+      const float x_k = ToFloat(loaded.x.v[k]);
+      if (kInput) g_k = x_k * values.scale.v[k] + values.offset.v[k] > 0 ? g_k : 0;
       if (kMask) g_k = (loaded.positive >> k & 1U) != 0 ? g_k : 0;
       g.v[k] = g_k;
     }

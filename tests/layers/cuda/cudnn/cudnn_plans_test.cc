@@ -22,7 +22,11 @@
 namespace gf {
 namespace {
 
-constexpr int64_t kBatches[] = {1, 32, 37, 128, 256, 408};
+// FP32, for which cuDNN takes four times as long to plan, has the odd and the largest.
+std::vector<int64_t> BatchesOf(DType type) {
+  if (type == DType::kFP32) return {37, 408};
+  return {1, 32, 37, 128, 256, 408};
+}
 
 const std::vector<ShippedConvolution>& Shipped() {
   static const auto* const all = new std::vector<ShippedConvolution>(ShippedConvolutions());
@@ -83,7 +87,7 @@ TEST_P(CudnnPlansTest, EveryShippedConvolution) {
   int graphs = 0, on_tensor_cores = 0, plans = 0;
   int64_t workspace = 0;
   std::set<std::string> exceptions;
-  for (const int64_t batch : kBatches) {
+  for (const int64_t batch : BatchesOf(type)) {
     for (const ShippedConvolution& convolution : Shipped()) {
       const std::string where = StrCat(convolution.name, ", batch ", batch);
       const Plans found = PlansOf(convolution, batch, type, target);
@@ -237,6 +241,8 @@ TEST_P(CudnnPlansTest, SumsOfResults) {
         !convolution.epilogue.nothing() || shape.channels % 8 != 0 || shape.outputs % 8 != 0) {
       continue;
     }
+    // That there is no plan takes cuDNN long to find out.
+    if (!expected && graphs == 3) break;
     shape.n = 256;
     const auto graph =
         NewConvolutionGraph(ConvolutionPass::kForward, shape, type, {false, false, true});
@@ -246,7 +252,7 @@ TEST_P(CudnnPlansTest, SumsOfResults) {
       without.insert(convolution.name);
     }
   }
-  EXPECT_GE(graphs, 20);
+  EXPECT_GE(graphs, expected ? 20 : 3);
   EXPECT_EQ(without.size(), expected ? 0u : static_cast<size_t>(graphs))
       << gpu << ", " << (without.empty() ? "" : *without.begin());
 }
