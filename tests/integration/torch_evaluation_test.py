@@ -3,8 +3,8 @@
 Usage: torch_evaluation_test.py GFEVAL. The network is a resnet18 with random features and a last
 layer fitted to them (ridge regression), so that some images are right, some wrong and many between
 two classes: a level more or less in some pixels would change the side of one image in a hundred.
-Images resized (shorter side 128) and cut (center 112) by torchvision and by gfeval, and some as they
-are (224x224): at most one image in a thousand may be right in one and wrong in the other.
+Images resized (shorter side 128) and cut (center 112) by torchvision and by gfeval, and some as
+they are (224x224): at most one image in a thousand may be right in one and wrong in the other.
 """
 import glob
 import io
