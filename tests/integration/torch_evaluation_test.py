@@ -3,8 +3,8 @@
 Usage: torch_evaluation_test.py GFEVAL. The network is a resnet18 with random features and a last
 layer fitted to them (ridge regression), so that some images are right, some wrong and many between
 two classes: a level more or less in some pixels would change the side of one image in a hundred.
-Images resized (shorter side 128) and cut (center 112) by torchvision and by gfeval, and some as
-they are (224x224): at most one image in a thousand may be right in one and wrong in the other.
+Images as they are (224x224), and resized (shorter side 256) and cut (center 224) by torchvision and
+by gfeval: at most one image in a thousand may be right in one and wrong in the other.
 """
 import glob
 import io
@@ -31,17 +31,17 @@ name: "evaluation"
 net: "%s/models/resnet18.prototxt"
 train_data { source: "%s" batch_size: 1 crop_size: 224 }
 validation_data {
-  source: "%s" batch_size: 40 resize_shorter: %d crop_size: %d
+  source: "%s" batch_size: 40 resize_shorter: %d crop_size: 224
   mean: [123.675, 116.28, 103.53] std: [58.395, 57.12, 57.375]
 }
 solver { base_lr: 1 max_steps: 1 }
 """
 
 
-def read_images(pattern, shorter_side, crop_size, most=None):
+def read_images(pattern, shorter_side, most=None):
     """(keys, labels, normalised images) of the shards, in order."""
     prepare = transforms.Compose([
-        transforms.Resize(shorter_side), transforms.CenterCrop(crop_size), transforms.ToTensor(),
+        transforms.Resize(shorter_side), transforms.CenterCrop(224), transforms.ToTensor(),
         transforms.Normalize(CHANNEL_MEAN, CHANNEL_STD)])
     keys, labels, images = [], {}, {}
     for path in sorted(glob.glob(pattern)):
@@ -66,7 +66,7 @@ def in_batches(net, images):
 def fitted_network(train):
     torch.manual_seed(1)
     net = torchvision.models.resnet18()
-    _, labels, images = read_images(train, 128, 112, FITTED)
+    _, labels, images = read_images(train, 256, FITTED)
     for module in net.modules():
         if isinstance(module, torch.nn.BatchNorm2d):
             module.momentum = None  # statistics are plain means
@@ -103,14 +103,12 @@ def main():
     safetensors_io.write("weights.safetensors", {
         name: value.numpy() for name, value in net.state_dict().items()
         if not name.endswith("num_batches_tracked")})
-    shards = sorted(glob.glob(os.path.join(folder, "imagenette224-val-*.tar")))
-    every = os.path.join(folder, "imagenette224-val-*.tar")
-    for validation, shorter_side, crop_size, worlds in (
-            (shards[0], 224, 224, (1,)), (every, 128, 112, (1, 2, 3))):
+    validation = sorted(glob.glob(os.path.join(folder, "imagenette224-val-*.tar")))[0]
+    for shorter_side, worlds in (224, (1,)), (256, (1, 2, 3)):
         print("resized to", shorter_side)
         with open("job.prototxt", "w", encoding="utf-8") as out:
-            out.write(CONFIG % (root, train, validation, shorter_side, crop_size))
-        keys, labels, images = read_images(validation, shorter_side, crop_size)
+            out.write(CONFIG % (root, train, validation, shorter_side))
+        keys, labels, images = read_images(validation, shorter_side)
         compare(gfeval, mpirun, worlds, keys, labels, in_batches(net, images).numpy())
 
 
