@@ -1,7 +1,7 @@
 """Bytes and FLOPs of training steps of ResNet-50 and AlexNet-BN from their published architectures,
 beside what gfbench step --cost says.
 
-Usage: step_cost_test.py NET BATCH FIGURES.json
+Usage: step_cost_test.py NET BATCH FP16|BF16 FIGURES.json
 """
 import json
 import sys
@@ -11,8 +11,9 @@ SGD = 4 * FLOAT + 2 * HALF  # per parameter: weight and velocity both ways, grad
 
 
 class Step:
-    def __init__(self, batch):
+    def __init__(self, batch, compute):
         self.batch, self.bytes, self.flops, self.parameters = batch, 0, 0, 0
+        self.sums = compute == "FP16"  # cuDNN's convolutions add up their results
 
     def image(self, channels, side):
         return self.batch * channels * side * side * HALF
@@ -40,9 +41,14 @@ class Step:
         self.bytes += y * (3 if relu else 1)  # reads dy; reads y and writes dy
 
     # `forward`, `backward`: tensors beside x, y and x, dy, dx of the two passes of each direction.
-    def batch_norm(self, channels, y, forward=0, backward=0):
+    # `sums`: the convolution before it may add up its results in place of a pass over x.
+    def batch_norm(self, channels, y, forward=0, backward=0, sums=False):
         self.parameters += 2 * channels
-        self.bytes += y * (1 + 2 + forward) + y * (2 + backward + 3)
+        if sums and self.sums:
+            self.bytes += y * (2 + forward) + 2 * 2 * channels * FLOAT
+        else:
+            self.bytes += y * (1 + 2 + forward)
+        self.bytes += y * (2 + backward + 3)
 
     def max_pool(self, channels, side, out, relu=False):
         x, y = self.image(channels, side), self.image(channels, out)
@@ -57,11 +63,11 @@ class Step:
 
 
 # He et al., arXiv 1512.03385, table 1; with the strides of the blocks in their 3 x 3 convolutions.
-def resnet50(batch):
-    step = Step(batch)
+def resnet50(batch, compute):
+    step = Step(batch, compute)
     step.input(224)
     step.convolution(3, 64, 224, 7, 112, first=True)
-    step.batch_norm(64, step.image(64, 112))
+    step.batch_norm(64, step.image(64, 112), sums=True)
     step.max_pool(64, 112, 56)
     step.bytes += 3 * step.image(64, 56)  # the two gradients of its result are added up
     channels, side = 64, 56
@@ -70,16 +76,18 @@ def resnet50(batch):
             out = side // 2 if block == 0 and width > 64 else side
             last = width == 512 and block == blocks - 1
             step.convolution(channels, width, side, 1, side)
-            step.batch_norm(width, step.image(width, side))
+            step.batch_norm(width, step.image(width, side), sums=True)
             step.convolution(width, width, side, 3, out)
-            step.batch_norm(width, step.image(width, out))
+            step.batch_norm(width, step.image(width, out), sums=True)
             step.convolution(width, 4 * width, out, 1, out)
-            # The shortcut; backward y, its own gradient and, but for the last block's, the second
-            # one of two readers.
-            step.batch_norm(4 * width, step.image(4 * width, out), 1, 2 if last else 3)
+            # The shortcut, and both ways a bit per element that says where y > 0; backward its own
+            # gradient and, but for the last block's, the second one of two readers.
+            bits = 1 / (8 * HALF)
+            step.batch_norm(4 * width, step.image(4 * width, out), 1 + bits,
+                            (1 if last else 2) + bits, sums=True)
             if block == 0:
                 step.convolution(channels, 4 * width, side, 1, out)
-                step.batch_norm(4 * width, step.image(4 * width, out))
+                step.batch_norm(4 * width, step.image(4 * width, out), sums=True)
             channels, side = 4 * width, out
     step.bytes += 2 * (step.image(2048, 7) + step.image(2048, 1))
     step.inner_product(2048, 1000)
@@ -90,8 +98,8 @@ def resnet50(batch):
 
 
 # Krizhevsky et al., NIPS 2012, with batch norms behind the pooling (Sun et al., arXiv 1902.06855).
-def alexnet_bn(batch):
-    step = Step(batch)
+def alexnet_bn(batch, compute):
+    step = Step(batch, compute)
     step.input(227)
     side, inputs = 227, 3
     # Outputs, kernel, groups, side of the result, side of the pooled result.
@@ -117,10 +125,10 @@ def alexnet_bn(batch):
 
 
 def main():
-    net, batch, path = sys.argv[1], int(sys.argv[2]), sys.argv[3]
+    net, batch, compute, path = sys.argv[1], int(sys.argv[2]), *sys.argv[3:]
     with open(path, encoding="utf-8") as source:
         figures = json.load(source)
-    expected = {"resnet50": resnet50, "alexnet_bn": alexnet_bn}[net](batch)
+    expected = {"resnet50": resnet50, "alexnet_bn": alexnet_bn}[net](batch, compute)
     total = figures["total"]
     print("%s: %.4f GB, expected %.4f; %.5f TFLOP, expected %.5f" %
           (net, total["bytes"] / 1e9, expected.bytes / 1e9, total["flops"] / 1e12,

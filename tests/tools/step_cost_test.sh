@@ -15,7 +15,8 @@ for compute in FP16 BF16; do
     read -r net batch <<<"$job"
     "$gfbench" step --net="models/$net.prototxt" --batch="$batch" --compute=$compute --cost \
       --gpu=h200 --layers --json="$out/cost.json" >"$out/cost.txt" || fail "--cost of $net"
-    python3 tests/tools/step_cost_test.py "$net" "$batch" "$out/cost.json" || fail "cost of $net"
+    python3 tests/tools/step_cost_test.py "$net" "$batch" "$compute" "$out/cost.json" ||
+      fail "cost of $net"
     grep -q 'An estimate; nothing ran' "$out/cost.txt" || fail "does not say that it is an estimate"
     grep -q '^batch norm gradient sums  *[0-9]' "$out/cost.txt" || fail "no kinds of operations"
     [ "$(wc -L <"$out/cost.txt")" -le 100 ] || fail "lines of more than 100 columns"
