@@ -33,10 +33,15 @@ steps() {
     fail "$1 has $(($(wc -l <"$1.csv") - 1)) steps, expected $2"
 }
 
+# Recipes in a type in which this processor does not compute are checked in FP32.
 for config in alexnet_95ep alexnet_95ep_dense alexnet_512 resnet50_90ep resnet50_mlperf_3264 \
   resnet50_mlperf_8192 resnet50_mlperf_32768; do
-  "$gftrain" --config="$configs/$config.prototxt" --dry_run >"$config.dry.log" 2>&1 ||
-    fail "--dry_run of $config"
+  if ! "$gftrain" --config="$configs/$config.prototxt" --dry_run >"$config.dry.log" 2>&1; then
+    grep -q 'BF16 is not supported here' "$config.dry.log" || fail "--dry_run of $config"
+    echo "NOT TESTED: $config in BF16, in which this processor does not compute"
+    "$gftrain" --config="$configs/$config.prototxt" --set compute_type=FP32 --dry_run \
+      >"$config.dry.log" 2>&1 || fail "--dry_run of $config in FP32"
+  fi
   grep -q "gradients" "$config.dry.log" || fail "--dry_run of $config prints no plans"
 done
 # The same parameters as the published networks.
