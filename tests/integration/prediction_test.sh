@@ -162,7 +162,10 @@ python3 - <<'PY' || fail "--config changes results"
 import json
 a = json.loads(open("all.json").readline())
 b = json.loads(open("weights.json").readline())
-assert [t["probability"] for t in a["top"]] == [t["probability"] for t in b["top"]], (a, b)
+# Batches of other sizes may round otherwise.
+assert len(a["top"]) == len(b["top"]) == 10, (a, b)
+assert all(abs(s["probability"] - t["probability"]) < 1e-6 for s, t in zip(a["top"], b["top"])), (
+    a, b)
 PY
 
 # --set changes the preparation.
