@@ -103,7 +103,7 @@ def main():
     safetensors_io.write("weights.safetensors", {
         name: value.numpy() for name, value in net.state_dict().items()
         if not name.endswith("num_batches_tracked")})
-    validation = sorted(glob.glob(os.path.join(folder, "imagenette224-val-*.tar")))[0]
+    validation = os.path.join(folder, "imagenette224-val-*.tar")
     for shorter_side, worlds in (224, (1,)), (256, (1, 2, 3)):
         print("resized to", shorter_side)
         with open("job.prototxt", "w", encoding="utf-8") as out:
