@@ -273,7 +273,7 @@ bool Loader::FillTraining(BatchSlot* slot, int64_t image, Sampler* sampler,
     return i == 0;
   }
   ThrowUserError(config_.source(), ": ", tries,
-                 " consecutive samples are damaged; the warnings name them");
+                 " consecutive samples are damaged; the warnings name the first ones");
 }
 
 const Batch& Loader::Next() {

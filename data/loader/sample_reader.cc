@@ -18,6 +18,9 @@ namespace {
 constexpr uint8_t kGray = 128;
 constexpr uint16_t kWideGray = kGray * 257;
 
+// Damaged samples that get a warning each. A data set of the wrong kind would print millions.
+constexpr size_t kMostWarnings = 20;
+
 }  // namespace
 
 SampleReader::SampleReader(const DataConfig& config, uint64_t seed, bool random, int64_t classes,
@@ -230,9 +233,12 @@ void SampleReader::Damaged(int64_t index, const std::string& what) const {
     ThrowUserError(message, "; remove the sample, or set on_error: SKIP to leave out damaged ones");
   }
   std::lock_guard<std::mutex> lock(mutex_);
-  if (!damaged_.insert(index).second) return;
+  if (!damaged_.insert(index).second || damaged_.size() > kMostWarnings) return;
   const bool replaced = on_error_ == DataConfig::REPLACE;
   PrintWarning(replaced ? "replaced by a gray image: " : "left out: ", message);
+  if (damaged_.size() == kMostWarnings) {
+    PrintWarning(kMostWarnings, " damaged samples so far: further ones get no warning");
+  }
 }
 
 bool SampleReader::IsKnownDamaged(int64_t index) const {

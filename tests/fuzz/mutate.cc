@@ -1,8 +1,9 @@
 // Feeds a target with mutations of a corpus, the same ones in every run: where libFuzzer is absent,
 // and as a plain test.
 //
-// Usage: TARGET_test CORPUS_FOLDER [SECONDS]. Without SECONDS, $GF_FUZZ_SECONDS or a fixed number
-// of runs. After a crash the input lies in $TEST_TMPDIR/input (or /tmp/input).
+// Usage: TARGET_test CORPUS_FOLDER [RUNS [FIRST]]. RUNS mutations, which differ from those with
+// other numbers from FIRST (0) on; without RUNS, for $GF_FUZZ_SECONDS or a fixed number. After a
+// crash the input lies in $TEST_TMPDIR/input (or /tmp/input).
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -29,22 +30,29 @@ using Bytes = std::vector<uint8_t>;
 constexpr size_t kMostBytes = 1 << 16;
 constexpr int64_t kRuns = 4000;
 
-std::vector<Bytes> ReadCorpus(const std::string& folder) {
+struct Seed {
+  std::string name;
+  Bytes bytes;
+  int64_t runs = 0;  // mutations of it
+};
+
+std::vector<Seed> ReadCorpus(const std::string& folder) {
   std::vector<std::string> paths;
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {
     paths.push_back(entry.path().string());
   }
   std::sort(paths.begin(), paths.end());
-  std::vector<Bytes> corpus(1);  // and nothing at all
+  std::vector<Seed> corpus = {{"nothing", {}}};
   for (const std::string& path : paths) {
     std::ifstream file(path, std::ios::binary);
-    corpus.emplace_back(std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>());
+    corpus.push_back({std::filesystem::path(path).filename().string(),
+                      Bytes(std::istreambuf_iterator<char>(file), {})});
   }
   return corpus;
 }
 
 // Changes a few things.
-void Mutate(const std::vector<Bytes>& corpus, Random* random, Bytes* input) {
+void Mutate(const std::vector<Seed>& corpus, Random* random, Bytes* input) {
   static const uint8_t kTelling[] = {0, 1, 0x7f, 0x80, 0xff, '0', '9', ' ', '\n', '-'};
   const auto place = [&] { return input->empty() ? 0 : random->Below(input->size()); };
   for (uint64_t changes = 1 + random->Below(4); changes > 0; --changes) {
@@ -72,7 +80,7 @@ void Mutate(const std::vector<Bytes>& corpus, Random* random, Bytes* input) {
         input->resize(at);
         break;
       case 6: {
-        const Bytes& other = corpus[random->Below(corpus.size())];
+        const Bytes& other = corpus[random->Below(corpus.size())].bytes;
         if (other.empty()) break;
         const uint64_t from = random->Below(other.size());
         input->insert(input->begin() + at, other.begin() + from, other.end());
@@ -112,12 +120,14 @@ class LastInput {
 
 int Main(int argc, char** argv) {
   if (argc < 2) {
-    std::fprintf(stderr, "usage: %s CORPUS_FOLDER [SECONDS]\n", argv[0]);
+    std::fprintf(stderr, "usage: %s CORPUS_FOLDER [RUNS [FIRST]]\n", argv[0]);
     return 2;
   }
-  const char* seconds_text = argc > 2 ? argv[2] : std::getenv("GF_FUZZ_SECONDS");
-  const double seconds = seconds_text ? std::atof(seconds_text) : 0;
-  const std::vector<Bytes> corpus = ReadCorpus(argv[1]);
+  const int64_t asked = argc > 2 ? std::atoll(argv[2]) : 0;
+  const int64_t first = argc > 3 ? std::atoll(argv[3]) : 0;
+  const char* seconds_text = std::getenv("GF_FUZZ_SECONDS");
+  const double seconds = asked == 0 && seconds_text ? std::atof(seconds_text) : 0;
+  std::vector<Seed> corpus = ReadCorpus(argv[1]);
   LastInput last;
   const auto run = [&](const Bytes& input) {
     last.Set(input);
@@ -125,19 +135,24 @@ int Main(int argc, char** argv) {
     const Bytes exact(input);
     LLVMFuzzerTestOneInput(exact.data(), exact.size());
   };
-  for (const Bytes& input : corpus) run(input);
+  for (const Seed& seed : corpus) run(seed.bytes);
   const auto start = std::chrono::steady_clock::now();
   const auto goes_on = [&](int64_t i) {
-    if (seconds <= 0) return i < kRuns;
+    if (seconds <= 0) return i < (asked > 0 ? asked : kRuns);
     const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - start;
     return passed.count() < seconds;
   };
   int64_t runs = 0;
   for (; goes_on(runs); ++runs) {
-    Random random(1, static_cast<uint64_t>(runs));
-    Bytes input = corpus[random.Below(corpus.size())];
+    Random random(1, static_cast<uint64_t>(first + runs));
+    Seed& seed = corpus[random.Below(corpus.size())];
+    Bytes input = seed.bytes;
     Mutate(corpus, &random, &input);
     run(input);
+    ++seed.runs;
+  }
+  for (const Seed& seed : corpus) {
+    std::printf("%10lld of %s\n", static_cast<long long>(seed.runs), seed.name.c_str());
   }
   std::printf("%zu files, %lld mutations, no find\n", corpus.size() - 1,
               static_cast<long long>(runs));

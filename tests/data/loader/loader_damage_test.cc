@@ -77,6 +77,28 @@ TEST(LoaderDamage, ReplacingKeepsPlacesAndLabelsAndCountsOnce) {
   }
 }
 
+TEST(LoaderDamage, ManyDamagedSamplesDoNotFloodTheLog) {
+  TempFolder folder;
+  std::set<int> damaged;
+  for (int i = 5; i < 35; ++i) damaged.insert(i);
+  WriteDamagedShard(folder / "a.tar", 40, damaged);
+  DataConfig config = Config(folder / "a.tar", 4);
+  config.set_on_error(DataConfig::SKIP);
+  Loader loader(config, Ranked(LoaderOptions::kEvaluate, 0, 1));
+  testing::internal::CaptureStderr();
+  for (int64_t i = 0; i < loader.batches(); ++i) loader.Next();
+  const std::string log = testing::internal::GetCapturedStderr();
+  int warnings = 0;
+  for (size_t at = log.find("left out: "); at != std::string::npos;
+       at = log.find("left out: ", at + 1)) {
+    ++warnings;
+  }
+  EXPECT_EQ(warnings, 20) << log;
+  EXPECT_NE(log.find("20 damaged samples so far: further ones get no warning"), std::string::npos)
+      << log;
+  EXPECT_EQ(loader.skipped(), 30);
+}
+
 TEST(LoaderDamage, OnlyDamagedSamplesIsAnErrorNotALoop) {
   TempFolder folder;
   WriteDamagedShard(folder / "a.tar", 3, {0, 1, 2});
