@@ -82,6 +82,15 @@ void ParameterStore::SetOwnCompute(bool own) {
   if (!plan_only_) SyncCompute();
 }
 
+void ParameterStore::AddAverage() {
+  average_ = std::make_shared<ParameterStore>(device_, layout_, state_layout_, compute_.desc.dtype,
+                                              /*gradients=*/false, frozen_layout_, plan_only_);
+  average_->frozen_master_ = frozen_master_;
+  average_->frozen_compute_ = frozen_compute_;
+  average_->aliases_ = aliases_;
+  average_->tracked_batches_ = tracked_batches_;
+}
+
 void ParameterStore::SyncCompute() {
   if (has_own_compute()) device_->Convert(master_, compute_, device_->compute_stream());
   if (frozen_layout_.count() > 0 && frozen_compute_.data != frozen_master_.data) {

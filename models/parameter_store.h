@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -72,6 +73,12 @@ class ParameterStore {
     tracked_batches_[layer] = batches;
   }
 
+  // The moving average of the master weights and states (solver.average): a store with the same
+  // pools and names and without gradients, for nets that evaluate. Null without one. AddAverage
+  // creates it, with pools of zeros but for the frozen ones, which it shares.
+  const std::shared_ptr<ParameterStore>& average() const { return average_; }
+  void AddAverage();
+
   // Must be called after any write to the master or compute pool, so that kernels update data
   // derived from the weights.
   void BumpVersion() { ++version_; }
@@ -96,6 +103,7 @@ class ParameterStore {
   Tensor master_, compute_, gradient_, states_, frozen_master_, frozen_compute_;
   std::map<std::string, std::string> aliases_;
   std::map<std::string, int64_t> tracked_batches_;
+  std::shared_ptr<ParameterStore> average_;
   uint64_t version_ = 1;
 };
 

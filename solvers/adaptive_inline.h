@@ -25,6 +25,12 @@ GF_FORMULA float MeanSquareWith(float beta, float mean, float x) {
   return beta * mean + (1 - beta) * x * x;
 }
 
+// A mean that moves by `share` (0 to 1) of the way to x. It stays where it equals x, and 1 gives x
+// itself.
+GF_FORMULA float MovedTo(float x, float share, float mean) {
+  return share < 0.5f ? mean + share * (x - mean) : x - (1 - share) * (x - mean);
+}
+
 // The corrected mean m of the gradients over the root of their corrected mean square v.
 GF_FORMULA float AdamDirection(float m, float v, const AdaptiveFactors& f) {
   return f.correction1 * m / (SquareRoot(f.correction2 * v) + f.epsilon);

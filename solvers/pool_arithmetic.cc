@@ -30,11 +30,19 @@ class CpuPoolArithmetic : public PoolArithmetic {
     return finite;
   }
 
+  void Average(const Tensor& pool, double share, const Tensor& mean) override {
+    ParallelFor(pool.desc.shape.count(), kGrain, [&](int64_t begin, int64_t end) {
+      Updates().average(pool.as<float>() + begin, static_cast<float>(share),
+                        mean.as<float>() + begin, end - begin);
+    });
+  }
+
  private:
+  static constexpr int64_t kGrain = 4096;
+
   // Calls body(kernels, pool, first element, count) in parallel.
   template <typename Body>
   static void ForBlocks(const Tensor& gradients, const ElementRange& range, const Body& body) {
-    constexpr int64_t kGrain = 4096;
     ParallelFor(range.end - range.begin, kGrain, [&](int64_t begin, int64_t end) {
       if (gradients.desc.dtype == DType::kFP32) {
         body(Updates().fp32, gradients.as<float>(), range.begin + begin, end - begin);

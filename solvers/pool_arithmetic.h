@@ -22,6 +22,8 @@ class PoolArithmetic {
   virtual void Merge(const Tensor& gradients, const ElementRange& range, const Tensor& sums) = 0;
   // Whether all elements are finite.
   virtual bool Finite(const Tensor& gradients, const ElementRange& range) = 0;
+  // Moves `mean` by `share` (0 to 1) of the way to `pool`: two FP32 pools of one size.
+  virtual void Average(const Tensor& pool, double share, const Tensor& mean) = 0;
 };
 
 // Registered by name of the device.

@@ -192,6 +192,10 @@ void Merge(T* __restrict g, float* __restrict sum, int64_t n) {
   }
 }
 
+void Average(const float* __restrict x, float share, float* __restrict mean, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) mean[i] = MovedTo(x[i], share, mean[i]);
+}
+
 }  // namespace
 
 GF_SIMD_DEFINE(UpdateKernels, Updates) = {
@@ -199,6 +203,7 @@ GF_SIMD_DEFINE(UpdateKernels, Updates) = {
      &Ahead<float>, &Squares<float>, &Finite, &Add<float>, &Merge<float>},
     {&ByMomentum<uint16_t>, &LambMoments<uint16_t>, &LambApply<uint16_t>, &ByAdaptiveRule<uint16_t>,
      &Ahead<uint16_t>, &Squares<uint16_t>, &FiniteBf16, &Add<uint16_t>, &Merge<uint16_t>},
+    &Average,
 };
 
 }  // namespace gf

@@ -43,6 +43,8 @@ struct UpdateFunctions {
 struct UpdateKernels {
   UpdateFunctions<float> fp32;
   UpdateFunctions<uint16_t> bf16;
+  // mean = MovedTo(x, share, mean) (adaptive_inline.h)
+  void (*average)(const float* x, float share, float* mean, int64_t n);
 };
 
 GF_SIMD_DECLARE(UpdateKernels, Updates)

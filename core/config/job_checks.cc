@@ -252,6 +252,14 @@ void CheckJob(const JobConfig& config, const Places& places) {
       !periodic || config.batch_norm_group() == 1, "mode",
       " PERIODIC does not go with batch_norm_group, whose ranks need the same weights: set "
       "batch_norm_group to 1, or the mode to LAZY");
+  const bool averages = solver.average().decay() > 0;
+  report.Require(!averages || !config.comm().sharded_update(), "average",
+                 " does not go with comm.sharded_update, whose ranks have some of the new weights "
+                 "only: set sharded_update to false");
+  report.Require(
+      !averages || !periodic, "average",
+      " does not go with comm.mode PERIODIC, whose ranks have different weights within a "
+      "round: set another mode, e.g. SPARSE");
   comm.Require(!config.comm().error_feedback() || periodic || config.compute_type() == FP32,
                "error_feedback",
                " needs gradients in FP32: set compute_type to FP32, or error_feedback to false");

@@ -40,6 +40,10 @@ FieldRules JobRules() {
       {"InitConfig.filler",
        Required().Advice("say how to fill the parameters, e.g. filler { type: 'constant' }")},
 
+      {"AverageConfig.decay", AtLeast(0).LessThan(1)},
+      {"AverageConfig.interval_steps", Between(1, kMostSteps)},
+      {"AverageConfig.decay_power", AtLeast(0)},
+
       {"DataConfig.source", Required().Advice("name a folder, a file or a glob of shards")},
       {"DataConfig.batch_size", MoreThan(0).AtMost(kMostBatch)},
       {"DataConfig.workers", Between(0, kMostWorkers)},

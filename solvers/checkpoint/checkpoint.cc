@@ -127,13 +127,15 @@ void WriteCheckpointFiles(const std::string& folder, const TrainingState& state,
                           const ExtraFiles& extra) {
   CheckFinite(store, store.master(), store.layout());
   CheckFinite(store, store.states(), store.state_layout());
+  const ParameterStore& used = store.average() ? *store.average() : store;
   json root;
   root["format"] = kFormat;
   root.update(ToJson(state));
   root["files"][kWeightsFile] =
-      ToJson(WritePoolFile(folder + "/" + kWeightsFile, store, WeightTensors(store), state.step));
-  root["files"][kOptimizerFile] = ToJson(
-      WritePoolFile(folder + "/" + kOptimizerFile, store, OptimizerTensors(store, solver), -1));
+      ToJson(WritePoolFile(folder + "/" + kWeightsFile, store, WeightTensors(used), state.step));
+  root["files"][kOptimizerFile] =
+      ToJson(WritePoolFile(folder + "/" + kOptimizerFile, store,
+                           OptimizerTensors(store, solver, store.average() != nullptr), -1));
   if (state.prediction_files) {
     for (const auto& [name, content] : *state.prediction_files) {
       HashedFile prediction_file(folder + "/" + name);
@@ -222,10 +224,14 @@ TrainingState LoadCheckpoint(const std::string& folder, const std::string& solve
                    "/", kWeightsFile);
   }
   LoadWeights(folder + "/" + kWeightsFile, store);
+  if (store->average()) LoadWeights(folder + "/" + kWeightsFile, store->average().get());
   if (solver != nullptr) {
     CheckSameFreeze(folder, *store, *solver);
-    ReadPoolFile(folder + "/" + kOptimizerFile, OptimizerTensors(*store, *solver), store,
+    const std::string file = folder + "/" + kOptimizerFile;
+    const bool trained_weights = HasTrainedWeights(SafetensorsReader(file));
+    ReadPoolFile(file, OptimizerTensors(*store, *solver, trained_weights), store,
                  /*learned=*/true);
+    store->SyncCompute();
   }
   return state;
 }
@@ -233,7 +239,7 @@ TrainingState LoadCheckpoint(const std::string& folder, const std::string& solve
 uint64_t CheckpointBytes(const ParameterStore& store, const Solver& solver) {
   uint64_t values = 0;
   for (const PoolTensor& tensor : WeightTensors(store)) values += tensor.entry->shape.count();
-  for (const PoolTensor& tensor : OptimizerTensors(store, solver)) {
+  for (const PoolTensor& tensor : OptimizerTensors(store, solver, store.average() != nullptr)) {
     values += tensor.entry->shape.count();
   }
   return values * sizeof(float) + (uint64_t{1} << 16);

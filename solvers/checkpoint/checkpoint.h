@@ -13,8 +13,9 @@
 namespace gf {
 
 // A checkpoint is a folder:
-//   weights.safetensors    master weights and batch-norm statistics, plain order, FP32
-//   optimizer.safetensors  the solver's pools
+//   weights.safetensors    master weights and batch-norm statistics, plain order, FP32; with
+//                          solver.average their average
+//   optimizer.safetensors  the solver's pools; with solver.average also the weights themselves
 //   net.prototxt           the net for predictions (models/prediction_net.h); not in older ones
 //   mean.binaryproto       the mean image, if the images for predictions need one
 //   state.json             TrainingState, size and XXH3 of the other files, its own XXH3

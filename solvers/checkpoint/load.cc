@@ -74,6 +74,10 @@ void BroadcastWeights(ParameterStore* store, Communicator* comm) {
   BroadcastPool(store->device(), store->master(), "weights of the start", comm);
   BroadcastPool(store->device(), store->frozen_master(), "weights of the start", comm);
   BroadcastPool(store->device(), store->states(), "weights of the start", comm);
+  if (store->average()) {
+    BroadcastPool(store->device(), store->average()->master(), "average of the start", comm);
+    BroadcastPool(store->device(), store->average()->states(), "average of the start", comm);
+  }
   store->SyncCompute();
   store->BumpVersion();
 }

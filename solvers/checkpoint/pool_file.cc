@@ -14,6 +14,7 @@ namespace {
 constexpr char kTracked[] = ".num_batches_tracked";
 constexpr char kMean[] = ".running_mean";
 constexpr char kVariance[] = ".running_var";
+constexpr char kTrainedWeights[] = "weights/";
 
 bool EndsWith(const std::string& text, const std::string& end) {
   return text.size() >= end.size() && text.compare(text.size() - end.size(), end.size(), end) == 0;
@@ -115,14 +116,30 @@ std::vector<PoolTensor> WeightTensors(const ParameterStore& store) {
   return tensors;
 }
 
-std::vector<PoolTensor> OptimizerTensors(const ParameterStore& store, const Solver& solver) {
+std::vector<PoolTensor> OptimizerTensors(const ParameterStore& store, const Solver& solver,
+                                         bool trained_weights) {
   std::vector<PoolTensor> tensors;
   for (const auto& state : solver.State()) {
     for (const PoolEntry& entry : store.layout().entries()) {
       tensors.push_back({state.first + "/" + entry.name, &entry, state.second});
     }
   }
+  if (!trained_weights) return tensors;
+  const auto add = [&](const PoolLayout& layout, const Tensor& pool) {
+    for (const PoolEntry& entry : layout.entries()) {
+      tensors.push_back({kTrainedWeights + entry.name, &entry, pool});
+    }
+  };
+  add(store.layout(), store.master());
+  add(store.state_layout(), store.states());
   return tensors;
+}
+
+bool HasTrainedWeights(const SafetensorsReader& file) {
+  for (const SafetensorsEntry& entry : file.entries()) {
+    if (entry.name.rfind(kTrainedWeights, 0) == 0) return true;
+  }
+  return false;
 }
 
 FileDigest WritePoolFile(const std::string& path, const ParameterStore& store,

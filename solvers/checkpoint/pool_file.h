@@ -20,8 +20,13 @@ struct PoolTensor {
 
 // What a weights file holds: master weights and states, "conv1.weight", "bn1.running_mean".
 std::vector<PoolTensor> WeightTensors(const ParameterStore& store);
-// What an optimizer file holds: the solver's pools, "momentum/conv1.weight".
-std::vector<PoolTensor> OptimizerTensors(const ParameterStore& store, const Solver& solver);
+// What an optimizer file holds: the solver's pools, "momentum/conv1.weight", and with
+// `trained_weights`, where the weights file holds an average of the weights, also the weights and
+// states that training goes on with, "weights/conv1.weight".
+std::vector<PoolTensor> OptimizerTensors(const ParameterStore& store, const Solver& solver,
+                                         bool trained_weights);
+// Whether an optimizer file holds trained weights.
+bool HasTrainedWeights(const SafetensorsReader& file);
 
 // Writes tensors as safetensors, FP32 in plain order. With steps >= 0 each batch norm also
 // gets "<layer>.num_batches_tracked", so that torchvision's strict loading is content: the steps,

@@ -32,6 +32,11 @@ class CudaPoolArithmetic : public PoolArithmetic {
     return bad == 0;
   }
 
+  void Average(const Tensor& pool, double share, const Tensor& mean) override {
+    AverageWeights(pool.as<float>(), static_cast<float>(share), mean.as<float>(),
+                   pool.desc.shape.count(), stream());
+  }
+
  private:
   static void* At(const Tensor& pool, const ElementRange& range) {
     return pool.as<char>() + range.begin * SizeOf(pool.desc.dtype);

@@ -1,4 +1,5 @@
 #include "core/cuda/launch_inline.h"
+#include "solvers/adaptive_inline.h"
 #include "solvers/cuda/pool_kernels.h"
 
 namespace gf {
@@ -26,6 +27,21 @@ struct Accumulate {
   }
 };
 
+struct Mean {
+  const float* pool;
+  float share;
+  float* mean;
+
+  template <int kCount>
+  __device__ void Run(int64_t i) const {
+    const Floats<kCount> x = LoadFloats<kCount>(pool + i);
+    Floats<kCount> result = LoadFloats<kCount>(mean + i);
+#pragma unroll
+    for (int k = 0; k < kCount; ++k) result.v[k] = MovedTo(x.v[k], share, result.v[k]);
+    StoreFloats(mean + i, result);
+  }
+};
+
 template <bool kMerge>
 void RunAccumulate(DType type, void* gradients, float* sums, int64_t count, cudaStream_t stream) {
   WithType(type, [&](auto t) {
@@ -43,6 +59,11 @@ void AddGradients(DType type, const void* gradients, float* sums, int64_t count,
 
 void MergeGradients(DType type, void* gradients, float* sums, int64_t count, cudaStream_t stream) {
   RunAccumulate<true>(type, gradients, sums, count, stream);
+}
+
+void AverageWeights(const float* pool, float share, float* mean, int64_t count,
+                    cudaStream_t stream) {
+  Elementwise<4>(count, Mean{pool, share, mean}, stream);
 }
 
 }  // namespace gf

@@ -12,5 +12,8 @@ namespace gf {
 void AddGradients(DType type, const void* gradients, float* sums, int64_t count,
                   cudaStream_t stream);
 void MergeGradients(DType type, void* gradients, float* sums, int64_t count, cudaStream_t stream);
+// PoolArithmetic::Average of `count` elements.
+void AverageWeights(const float* pool, float share, float* mean, int64_t count,
+                    cudaStream_t stream);
 
 }  // namespace gf

@@ -60,11 +60,13 @@ void BuildNets(const JobConfig& config, const TrainOptions& options, Communicato
         BuildDataAndNet(config.train_data(), parts->source, TRAIN, build, nullptr, device);
     const std::shared_ptr<ParameterStore>& parameters = parts->train.net->parameters();
     parts->store = parameters.get();
+    const bool averages = config.solver().average().decay() > 0;
+    if (averages) parts->store->AddAverage();
     if (config.has_validation_data()) {
       build.class_names = parts->train.loader->class_names();
       build.trained_classes = parts->train.loader->classes();
-      parts->validation =
-          BuildDataAndNet(config.validation_data(), parts->source, TEST, build, parameters, device);
+      parts->validation = BuildDataAndNet(config.validation_data(), parts->source, TEST, build,
+                                          averages ? parts->store->average() : parameters, device);
     }
     parts->solver = NewSolver("solver.type", config.solver().type(), config.solver(), parts->store);
     parts->solver->set_record(config.cuda_graphs());
@@ -73,6 +75,10 @@ void BuildNets(const JobConfig& config, const TrainOptions& options, Communicato
         std::make_unique<BatchSchedule>(config.solver(), parts->train.loader->size(),
                                         int64_t{config.train_data().batch_size()} * comm->size());
     parts->rate = std::make_unique<LearningRate>(config.solver(), *parts->batches);
+    if (averages) {
+      parts->average = std::make_unique<WeightAverage>(config.solver().average(),
+                                                       parts->rate->max_steps(), parts->store);
+    }
   });
   if (comm->rank() == 0) WarnAtStart(config, parts->store->layout(), comm->size());
   parts->feed = std::make_unique<BatchFeed>(parts->train.loader.get(), parts->train.net.get(),
@@ -154,12 +160,19 @@ void BuildFlow(const JobConfig& config, bool deterministic, Communicator* comm,
         StepUpdate::Parts{
             parts->store, parts->solver.get(), parts->flow.get(), parts->timeline.get(),
             &parts->state, [parts](const std::string& text) { parts->report->Note(text); },
-            before_update, [parts](int64_t step) { return parts->batches->IterSize(step); }});
+            before_update, [parts](int64_t step) { return parts->batches->IterSize(step); },
+            [parts](int64_t step) {
+              if (parts->average) parts->average->StepDone(step);
+            }});
     if (parts->batches->largest_iter_size() > 1) {
       parts->accumulator = std::make_unique<Accumulator>(parts->store);
     }
   });
   parts->statistics = std::make_unique<StatisticsMean>(parts->store, comm, deterministic);
+  if (parts->average) {
+    parts->average_statistics =
+        std::make_unique<StatisticsMean>(parts->store->average().get(), comm, deterministic);
+  }
 }
 
 // Moves the end of training to the end of a round, where the ranks have the same weights.
@@ -223,6 +236,7 @@ void Load(const JobConfig& config, const TrainOptions& options, Communicator* co
     NoteChanges(*state, config, comm->size(), options.threads, parts->train.loader->size(), note);
     NoteClassChanges(state->class_names, names, note);
   }
+  if (parts->average && !from_checkpoint) parts->average->Restart();
   parts->update->Restore();
   parts->train.loader->Seek(state->position);
   state->seed = config.seed();

@@ -27,6 +27,7 @@
 #include "solvers/train/statistics.h"
 #include "solvers/train/step_keeper.h"
 #include "solvers/train/step_update.h"
+#include "solvers/weight_average.h"
 
 namespace gf {
 
@@ -64,7 +65,8 @@ struct TrainingParts {
   std::unique_ptr<Solver> solver;
   std::unique_ptr<BatchSchedule> batches;
   std::unique_ptr<LearningRate> rate;
-  int64_t last_step = 0;  // training ends after it
+  std::unique_ptr<WeightAverage> average;  // null without solver.average
+  int64_t last_step = 0;                   // training ends after it
   std::unique_ptr<BatchFeed> feed;
 
   TrainingState state;
@@ -72,8 +74,9 @@ struct TrainingParts {
   std::unique_ptr<StepUpdate> update;
   std::unique_ptr<Accumulator> accumulator;  // null where each step has one batch per rank
   std::unique_ptr<StatisticsMean> statistics;
-  std::unique_ptr<CheckpointFolder> checkpoints;  // null without checkpoint.dir
-  std::unique_ptr<StepKeeper> keeper;             // on rank 0, from Start on
+  std::unique_ptr<StatisticsMean> average_statistics;  // null without an average
+  std::unique_ptr<CheckpointFolder> checkpoints;       // null without checkpoint.dir
+  std::unique_ptr<StepKeeper> keeper;                  // on rank 0, from Start on
   std::unique_ptr<TimelineWriter> timeline_writer;
 };
 

@@ -98,6 +98,7 @@ void StepUpdate::Finish(double lr, int micro_batches) {
               [](const ElementRange& a, const ElementRange& b) { return a.begin < b.begin; });
     update(deferred);
   }
+  if (parts_.after_update && !parts_.flow->overflowed()) parts_.after_update(state->step);
   open_ = true;
   lr_ = lr;
 }

@@ -60,6 +60,8 @@ class Trainer {
   void ConcludeRound();
   // What is due at the end of a round.
   void BetweenRounds();
+  // Of the batch norms, in training and in the average.
+  void TakeStatistics();
   // If a signal interrupts it, training stops.
   void Validate();
   void Save();
@@ -118,6 +120,7 @@ void Trainer::Step() {
   if (parts_.flow->round_ends()) {
     if (parts_.flow->local()) EndRound();
     parts_.statistics->StepDone();
+    if (parts_.average_statistics) parts_.average_statistics->StepDone();
   }
   parts_.store->BumpVersion();
   in_flight_ = std::move(step);
@@ -187,6 +190,11 @@ void Trainer::BetweenRounds() {
   if (due_->TakeValidation()) Validate();
 }
 
+void Trainer::TakeStatistics() {
+  parts_.statistics->Take();
+  if (parts_.average_statistics) parts_.average_statistics->Take();
+}
+
 void Trainer::Validate() {
   if (!parts_.validation.net || validated_step_ == state_.step) return;
   meter_.Pause();
@@ -194,7 +202,8 @@ void Trainer::Validate() {
   const Timeline::Span span(parts_.timeline.get(), lane::kValidation, "validation");
   parts_.flow->Settle();
   parts_.update->StepBack();
-  parts_.statistics->Take();
+  TakeStatistics();
+  if (parts_.average) parts_.store->average()->SyncCompute();
   const auto start = Clock::now();
   const std::unique_ptr<Tally> tally =
       Evaluate(parts_.validation.net.get(), parts_.validation.loader.get(), comm_, StopRequested);
@@ -212,7 +221,7 @@ void Trainer::Save() {
   meter_.Pause();
   comm_->watchdog()->SetActivity(StrCat("checkpoint of step ", state_.step));
   const Timeline::Span span(parts_.timeline.get(), lane::kCheckpoint, "checkpoint");
-  parts_.statistics->Take();
+  TakeStatistics();
   const auto start = Clock::now();
   for (const auto& pool : parts_.solver->State()) parts_.flow->Complete(pool.second);
   parts_.flow->Settle();

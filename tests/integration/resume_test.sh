@@ -1,5 +1,5 @@
 #!/bin/bash
-# resume_test.sh RANKS dense|sparse|topk|low_rank|quantized|periodic: a run that is killed with -9
+# resume_test.sh RANKS dense|average|sparse|topk|low_rank|quantized|periodic: a run that is killed with -9
 # and resumed ends with the same bits as one that was never interrupted; so does one that was
 # stopped with --max_steps.
 ranks=$1 exchange=$2
@@ -40,7 +40,7 @@ check() {
   grep -q "resuming from $name.stopped/$between" "$name.resumed.log" ||
     fail "$name: does not say that it resumes"
   same_weights "$name.whole/$last" "$name.stopped/$last"
-  [ "$exchange" = dense ] || keeps_residuals "$name.whole/$last" "$ranks"
+  [[ $exchange = dense || $exchange = average ]] || keeps_residuals "$name.whole/$last" "$ranks"
 
   # Killed: the last checkpoint is some steps old. What a kill leaves does not depend on the device:
   # on an emulated GPU, which is slow, one way to exchange gradients is enough.
@@ -81,6 +81,59 @@ if [ "$exchange" = dense ]; then
   check lamb --set solver.type=LAMB --set solver.base_lr=0.002 "${bf16[@]}"
   # Two pools of state, of which each rank updates a part.
   check adam --set solver.type=Adam --set solver.base_lr=0.002 --set comm.sharded_update=true
+  echo PASS
+  exit 0
+fi
+
+if [ "$exchange" = average ]; then
+  average=(--set solver.average.decay=0.98 --set solver.average.warmup=true)
+  check fp32 "${average[@]}"
+  [ "${GF_TEST_DEVICE:-cpu}" != cpu ] || check bf16 "${average[@]}" "${bf16[@]}" \
+    --set solver.average.interval_steps=3 --set solver.iter_size=2
+  # Only the end of training keeps none of what training goes on with.
+  check lookahead --set solver.average.decay=0.9 --set solver.average.interval_steps=5 \
+    --set solver.average.decay_power=3 --set solver.average.lookahead=true
+  python3 - "fp32.whole/$last" "lookahead.whole/$last" "$steps" <<'PY' || fail "what the files hold"
+import json, struct, sys
+
+def read(path):
+    with open(path, "rb") as file:
+        size = struct.unpack("<Q", file.read(8))[0]
+        header, data = json.loads(file.read(size)), file.read()
+    return {name: data[slice(*entry["data_offsets"])] for name, entry in header.items()
+            if name != "__metadata__"}
+
+for folder, same in (sys.argv[1], False), (sys.argv[2], True):
+    mean = read(folder + "/weights.safetensors")
+    trained = read(folder + "/optimizer.safetensors")
+    for name in "conv1.weight", "bn1.running_mean", "ip1.bias":
+        assert (mean[name] == trained["weights/" + name]) == same, (folder, name)
+    assert struct.unpack("<q", mean["bn1.num_batches_tracked"])[0] == int(sys.argv[3])
+PY
+  # Training validates what gfeval finds in the checkpoint.
+  train --set checkpoint.dir=validated "${average[@]}" --set telemetry.jsonl=log.jsonl \
+    --max_steps="$stop" >validated.log 2>&1 || fail "validation"
+  on_ranks "$ranks" "$gfeval" --config=job.prototxt --checkpoint="validated/$between" \
+    --json=eval.json >eval.log 2>&1 || fail "gfeval"
+  python3 - <<'PY' || fail "another validation than gfeval's"
+import json
+lines = [json.loads(line) for line in open("log.jsonl")]
+ours = [line for line in lines if line["kind"] == "validation"][-1]
+theirs = json.load(open("eval.json"))
+for field in "top1", "loss":
+    assert abs(ours[field] - theirs[field]) < 1e-6, (ours, theirs)
+PY
+  # Without an average training goes on with its own weights, and with one again from these.
+  resume_as without "" "$ranks" --set solver.average.decay=0
+  cp -r without fp32.whole.2 && rm -r fp32.whole && mv fp32.whole.2 fp32.whole
+  steps=$((steps + 20))
+  resume_as again "" "$ranks" "${average[@]}"
+  expect_error 'solver.average does not go with comm.sharded_update' "$gftrain" \
+    --config=job.prototxt "${average[@]}" --set comm.sharded_update=true
+  expect_error 'solver.average does not go with comm.mode PERIODIC' "$gftrain" \
+    --config=job.prototxt "${average[@]}" --set comm.mode=PERIODIC
+  expect_error 'solver.average.decay is 1, must be' "$gftrain" --config=job.prototxt \
+    --set solver.average.decay=1
   echo PASS
   exit 0
 fi

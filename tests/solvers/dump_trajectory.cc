@@ -1,5 +1,6 @@
 // Takes 20 updates of a few tensors with the solver of a SolverConfig (text format, the only
-// argument) and prints the weights as JSON: what solver_golden_test.py compares with PyTorch.
+// argument) and prints the weights, or their average if the config has one, as JSON: what
+// solver_golden_test.py compares with PyTorch.
 
 #include <google/protobuf/text_format.h>
 
@@ -8,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "solvers/solver.h"
+#include "solvers/weight_average.h"
 #include "tests/solvers/store_for_test.h"
 
 int main(int argc, char** argv) {
@@ -25,6 +27,12 @@ int main(int argc, char** argv) {
       w[entry.offset + i] = static_cast<float>(std::sin(0.37 * static_cast<double>(i)));
     }
   }
+  std::unique_ptr<gf::WeightAverage> average;
+  if (config.average().decay() > 0) {
+    store.AddAverage();
+    average = std::make_unique<gf::WeightAverage>(config.average(), 20, &store);
+    average->Restart();
+  }
   gf::UpdateScalars scalars;
   for (int step = 0; step < 20; ++step) {
     for (const gf::PoolEntry& entry : layout.entries()) {
@@ -37,11 +45,13 @@ int main(int argc, char** argv) {
     scalars.update = step + 1;
     solver->BeginStep(scalars);
     solver->Update({{0, layout.count()}});
+    if (average) average->StepDone(step);
     scalars.last_lr = scalars.lr;
   }
   nlohmann::json result;
   for (const gf::PoolEntry& entry : layout.entries()) {
-    result[entry.name] = store.Export(store.master(), entry);
+    result[entry.name] =
+        store.Export(average ? store.average()->master() : store.master(), entry);
   }
   std::printf("%s\n", result.dump().c_str());
   return 0;

@@ -55,7 +55,8 @@ class Lamb(torch.optim.Optimizer):
                 p.sub_(r, alpha=float(group["lr"] * torch.linalg.norm(p) / torch.linalg.norm(r)))
 
 
-def reference(make):
+def reference(make, average=None):
+    """The parameters after 20 steps, or what `average` makes of them after each step."""
     params = {name: torch.nn.Parameter(tensor(lambda i: torch.sin(0.37 * i), shape))
               for name, shape in SHAPES.items()}
     optimizer = make(list(params.values()))
@@ -65,14 +66,58 @@ def reference(make):
         for group in optimizer.param_groups:
             group["lr"] = 0.1 / (1 + 0.1 * step)
         optimizer.step()
-    return params
+        if average:
+            average.step(params, step + 1)
+    return average.mean if average else params
+
+
+class Ema:
+    """torch.optim.swa_utils.AveragedModel; keep(n) is the share that update n from 0 keeps."""
+
+    def __init__(self, keep, interval=1):
+        self.keep, self.interval, self.model = keep, interval, None
+
+    def step(self, params, steps):
+        model = torch.nn.ParameterDict({name.replace(".", "_"): p for name, p in params.items()})
+        if self.model is None:
+            start = {name: torch.nn.Parameter(tensor(lambda i: torch.sin(0.37 * i), p.shape))
+                     for name, p in model.items()}
+            self.model = torch.optim.swa_utils.AveragedModel(
+                torch.nn.ParameterDict(start),
+                avg_fn=lambda mean, x, n: mean + (1 - self.keep(int(n) - 1)) * (x - mean))
+            self.model.n_averaged.fill_(1)  # at 0 the first update would copy
+        if steps % self.interval == 0:
+            self.model.update_parameters(model)
+
+    @property
+    def mean(self):
+        return {name: self.model.module[name.replace(".", "_")] for name in SHAPES}
+
+
+class Lookahead:
+    """Zhang et al., 2019: training goes on from the slow weights."""
+
+    def __init__(self, keep, interval, last):
+        self.keep, self.interval, self.last, self.mean = keep, interval, last, None
+
+    @torch.no_grad()
+    def step(self, params, steps):
+        if self.mean is None:
+            self.mean = {name: tensor(lambda i: torch.sin(0.37 * i), p.shape)
+                         for name, p in params.items()}
+        if steps % self.interval == 0:
+            for name, p in params.items():
+                self.mean[name].lerp_(p, 1 - self.keep(steps))
+        if steps % self.interval == 0 or steps == self.last:
+            for name, p in params.items():
+                p.copy_(self.mean[name])
 
 
 class SolverGoldenTest(unittest.TestCase):
-    def check(self, config, make):
+    def check(self, config, make, average=None):
         output = subprocess.run([DUMP, config], check=True, capture_output=True, text=True).stdout
         ours = json.loads(output)
-        for name, expected in reference(make).items():
+        for name, expected in reference(make, average).items():
             mine = torch.tensor(ours[name], dtype=torch.double).reshape(expected.shape)
             worst = ((mine - expected).abs().max() / expected.abs().max()).item()
             self.assertLess(worst, 1e-6, f"{config}: {name}")
@@ -121,6 +166,23 @@ class SolverGoldenTest(unittest.TestCase):
         self.check("type: 'AdaDelta' weight_decay: 0.01 beta2: 0.9375 epsilon: 0.0625",
                    lambda p: torch.optim.Adadelta(p, 0.1, rho=0.9375, eps=0.0625,
                                                   weight_decay=0.01))
+
+    SGD = "type: 'SGD' momentum_form: RATE_OUTSIDE "
+
+    def test_average(self):
+        def sgd(p):
+            return torch.optim.SGD(p, 0.1, 0.9)
+        self.check(self.SGD + "average { decay: 0.75 }", sgd, Ema(lambda n: 0.75))
+        self.check(self.SGD + "average { decay: 0.25 interval_steps: 3 }", sgd,
+                   Ema(lambda n: 0.25, interval=3))
+        self.check(self.SGD + "average { decay: 0.5 warmup: true }", sgd,
+                   Ema(lambda n: min(0.5, (1 + n) / (10 + n))))
+
+    def test_lookahead(self):
+        # As in airbench94: every few steps, with a share that grows with the third power.
+        self.check(self.SGD + "average { decay: 0.774 interval_steps: 3 decay_power: 3 "
+                   "lookahead: true }", lambda p: torch.optim.SGD(p, 0.1, 0.9),
+                   Lookahead(lambda steps: 0.774 * (steps / 20) ** 3, interval=3, last=20))
 
 
 if __name__ == "__main__":
