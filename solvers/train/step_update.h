@@ -33,7 +33,7 @@ class StepUpdate {
     // Batches per rank in a step; if empty, solver.iter_size in every step.
     std::function<int(int64_t step)> micro_batches;
     // Called after the update of a step, unless the flow had no room for a sum; may be null.
-    std::function<void(int64_t step)> after_update;
+    std::function<void(int64_t step)> after_update = nullptr;
   };
 
   // Throws UserError for settings that do not go together.

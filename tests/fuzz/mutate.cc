@@ -1,9 +1,9 @@
 // Feeds a target with mutations of a corpus, the same ones in every run: where libFuzzer is absent,
 // and as a plain test.
 //
-// Usage: TARGET_test CORPUS_FOLDER [RUNS [FIRST]]. RUNS mutations, which differ from those with
-// other numbers from FIRST (0) on; without RUNS, for $GF_FUZZ_SECONDS or a fixed number. After a
-// crash the input lies in $TEST_TMPDIR/input (or /tmp/input).
+// Usage: TARGET_test CORPUS_FOLDER. Makes mutations for $GF_FUZZ_SECONDS, or $GF_FUZZ_RUNS of them,
+// from number $GF_FUZZ_FIRST (0) on; without either a fixed number. After a crash the input lies in
+// $TEST_TMPDIR/input (or /tmp/input).
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -118,15 +118,19 @@ class LastInput {
   int descriptor_ = -1;
 };
 
+double Setting(const char* name) {
+  const char* const text = std::getenv(name);
+  return text ? std::atof(text) : 0;
+}
+
 int Main(int argc, char** argv) {
   if (argc < 2) {
-    std::fprintf(stderr, "usage: %s CORPUS_FOLDER [RUNS [FIRST]]\n", argv[0]);
+    std::fprintf(stderr, "usage: %s CORPUS_FOLDER\n", argv[0]);
     return 2;
   }
-  const int64_t asked = argc > 2 ? std::atoll(argv[2]) : 0;
-  const int64_t first = argc > 3 ? std::atoll(argv[3]) : 0;
-  const char* seconds_text = std::getenv("GF_FUZZ_SECONDS");
-  const double seconds = asked == 0 && seconds_text ? std::atof(seconds_text) : 0;
+  const double seconds = Setting("GF_FUZZ_SECONDS");
+  const auto asked = static_cast<int64_t>(Setting("GF_FUZZ_RUNS"));
+  const auto first = static_cast<int64_t>(Setting("GF_FUZZ_FIRST"));
   std::vector<Seed> corpus = ReadCorpus(argv[1]);
   LastInput last;
   const auto run = [&](const Bytes& input) {
