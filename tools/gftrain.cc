@@ -43,6 +43,8 @@ DEFINE_string(timeline_steps, "",
               "chrome://tracing");
 DEFINE_string(timeline_file, "",
               "write them to this `FILE` instead of timeline.json in the run's folder");
+DEFINE_string(mlperf_log, "",
+              "write the run's log in the form of MLPerf Training's results to this `FILE`");
 DEFINE_string(run_dir, "",
               "write config.prototxt (resolved), log.jsonl and timeline.json to this `FOLDER`; "
               "gfreport FOLDER shows it");
@@ -75,7 +77,8 @@ FlagSpec Spec() {
       {"Job",
        {"config", "solver", "set", "resume", "weights", "weights_skip", "bgr", "max_steps",
         "deterministic"}},
-      {"Records", {"run_dir", "tensorboard", "timeline_steps", "timeline_file", "verbose"}},
+      {"Records",
+       {"run_dir", "tensorboard", "timeline_steps", "timeline_file", "mlperf_log", "verbose"}},
       {"Without training",
        {"dry_run", "net", "input", "batch_size", "phase", "print_schedule", "ranks"}}};
   spec.notes = "SIGTERM and SIGINT write a checkpoint and stop, SIGUSR1 writes a checkpoint.\n";
@@ -193,6 +196,7 @@ TrainOptions OptionsOf(const JobConfig& config, int threads) {
   options.deterministic = FLAGS_deterministic;
   options.verbose = FLAGS_verbose;
   options.stop_step = FLAGS_max_steps;
+  options.mlperf_log = FLAGS_mlperf_log;
   if (!FLAGS_timeline_steps.empty()) {
     options.timeline_steps = ParseStepRange(FLAGS_timeline_steps);
     options.timeline_file =

@@ -35,6 +35,9 @@ void Open(const JobConfig& config, const TrainOptions& options, Communicator* co
   AgreeOnErrors(comm, "opening the log and the device", [&] {
     parts->report = std::make_unique<Report>(LogPath(config), config.telemetry().tensorboard(),
                                              comm->rank() == 0);
+    if (!options.mlperf_log.empty() && comm->rank() == 0) {
+      parts->mlperf_log = std::make_unique<MlperfLog>(options.mlperf_log);
+    }
     parts->batch_norm_group = NewGroupSum(config.batch_norm_group(), comm);
     parts->device = DeviceRegistry::Get().Create("device", config.device(), options.threads);
   });
@@ -286,14 +289,25 @@ void SetUp(const JobConfig& config, const TrainOptions& options, Communicator* c
     for (const std::string& text : notes) parts->report->Note(text);
     throw;
   }
-  Announce({config, options.threads, options.deterministic, options.verbose, parts->last_step,
-            *comm, *parts->device, *parts->train.net, *parts->train.loader,
-            parts->validation.loader.get(), *parts->flow, *parts->batches, *parts->rate},
-           parts->report.get());
+  const JobDescription job = {config,
+                              options.threads,
+                              options.deterministic,
+                              options.verbose,
+                              parts->last_step,
+                              *comm,
+                              *parts->device,
+                              *parts->train.net,
+                              *parts->train.loader,
+                              parts->validation.loader.get(),
+                              *parts->flow,
+                              *parts->batches,
+                              *parts->rate};
+  Announce(job, parts->report.get());
   for (const std::string& text : notes) parts->report->Note(text);
   CheckSameNet(parts->source, *parts->store, *parts->train.loader, parts->validation.loader.get(),
                comm);
   KeepSteps(config, options.deterministic, comm, parts);
+  if (parts->mlperf_log) parts->mlperf_log->StartRun(job, parts->state.epoch);
 }
 
 }  // namespace gf

@@ -19,6 +19,7 @@
 #include "solvers/checkpoint/load.h"
 #include "solvers/lr_policy.h"
 #include "solvers/pool_arithmetic.h"
+#include "solvers/report/mlperf_log.h"
 #include "solvers/report/report.h"
 #include "solvers/report/timeline_writer.h"
 #include "solvers/solver.h"
@@ -44,6 +45,8 @@ struct TrainOptions {
   // Steps whose timeline is recorded, and the file that rank 0 writes at the end.
   StepRange timeline_steps;
   std::string timeline_file = "timeline.json";
+  // File of the run's log in MLPerf's form; empty: none.
+  std::string mlperf_log;
   // Called on rank 0 when all is set up, before the first step; may be null.
   std::function<void()> started;
 };
@@ -52,6 +55,7 @@ struct TrainOptions {
 struct TrainingParts {
   FileDescriptor run_folder;  // claims telemetry.run_dir (on rank 0)
   std::unique_ptr<Report> report;
+  std::unique_ptr<MlperfLog> mlperf_log;  // on rank 0, if the options name one
   std::unique_ptr<Timeline> timeline;
   std::unique_ptr<Device> device;
   std::unique_ptr<GroupSum> batch_norm_group;  // null: every rank has statistics of its own

@@ -205,8 +205,10 @@ void Trainer::Validate() {
   TakeStatistics();
   if (parts_.average) parts_.store->average()->SyncCompute();
   const auto start = Clock::now();
+  if (parts_.mlperf_log) parts_.mlperf_log->StartEvaluation(state_.epoch);
   const std::unique_ptr<Tally> tally =
       Evaluate(parts_.validation.net.get(), parts_.validation.loader.get(), comm_, StopRequested);
+  if (parts_.mlperf_log) parts_.mlperf_log->StopEvaluation(state_.epoch, tally.get());
   if (tally) {
     parts_.report->Validation(state_.step, state_.epoch, *tally, SecondsSince(start));
     validated_step_ = state_.step;
@@ -286,6 +288,7 @@ void Trainer::Run() {
       parts_.keeper->Stopped(StrCat("stopped after step ", state_.step, "; ", words));
     }
   }
+  if (parts_.mlperf_log) parts_.mlperf_log->StopRun(!stop_);
   parts_.report->End(state_.step, state_.epoch,
                      stop_ ? "stopped by a signal" : "training has ended");
 }

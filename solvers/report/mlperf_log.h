@@ -1,0 +1,43 @@
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+
+#include "core/output_file.h"
+#include "solvers/evaluate/tally.h"
+#include "solvers/report/announce.h"
+
+namespace gf {
+
+// The log of a result as MLPerf Training 4.0 asks for it, the last version with ResNet: a line
+// ":::MLLOG {...}" for each event. For rank 0.
+class MlperfLog {
+ public:
+  // Creates the file; the initialization of the run begins. Throws UserError, as all functions do,
+  // if the file cannot be written.
+  explicit MlperfLog(const std::string& path);
+
+  // What the job is; the initialization ends, and training begins at this epoch.
+  void StartRun(const JobDescription& job, double epoch);
+  void StartEvaluation(double epoch);
+  // `tally`: null if a signal has ended the evaluation.
+  void StopEvaluation(double epoch, const Tally* tally);
+  // Closes the file.
+  void StopRun(bool complete);
+
+ private:
+  enum class Kind { kPoint, kStart, kStop };
+  void Write(Kind kind, const char* key, const nlohmann::ordered_json& value,
+             const nlohmann::ordered_json& metadata);
+  void Settings(const JobDescription& job);
+  // A block is training between two evaluations.
+  void StartBlock(double epoch);
+  void StopBlock();
+
+  OutputFile file_;
+  double last_epoch_ = 0, interval_epochs_ = 0;
+  double block_epoch_ = 0;  // in which the block began
+  bool in_block_ = false;
+};
+
+}  // namespace gf
