@@ -24,8 +24,11 @@ for name, ranks, rate in (("one", 1, 100.0), ("<b>two", 2, 190.0)):
             records.append({"kind": "train", "step": i, "epoch": i / 5,
                             "loss": None if i == 3 else 3 / i,
                             "lr": 0.1, "images_per_s": rate, "data_wait": 0.01, "comm_ms": 4.0})
-        records.append({"kind": "validation", "step": 5, "epoch": 1.0, "top1": 0.5, "top5": 0.9,
-                        "loss": 1.5})
+        records.append({"kind": "validation", "step": 3, "epoch": 0.6, "top1": 0.25,
+                        "elapsed_s": 40.0 / ranks})
+        records.append({"kind": "start", "settings": settings, "elapsed_s": 0.5})  # resumed
+        records.append({"kind": "validation", "step": 5, "epoch": 1.0, "top1": 0.5 + 0.1 * ranks,
+                        "top5": 0.9, "loss": 1.5, "elapsed_s": 6.0})
         records.append({"kind": "auto", "step": 4, "chosen": "SPARSE 0.05", "rungs": [
             {"rung": "LAZY FP32", "buckets": 37, "bytes": 4000000, "arithmetic_ms": 0.0,
              "exposed_ms": 812.25, "step_ms": 1100.0, "tried_ms": 1234.56,
@@ -42,6 +45,23 @@ PY
 
 "$gfreport" "$out/one" "$out/<b>two" --out="$out/report.html" >"$out/said.txt" || fail "gfreport"
 grep -q ': 2 runs$' "$out/said.txt" || fail "it does not say what it made"
+grep -q '<h2>Time to accuracy</h2>.*<td class="number">60.00</td>' "$out/report.html" ||
+  fail "no time to the accuracy that both runs reach"
+
+# Time to accuracy: all starts count, and the cost follows the time.
+"$gfreport" "$out/one" "$out/<b>two" --out="$out/costs.html" --target=50% --price_per_hour=36 \
+  >"$out/costs.txt" || fail "costs"
+diff - <(head -n 3 "$out/costs.txt") <<'TABLE' || fail "the table of costs"
+run     top-1, %  epoch  time, s  cost
+one     50.00     1.00   46.0     0.46
+<b>two  50.00     1.00   26.0     0.26
+TABLE
+"$gfreport" "$out/one" --out="$out/costs.html" --target=0.61 >"$out/costs.txt" || fail "a high target"
+grep -q '^one  61.00     not reached$' "$out/costs.txt" || fail "a target that is not reached"
+for wrong in --target=93 --target=x --target=0 --price_per_hour=-1 --price_per_hour=nan; do
+  "$gfreport" "$out/one" --out="$out/costs.html" "$wrong" 2>"$out/wrong.txt"
+  [ $? = 2 ] && grep -q "^gfreport: $wrong: expected a" "$out/wrong.txt" || fail "$wrong"
+done
 python3 - "$out/report.html" <<'PY' || fail "the page"
 import html
 import html.parser

@@ -2,6 +2,7 @@
 import html
 import os
 
+import accuracy
 import bars
 import plot
 import sweeps
@@ -99,6 +100,15 @@ def summary(runs):
     return table(header, rows, numbers=(1, 2, 3, 4, 5, 6))
 
 
+def to_accuracy(runs, target, price):
+    """Time and cost to a top-1, by default to one that all runs reach."""
+    target = target or accuracy.common_target(runs)
+    if not target:
+        return ""
+    return "<h2>Time to accuracy</h2>" + table(
+        accuracy.HEADER, accuracy.rows(runs, target, price), numbers=(1, 2, 3, 4))
+
+
 def table(header, rows, numbers=()):
     cells = "".join("<th>%s</th>" % html.escape(name) for name in header)
     body = ["<tr>%s</tr>" % cells]
@@ -181,8 +191,9 @@ def settings(runs):
     return "".join(parts)
 
 
-def render(runs, tables=(), timelines=(), state=""):
-    """The page. state: of the files, if a server refreshes the page when they change."""
+def render(runs, tables=(), timelines=(), state="", target=None, price=None):
+    """The page. state: of the files, if a server refreshes the page when they change. target,
+    price: for the time to accuracy."""
     def curves(kind, x, y, factor=1):
         return [(run.name, [(a, factor * b) for a, b in run.series(kind, x, y)]) for run in runs]
 
@@ -214,7 +225,7 @@ def render(runs, tables=(), timelines=(), state=""):
             '<title>%s</title><style>%s</style></head><body data-state="%s"><h1>%s</h1>%s'
             '<div class="figures">%s</div>%s%s</body></html>\n' %
             (html.escape(title), STYLE, html.escape(state), html.escape(title),
-             summary(runs) if runs else "",
+             summary(runs) + to_accuracy(runs, target, price) if runs else "",
              "".join(plot.figure(picture) for picture in figures), choices(runs) + settings(runs),
              script("hover.js") + (script("refresh.js") if state else "")))
 

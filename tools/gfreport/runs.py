@@ -69,10 +69,12 @@ def read_text(path):
 
 
 def read_lines(path):
-    """The runs of a JSON-lines file, one per start record (a resumed run goes on in it)."""
+    """The run of a JSON-lines file, in which a resumed run goes on. spent_s of a validation: the
+    seconds of all starts until then."""
     name = os.path.splitext(os.path.basename(path))[0]
     run = Run(name)
     lines = read_text(path).splitlines()
+    earlier = elapsed = 0  # seconds of the starts before, and of this one so far
     for number, line in enumerate(lines, 1):
         if not line.strip():
             continue
@@ -92,6 +94,11 @@ def read_lines(path):
                 raise UserError("%s:%d: %s is out of range, expected a number from -%g to %g" %
                                 (path, number, name[:40], LARGEST, LARGEST))
         kind = record.get("kind")
+        if kind == "start":
+            earlier, elapsed = earlier + elapsed, 0
+        if is_number(record.get("elapsed_s")):
+            elapsed = record["elapsed_s"]
+            record["spent_s"] = earlier + elapsed
         if kind == "start" and isinstance(record.get("settings"), dict):
             run.settings = record["settings"]
         elif kind in ("train", "validation", "checkpoint", "end", "auto"):
