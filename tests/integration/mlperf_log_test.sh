@@ -9,8 +9,9 @@ name: "small"
 net: "net.prototxt"
 train_data { source: "data/train-*.tar" batch_size: 16 mean: 128 std: 64 }
 validation_data { source: "data/val-*.tar" batch_size: 50 mean: 128 std: 64 }
+validation_interval_epochs: 2.5
 solver {
-  base_lr: 0.05 lr_policy: POLY power: 2 end_lr: 0.0001 max_epochs: 4 warmup_epochs: 0.5
+  base_lr: 0.05 lr_policy: POLY power: 2 end_lr: 0.0001 max_epochs: 10 warmup_epochs: 0.5
   momentum: 0.9 weight_decay: 0.0002
 }
 JOB
@@ -58,11 +59,11 @@ expected = {"submission_benchmark": "resnet", "global_batch_size": 32, "opt_name
 for key, wanted in expected.items():
     assert value(sgd, key) == wanted, (key, value(sgd, key))
 images, steps = value(sgd, "train_samples"), value(sgd, "sgd_opt_learning_rate_decay_steps")
-assert steps == -(-images * 4 // 32), (images, steps)
+assert steps == -(-images * 10 // 32), (images, steps)
 assert abs(value(sgd, "opt_learning_rate_warmup_epochs") - 0.5) < 0.05
 accuracies = [event for event in sgd if event["key"] == "eval_accuracy"]
 assert accuracies[-1]["value"] > 0.759, accuracies
-assert abs(accuracies[0]["metadata"]["epoch_num"] - 1) < 0.05, accuracies
+assert abs(accuracies[0]["metadata"]["epoch_num"] - 2.5) < 0.05, accuracies
 assert [event for event in sgd if event["key"] == "run_stop"][0]["metadata"]["status"] == "success"
 
 lars = read("lars.txt")
