@@ -62,6 +62,12 @@ void PrintLayers(const Net& net, FILE* out) {
 
 double BytesOf(const Tensor& pool) { return static_cast<double>(pool.desc.bytes()); }
 
+// Of the moving average of the weights.
+double AverageBytes(const ParameterStore& store) {
+  const ParameterStore& average = *store.average();
+  return BytesOf(average.master()) + (average.has_own_compute() ? BytesOf(average.compute()) : 0);
+}
+
 // Says that this host cannot run what is planned.
 void WarnOfMemory(const Net& net, const Device& device) {
   if (!device.shares_host_memory()) return;
@@ -71,6 +77,7 @@ void WarnOfMemory(const Net& net, const Device& device) {
   if (store.has_own_compute()) bytes += BytesOf(store.compute());
   if (store.frozen_compute().desc.dtype != DType::kFP32) bytes += BytesOf(store.frozen_compute());
   if (store.has_gradients()) bytes += BytesOf(store.gradient());
+  if (store.average()) bytes += AverageBytes(store);
   const double memory = HostMemory();
   if (bytes <= memory) return;
   PrintWarning("activations and parameters take ", HumanBytes(bytes),
@@ -94,7 +101,8 @@ void PrintMemory(const Net& net, FILE* out) {
        {"master weights", megabytes(store.master())},
        {"compute weights",
         store.has_own_compute() ? megabytes(store.compute()) : "the master weights"},
-       {"gradients", store.has_gradients() ? megabytes(store.gradient()) : "none"}},
+       {"gradients", store.has_gradients() ? megabytes(store.gradient()) : "none"},
+       {"average weights", store.average() ? HumanBytes(AverageBytes(store)) : "none"}},
       out);
 }
 
@@ -241,6 +249,9 @@ void DryRun(const JobConfig* config, const DryRunOptions& options, Communicator*
   if (config != nullptr && StepsAhead(config->comm(), config->solver().type(), comm->size(),
                                       net_options.compute, device->shares_host_memory())) {
     net.parameters()->SetOwnCompute(true);
+  }
+  if (config != nullptr && phase == TRAIN && config->solver().average().decay() > 0) {
+    net.parameters()->AddAverage();
   }
   WarnOfMemory(net, *device);
   PrintLayers(net, out);

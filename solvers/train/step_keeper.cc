@@ -47,6 +47,15 @@ StepKeeper::~StepKeeper() {
   thread_.join();
 }
 
+std::vector<std::pair<const Tensor*, std::vector<float>*>> StepKeeper::Statistics() {
+  std::vector<std::pair<const Tensor*, std::vector<float>*>> pools = {
+      {&parts_.store->states(), &statistics_}};
+  if (parts_.store->average()) {
+    pools.emplace_back(&parts_.store->average()->states(), &average_statistics_);
+  }
+  return pools;
+}
+
 void StepKeeper::BeginUpdate() {
   const Lock lock(mutex_);
   open_ = false;
@@ -55,9 +64,10 @@ void StepKeeper::BeginUpdate() {
 void StepKeeper::StepDone(const TrainingState& state) {
   const Lock lock(mutex_);
   state_ = state;
-  const Tensor& states = parts_.store->states();
   if (can_save()) {
-    statistics_.assign(states.as<float>(), states.as<float>() + states.desc.shape.count());
+    for (const auto& [pool, kept] : Statistics()) {
+      kept->assign(pool->as<float>(), pool->as<float>() + pool->desc.shape.count());
+    }
   }
   open_ = true;
   if (ending_) {
@@ -177,8 +187,9 @@ std::string StepKeeper::Keep(bool killed) {
   if (state_.step == 0) return "no step was complete, nothing is lost";
   std::string obstacle = parts_.obstacle;
   if (can_save()) {
-    const Tensor& states = parts_.store->states();
-    if (!statistics_.empty()) std::memcpy(states.data, statistics_.data(), states.desc.bytes());
+    for (const auto& [pool, kept] : Statistics()) {
+      if (!kept->empty()) std::memcpy(pool->data, kept->data(), pool->desc.bytes());
+    }
     try {
       return StrCat("step ", state_.step, " is saved in ", parts_.save(state_),
                     "; continue with --resume");

@@ -7,6 +7,7 @@
 #include <mutex>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "comm/failure/launcher.h"
@@ -76,6 +77,8 @@ class StepKeeper {
   // a copy is not safe to make. The last copy saves the step; a checkpoint that is being written is
   // completed first. mutex_ and open_ as for Renew.
   void EndAtOnce(Lock* lock);
+  // The pools of batch norms' statistics, with where this object keeps what they hold.
+  std::vector<std::pair<const Tensor*, std::vector<float>*>> Statistics();
   bool can_save() const { return parts_.obstacle.empty(); }
   // Replaces the copy; mutex_ is held, and open_ where something can be saved.
   void Renew(Mode mode, double patience_s);
@@ -94,7 +97,9 @@ class StepKeeper {
   bool ending_ = false;
   bool saving_ = false;  // rank 0 is writing the checkpoint of state_
   TrainingState state_;
-  std::vector<float> statistics_;  // of batch norms; forward passes change them before StepDone
+  // Of batch norms, in training and in the average: forward passes and means over the ranks change
+  // them before StepDone.
+  std::vector<float> statistics_, average_statistics_;
   int64_t saved_step_;             // in the last checkpoint
   Clock::time_point alert_until_;  // every step renews the copy
   std::unique_ptr<Survivor> copy_;

@@ -55,4 +55,11 @@ grep -q '^ *compute weights *the master weights' one.log || fail "compute weight
 master=$(sed -n 's/^ *master weights *//p' ahead.log)
 [ "$(sed -n 's/^ *compute weights *//p' ahead.log)" = "$master" ] && [ -n "$master" ] ||
   fail "compute weights of SPARSE: $(grep weights ahead.log)"
+
+# An average is as large as the weights.
+grep -q '^ *average weights *none' one.log || fail "an average without solver.average"
+"$gftrain" --dry_run --config=job.prototxt --set solver.average.decay=0.9 >average.log 2>&1 ||
+  fail "an average"
+[ "$(sed -n 's/^ *average weights *//p' average.log)" = "$master" ] ||
+  fail "average weights: $(grep weights average.log)"
 echo PASS
