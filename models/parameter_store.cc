@@ -87,8 +87,6 @@ void ParameterStore::AddAverage() {
                                               /*gradients=*/false, frozen_layout_, plan_only_);
   average_->frozen_master_ = frozen_master_;
   average_->frozen_compute_ = frozen_compute_;
-  average_->aliases_ = aliases_;
-  average_->tracked_batches_ = tracked_batches_;
 }
 
 void ParameterStore::SyncCompute() {

@@ -12,7 +12,8 @@
 namespace gf {
 
 // The pools of a net's parameters, and its states (batch-norm statistics). The nets of a job
-// (training, validation) share one store. Pools use the offsets of `layout` unless said otherwise.
+// (training, validation) share one store; with solver.average the net of validation has its
+// average. Pools use the offsets of `layout` unless said otherwise.
 class ParameterStore {
  public:
   // Allocates zeroed pools; `gradients` = false omits the gradient pool (evaluation). `frozen`:

@@ -28,6 +28,7 @@ GF_FORMULA float MeanSquareWith(float beta, float mean, float x) {
 // A mean that moves by `share` (0 to 1) of the way to x. It stays where it equals x, and 1 gives x
 // itself.
 GF_FORMULA float MovedTo(float x, float share, float mean) {
+  if (share == 1) return x;
   return share < 0.5f ? mean + share * (x - mean) : x - (1 - share) * (x - mean);
 }
 

@@ -30,7 +30,8 @@ class LowRankCompressor : public Compressor {
     if (plan_.matrices.empty()) {
       ThrowUserError(
           "comm.mode: LOW_RANK: no weight of this net becomes half as long as factors of ",
-          "comm.low_rank.rank ", config_.rank(), ": set a lower rank, or mode LAZY or SPARSE");
+          "comm.low_rank.rank ", config_.rank(), ": set ",
+          config_.rank() > 1 ? "a lower rank, or " : "", "mode LAZY or SPARSE");
     }
     pools_.gradients = pool.gradients;
     pools_.residual = residual_;

@@ -253,6 +253,12 @@ void CheckJob(const JobConfig& config, const Places& places) {
       " PERIODIC does not go with batch_norm_group, whose ranks need the same weights: set "
       "batch_norm_group to 1, or the mode to LAZY");
   const bool averages = solver.average().decay() > 0;
+  const AverageConfig& average = solver.average();
+  report.Require(average.has_decay() || !(average.has_interval_steps() || average.has_warmup() ||
+                                          average.has_decay_power() || average.has_lookahead()),
+                 "average",
+                 " has no decay, so there is no average: set average.decay, e.g. 0.99, "
+                 "or remove its other settings");
   report.Require(!averages || !config.comm().sharded_update(), "average",
                  " does not go with comm.sharded_update, whose ranks have some of the new weights "
                  "only: set sharded_update to false");

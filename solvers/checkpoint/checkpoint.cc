@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "core/config/config.h"
 #include "core/error.h"
 #include "core/file.h"
 #include "core/folder.h"
@@ -128,6 +129,8 @@ void WriteCheckpointFiles(const std::string& folder, const TrainingState& state,
   CheckFinite(store, store.master(), store.layout());
   CheckFinite(store, store.states(), store.state_layout());
   const ParameterStore& used = store.average() ? *store.average() : store;
+  CheckFinite(used, used.master(), used.layout());
+  CheckFinite(used, used.states(), used.state_layout());
   json root;
   root["format"] = kFormat;
   root.update(ToJson(state));
@@ -214,6 +217,13 @@ void CheckSameFreeze(const std::string& folder, const ParameterStore& store, con
 
 }  // namespace
 
+// Whether the job that wrote the checkpoint had solver.average.
+bool Averages(const TrainingState& state, const std::string& folder) {
+  JobConfig job;
+  ParseTextProto(state.config, folder + "/" + kStateFile + ": config", &job);
+  return job.solver().average().decay() > 0;
+}
+
 TrainingState LoadCheckpoint(const std::string& folder, const std::string& solver_type,
                              ParameterStore* store, const Solver* solver) {
   TrainingState state = VerifyCheckpoint(folder);
@@ -229,11 +239,23 @@ TrainingState LoadCheckpoint(const std::string& folder, const std::string& solve
     CheckSameFreeze(folder, *store, *solver);
     const std::string file = folder + "/" + kOptimizerFile;
     const bool trained_weights = HasTrainedWeights(SafetensorsReader(file));
+    if (!trained_weights && Averages(state, folder)) {
+      ThrowUserError(
+          file,
+          ": has none of the weights that training goes on with, which a job with "
+          "solver.average saves: the file is damaged; resume from another checkpoint, or "
+          "start from the average with --weights=",
+          folder);
+    }
     ReadPoolFile(file, OptimizerTensors(*store, *solver, trained_weights), store,
                  /*learned=*/true);
     store->SyncCompute();
   }
   return state;
+}
+
+bool CheckpointHasAverage(const std::string& folder) {
+  return HasTrainedWeights(SafetensorsReader(folder + "/" + kOptimizerFile));
 }
 
 uint64_t CheckpointBytes(const ParameterStore& store, const Solver& solver) {

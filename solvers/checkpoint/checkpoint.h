@@ -56,6 +56,9 @@ bool RecordsFile(const std::string& folder, const std::string& name);
 TrainingState LoadCheckpoint(const std::string& folder, const std::string& solver_type,
                              ParameterStore* store, const Solver* solver);
 
+// Whether a checkpoint's weights file holds an average, and its optimizer file the weights.
+bool CheckpointHasAverage(const std::string& folder);
+
 // Bytes of one checkpoint without residuals, nearly.
 uint64_t CheckpointBytes(const ParameterStore& store, const Solver& solver);
 

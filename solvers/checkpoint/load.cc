@@ -97,6 +97,11 @@ TrainingState LoadStart(const JobConfig& config, const StartOptions& options, in
     if (!checkpoint.empty()) {
       state = LoadCheckpoint(checkpoint, config.solver().type(), store, &solver);
       note(StrCat("resuming from ", checkpoint, ", step ", state.step));
+      if (!store->average() && CheckpointHasAverage(checkpoint)) {
+        note(
+            "the checkpoint's average of the weights ends here: solver.average has no decay, and "
+            "training goes on with the weights themselves");
+      }
       text = ToText(state);
     } else if (!options.weights.empty()) {
       LoadWeightsFile(options.weights, {/*complete=*/false, options.bgr, options.skip}, store,

@@ -6,9 +6,11 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "core/error.h"
+#include "core/folder.h"
 
 namespace gf {
 namespace {
@@ -21,18 +23,23 @@ json Number(double value) {
   if (value == std::floor(value) && std::abs(value) < 1e15) return static_cast<int64_t>(value);
   return value;
 }
-json Setting(float value) {
+double Shortest(float value) {
   char text[32];
   for (int digits = 6; digits <= 9; ++digits) {
     std::snprintf(text, sizeof(text), "%.*g", digits, static_cast<double>(value));
     if (std::strtof(text, nullptr) == value) break;
   }
-  return Number(std::strtod(text, nullptr));
+  return std::strtod(text, nullptr);
 }
+json Setting(float value) { return Number(Shortest(value)); }
 
 std::string Lower(std::string text) {
   for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
   return text;
+}
+
+double EpochsOf(const BatchSchedule& batches, int64_t steps) {
+  return batches.ImagesIn(steps) / static_cast<double>(batches.images());
 }
 
 // MLPerf's name of the benchmark, or the net's.
@@ -42,7 +49,13 @@ std::string Benchmark(const std::string& net) {
 
 }  // namespace
 
-MlperfLog::MlperfLog(const std::string& path) : file_(path) {
+MlperfLog::MlperfLog(const std::string& path, bool resumed) : path_(path) {
+  std::error_code error;
+  if (!resumed && IsFile(path) && std::filesystem::file_size(path, error) > 0) {
+    ThrowUserError("--mlperf_log: ", path,
+                   " is not empty: name another file, or continue its run with --resume");
+  }
+  file_ = std::make_unique<OutputFile>(path, OutputFile::Mode::kAppend);
   // Nobody has emptied the system's caches of files.
   Write(Kind::kPoint, "cache_clear", false, json::object());
   Write(Kind::kStart, "init_start", nullptr, json::object());
@@ -58,8 +71,18 @@ void MlperfLog::Write(Kind kind, const char* key, const json& value, const json&
   line["key"] = key;
   line["value"] = value;
   line["metadata"] = metadata;
-  file_.Write(":::MLLOG " + line.dump(-1, ' ', false, json::error_handler_t::replace) + "\n");
-  file_.Flush();
+  if (!file_) return;
+  try {
+    file_->Write(":::MLLOG " + line.dump(-1, ' ', false, json::error_handler_t::replace) + "\n");
+    file_->Flush();
+  } catch (const UserError& error) {
+    Drop(error.what());
+  }
+}
+
+void MlperfLog::Drop(const char* reason) {
+  PrintWarning("--mlperf_log: ", reason, ": training goes on without ", path_);
+  file_ = nullptr;
 }
 
 void MlperfLog::Settings(const JobDescription& job) {
@@ -87,14 +110,14 @@ void MlperfLog::Settings(const JobDescription& job) {
   const std::string own = lars ? "lars_opt_" : name + "_opt_";
   say("opt_name", name);
   say(own + "base_learning_rate", solver.has_base_lr_per_256()
-                                      ? Number(solver.base_lr_per_256() * images / 256)
+                                      ? Number(Shortest(solver.base_lr_per_256()) * images / 256)
                                       : Setting(solver.base_lr()));
   say(own + "end_learning_rate", Setting(solver.end_lr()));
   say(own + "learning_rate_decay_poly_power", Setting(solver.power()));
   say(own + "learning_rate_decay_steps",
       job.rate.max_steps() - (solver.decay_after_warmup() ? job.rate.warmup_steps() : 0));
   say(lars ? own + "learning_rate_warmup_epochs" : "opt_learning_rate_warmup_epochs",
-      Number(job.batches.EpochsBefore(job.rate.warmup_steps())));
+      Number(EpochsOf(job.batches, job.rate.warmup_steps())));
   say(own + "momentum", Setting(solver.momentum()));
   say(own + "weight_decay", Setting(solver.weight_decay()));
   if (lars) say("lars_epsilon", Setting(solver.epsilon()));
@@ -102,10 +125,12 @@ void MlperfLog::Settings(const JobDescription& job) {
 
 void MlperfLog::StartRun(const JobDescription& job, double epoch) {
   Settings(job);
-  last_epoch_ = job.batches.EpochsBefore(job.last_step);
+  last_epoch_ = EpochsOf(job.batches, job.last_step);
   const int64_t steps = job.config.validation_interval_steps();
-  interval_epochs_ =
-      steps > 0 ? job.batches.EpochsBefore(steps) : job.config.validation_interval_epochs();
+  if (job.validation_data != nullptr) {
+    interval_epochs_ =
+        steps > 0 ? EpochsOf(job.batches, steps) : job.config.validation_interval_epochs();
+  }
   Write(Kind::kStop, "init_stop", nullptr, json::object());
   Write(Kind::kStart, "run_start", nullptr, json::object());
   StartBlock(epoch);
@@ -135,10 +160,10 @@ void MlperfLog::StartEvaluation(double epoch) {
 void MlperfLog::StopEvaluation(double epoch, const Tally* tally) {
   const json where = {{"epoch_num", Number(epoch)}};
   if (tally != nullptr) {
-    // The first figure is the accuracy.
-    const std::vector<Figure> figures = tally->Figures();
-    if (!figures.empty() && figures[0].value) {
-      Write(Kind::kPoint, "eval_accuracy", *figures[0].value, where);
+    for (const Figure& figure : tally->Figures()) {
+      if (figure.key == "top1" && figure.value) {
+        Write(Kind::kPoint, "eval_accuracy", *figure.value, where);
+      }
     }
   }
   Write(Kind::kStop, "eval_stop", nullptr, where);
@@ -148,7 +173,12 @@ void MlperfLog::StopEvaluation(double epoch, const Tally* tally) {
 void MlperfLog::StopRun(bool complete) {
   StopBlock();
   Write(Kind::kStop, "run_stop", nullptr, {{"status", complete ? "success" : "aborted"}});
-  file_.Close();
+  if (!file_) return;
+  try {
+    file_->Close();
+  } catch (const UserError& error) {
+    Drop(error.what());
+  }
 }
 
 }  // namespace gf

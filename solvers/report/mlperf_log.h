@@ -1,5 +1,6 @@
 #pragma once
 
+#include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 
@@ -13,9 +14,10 @@ namespace gf {
 // ":::MLLOG {...}" for each event. For rank 0.
 class MlperfLog {
  public:
-  // Creates the file; the initialization of the run begins. Throws UserError, as all functions do,
-  // if the file cannot be written.
-  explicit MlperfLog(const std::string& path);
+  // The initialization of the run begins. A `resumed` run goes on in the file of the first one, any
+  // other finds none or an empty one. Throws UserError if the file cannot be written or is not
+  // empty. If it cannot be written later, a remark says so, and training goes on without it.
+  MlperfLog(const std::string& path, bool resumed);
 
   // What the job is; the initialization ends, and training begins at this epoch.
   void StartRun(const JobDescription& job, double epoch);
@@ -29,12 +31,14 @@ class MlperfLog {
   enum class Kind { kPoint, kStart, kStop };
   void Write(Kind kind, const char* key, const nlohmann::ordered_json& value,
              const nlohmann::ordered_json& metadata);
+  void Drop(const char* reason);
   void Settings(const JobDescription& job);
   // A block is training between two evaluations.
   void StartBlock(double epoch);
   void StopBlock();
 
-  OutputFile file_;
+  std::unique_ptr<OutputFile> file_;  // null once it could not be written
+  const std::string path_;
   double last_epoch_ = 0, interval_epochs_ = 0;
   double block_epoch_ = 0;  // in which the block began
   bool in_block_ = false;

@@ -36,7 +36,8 @@ void Open(const JobConfig& config, const TrainOptions& options, Communicator* co
     parts->report = std::make_unique<Report>(LogPath(config), config.telemetry().tensorboard(),
                                              comm->rank() == 0);
     if (!options.mlperf_log.empty() && comm->rank() == 0) {
-      parts->mlperf_log = std::make_unique<MlperfLog>(options.mlperf_log);
+      parts->mlperf_log =
+          std::make_unique<MlperfLog>(options.mlperf_log, !options.start.resume.empty());
     }
     parts->batch_norm_group = NewGroupSum(config.batch_norm_group(), comm);
     parts->device = DeviceRegistry::Get().Create("device", config.device(), options.threads);
@@ -166,15 +167,20 @@ void BuildFlow(const JobConfig& config, bool deterministic, Communicator* comm,
             before_update, [parts](int64_t step) { return parts->batches->IterSize(step); },
             [parts](int64_t step) {
               if (parts->average) parts->average->StepDone(step);
+            },
+            [parts] {
+              // Ranks that end together with this one must not leave it within its update.
+              if (!parts->flow->local()) parts->statistics->StepDone();
             }});
     if (parts->batches->largest_iter_size() > 1) {
       parts->accumulator = std::make_unique<Accumulator>(parts->store);
     }
   });
   parts->statistics = std::make_unique<StatisticsMean>(parts->store, comm, deterministic);
-  if (parts->average) {
+  // A deterministic run has the mean over the ranks in the average already.
+  if (parts->average && !deterministic) {
     parts->average_statistics =
-        std::make_unique<StatisticsMean>(parts->store->average().get(), comm, deterministic);
+        std::make_unique<StatisticsMean>(parts->store->average().get(), comm, /*every_step=*/false);
   }
 }
 

@@ -92,6 +92,7 @@ void StepUpdate::Finish(double lr, int micro_batches) {
     }
   });
   if (scaler_.active()) solver->ReadFinite();
+  if (parts_.sums_done) parts_.sums_done();
   if (wait_ && !parts_.flow->overflowed()) {
     if (parts_.before_update) parts_.before_update();
     std::sort(deferred.begin(), deferred.end(),

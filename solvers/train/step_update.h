@@ -32,8 +32,11 @@ class StepUpdate {
     std::function<void()> before_update;
     // Batches per rank in a step; if empty, solver.iter_size in every step.
     std::function<int(int64_t step)> micro_batches;
-    // Called after the update of a step, unless the flow had no room for a sum; may be null.
+    // Called at the end of each step, also where loss scaling skips the update, which a GPU's host
+    // does not know yet; not where the flow had no room for a sum. May be null.
     std::function<void(int64_t step)> after_update = nullptr;
+    // Called in each step after all sums have come and before `before_update`; may be null.
+    std::function<void()> sums_done = nullptr;
   };
 
   // Throws UserError for settings that do not go together.

@@ -118,8 +118,10 @@ void Trainer::Step() {
   state_.epoch =
       static_cast<double>(state_.position) / static_cast<double>(parts_.train.loader->size());
   if (parts_.flow->round_ends()) {
-    if (parts_.flow->local()) EndRound();
-    parts_.statistics->StepDone();
+    if (parts_.flow->local()) {
+      EndRound();
+      parts_.statistics->StepDone();
+    }
     if (parts_.average_statistics) parts_.average_statistics->StepDone();
   }
   parts_.store->BumpVersion();

@@ -1,7 +1,7 @@
 #!/bin/bash
-# resume_test.sh RANKS dense|average|sparse|topk|low_rank|quantized|periodic: a run that is killed with -9
-# and resumed ends with the same bits as one that was never interrupted; so does one that was
-# stopped with --max_steps.
+# resume_test.sh RANKS dense|average|sparse|topk|low_rank|quantized|periodic: a run that is killed
+# with -9 and resumed ends with the same bits as one that was never interrupted; so does one that
+# was stopped with --max_steps.
 ranks=$1 exchange=$2
 . tests/integration/lib.sh
 make_job
@@ -90,7 +90,7 @@ if [ "$exchange" = average ]; then
   check fp32 "${average[@]}"
   [ "${GF_TEST_DEVICE:-cpu}" != cpu ] || check bf16 "${average[@]}" "${bf16[@]}" \
     --set solver.average.interval_steps=3 --set solver.iter_size=2
-  # Only the end of training keeps none of what training goes on with.
+  # With Lookahead, weights and average are equal at the end.
   check lookahead --set solver.average.decay=0.9 --set solver.average.interval_steps=5 \
     --set solver.average.decay_power=3 --set solver.average.lookahead=true
   python3 - "fp32.whole/$last" "lookahead.whole/$last" "$steps" <<'PY' || fail "what the files hold"
@@ -124,7 +124,7 @@ for field in "top1", "loss":
     assert abs(ours[field] - theirs[field]) < 1e-6, (ours, theirs)
 PY
   # Without an average training goes on with its own weights, and with one again from these.
-  resume_as without "" "$ranks" --set solver.average.decay=0
+  resume_as without "average of the weights ends here" "$ranks" --set solver.average.decay=0
   cp -r without fp32.whole.2 && rm -r fp32.whole && mv fp32.whole.2 fp32.whole
   steps=$((steps + 20))
   resume_as again "" "$ranks" "${average[@]}"
@@ -132,6 +132,8 @@ PY
     --config=job.prototxt "${average[@]}" --set comm.sharded_update=true
   expect_error 'solver.average does not go with comm.mode PERIODIC' "$gftrain" \
     --config=job.prototxt "${average[@]}" --set comm.mode=PERIODIC
+  expect_error 'solver.average has no decay' "$gftrain" --config=job.prototxt \
+    --set solver.average.lookahead=true
   expect_error 'solver.average.decay is 1, must be' "$gftrain" --config=job.prototxt \
     --set solver.average.decay=1
   echo PASS

@@ -50,8 +50,7 @@ int main(int argc, char** argv) {
   }
   nlohmann::json result;
   for (const gf::PoolEntry& entry : layout.entries()) {
-    result[entry.name] =
-        store.Export(average ? store.average()->master() : store.master(), entry);
+    result[entry.name] = store.Export(average ? store.average()->master() : store.master(), entry);
   }
   std::printf("%s\n", result.dump().c_str());
   return 0;

@@ -7,7 +7,7 @@ HEADER = ["run", "top-1, %", "epoch", "time, s", "cost"]
 def parse_target(text):
     """0.93 or 93% as a share."""
     try:
-        target = float(text[:-1]) / 100 if text.endswith("%") else float(text)
+        target = round(float(text[:-1]) / 100, 12) if text.endswith("%") else float(text)
     except ValueError:
         target = 0
     if not 0 < target <= 1:
