@@ -56,7 +56,8 @@ run     top-1, %  epoch  time, s  cost
 one     50.00     1.00   46.0     0.46
 <b>two  50.00     1.00   26.0     0.26
 TABLE
-"$gfreport" "$out/one" --out="$out/costs.html" --target=0.61 >"$out/costs.txt" || fail "a high target"
+"$gfreport" "$out/one" --out="$out/costs.html" --target=0.61 >"$out/costs.txt" ||
+  fail "a high target"
 grep -q '^one  61.00     not reached$' "$out/costs.txt" || fail "a target that is not reached"
 for wrong in --target=93 --target=x --target=0 --price_per_hour=-1 --price_per_hour=nan; do
   "$gfreport" "$out/one" --out="$out/costs.html" "$wrong" 2>"$out/wrong.txt"
