@@ -84,7 +84,8 @@ void ParameterStore::SetOwnCompute(bool own) {
 
 void ParameterStore::AddAverage() {
   average_ = std::make_shared<ParameterStore>(device_, layout_, state_layout_, compute_.desc.dtype,
-                                              /*gradients=*/false, frozen_layout_, plan_only_);
+                                              /*gradients=*/false, PoolLayout(), plan_only_);
+  average_->frozen_layout_ = frozen_layout_;
   average_->frozen_master_ = frozen_master_;
   average_->frozen_compute_ = frozen_compute_;
 }

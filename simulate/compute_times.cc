@@ -126,6 +126,12 @@ UpdateTraffic TrafficOf(const SolverConfig& solver, ComputeType compute) {
   const auto gradient = static_cast<double>(bytes);
   UpdateTraffic traffic;
   traffic.update = static_cast<double>(UpdateBytes(SolverFactsOf(solver.type()), bytes));
+  const AverageConfig& average = solver.average();
+  if (average.decay() > 0) {
+    // Reads the weights, reads and writes the average; and back.
+    traffic.update +=
+        (average.lookahead() ? 24. : 12.) / static_cast<double>(average.interval_steps());
+  }
   traffic.keep = gradient + 4 + 4;
   traffic.pack = 2 * gradient;
   traffic.round = 2 * (4 + 4);  // reads and writes gradient and residual

@@ -24,9 +24,7 @@ class BatchSchedule {
   // The same number without overflow, for any length of training.
   double ImagesIn(int64_t steps) const;
   // Number of passes over the data before this step.
-  double EpochsBefore(int64_t step) const {
-    return static_cast<double>(ImagesBefore(step)) / static_cast<double>(images_);
-  }
+  double EpochsBefore(int64_t step) const { return ImagesIn(step) / static_cast<double>(images_); }
   // The least number of steps that cover `epochs` epochs; tolerates rounding of the product.
   int64_t StepsOf(double epochs) const;
 

@@ -272,8 +272,8 @@ bool Loader::FillTraining(BatchSlot* slot, int64_t image, Sampler* sampler,
     if (reader_.whole()) batch.cuts[image] = reader_.CutOf(use);
     return i == 0;
   }
-  ThrowUserError(config_.source(), ": ", tries,
-                 " consecutive samples are damaged; the warnings name the first ones");
+  ThrowUserError(config_.source(), ": ", tries, " consecutive samples are damaged, the first is ",
+                 Where(sampler->At(slot->position + image).index));
 }
 
 const Batch& Loader::Next() {

@@ -110,6 +110,11 @@ void CheckFinite(const ParameterStore& store, const Tensor& pool, const PoolLayo
   }
 }
 
+void CheckFinite(const ParameterStore& store) {
+  CheckFinite(store, store.master(), store.layout());
+  CheckFinite(store, store.states(), store.state_layout());
+}
+
 }  // namespace
 
 int64_t StepOfName(const std::string& name) {
@@ -126,11 +131,9 @@ int64_t StepOfName(const std::string& name) {
 void WriteCheckpointFiles(const std::string& folder, const TrainingState& state,
                           const ParameterStore& store, const Solver& solver,
                           const ExtraFiles& extra) {
-  CheckFinite(store, store.master(), store.layout());
-  CheckFinite(store, store.states(), store.state_layout());
   const ParameterStore& used = store.average() ? *store.average() : store;
-  CheckFinite(used, used.master(), used.layout());
-  CheckFinite(used, used.states(), used.state_layout());
+  CheckFinite(store);
+  if (&used != &store) CheckFinite(used);
   json root;
   root["format"] = kFormat;
   root.update(ToJson(state));
@@ -215,14 +218,19 @@ void CheckSameFreeze(const std::string& folder, const ParameterStore& store, con
                  ": set freeze as it was, or start from its weights alone with --weights=", folder);
 }
 
-}  // namespace
-
-// Whether the job that wrote the checkpoint had solver.average.
-bool Averages(const TrainingState& state, const std::string& folder) {
+// Whether the job that wrote the checkpoint had solver.average; false for a config of a version
+// with other fields, which this version cannot read.
+bool Averages(const TrainingState& state) {
   JobConfig job;
-  ParseTextProto(state.config, folder + "/" + kStateFile + ": config", &job);
+  try {
+    ParseTextProto(state.config, "the checkpoint's config", &job);
+  } catch (const UserError&) {
+    return false;
+  }
   return job.solver().average().decay() > 0;
 }
+
+}  // namespace
 
 TrainingState LoadCheckpoint(const std::string& folder, const std::string& solver_type,
                              ParameterStore* store, const Solver* solver) {
@@ -239,13 +247,11 @@ TrainingState LoadCheckpoint(const std::string& folder, const std::string& solve
     CheckSameFreeze(folder, *store, *solver);
     const std::string file = folder + "/" + kOptimizerFile;
     const bool trained_weights = HasTrainedWeights(SafetensorsReader(file));
-    if (!trained_weights && Averages(state, folder)) {
-      ThrowUserError(
-          file,
-          ": has none of the weights that training goes on with, which a job with "
-          "solver.average saves: the file is damaged; resume from another checkpoint, or "
-          "start from the average with --weights=",
-          folder);
+    if (!trained_weights && Averages(state)) {
+      ThrowUserError(file, ": has no trained weights (weights/...), expected those of a job with ",
+                     "solver.average: the file is damaged; resume from another checkpoint, or "
+                     "start from the average with --weights=",
+                     folder);
     }
     ReadPoolFile(file, OptimizerTensors(*store, *solver, trained_weights), store,
                  /*learned=*/true);

@@ -99,8 +99,8 @@ TrainingState LoadStart(const JobConfig& config, const StartOptions& options, in
       note(StrCat("resuming from ", checkpoint, ", step ", state.step));
       if (!store->average() && CheckpointHasAverage(checkpoint)) {
         note(
-            "the checkpoint's average of the weights ends here: solver.average has no decay, and "
-            "training goes on with the weights themselves");
+            "the checkpoint's average is dropped, because solver.average has no decay: training "
+            "continues with the trained weights");
       }
       text = ToText(state);
     } else if (!options.weights.empty()) {

@@ -20,9 +20,9 @@ struct PoolTensor {
 
 // What a weights file holds: master weights and states, "conv1.weight", "bn1.running_mean".
 std::vector<PoolTensor> WeightTensors(const ParameterStore& store);
-// What an optimizer file holds: the solver's pools, "momentum/conv1.weight", and with
-// `trained_weights`, where the weights file holds an average of the weights, also the weights and
-// states that training goes on with, "weights/conv1.weight".
+// What an optimizer file holds: the solver's pools, "momentum/conv1.weight". With `trained_weights`
+// also the trained weights and states, "weights/conv1.weight": the weights file then holds their
+// average.
 std::vector<PoolTensor> OptimizerTensors(const ParameterStore& store, const Solver& solver,
                                          bool trained_weights);
 // Whether an optimizer file holds trained weights.

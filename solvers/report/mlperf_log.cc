@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <cctype>
+#include <charconv>
 #include <chrono>
 #include <cmath>
-#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -24,22 +24,16 @@ json Number(double value) {
   return value;
 }
 double Shortest(float value) {
-  char text[32];
-  for (int digits = 6; digits <= 9; ++digits) {
-    std::snprintf(text, sizeof(text), "%.*g", digits, static_cast<double>(value));
-    if (std::strtof(text, nullptr) == value) break;
-  }
-  return std::strtod(text, nullptr);
+  char digits[32];
+  const auto end = std::to_chars(digits, digits + sizeof(digits) - 1, value);
+  *end.ptr = '\0';
+  return std::strtod(digits, nullptr);
 }
 json Setting(float value) { return Number(Shortest(value)); }
 
 std::string Lower(std::string text) {
   for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
   return text;
-}
-
-double EpochsOf(const BatchSchedule& batches, int64_t steps) {
-  return batches.ImagesIn(steps) / static_cast<double>(batches.images());
 }
 
 // MLPerf's name of the benchmark, or the net's.
@@ -49,7 +43,7 @@ std::string Benchmark(const std::string& net) {
 
 }  // namespace
 
-MlperfLog::MlperfLog(const std::string& path, bool resumed) : path_(path) {
+MlperfLog::MlperfLog(const std::string& path, bool resumed) {
   std::error_code error;
   if (!resumed && IsFile(path) && std::filesystem::file_size(path, error) > 0) {
     ThrowUserError("--mlperf_log: ", path,
@@ -62,6 +56,7 @@ MlperfLog::MlperfLog(const std::string& path, bool resumed) : path_(path) {
 }
 
 void MlperfLog::Write(Kind kind, const char* key, const json& value, const json& metadata) {
+  if (!file_) return;
   const auto now = std::chrono::system_clock::now().time_since_epoch();
   static constexpr const char* kKinds[] = {"POINT_IN_TIME", "INTERVAL_START", "INTERVAL_END"};
   json line;
@@ -71,18 +66,19 @@ void MlperfLog::Write(Kind kind, const char* key, const json& value, const json&
   line["key"] = key;
   line["value"] = value;
   line["metadata"] = metadata;
-  if (!file_) return;
-  try {
+  Attempt([&] {
     file_->Write(":::MLLOG " + line.dump(-1, ' ', false, json::error_handler_t::replace) + "\n");
     file_->Flush();
-  } catch (const UserError& error) {
-    Drop(error.what());
-  }
+  });
 }
 
-void MlperfLog::Drop(const char* reason) {
-  PrintWarning("--mlperf_log: ", reason, ": training goes on without ", path_);
-  file_ = nullptr;
+void MlperfLog::Attempt(const std::function<void()>& action) {
+  try {
+    action();
+  } catch (const UserError& error) {
+    PrintWarning("--mlperf_log: ", error.what(), ": the log is incomplete, training continues");
+    file_ = nullptr;
+  }
 }
 
 void MlperfLog::Settings(const JobDescription& job) {
@@ -117,7 +113,7 @@ void MlperfLog::Settings(const JobDescription& job) {
   say(own + "learning_rate_decay_steps",
       job.rate.max_steps() - (solver.decay_after_warmup() ? job.rate.warmup_steps() : 0));
   say(lars ? own + "learning_rate_warmup_epochs" : "opt_learning_rate_warmup_epochs",
-      Number(EpochsOf(job.batches, job.rate.warmup_steps())));
+      Number(job.batches.EpochsBefore(job.rate.warmup_steps())));
   say(own + "momentum", Setting(solver.momentum()));
   say(own + "weight_decay", Setting(solver.weight_decay()));
   if (lars) say("lars_epsilon", Setting(solver.epsilon()));
@@ -125,11 +121,11 @@ void MlperfLog::Settings(const JobDescription& job) {
 
 void MlperfLog::StartRun(const JobDescription& job, double epoch) {
   Settings(job);
-  last_epoch_ = EpochsOf(job.batches, job.last_step);
+  last_epoch_ = job.batches.EpochsBefore(job.last_step);
   const int64_t steps = job.config.validation_interval_steps();
   if (job.validation_data != nullptr) {
     interval_epochs_ =
-        steps > 0 ? EpochsOf(job.batches, steps) : job.config.validation_interval_epochs();
+        steps > 0 ? job.batches.EpochsBefore(steps) : job.config.validation_interval_epochs();
   }
   Write(Kind::kStop, "init_stop", nullptr, json::object());
   Write(Kind::kStart, "run_start", nullptr, json::object());
@@ -173,12 +169,7 @@ void MlperfLog::StopEvaluation(double epoch, const Tally* tally) {
 void MlperfLog::StopRun(bool complete) {
   StopBlock();
   Write(Kind::kStop, "run_stop", nullptr, {{"status", complete ? "success" : "aborted"}});
-  if (!file_) return;
-  try {
-    file_->Close();
-  } catch (const UserError& error) {
-    Drop(error.what());
-  }
+  if (file_) Attempt([&] { file_->Close(); });
 }
 
 }  // namespace gf

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
@@ -14,9 +15,9 @@ namespace gf {
 // ":::MLLOG {...}" for each event. For rank 0.
 class MlperfLog {
  public:
-  // The initialization of the run begins. A `resumed` run goes on in the file of the first one, any
-  // other finds none or an empty one. Throws UserError if the file cannot be written or is not
-  // empty. If it cannot be written later, a remark says so, and training goes on without it.
+  // The initialization of the run begins. A `resumed` run appends to the file; otherwise the file
+  // must be new or empty. Throws UserError if the file is not empty or cannot be opened. A write
+  // that fails later ends the log with a warning, and training continues.
   MlperfLog(const std::string& path, bool resumed);
 
   // What the job is; the initialization ends, and training begins at this epoch.
@@ -31,14 +32,14 @@ class MlperfLog {
   enum class Kind { kPoint, kStart, kStop };
   void Write(Kind kind, const char* key, const nlohmann::ordered_json& value,
              const nlohmann::ordered_json& metadata);
-  void Drop(const char* reason);
+  // Drops the file if the action, which writes to it, fails.
+  void Attempt(const std::function<void()>& action);
   void Settings(const JobDescription& job);
   // A block is training between two evaluations.
   void StartBlock(double epoch);
   void StopBlock();
 
   std::unique_ptr<OutputFile> file_;  // null once it could not be written
-  const std::string path_;
   double last_epoch_ = 0, interval_epochs_ = 0;
   double block_epoch_ = 0;  // in which the block began
   bool in_block_ = false;

@@ -104,9 +104,13 @@ void CheckSameNet(const NetSource& source, const ParameterStore& store, const Lo
                  ", lr_mult ", entry.lr_mult, ", decay_mult ", entry.decay_mult));
     }
   }
-  for (const auto& [words, pool] :
-       {std::pair("the checksum of the weights", &store.master()),
-        std::pair("the checksum of the frozen weights", &store.frozen_master())}) {
+  std::vector<std::pair<const char*, const Tensor*>> pools = {
+      {"the checksum of the weights", &store.master()},
+      {"the checksum of the frozen weights", &store.frozen_master()}};
+  if (store.average()) {
+    pools.emplace_back("the checksum of the average weights", &store.average()->master());
+  }
+  for (const auto& [words, pool] : pools) {
     const HostCopy copy(store.device(), *pool);
     const Tensor& tensor = copy.tensor();
     items.emplace_back(words, HashName(XXH3_64bits(tensor.data, tensor.desc.bytes())));

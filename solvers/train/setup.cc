@@ -8,15 +8,13 @@
 #include "comm/agree.h"
 #include "comm/flow/gradient_transport.h"
 #include "comm/group_sum.h"
-#include "core/config/caffe_blob.h"
-#include "core/file.h"
 #include "models/job_net.h"
-#include "models/prediction_net.h"
 #include "solvers/checkpoint/class_names.h"
 #include "solvers/checkpoint/save.h"
 #include "solvers/report/announce.h"
 #include "solvers/report/run_folder.h"
 #include "solvers/train/advice.h"
+#include "solvers/train/prediction_files.h"
 #include "solvers/train/same_job.h"
 #include "solvers/train/signals.h"
 
@@ -169,7 +167,7 @@ void BuildFlow(const JobConfig& config, bool deterministic, Communicator* comm,
               if (parts->average) parts->average->StepDone(step);
             },
             [parts] {
-              // Ranks that end together with this one must not leave it within its update.
+              // Within the update a rank that waits for lost ones could not keep its last step.
               if (!parts->flow->local()) parts->statistics->StepDone();
             }});
     if (parts->batches->largest_iter_size() > 1) {
@@ -177,11 +175,6 @@ void BuildFlow(const JobConfig& config, bool deterministic, Communicator* comm,
     }
   });
   parts->statistics = std::make_unique<StatisticsMean>(parts->store, comm, deterministic);
-  // A deterministic run has the mean over the ranks in the average already.
-  if (parts->average && !deterministic) {
-    parts->average_statistics =
-        std::make_unique<StatisticsMean>(parts->store->average().get(), comm, /*every_step=*/false);
-  }
 }
 
 // Moves the end of training to the end of a round, where the ranks have the same weights.
@@ -192,41 +185,6 @@ void EndWithRound(TrainingParts* parts) {
                                parts->last_step, ": at the end of a round of comm.periodic.steps"));
   }
   parts->last_step = last_step;
-}
-
-// The net that checkpoints hold for predictions, as text; "", and a remark to `note`, if the net
-// has no phase TEST.
-std::string PredictionNetText(const TrainingParts& parts,
-                              const std::function<void(const std::string&)>& note) {
-  const Net& net = parts.validation.net ? *parts.validation.net : *parts.train.net;
-  const Shape& input = net.input_shape();
-  const Loader& data = *parts.train.loader;
-  LabelConfig labels;
-  labels.set_type(data.label_type());
-  labels.set_count(static_cast<int32_t>(data.classes()));
-  try {
-    return PredictionNet(parts.source, {input[1], input[2], input[3]}, labels).DebugString();
-  } catch (const UserError& error) {
-    note(StrCat("checkpoints do not hold the net, and predictions will need it as --net=FILE: ",
-                error.what()));
-  }
-  return "";
-}
-
-// What checkpoints hold for predictions: the net and, if images need one, the mean image.
-std::shared_ptr<const std::map<std::string, std::string>> PredictionFiles(
-    const JobConfig& config, const TrainingParts& parts,
-    const std::function<void(const std::string&)>& note) {
-  auto files = std::make_shared<std::map<std::string, std::string>>();
-  if (const std::string net = PredictionNetText(parts, note); !net.empty()) {
-    (*files)[kNetFile] = net;
-  }
-  const DataConfig& data =
-      config.has_validation_data() ? config.validation_data() : config.train_data();
-  if (!data.mean_file().empty()) {
-    (*files)[kMeanFile] = ReadSmallFile(data.mean_file(), kLargestCaffeBlob);
-  }
-  return files;
 }
 
 // Weights and all other state, from a checkpoint if the options name one. `note` gets remarks for

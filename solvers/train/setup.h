@@ -78,8 +78,6 @@ struct TrainingParts {
   std::unique_ptr<StepUpdate> update;
   std::unique_ptr<Accumulator> accumulator;  // null where each step has one batch per rank
   std::unique_ptr<StatisticsMean> statistics;
-  // Null without an average, and where each step takes the mean over the ranks.
-  std::unique_ptr<StatisticsMean> average_statistics;
   std::unique_ptr<CheckpointFolder> checkpoints;  // null without checkpoint.dir
   std::unique_ptr<StepKeeper> keeper;             // on rank 0, from Start on
   std::unique_ptr<TimelineWriter> timeline_writer;

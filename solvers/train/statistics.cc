@@ -13,9 +13,14 @@ void StatisticsMean::StepDone() {
 void StatisticsMean::Take() {
   if (current_) return;
   current_ = true;
-  const int64_t count = store_->state_layout().count();
-  if (comm_->size() == 1 || count == 0) return;
-  HostCopy copy(store_->device(), store_->states());
+  if (comm_->size() == 1 || store_->state_layout().count() == 0) return;
+  TakeOf(store_);
+  if (store_->average() && !every_step_) TakeOf(store_->average().get());
+}
+
+void StatisticsMean::TakeOf(ParameterStore* store) {
+  const int64_t count = store->state_layout().count();
+  HostCopy copy(store->device(), store->states());
   float* const values = copy.tensor().as<float>();
   comm_->AllReduceSum(values, count, DType::kFP32, "batch-norm statistics");
   const float world = static_cast<float>(comm_->size());
@@ -23,7 +28,7 @@ void StatisticsMean::Take() {
     for (int64_t i = begin; i < end; ++i) values[i] /= world;
   });
   copy.Put();
-  store_->BumpVersion();
+  store->BumpVersion();
 }
 
 }  // namespace gf

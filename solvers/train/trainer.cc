@@ -60,8 +60,6 @@ class Trainer {
   void ConcludeRound();
   // What is due at the end of a round.
   void BetweenRounds();
-  // Of the batch norms, in training and in the average.
-  void TakeStatistics();
   // If a signal interrupts it, training stops.
   void Validate();
   void Save();
@@ -117,12 +115,9 @@ void Trainer::Step() {
   state_.position = step.position;
   state_.epoch =
       static_cast<double>(state_.position) / static_cast<double>(parts_.train.loader->size());
-  if (parts_.flow->round_ends()) {
-    if (parts_.flow->local()) {
-      EndRound();
-      parts_.statistics->StepDone();
-    }
-    if (parts_.average_statistics) parts_.average_statistics->StepDone();
+  if (parts_.flow->local() && parts_.flow->round_ends()) {
+    EndRound();
+    parts_.statistics->StepDone();
   }
   parts_.store->BumpVersion();
   in_flight_ = std::move(step);
@@ -192,11 +187,6 @@ void Trainer::BetweenRounds() {
   if (due_->TakeValidation()) Validate();
 }
 
-void Trainer::TakeStatistics() {
-  parts_.statistics->Take();
-  if (parts_.average_statistics) parts_.average_statistics->Take();
-}
-
 void Trainer::Validate() {
   if (!parts_.validation.net || validated_step_ == state_.step) return;
   meter_.Pause();
@@ -204,7 +194,7 @@ void Trainer::Validate() {
   const Timeline::Span span(parts_.timeline.get(), lane::kValidation, "validation");
   parts_.flow->Settle();
   parts_.update->StepBack();
-  TakeStatistics();
+  parts_.statistics->Take();
   if (parts_.average) parts_.store->average()->SyncCompute();
   const auto start = Clock::now();
   if (parts_.mlperf_log) parts_.mlperf_log->StartEvaluation(state_.epoch);
@@ -225,7 +215,7 @@ void Trainer::Save() {
   meter_.Pause();
   comm_->watchdog()->SetActivity(StrCat("checkpoint of step ", state_.step));
   const Timeline::Span span(parts_.timeline.get(), lane::kCheckpoint, "checkpoint");
-  TakeStatistics();
+  parts_.statistics->Take();
   const auto start = Clock::now();
   for (const auto& pool : parts_.solver->State()) parts_.flow->Complete(pool.second);
   parts_.flow->Settle();

@@ -123,11 +123,28 @@ theirs = json.load(open("eval.json"))
 for field in "top1", "loss":
     assert abs(ours[field] - theirs[field]) < 1e-6, (ours, theirs)
 PY
-  # Without an average training goes on with its own weights, and with one again from these.
-  resume_as without "average of the weights ends here" "$ranks" --set solver.average.decay=0
-  cp -r without fp32.whole.2 && rm -r fp32.whole && mv fp32.whole.2 fp32.whole
-  steps=$((steps + 20))
-  resume_as again "" "$ranks" "${average[@]}"
+  # A step at a rate of nearly 0, which changes nothing: without the average the weights are the
+  # trained ones, and a new average starts from these.
+  still=(--set solver.base_lr=1e-30 --set solver.momentum=0 --max_steps=$((steps + 1)))
+  resume_as without "average is dropped" "$ranks" --set solver.average.decay=0 "${still[@]}"
+  mv fp32.whole averaged && cp -r without fp32.whole
+  still[5]=--max_steps=$((steps + 2))
+  resume_as again "" "$ranks" "${average[@]}" "${still[@]}"
+  python3 - "averaged/$last" "without/$(name_of $((steps + 1)))" \
+    "again/$(name_of $((steps + 2)))" <<'PY' || fail "weights without and with a new average"
+import json, struct, sys
+
+def read(path, name):
+    with open(path, "rb") as file:
+        header = json.loads(file.read(struct.unpack("<Q", file.read(8))[0]))
+        begin, end = header[name]["data_offsets"]
+        return file.read()[begin:end]
+
+trained = read(sys.argv[1] + "/optimizer.safetensors", "weights/conv1.weight")
+assert read(sys.argv[1] + "/weights.safetensors", "conv1.weight") != trained
+for folder in sys.argv[2:]:
+    assert read(folder + "/weights.safetensors", "conv1.weight") == trained, folder
+PY
   expect_error 'solver.average does not go with comm.sharded_update' "$gftrain" \
     --config=job.prototxt "${average[@]}" --set comm.sharded_update=true
   expect_error 'solver.average does not go with comm.mode PERIODIC' "$gftrain" \

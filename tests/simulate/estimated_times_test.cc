@@ -140,6 +140,17 @@ TEST(EstimatedTimesTest, UpdatesMoveTheSameBytesAsGpuSolvers) {
   }
 }
 
+TEST(EstimatedTimesTest, AnAverageMovesTwelveBytesPerParameter) {
+  SolverConfig solver;
+  const double plain = TrafficOf(solver, FP32).update;
+  solver.mutable_average()->set_decay(0.9);
+  EXPECT_DOUBLE_EQ(TrafficOf(solver, FP32).update, plain + 12);
+  solver.mutable_average()->set_interval_steps(4);
+  EXPECT_DOUBLE_EQ(TrafficOf(solver, FP32).update, plain + 3);
+  solver.mutable_average()->set_lookahead(true);
+  EXPECT_DOUBLE_EQ(TrafficOf(solver, FP32).update, plain + 6);
+}
+
 TEST(EstimatedTimesTest, ResultsSayThatTheyAreEstimates) {
   const SimulatedJob job = Job();
   const auto axes = ParseSweep("ranks=1,2");

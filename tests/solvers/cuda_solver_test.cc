@@ -314,6 +314,28 @@ TEST_P(CudaSolverTest, SumsGradientsOfSeveralBatches) {
   }
 }
 
+TEST_P(CudaSolverTest, AveragesAsTheCpu) {
+  const auto on_cpu = NewPoolArithmetic(expected_->device()), on_gpu = NewPoolArithmetic(gpu_);
+  const auto fill = [](ParameterStore* store) {
+    store->AddAverage();
+    float value = 0;
+    for (const PoolEntry& entry : store->layout().entries()) {
+      std::vector<float> values(entry.shape.count());
+      for (float& each : values) each = value += 0.003f;
+      store->Import(values, entry, store->average()->master());
+    }
+  };
+  fill(expected_.get());
+  fill(tested_.get());
+  for (const double share : {0.0001, 0.25, 0.5, 0.9, 1.0}) {
+    on_cpu->Average(expected_->master(), share, expected_->average()->master());
+    on_gpu->Average(tested_->master(), share, tested_->average()->master());
+    ExpectNear(tested_->average()->master(), expected_->average()->master(), 1e-6);
+  }
+  // A share of 1 gives the weights.
+  ExpectNear(tested_->average()->master(), expected_->master(), 0);
+}
+
 INSTANTIATE_TEST_SUITE_P(
     Solvers, CudaSolverTest,
     testing::Combine(testing::Values("SGD", "LARS", "LARC", "LAMB", "Adam", "AdamW", "AdaGrad",

@@ -114,7 +114,9 @@ TEST(LoaderDamage, OnlyDamagedSamplesIsAnErrorNotALoop) {
   tar.Add("a.cls", "0", 1);
   tar.Close();
   Loader loader(config, {});
-  EXPECT_NE(ErrorOf([&] { loader.Next(); }).find("consecutive samples are damaged"),
+  EXPECT_NE(ErrorOf([&] {
+              loader.Next();
+            }).find("1 consecutive samples are damaged, the first is " + (folder / "a.tar:a")),
             std::string::npos);
 }
 

@@ -34,6 +34,25 @@ TEST(StatisticsMeanTest, IsTheMeanOverTheRanks) {
   });
 }
 
+TEST(StatisticsMeanTest, TheAverageHasAMeanOfItsOwnUnlessEachStepTakesOne) {
+  TestDevice();
+  for (const bool every_step : {false, true}) {
+    RunLocal(3, 20, [&](Communicator* comm) {
+      auto store = TestStore();
+      store->AddAverage();
+      StatisticsMean mean(store.get(), comm, every_step);
+      const auto rank = static_cast<float>(comm->rank());
+      const Tensor& average = store->average()->states();
+      for (int64_t i = 0; i < average.desc.shape.count(); ++i) average.as<float>()[i] = rank;
+      mean.StepDone();
+      mean.Take();
+      for (const float value : Values(*store, average, store->state_layout())) {
+        EXPECT_EQ(value, every_step ? rank : 1);
+      }
+    });
+  }
+}
+
 TEST(StatisticsMeanTest, TakenAfterEveryStepItDoesNotMatterWhenItIsAskedFor) {
   TestDevice();
   RunLocal(3, 20, [](Communicator* comm) {

@@ -47,12 +47,16 @@ class Job {
       WriteWordsToFile();
       WatchSignals();
       store_ = TestStore();
+      store_->AddAverage();
       TrainingState state;
       state.step = first_step;
       const auto save = [this](const TrainingState& saved) {
         if (saved.step == kUnsavable) ThrowUserError("the disk is full");
         std::ofstream(folder_ + ".saved") << saved.step << " " << store_->master().as<float>()[0]
-                                          << " " << store_->states().as<float>()[0] << "\n";
+                                          << " " << store_->states().as<float>()[0];
+        const float average = store_->average()->states().as<float>()[0];
+        if (average != 0) std::ofstream(folder_ + ".saved", std::ios::app) << " " << average;
+        std::ofstream(folder_ + ".saved", std::ios::app) << "\n";
         return "run/step-" + std::to_string(saved.step);
       };
       auto* const keeper = new StepKeeper({store_.get(), save, obstacle, kLastStep}, state);
@@ -137,6 +141,20 @@ TEST(StepKeeperTest, AKilledJobKeepsItsLastCompleteStep) {
         << job.Words(0.01);
     EXPECT_EQ(job.Saved(), "2 2 2\n") << signal;
   }
+}
+
+TEST(StepKeeperTest, StatisticsOfTheAverageAreThoseOfTheStep) {
+  Job job;
+  job.Run([&](StepKeeper* keeper) {
+    float* const average = job.store()->average()->states().as<float>();
+    average[0] = 7;
+    job.Step(keeper, 1);
+    average[0] = 8;  // a mean over the ranks that is being taken
+    std::raise(SIGTERM);
+    Settle();
+  });
+  EXPECT_TRUE(Contains(job.Words(), "step 1 is saved"));
+  EXPECT_EQ(job.Saved(), "1 1 1 7\n");
 }
 
 TEST(StepKeeperTest, StepsAfterTheWarningAreKept) {

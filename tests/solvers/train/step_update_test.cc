@@ -50,7 +50,7 @@ enum class Knows { kSchedule, kIterSize };
 class Rank {
  public:
   Rank(Communicator* comm, const CommConfig& config, Batches batches, float momentum = 0,
-       Knows knows = Knows::kSchedule, double loss_scale = 0)
+       Knows knows = Knows::kSchedule, double loss_scale = 0, std::string* calls = nullptr)
       : comm_(comm), batches_(std::move(batches)) {
     PoolLayout layout;
     layout.Add(TestEntry("fc.bias", Shape({64})));
@@ -80,6 +80,11 @@ class Rank {
         store_.get(), solver_.get(), flow_.get(), nullptr, &state_, {}, {}, {}};
     if (knows == Knows::kSchedule) {
       parts.micro_batches = [this](int64_t step) { return BatchesOf(step); };
+    }
+    if (calls != nullptr) {
+      parts.sums_done = [calls] { *calls += "sums "; };
+      parts.before_update = [calls] { *calls += "before "; };
+      parts.after_update = [calls](int64_t step) { *calls += StrCat("after ", step, " "); };
     }
     update_ = std::make_unique<StepUpdate>(solver, options_.config, comm->size(), parts);
   }
@@ -288,6 +293,18 @@ TEST(StepUpdateTest, ResidualsGoOnUnderAnotherLossScale) {
     before.Step(batch);
     after.Step(batch);
     EXPECT_EQ(after.Saved(), before.Saved());
+  });
+}
+
+// What waits for other ranks must come before the first change of the weights: a rank that is left
+// alone keeps its last step only outside the update.
+TEST(StepUpdateTest, TheUpdateBeginsAfterAllExchanges) {
+  RunLocal(1, 60, [&](Communicator* comm) {
+    std::string calls;
+    Rank rank(comm, Mode(CommConfig::LAZY), {1}, 0, Knows::kSchedule, 0, &calls);
+    rank.Start();
+    for (int step = 0; step < 2; ++step) rank.Step([](int64_t, int, int64_t) { return 1.f; });
+    EXPECT_EQ(calls, "sums before after 0 sums before after 1 ");
   });
 }
 
