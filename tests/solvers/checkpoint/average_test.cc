@@ -23,6 +23,9 @@ struct Job {
     SolverConfig config;
     solver = NewSolver("solver", "SGD", config, store.get());
     state.step = 7;
+    state.position = 70;
+    state.world = 1;
+    state.threads = 1;
     state.solver = "SGD";
     if (!averages) return;
     state.config = "solver { average { decay: 0.9 } }";
