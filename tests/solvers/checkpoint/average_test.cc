@@ -24,6 +24,8 @@ struct Job {
     solver = NewSolver("solver", "SGD", config, store.get());
     state.step = 7;
     state.position = 70;
+    state.epoch = 0.5;
+    state.net = "test";
     state.world = 1;
     state.threads = 1;
     state.solver = "SGD";
