@@ -93,23 +93,6 @@ if [ "$exchange" = average ]; then
   # With Lookahead, weights and average are equal at the end.
   check lookahead --set solver.average.decay=0.9 --set solver.average.interval_steps=5 \
     --set solver.average.decay_power=3 --set solver.average.lookahead=true
-  python3 - "fp32.whole/$last" "lookahead.whole/$last" "$steps" <<'PY' || fail "what the files hold"
-import json, struct, sys
-
-def read(path):
-    with open(path, "rb") as file:
-        size = struct.unpack("<Q", file.read(8))[0]
-        header, data = json.loads(file.read(size)), file.read()
-    return {name: data[slice(*entry["data_offsets"])] for name, entry in header.items()
-            if name != "__metadata__"}
-
-for folder, same in (sys.argv[1], False), (sys.argv[2], True):
-    mean = read(folder + "/weights.safetensors")
-    trained = read(folder + "/optimizer.safetensors")
-    for name in "conv1.weight", "bn1.running_mean", "ip1.bias":
-        assert (mean[name] == trained["weights/" + name]) == same, (folder, name)
-    assert struct.unpack("<q", mean["bn1.num_batches_tracked"])[0] == int(sys.argv[3])
-PY
   # Training validates what gfeval finds in the checkpoint.
   train --set checkpoint.dir=validated "${average[@]}" --set telemetry.jsonl=log.jsonl \
     --max_steps="$stop" >validated.log 2>&1 || fail "validation"
@@ -125,25 +108,34 @@ for field in "top1", "loss":
 PY
   # A step at a rate of nearly 0, which changes nothing: without the average the weights are the
   # trained ones, and a new average starts from these.
-  still=(--set solver.base_lr=1e-30 --set solver.momentum=0 --max_steps=$((steps + 1)))
-  resume_as without "average is dropped" "$ranks" --set solver.average.decay=0 "${still[@]}"
+  still=(--set solver.base_lr=1e-30 --set solver.momentum=0)
+  resume_as without "average is dropped" "$ranks" --set solver.average.decay=0 "${still[@]}" \
+    --max_steps=$((steps + 1))
   mv fp32.whole averaged && cp -r without fp32.whole
-  still[5]=--max_steps=$((steps + 2))
-  resume_as again "" "$ranks" "${average[@]}" "${still[@]}"
-  python3 - "averaged/$last" "without/$(name_of $((steps + 1)))" \
-    "again/$(name_of $((steps + 2)))" <<'PY' || fail "weights without and with a new average"
+  resume_as again "" "$ranks" "${average[@]}" "${still[@]}" --max_steps=$((steps + 2))
+  python3 - "$steps" "averaged/$last" "lookahead.whole/$last" "without/$(name_of $((steps + 1)))" \
+    "again/$(name_of $((steps + 2)))" <<'PY' || fail "weights and averages in the files"
 import json, struct, sys
 
-def read(path, name):
+def read(path):
     with open(path, "rb") as file:
-        header = json.loads(file.read(struct.unpack("<Q", file.read(8))[0]))
-        begin, end = header[name]["data_offsets"]
-        return file.read()[begin:end]
+        size = struct.unpack("<Q", file.read(8))[0]
+        header, data = json.loads(file.read(size)), file.read()
+    return {name: data[slice(*entry["data_offsets"])] for name, entry in header.items()
+            if name != "__metadata__"}
 
-trained = read(sys.argv[1] + "/optimizer.safetensors", "weights/conv1.weight")
-assert read(sys.argv[1] + "/weights.safetensors", "conv1.weight") != trained
-for folder in sys.argv[2:]:
-    assert read(folder + "/weights.safetensors", "conv1.weight") == trained, folder
+steps, averaged, lookahead, without, again = int(sys.argv[1]), *sys.argv[2:]
+trained = read(averaged + "/optimizer.safetensors")
+for folder, weights_equal_average in (averaged, False), (lookahead, True):
+    mean = read(folder + "/weights.safetensors")
+    own = read(folder + "/optimizer.safetensors")
+    for name in "conv1.weight", "bn1.running_mean", "ip1.bias":
+        assert (mean[name] == own["weights/" + name]) == weights_equal_average, (folder, name)
+    assert struct.unpack("<q", mean["bn1.num_batches_tracked"])[0] == steps
+for folder in without, again:
+    weights = read(folder + "/weights.safetensors")
+    for name in "conv1.weight", "ip1.bias":
+        assert weights[name] == trained["weights/" + name], (folder, name)
 PY
   expect_error 'solver.average does not go with comm.sharded_update' "$gftrain" \
     --config=job.prototxt "${average[@]}" --set comm.sharded_update=true
