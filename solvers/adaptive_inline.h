@@ -28,8 +28,8 @@ GF_FORMULA float MeanSquareWith(float beta, float mean, float x) {
 // A mean that moves by `share` (0 to 1) of the way to x. It stays where it equals x, and 1 gives x
 // itself.
 GF_FORMULA float MovedTo(float x, float share, float mean) {
-  if (share == 1) return x;
-  return share < 0.5f ? mean + share * (x - mean) : x - (1 - share) * (x - mean);
+  const float from = share < 0.5f ? mean : x, part = share < 0.5f ? share : share - 1;
+  return part == 0 ? from : from + part * (x - mean);
 }
 
 // The corrected mean m of the gradients over the root of their corrected mean square v.
