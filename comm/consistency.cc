@@ -120,7 +120,7 @@ void CheckSameOnAllRanks(Communicator* comm, const Items& items) {
     message += StrCat("\n  and on ", differences.size() - kMostDifferences, " more settings");
   }
   if (differences.empty()) message += "the order of their settings";
-  message += "\nEvery rank needs the same program, config file, network file and flags.";
+  message += "\nGive every rank the same program, config file, network file, data and flags.";
   throw UserError(message);
 }
 

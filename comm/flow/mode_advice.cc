@@ -12,6 +12,9 @@
 namespace gf {
 namespace {
 
+// Smaller chunks are not worth a choice: norms and indices take longer than they save.
+constexpr int64_t kSmallestChunk = 32;
+
 // "comm.mode SPARSE"
 std::string NameOfSendingMode(const CommConfig& comm) {
   const bool periodic = comm.mode() == CommConfig::PERIODIC;
@@ -26,12 +29,14 @@ std::string FewChunks(const CommConfig& comm, const PoolLayout& layout) {
   if (SendingModeOf(comm) != CommConfig::SPARSE || sparse.density() >= 1) return "";
   const int64_t chunks = ChunkGrid(layout.count(), sparse.chunk_size()).chunks();
   if (chunks >= kFewestChunks) return "";
+  const int64_t better = layout.count() / (2 * kFewestChunks);
+  const std::string lower = better < kSmallestChunk
+                                ? ""
+                                : StrCat("set comm.sparse.chunk_size to ", better, " or less, or ");
   return StrCat(NameOfSendingMode(comm), " chooses among only ", Counted(chunks, "chunk"), ": ",
                 WithCommas(layout.parameter_count()),
                 " gradients in chunks of comm.sparse.chunk_size (", WithCommas(sparse.chunk_size()),
-                "); set comm.sparse.chunk_size to ",
-                std::max<int64_t>(1, layout.count() / (2 * kFewestChunks)),
-                " or less, or take LAZY for a net as small as this");
+                "); ", lower, "take LAZY for a net as small as this");
 }
 
 std::string TopkSendsAll(const CommConfig& comm, DType gradients, int world) {

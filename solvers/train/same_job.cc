@@ -40,8 +40,8 @@ bool Matters(const std::string& setting) {
   if (StartsWith(setting, "solver.") || StartsWith(setting, "train_data.")) return true;
   // The messages of its modes.
   if (StartsWith(setting, comm) && setting.find('.', comm.size()) != std::string::npos) return true;
-  for (const char* field :
-       {"comm.mode", "comm.wire_type", "comm.error_feedback", "seed", "compute_type"}) {
+  for (const char* field : {"comm.mode", "comm.wire_type", "comm.error_feedback",
+                            "comm.sharded_update", "seed", "compute_type"}) {
     if (setting == field) return true;
   }
   return false;

@@ -115,10 +115,7 @@ void Trainer::Step() {
   state_.position = step.position;
   state_.epoch =
       static_cast<double>(state_.position) / static_cast<double>(parts_.train.loader->size());
-  if (parts_.flow->local() && parts_.flow->round_ends()) {
-    EndRound();
-    parts_.statistics->StepDone();
-  }
+  if (parts_.flow->local() && parts_.flow->round_ends()) EndRound();
   parts_.store->BumpVersion();
   in_flight_ = std::move(step);
   // A device that shares the host's memory has finished the step already.
@@ -143,13 +140,12 @@ void Trainer::Backward(bool last_batch) {
 
 void Trainer::EndRound() {
   parts_.update->Conclude();
-  std::function<void()> before_change;
-  if (parts_.keeper) {
-    // Until everything has come, a loss of ranks costs no step.
-    parts_.keeper->StepDone(state_);
-    before_change = [this] { parts_.keeper->BeginUpdate(); };
-  }
-  parts_.flow->EndRound(before_change);
+  // Until everything has come, a loss of ranks costs no step.
+  if (parts_.keeper) parts_.keeper->StepDone(state_);
+  parts_.flow->EndRound([this] {
+    parts_.statistics->StepDone();
+    if (parts_.keeper) parts_.keeper->BeginUpdate();
+  });
 }
 
 void Trainer::Conclude() {

@@ -136,6 +136,9 @@ refused() { # PATTERN ARGUMENTS...
   grep -q -- "$pattern" "$out/refused.txt" || fail "no \"$pattern\": $*"
 }
 refused '--methods: "LAZZY" is unknown (known: nothing, LAZY FP32' arena $net --methods=LAZZY
+refused '--methods: "= mode: LAZY" has no name; write "NAME = mode: LAZY"' arena $net \
+  --methods='SPARSE 0.02; = mode: LAZY'
+refused '--methods=; names no method (known: nothing, LAZY FP32' arena $net '--methods=;'
 refused '--methods names "a" twice' arena $net --methods='a = mode: LAZY; a = mode: TOPK'
 refused '--methods names "nothing" twice' arena $net --methods='nothing = mode: LAZY'
 refused '--methods: "a".*no field "density"' arena $net --methods='a = density: 1'

@@ -62,8 +62,16 @@ CommConfig Find(const std::string& name) {
 
 std::vector<Method> ParseMethods(const std::string& text, ComputeType gradients) {
   std::vector<Method> methods = {{kNothing, std::nullopt}};
-  for (const auto& [name, message] : NamedValues(text)) {
+  const auto named = NamedValues(text);
+  if (named.empty() && !text.empty()) {
+    ThrowUserError("--methods=", text, " names no method (known: ", kNothing, ", ",
+                   Join(KnownNames()), ")");
+  }
+  for (const auto& [name, message] : named) {
     if (name == kNothing && message.empty()) continue;
+    if (name.empty()) {
+      ThrowUserError("--methods: \"= ", message, "\" has no name; write \"NAME = ", message, "\"");
+    }
     const auto same = [&, &name = name](const Method& method) { return method.name == name; };
     if (std::any_of(methods.begin(), methods.end(), same)) {
       ThrowUserError("--methods names \"", name, "\" twice; give each method a name of its own");

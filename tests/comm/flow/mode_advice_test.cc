@@ -49,6 +49,13 @@ TEST(ModeAdviceTest, FewChunksAreNamedWithABetterSize) {
   // The pool pads these to 272,000.
   EXPECT_NE(FewChunks(comm, Vector(271999)).find("only 9 chunks: 271,999 gradients in chunks"),
             std::string::npos);
+  EXPECT_EQ(FewChunks(comm, Vector(6400)),
+            "comm.mode SPARSE chooses among only 1 chunk: 6,400 gradients in chunks of "
+            "comm.sparse.chunk_size (32,000); set comm.sparse.chunk_size to 32 or less, or take "
+            "LAZY for a net as small as this");
+  EXPECT_EQ(FewChunks(comm, Vector(2176)),
+            "comm.mode SPARSE chooses among only 1 chunk: 2,176 gradients in chunks of "
+            "comm.sparse.chunk_size (32,000); take LAZY for a net as small as this");
   EXPECT_EQ(FewChunks(comm, Vector(3200000)), "");
   comm.mutable_sparse()->set_chunk_size(1360);
   EXPECT_EQ(FewChunks(comm, Vector(272000)), "");

@@ -101,12 +101,14 @@ TEST_F(NoteChangesTest, OnlySettingsThatChangeWhatIsLearnedAreTold) {
   config_.mutable_solver()->set_base_lr(0.25f);
   config_.set_seed(77);
   config_.mutable_comm()->set_error_feedback(true);
+  config_.mutable_comm()->set_sharded_update(true);
   config_.mutable_comm()->mutable_quantized()->set_bits(4);
   config_.mutable_comm()->mutable_periodic()->set_steps(16);
   EXPECT_NE(Notes().find("changed since the checkpoint: solver.base_lr was 0.5, is 0.25\n"),
             std::string::npos);
   EXPECT_NE(Notes().find("changed since the checkpoint: seed was "), std::string::npos);
   EXPECT_NE(Notes().find("comm.error_feedback was false, is true\n"), std::string::npos);
+  EXPECT_NE(Notes().find("comm.sharded_update was false, is true\n"), std::string::npos);
   EXPECT_NE(Notes().find("comm.quantized.bits was 8, is 4\n"), std::string::npos) << Notes();
   EXPECT_NE(Notes().find("comm.periodic.steps was 8, is 16\n"), std::string::npos) << Notes();
   checkpoint_.config = "not a config";
