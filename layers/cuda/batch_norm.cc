@@ -52,9 +52,10 @@ class BatchNormKernel : public RepeatingKernel {
   void Forward(const KernelArgs& args) override {
     BatchNormForward call = ForwardCall(args);
     if (layer_.global_statistics()) {
-      RunningStatistics(call, StreamOf(context_));
+      call.with = NormalizeWith::kRunning;
     } else if (layer_.sums()) {
-      StatisticsFromSums(call, static_cast<const float*>(args.bottoms.back()), StreamOf(context_));
+      call.with = NormalizeWith::kSums;
+      call.sums = static_cast<const float*>(args.bottoms.back());
     } else {
       BatchStatistics(call, {args.scratch, arrived_.get()}, StreamOf(context_));
     }

@@ -4,11 +4,6 @@
 namespace gf {
 namespace {
 
-template <int kCount>
-__device__ Floats<kCount> Channels(const float* values, int column) {
-  return LoadFloats<kCount>(values + column);
-}
-
 // Sums of x - shift and its square. The shift is the channel's first pixel, a value near its mean,
 // which avoids cancellation; or 0.
 template <typename T, bool kShift>
@@ -37,29 +32,40 @@ struct StatisticsSums {
   }
 };
 
-__device__ void SetScale(const BatchNormChannels& ch, int c, float mean, float inverse_std) {
+// Scale and offset of a channel. Writes the numbers of the channel if `writes`.
+__device__ float2 SetScale(const BatchNormChannels& ch, int c, float mean, float inverse_std,
+                           bool writes) {
   const float scale = (ch.gamma != nullptr ? ch.gamma[c] : 1.f) * inverse_std;
-  ch.mean[c] = mean;
-  ch.inverse_std[c] = inverse_std;
-  ch.scale[c] = scale;
-  ch.offset[c] = (ch.beta != nullptr ? ch.beta[c] : 0.f) - mean * scale;
+  const float offset = (ch.beta != nullptr ? ch.beta[c] : 0.f) - mean * scale;
+  if (writes) {
+    ch.mean[c] = mean;
+    ch.inverse_std[c] = inverse_std;
+    ch.scale[c] = scale;
+    ch.offset[c] = offset;
+  }
+  return {scale, offset};
 }
 
-// From the sums of `count` values minus `shift`, and of the squares.
+// From the sums of `count` values minus `shift`, and of the squares. Updates the running
+// statistics, too, if `writes`.
 struct SetStatistics {
   BatchNormChannels ch;
   double count;
   double eps, fraction;
 
-  __device__ void operator()(int c, float shift, double sum, double squares) const {
+  __device__ float2 operator()(int c, float shift, double sum, double squares, bool writes) const {
     const double delta = sum / count;
     const double mean = shift + delta;
     const double square = squares / count - delta * delta;
     const double variance = square < 0 ? 0 : square;  // NaN stays
-    SetScale(ch, c, static_cast<float>(mean), static_cast<float>(1 / sqrt(variance + eps)));
-    ch.running_mean[c] = static_cast<float>(fraction * ch.running_mean[c] + (1 - fraction) * mean);
-    ch.running_variance[c] = static_cast<float>(fraction * ch.running_variance[c] +
-                                                (1 - fraction) * variance * count / (count - 1));
+    if (writes) {
+      ch.running_mean[c] =
+          static_cast<float>(fraction * ch.running_mean[c] + (1 - fraction) * mean);
+      ch.running_variance[c] = static_cast<float>(fraction * ch.running_variance[c] +
+                                                  (1 - fraction) * variance * count / (count - 1));
+    }
+    return SetScale(ch, c, static_cast<float>(mean), static_cast<float>(1 / sqrt(variance + eps)),
+                    writes);
   }
 };
 
@@ -69,7 +75,7 @@ struct FinishStatistics {
   const T* x;
 
   __device__ void operator()(int c, const double* sums) const {
-    set(c, ToFloat(x[c]), sums[0], sums[1]);
+    set(c, ToFloat(x[c]), sums[0], sums[1], true);
   }
 };
 
@@ -83,21 +89,8 @@ struct StoreSums {
   }
 };
 
-__global__ void UseSums(SetStatistics set, const float* sums, int channels) {
-  const int c = blockIdx.x * blockDim.x + threadIdx.x;
-  if (c < channels) set(c, 0, sums[c], sums[channels + c]);
-}
-
 SetStatistics StatisticsOf(const BatchNormForward& call) {
   return {call.channels, static_cast<double>(call.view.rows), call.eps, call.fraction};
-}
-
-int BlocksOfChannels(int channels) { return (channels + kThreads - 1) / kThreads; }
-
-__global__ void UseRunning(BatchNormChannels ch, int channels, float eps) {
-  const int c = blockIdx.x * blockDim.x + threadIdx.x;
-  if (c >= channels) return;
-  SetScale(ch, c, ch.running_mean[c], 1 / sqrtf(ch.running_variance[c] + eps));
 }
 
 template <typename T, bool kAdd>
@@ -106,18 +99,44 @@ struct Apply {
   const T* x;
   const T* add;
   T* y;
-  const float* scale;
-  const float* offset;
+  SetStatistics set;
+  NormalizeWith with;
+  const float* sums;
   bool relu;
   unsigned char* mask;
+
+  // Scales, then offsets of the columns of this block's tile.
+  static __device__ float* Table() {
+    alignas(16) __shared__ float table[2 * kThreads];
+    return table;
+  }
+  // Every block computes them for itself; those with the first rows of their tiles write them.
+  __device__ void Prepare(int first, int tile, int columns) const {
+    const int i = static_cast<int>(threadIdx.y * blockDim.x + threadIdx.x), c = first + i;
+    if (i >= tile || c >= columns) return;
+    const BatchNormChannels& ch = set.ch;
+    const bool writes = blockIdx.y == 0;
+    float2 values = {0, 0};
+    if (with == NormalizeWith::kSums) {
+      values = set(c, 0, sums[c], sums[columns + c], writes);
+    } else if (with == NormalizeWith::kRunning) {
+      const float variance = ch.running_variance[c] + static_cast<float>(set.eps);
+      values = SetScale(ch, c, ch.running_mean[c], 1 / sqrtf(variance), writes);
+    } else {
+      values = {ch.scale[c], ch.offset[c]};
+    }
+    Table()[i] = values.x;
+    Table()[kThreads + i] = values.y;
+  }
 
   template <int kCount>
   struct Values {
     Floats<kCount> scale, offset;
   };
   template <int kCount>
-  __device__ Values<kCount> Begin(int column) const {
-    return {Channels<kCount>(scale, column), Channels<kCount>(offset, column)};
+  __device__ Values<kCount> Begin(int) const {
+    const float* const values = Table() + threadIdx.x * kCount;
+    return {LoadFloats<kCount>(values), LoadFloats<kCount>(values + kThreads)};
   }
   template <int kCount>
   struct Loaded {
@@ -180,29 +199,20 @@ void ChannelSums(const ColumnsView& view, DType type, const void* x, float* sums
   });
 }
 
-void StatisticsFromSums(const BatchNormForward& call, const float* sums, cudaStream_t stream) {
-  const int channels = call.view.columns;
-  Launch({BlocksOfChannels(channels), kThreads, stream}, UseSums, StatisticsOf(call), sums,
-         channels);
-}
-
-void RunningStatistics(const BatchNormForward& call, cudaStream_t stream) {
-  Launch({BlocksOfChannels(call.view.columns), kThreads, stream}, UseRunning, call.channels,
-         call.view.columns, call.eps);
-}
-
 void Normalize(const BatchNormForward& call, cudaStream_t stream) {
   WithType(call.type, [&](auto t) {
     using T = decltype(t);
     const T* x = static_cast<const T*>(call.x);
     const T* add = static_cast<const T*>(call.add);
     T* y = static_cast<T*>(call.y);
-    const BatchNormChannels& ch = call.channels;
+    const SetStatistics set = StatisticsOf(call);
     if (add != nullptr) {
-      ForColumns<T>(call.view, Apply<T, true>{x, add, y, ch.scale, ch.offset, call.relu, call.mask},
+      ForColumns<T>(call.view,
+                    Apply<T, true>{x, add, y, set, call.with, call.sums, call.relu, call.mask},
                     stream);
     } else {
-      ForColumns<T>(call.view, Apply<T, false>{x, add, y, ch.scale, ch.offset, call.relu, nullptr},
+      ForColumns<T>(call.view,
+                    Apply<T, false>{x, add, y, set, call.with, call.sums, call.relu, nullptr},
                     stream);
     }
   });

@@ -25,11 +25,20 @@ struct BatchNormChannels {
   float* c = nullptr;
 };
 
+// Where Normalize takes scale and offset from.
+enum class NormalizeWith {
+  kChannels,  // BatchStatistics or an earlier call of Normalize wrote them
+  kSums,      // sums over the batch; also writes the channels and updates the running statistics
+  kRunning,   // the running statistics; also writes the channels
+};
+
 struct BatchNormForward {
   ColumnsView view;
   DType type = DType::kFP32;
   BatchNormChannels channels;
   float eps = 0, fraction = 0;  // fraction: weight of the old running statistics
+  NormalizeWith with = NormalizeWith::kChannels;
+  const float* sums = nullptr;  // with kSums: the ChannelSums of x
   bool relu = false;
   const void* x = nullptr;
   const void* add = nullptr;  // null: none
@@ -47,10 +56,6 @@ void ChannelSums(const ColumnsView& view, DType type, const void* x, float* sums
 // Computes the statistics of this batch in one pass over x. `memory`: for two sums.
 void BatchStatistics(const BatchNormForward& call, const ColumnSumsMemory& memory,
                      cudaStream_t stream);
-// The same from the ChannelSums of x.
-void StatisticsFromSums(const BatchNormForward& call, const float* sums, cudaStream_t stream);
-// Sets mean and scale from the running statistics.
-void RunningStatistics(const BatchNormForward& call, cudaStream_t stream);
 // y = scale * x + offset (+ add) (relu)
 void Normalize(const BatchNormForward& call, cudaStream_t stream);
 

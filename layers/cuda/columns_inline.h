@@ -1,5 +1,7 @@
 #pragma once
 
+#include <type_traits>
+
 #include "core/cuda/launch_inline.h"
 #include "layers/cuda/columns.h"
 
@@ -15,6 +17,9 @@ namespace gf {
 //   Begin<kCount>(column)                  the values of columns [column, column + kCount)
 //   Load<kCount>(at)                       what Row needs of elements [at, at + kCount)
 //   Row<kCount>(values, loaded, at, sums)  computes and stores these elements, adds to the sums
+// For ForColumns it may also have
+//   Prepare(first, tile, columns)          all threads call it before their rows and a barrier;
+//                                          the block has the columns [first, first + tile)
 // If there are enough rows, the grid has as many blocks as the GPU runs at a time. Sums over the
 // rows (column_sums_inline.h) have a fixed order that depends on the shape and on this number,
 // which is equal for all GPUs of a model.
@@ -111,9 +116,19 @@ __device__ void ForRows(const F& f, const RowParts& parts, int columns, int colu
   ForLastRows(f, values, parts, columns, column, sums);
 }
 
+template <typename F, typename = void>
+constexpr bool kPrepares = false;
+template <typename F>
+constexpr bool kPrepares<F, std::void_t<decltype(&F::Prepare)>> = true;
+
 template <int kCount, typename F>
 __global__ void __launch_bounds__(kThreads, F::kBlocks)
     ColumnsKernel(RowParts parts, int columns, F f) {
+  if constexpr (kPrepares<F>) {
+    const int tile = static_cast<int>(blockDim.x) * kCount;
+    f.Prepare(static_cast<int>(blockIdx.x) * tile, tile, columns);
+    __syncthreads();
+  }
   const int column = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x) * kCount;
   if (column >= columns) return;
   ForRows<kCount, RowOrder::kFirstToLast>(f, parts, columns, column, nullptr);

@@ -35,12 +35,9 @@ class BatchNormEstimate : public EstimateKernel {
   }
 
   void ForwardCost(const KernelArgs& args) override {
-    if (layer_.global_statistics()) {
-      Move(OperationKind::kBatchNormStatistics, 0);
-    } else {
-      const size_t read = layer_.sums() ? setup().bottoms.size() - 1 : 0;
-      Move(OperationKind::kBatchNormStatistics, Bottom(read));
-    }
+    // Sums and running statistics are few numbers, which the same kernel reads.
+    const bool own_pass = !layer_.global_statistics() && !layer_.sums();
+    if (own_pass) Move(OperationKind::kBatchNormStatistics, Bottom());
     Normalize();
   }
 

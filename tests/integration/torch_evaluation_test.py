@@ -3,8 +3,8 @@
 Usage: torch_evaluation_test.py GFEVAL. The network is a resnet18 with random features and a last
 layer fitted to them (ridge regression), so that some images are right, some wrong and many between
 two classes: a level more or less in some pixels would change the side of one image in a hundred.
-Images as they are (224x224), and resized (shorter side 256) and cut (center 224) by torchvision and
-by gfeval: at most one image in a thousand may be right in one and wrong in the other.
+Images of 224x224 cut (center 112), and resized (shorter side 128) and cut by torchvision and by
+gfeval: at most one image in a thousand may be right in one and wrong in the other.
 """
 import glob
 import io
@@ -29,9 +29,9 @@ CLASSES, FITTED, CHANNEL_MEAN, CHANNEL_STD = 10, 600, (0.485, 0.456, 0.406), (0.
 CONFIG = """
 name: "evaluation"
 net: "%s/models/resnet18.prototxt"
-train_data { source: "%s" batch_size: 1 crop_size: 224 }
+train_data { source: "%s" batch_size: 1 crop_size: 112 }
 validation_data {
-  source: "%s" batch_size: 40 resize_shorter: %d crop_size: 224
+  source: "%s" batch_size: 40 resize_shorter: %d crop_size: 112
   mean: [123.675, 116.28, 103.53] std: [58.395, 57.12, 57.375]
 }
 solver { base_lr: 1 max_steps: 1 }
@@ -41,7 +41,7 @@ solver { base_lr: 1 max_steps: 1 }
 def read_images(pattern, shorter_side, most=None):
     """(keys, labels, normalised images) of the shards, in order."""
     prepare = transforms.Compose([
-        transforms.Resize(shorter_side), transforms.CenterCrop(224), transforms.ToTensor(),
+        transforms.Resize(shorter_side), transforms.CenterCrop(112), transforms.ToTensor(),
         transforms.Normalize(CHANNEL_MEAN, CHANNEL_STD)])
     keys, labels, images = [], {}, {}
     for path in sorted(glob.glob(pattern)):
@@ -66,7 +66,7 @@ def in_batches(net, images):
 def fitted_network(train):
     torch.manual_seed(1)
     net = torchvision.models.resnet18()
-    _, labels, images = read_images(train, 256, FITTED)
+    _, labels, images = read_images(train, 128, FITTED)
     for module in net.modules():
         if isinstance(module, torch.nn.BatchNorm2d):
             module.momentum = None  # statistics are plain means
@@ -104,7 +104,7 @@ def main():
         name: value.numpy() for name, value in net.state_dict().items()
         if not name.endswith("num_batches_tracked")})
     validation = os.path.join(folder, "imagenette224-val-*.tar")
-    for shorter_side, worlds in (224, (1,)), (256, (1, 2, 3)):
+    for shorter_side, worlds in (224, (1,)), (128, (1, 2, 3)):
         print("resized to", shorter_side)
         with open("job.prototxt", "w", encoding="utf-8") as out:
             out.write(CONFIG % (root, train, validation, shorter_side))
