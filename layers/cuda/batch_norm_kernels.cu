@@ -107,7 +107,7 @@ struct Apply {
 
   // Scales, then offsets of the columns of this block's tile.
   static __device__ float* Table() {
-    alignas(16) __shared__ float table[2 * kThreads];
+    alignas(32) __shared__ float table[2 * kThreads];
     return table;
   }
   // Every block computes them for itself; those with the first rows of their tiles write them.
