@@ -37,7 +37,8 @@ std::string Scatter(const ExchangeChoice& choice) {
 
 std::vector<std::string> LinesOf(const ExchangeChoice& choice) {
   std::vector<std::string> lines = {
-      StrCat("comm.mode AUTO after step ", choice.step, ": ", choice.taken()),
+      StrCat("comm.mode AUTO", choice.step > 0 ? StrCat(" after step ", choice.step) : "", ": ",
+             choice.taken()),
       StrCat("  compute ", Ms(choice.compute), " ms, a step with ", choice.noted, " took ",
              Ms(choice.noted_step), " ms"),
       StrCat("  at most ", 100 * choice.limit, " % of compute may be exposed, and a step may be ",

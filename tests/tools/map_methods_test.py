@@ -18,7 +18,7 @@ PRINTED = """  cluster                   map, 8 ranks on 8 nodes
   exchange                  AUTO takes SPARSE 0.02 / 16, auto, 2.44 MB per step
   step                         129.24 ms  100.0 %
 
-comm.mode AUTO after step 0: SPARSE 0.02 / 16
+comm.mode AUTO: SPARSE 0.02 / 16
   compute 128.0 ms, a step with LAZY FP32 took 1908.1 ms
   at most 5 % of compute may be exposed, and a step may be 5 % longer than the fastest
                       buckets       sent arithmetic, ms exposed, ms   step, ms  verdict

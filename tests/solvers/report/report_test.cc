@@ -70,6 +70,8 @@ TEST(ReportTest, ChoicesAreTables) {
   EXPECT_NE(lines[5].find("left out: needs solver.type SGD, got LARS"), std::string::npos);
   EXPECT_NE(lines[6].find(" 17 "), std::string::npos);
   EXPECT_NE(lines[6].find("250.0"), std::string::npos);
+  choice.step = 0;  // gfsim: no step was done
+  EXPECT_EQ(LinesOf(choice)[0], "comm.mode AUTO: LOW_RANK 4 / 4");
   choice.scatter = 0.0321;
   EXPECT_EQ(LinesOf(choice)[2], lines[2]);
   choice.scatter = 0.1234;
