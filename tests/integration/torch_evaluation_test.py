@@ -29,6 +29,7 @@ CLASSES, FITTED, CHANNEL_MEAN, CHANNEL_STD = 10, 600, (0.485, 0.456, 0.406), (0.
 CONFIG = """
 name: "evaluation"
 net: "%s/models/resnet18.prototxt"
+input { height: 112 width: 112 }
 train_data { source: "%s" batch_size: 1 crop_size: 112 }
 validation_data {
   source: "%s" batch_size: 40 resize_shorter: %d crop_size: 112
