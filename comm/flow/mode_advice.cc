@@ -12,7 +12,7 @@
 namespace gf {
 namespace {
 
-// Smaller chunks are not worth a choice: norms and indices take longer than they save.
+// The smallest chunk to advise: each needs a norm and a number in the list of important ones.
 constexpr int64_t kSmallestChunk = 32;
 
 // "comm.mode SPARSE"
