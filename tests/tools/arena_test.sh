@@ -149,6 +149,7 @@ refused '--device=cuda: gfbench times an exchange on processors only' arena $net
 refused '--device=cuda: gfbench times an exchange on processors only' train $net --device=cuda
 refused "--json=$out/nowhere/x.json: $out/nowhere is not a folder" train $net \
   --json="$out/nowhere/x.json"
+refused '--peers: "= b" has no name; write "NAME = b"' arena $net --peers='= b'
 refused '--peers: "a": expected NAME = COMMAND' arena $net --peers=a
 refused '--peers needs a net that computes: leave out --replay' arena $net "$replay" --peers='a = b'
 refused 'profile.prototxt: .*the net resnet18 has no layer "conv2"' arena "$replay" \

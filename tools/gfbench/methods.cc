@@ -48,13 +48,15 @@ std::vector<std::string> KnownNames() {
   return names;
 }
 
+std::string ListOfKnown() { return StrCat(" (known: ", kNothing, ", ", Join(KnownNames()), ")"); }
+
 CommConfig Find(const std::string& name) {
   for (const Known& known : kKnown) {
     if (name == known.name) return Parse(name, known.message);
   }
   if (const std::optional<CommConfig> rung = RungConfig(name)) return *rung;
-  ThrowUserError(PlaceOf(name), " is unknown (known: ", kNothing, ", ", Join(KnownNames()),
-                 "); for another method write \"NAME = MESSAGE\", for example \"", name,
+  ThrowUserError(PlaceOf(name), " is unknown", ListOfKnown(),
+                 "; for another method write \"NAME = MESSAGE\", for example \"", name,
                  " = mode: LAZY wire_type: BF16\"");
 }
 
@@ -62,16 +64,12 @@ CommConfig Find(const std::string& name) {
 
 std::vector<Method> ParseMethods(const std::string& text, ComputeType gradients) {
   std::vector<Method> methods = {{kNothing, std::nullopt}};
-  const auto named = NamedValues(text);
+  const auto named = NamedValues("--methods", text);
   if (named.empty() && !text.empty()) {
-    ThrowUserError("--methods=", text, " names no method (known: ", kNothing, ", ",
-                   Join(KnownNames()), ")");
+    ThrowUserError("--methods=", text, " names no method", ListOfKnown());
   }
   for (const auto& [name, message] : named) {
     if (name == kNothing && message.empty()) continue;
-    if (name.empty()) {
-      ThrowUserError("--methods: \"= ", message, "\" has no name; write \"NAME = ", message, "\"");
-    }
     const auto same = [&, &name = name](const Method& method) { return method.name == name; };
     if (std::any_of(methods.begin(), methods.end(), same)) {
       ThrowUserError("--methods names \"", name, "\" twice; give each method a name of its own");

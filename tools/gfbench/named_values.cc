@@ -2,6 +2,8 @@
 
 #include <sstream>
 
+#include "core/error.h"
+
 namespace gf {
 namespace {
 
@@ -12,15 +14,20 @@ std::string Stripped(const std::string& text) {
 
 }  // namespace
 
-std::vector<std::pair<std::string, std::string>> NamedValues(const std::string& text) {
+std::vector<std::pair<std::string, std::string>> NamedValues(const std::string& flag,
+                                                             const std::string& text) {
   std::vector<std::pair<std::string, std::string>> entries;
   std::istringstream in(text);
   std::string entry;
   while (std::getline(in, entry, ';')) {
     if (Stripped(entry).empty()) continue;
     const size_t equals = entry.find('=');
-    const std::string value = equals == std::string::npos ? "" : entry.substr(equals + 1);
-    entries.emplace_back(Stripped(entry.substr(0, equals)), Stripped(value));
+    const std::string name = Stripped(entry.substr(0, equals));
+    const std::string value = equals == std::string::npos ? "" : Stripped(entry.substr(equals + 1));
+    if (name.empty()) {
+      ThrowUserError(flag, ": \"= ", value, "\" has no name; write \"NAME = ", value, "\"");
+    }
+    entries.emplace_back(name, value);
   }
   return entries;
 }

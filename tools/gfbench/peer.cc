@@ -70,10 +70,8 @@ double StepSeconds(const Peer& peer, const std::string& output) {
 
 std::vector<Peer> ParsePeers(const std::string& text) {
   std::vector<Peer> peers;
-  for (const auto& [name, command] : NamedValues(text)) {
-    if (name.empty() || command.empty()) {
-      ThrowUserError("--peers: \"", name, "\": expected NAME = COMMAND");
-    }
+  for (const auto& [name, command] : NamedValues("--peers", text)) {
+    if (command.empty()) ThrowUserError("--peers: \"", name, "\": expected NAME = COMMAND");
     peers.push_back({name, command});
   }
   return peers;

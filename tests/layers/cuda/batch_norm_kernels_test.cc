@@ -11,7 +11,7 @@ namespace {
 
 constexpr float kEps = 1e-3f, kFraction = 0.75f;
 
-// Rows of several blocks; several tiles of columns; columns that fill no pack.
+// Rows of several blocks; several tiles of columns; columns that fill no pack; the fewest rows.
 constexpr ColumnsView kViews[] = {{3000, 24}, {70, 1032}, {2500, 7}, {2, 3}};
 
 class BatchNormKernelsTest : public KernelTest {
@@ -125,7 +125,7 @@ class BatchNormKernelsTest : public KernelTest {
       gpu_running_variance_, written_;
 };
 
-// The running statistics move once, although every block computes those of the batch.
+// Every block computes the statistics of its columns; one block per tile updates the running ones.
 TEST_P(BatchNormKernelsTest, TakesSumsOfTheBatch) {
   for (const ColumnsView& view : kViews) {
     Prepare(view);
