@@ -46,6 +46,13 @@ void BatchNormLayer::SetUp(const std::vector<Shape>& bottoms) {
   states_ = {{"running_mean", channels, 0, fixed}, {"running_var", channels, 1, fixed}};
 }
 
+void BatchNormChannelsLayer::SetUp(const std::vector<Shape>& bottoms) {
+  BatchNormLayer::SetUp(bottoms);
+  tops_ = {Shape{kRows, bottoms[0][1]}};
+}
+
 GF_REGISTER(LayerRegistry, "BatchNorm", BatchNormLayer);
+GF_REGISTER(LayerRegistry, "_BatchNormChannels", BatchNormChannelsLayer);
+GF_REGISTER(LayerRegistry, "_BatchNormPair", BatchNormPairLayer);
 
 }  // namespace gf

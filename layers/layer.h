@@ -43,6 +43,8 @@ class Layer {
   const LayerParameter& param() const { return *param_; }
   const std::string& name() const;
   const std::string& type() const;
+  // The type for messages: what the net says, where fusion chose another one.
+  virtual std::string declared_type() const { return type(); }
   Phase phase() const { return phase_; }
 
   // Numbers of bottoms and tops that the layer accepts, checked before SetUp. A maximum of -1 means
@@ -81,8 +83,8 @@ class Layer {
   // Throws UserError("file:line:col: layer "conv1" (Convolution): " + args...).
   template <typename... Args>
   [[noreturn]] void Fail(const Args&... args) const {
-    ThrowUserError(location_, location_.empty() ? "" : ": ", "layer \"", name(), "\" (", type(),
-                   "): ", args...);
+    ThrowUserError(location_, location_.empty() ? "" : ": ", "layer \"", name(), "\" (",
+                   declared_type(), "): ", args...);
   }
 
  protected:

@@ -1,8 +1,15 @@
 #include "models/blob_links.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace gf {
+
+bool CanVanish(const LayerParameter& p) {
+  const auto& down = p.propagate_down();
+  return p.loss_weight_size() == 0 &&
+         std::all_of(down.begin(), down.end(), [](bool d) { return d; });
+}
 
 BlobLinks::BlobLinks(std::vector<GraphNode>* nodes) : nodes_(*nodes), removed_(nodes->size()) {
   for (int i = 0; i < size(); ++i) Link(i);

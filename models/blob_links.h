@@ -9,6 +9,9 @@
 
 namespace gf {
 
+// Whether a layer can be merged into another one: nothing except its type matters.
+bool CanVanish(const LayerParameter& p);
+
 // Who writes and who reads each blob of a graph that is being rewritten. Constant work per
 // question and change, so that rewriting takes time in proportion to the layers.
 class BlobLinks {

@@ -40,10 +40,16 @@ class Compiler {
     nodes_ = ResolveGraph(source, options.phase);
     SetInputs(options.batch_size, options.image_shape, &nodes_,
               options.labels ? &*options.labels : nullptr);
+    for (const GraphNode& node : nodes_) CheckType(node);  // before fusion adds types of its own
     MergeBatchNormAndScale(&nodes_);
-    // Of frozen batch norms, AddLayer finds out only later that they use no sums.
-    const bool sums = device->SumsInConvolutions(options.compute) && options.freeze.empty();
-    if (options.fuse) FuseLayers(options.phase, sums, &nodes_);
+    BatchNormFusions fusions;
+    // Of frozen batch norms, AddLayer finds out only later that they use no batch statistics.
+    if (options.freeze.empty()) {
+      fusions.sums = device->SumsInConvolutions(options.compute);
+      fusions.pairs = HasKernel("_BatchNormPair");
+      fusions.pooling = HasKernel("_BatchNormPooling");
+    }
+    if (options.fuse) FuseLayers(options.phase, fusions, &nodes_);
   }
 
   CompiledNet Run() {
@@ -64,6 +70,10 @@ class Compiler {
   }
 
  private:
+  bool HasKernel(const std::string& type) const {
+    return KernelRegistry::Get().Has(device_->name() + "/" + type);
+  }
+
   int NewBlob(const std::string& name, TensorDesc desc, int producer) {
     CompiledBlob blob;
     blob.name = name;
@@ -76,7 +86,6 @@ class Compiler {
   // Creates the layer, checks its numbers of bottoms and tops, and derives its shapes.
   void AddLayer(const GraphNode& node) {
     LayerParameter p = node.param;
-    CheckType(node);
     if (options_.label_smoothing && IsClassLoss(p.type())) {
       p.mutable_loss_param()->set_label_smoothing(*options_.label_smoothing);
     }

@@ -11,13 +11,6 @@
 namespace gf {
 namespace {
 
-// Whether a layer can be merged into another one: nothing except its type matters.
-bool CanVanish(const LayerParameter& p) {
-  const auto& down = p.propagate_down();
-  return p.loss_weight_size() == 0 &&
-         std::all_of(down.begin(), down.end(), [](bool d) { return d; });
-}
-
 bool IsPlainRelu(const LayerParameter& p) {
   return p.type() == "ReLU" && p.relu_param().negative_slope() == 0 && p.bottom_size() == 1 &&
          p.top_size() == 1 && CanVanish(p);
@@ -86,36 +79,6 @@ void FuseReluBackward(BlobLinks* graph) {
         i, [](GraphNode* node) { node->param.mutable_fusion()->set_relu_backward_done(true); });
     graph->Change(reader,
                   [](GraphNode* node) { node->param.mutable_fusion()->set_relu_backward(true); });
-  }
-}
-
-bool UsesBatchStatistics(const LayerParameter& norm, Phase phase) {
-  const BatchNormParameter& p = norm.batch_norm_param();
-  return p.has_use_global_stats() ? !p.use_global_stats() : phase == TRAIN;
-}
-
-// Adds the sums of a convolution's results as a blob between it and the BatchNorm that reads them.
-void FuseSums(Phase phase, BlobLinks* graph) {
-  for (int i = 0; i < graph->size(); ++i) {
-    const LayerParameter& norm = (*graph)[i];
-    if (graph->removed(i) || norm.type() != "BatchNorm" || !UsesBatchStatistics(norm, phase)) {
-      continue;
-    }
-    const int producer = graph->Producer(norm.bottom(0));
-    if (producer < 0) continue;
-    const LayerParameter& convolution = (*graph)[producer];
-    const ConvolutionParameter& p = convolution.convolution_param();
-    if (convolution.type() != "Convolution" || convolution.top_size() != 1 || p.bias_term() ||
-        p.group() != 1 || convolution.fusion().relu() || convolution.fusion().depthwise()) {
-      continue;
-    }
-    const std::string sums = StrCat(convolution.top(0), " (sums)");
-    for (const int layer : {producer, i}) {
-      graph->Change(layer, [&](GraphNode* node) {
-        node->param.mutable_fusion()->set_sums(true);
-        layer == i ? node->param.add_bottom(sums) : node->param.add_top(sums);
-      });
-    }
   }
 }
 
@@ -188,13 +151,13 @@ void MergeBatchNormAndScale(std::vector<GraphNode>* nodes) {
   graph.Compact();
 }
 
-void FuseLayers(Phase phase, bool sums, std::vector<GraphNode>* nodes) {
+void FuseLayers(Phase phase, const BatchNormFusions& fusions, std::vector<GraphNode>* nodes) {
   BlobLinks graph(nodes);
   DropIdentities(phase, &graph);
   FuseAdd(&graph);
   FuseRelu(&graph);
   FuseReluBackward(&graph);
-  if (sums) FuseSums(phase, &graph);
+  if (phase == TRAIN) FuseBatchNorms(fusions, &graph);
   graph.Compact();
 }
 

@@ -39,4 +39,25 @@ class FastDivide {
   uint32_t divisor_ = 1, multiplier_ = 1, shift_ = 0;
 };
 
+// Divides n by d, both known to be so small that n * d < 2^64, with one high product. With m =
+// ceil(2^64 / d) and e = m * d - 2^64 < d the product is n / d + n * e / (d * 2^64), which exceeds
+// n / d by less than 1 / d, so that rounding down gives the quotient.
+class FastDivideLong {
+ public:
+  constexpr FastDivideLong() = default;  // divides by 1
+  constexpr explicit FastDivideLong(uint32_t divisor)
+      : divisor_(divisor), multiplier_(divisor == 1 ? 0 : ~uint64_t{0} / divisor + 1) {}
+
+  constexpr uint32_t divisor() const { return divisor_; }
+  constexpr uint64_t Quotient(uint64_t n) const {
+    __extension__ using Wide = unsigned __int128;
+    const auto high = static_cast<uint64_t>(static_cast<Wide>(n) * multiplier_ >> 64);
+    return multiplier_ == 0 ? n : high;
+  }
+
+ private:
+  uint32_t divisor_ = 1;
+  uint64_t multiplier_ = 0;
+};
+
 }  // namespace gf

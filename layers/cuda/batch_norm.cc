@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "layers/cuda/batch_norm_kernels.h"
+#include "layers/cuda/batch_norm_memory.h"
 #include "layers/cuda/kernel_context.h"
 
 namespace gf {
@@ -14,9 +15,7 @@ class BatchNormKernel : public RepeatingKernel {
  public:
   BatchNormKernel(const BatchNormLayer& layer, const KernelContext& context)
       : layer_(layer), context_(context) {
-    if (context.batch_norm_group != nullptr && !layer.global_statistics()) {
-      layer.Fail("ranks cannot share statistics on device \"cuda\": set batch_norm_group: 1");
-    }
+    CheckOwnStatistics(layer, context);
   }
 
   void Setup(KernelSetup* setup) override {
@@ -26,22 +25,23 @@ class BatchNormKernel : public RepeatingKernel {
     view_ = ColumnsOf(shape);
     arrived_ = CudaOf(context_)->Allocate(ColumnCountersBytes(view_, context_.compute));
     backward_ = setup->backward;
-    const size_t sums = Aligned(ColumnSumsBytes(view_, context_.compute, 2));
-    const size_t row = Aligned(view_.columns * sizeof(float));
-    channels_bytes_ = row;
+    const bool pair = layer_.normalized_add();
+    sums_bytes_ = ChannelRows::Aligned(ColumnSumsBytes(view_, context_.compute, pair ? 3 : 2));
+    rows_ = ChannelRows(view_.columns);
     if (!backward_) {
       setup->in_place = true;
-      setup->forward_scratch_bytes = sums + kSavedRows * row;
+      setup->forward_scratch_bytes = sums_bytes_ + rows_.Bytes(ChannelRows::kForward);
       return;
     }
-    setup->forward_scratch_bytes = sums;
+    setup->forward_scratch_bytes = sums_bytes_;
     has_mask_ = layer_.relu() && layer_.add();
-    setup->saved_bytes =
-        kSavedRows * row + (has_mask_ ? BatchNormMaskBytes(view_, context_.compute) : 0);
-    setup->backward_scratch_bytes = sums + kBackwardRows * row;
-    sums_bytes_ = sums;
+    setup->saved_bytes = rows_.Bytes(ChannelRows::kForward) +
+                         (has_mask_ ? BatchNormMaskBytes(view_, context_.compute) : 0);
+    setup->backward_scratch_bytes =
+        sums_bytes_ + (pair ? 2 : 1) * rows_.Bytes(ChannelRows::kBackward);
     setup->needs_bottom[0] = true;
     setup->in_place_backward = true;
+    if (pair) setup->needs_bottom[1] = setup->needs_bottom[2] = true;
     if (layer_.add() && setup->propagate[1]) {
       setup->in_place_backward_bottom = 1;
       setup->gradient_over_bottom = true;
@@ -72,11 +72,8 @@ class BatchNormKernel : public RepeatingKernel {
     BatchNormBackward call;
     call.view = view_;
     call.type = context_.compute;
-    call.channels = Channels(args, args.saved);
     char* const rows = static_cast<char*>(args.scratch) + sums_bytes_;
-    call.channels.a = Row(rows, 0);
-    call.channels.b = Row(rows, 1);
-    call.channels.c = Row(rows, 2);
+    call.channels = rows_.Channels(layer_, args, args.saved, rows);
     call.global_statistics = layer_.global_statistics();
     if (layer_.relu()) {
       call.relu = has_mask_ ? ReluGradientFrom::kMask : ReluGradientFrom::kInput;
@@ -85,39 +82,39 @@ class BatchNormKernel : public RepeatingKernel {
     call.mask = has_mask_ ? Mask(args) : nullptr;
     call.dy = diffs[0];
     call.dy2 = diffs.size() > 1 ? diffs[1] : nullptr;
-    call.dz = layer_.add() ? args.bottom_diffs[1] : nullptr;
+    const bool pair = layer_.normalized_add();
+    call.dz = layer_.add() && !pair ? args.bottom_diffs[1] : nullptr;
     if (call.dz == nullptr && (call.dy2 != nullptr || (layer_.add() && layer_.relu()))) {
       call.dz = diffs[0];
     }
     call.dx = args.bottom_diffs[0];
     if (layer_.scale()) call.dgamma = args.parameter_diffs[0];
     if (layer_.scale_bias()) call.dbeta = args.parameter_diffs[1];
-    BatchNormGradient(call, {args.scratch, arrived_.get()}, StreamOf(context_));
+    if (pair) {
+      BatchNormAddend addend;
+      addend.x = args.bottoms[1];
+      addend.mean = AddendRow(args, 0);
+      addend.inverse_std = AddendRow(args, 1);
+      addend.scale = AddendRow(args, 2);
+      addend.dx = args.bottom_diffs[1];
+      addend.sums = static_cast<float*>(args.bottom_diffs[2]);
+      addend.a = rows_.Row(rows, 3);
+      addend.b = rows_.Row(rows, 4);
+      addend.c = rows_.Row(rows, 5);
+      BatchNormPairGradient(call, addend, {args.scratch, arrived_.get()}, StreamOf(context_));
+    } else {
+      BatchNormGradient(call, {args.scratch, arrived_.get()}, StreamOf(context_));
+    }
   }
 
  private:
-  static constexpr int kSavedRows = 4, kBackwardRows = 3;  // numbers per channel
-
-  static size_t Aligned(size_t bytes) { return (bytes + 63) / 64 * 64; }
-  float* Row(void* base, int row) const {
-    return reinterpret_cast<float*>(static_cast<char*>(base) + row * channels_bytes_);
+  // Of the top of BatchNormChannels.
+  const float* AddendRow(const KernelArgs& args, int row) const {
+    return static_cast<const float*>(args.bottoms[2]) + row * view_.columns;
   }
 
   unsigned char* Mask(const KernelArgs& args) const {
-    return static_cast<unsigned char*>(args.saved) + kSavedRows * channels_bytes_;
-  }
-
-  BatchNormChannels Channels(const KernelArgs& args, void* saved) const {
-    BatchNormChannels ch;
-    if (layer_.scale()) ch.gamma = args.master[0];
-    if (layer_.scale_bias()) ch.beta = args.master[1];
-    ch.running_mean = args.states[0];
-    ch.running_variance = args.states[1];
-    ch.mean = Row(saved, 0);
-    ch.inverse_std = Row(saved, 1);
-    ch.scale = Row(saved, 2);
-    ch.offset = Row(saved, 3);
-    return ch;
+    return static_cast<unsigned char*>(args.saved) + rows_.Bytes(ChannelRows::kForward);
   }
 
   BatchNormForward ForwardCall(const KernelArgs& args) const {
@@ -125,15 +122,17 @@ class BatchNormKernel : public RepeatingKernel {
     call.view = view_;
     call.type = context_.compute;
     // Without a backward pass, they are stored after the sums.
-    void* const saved = backward_ ? args.saved
-                                  : static_cast<char*>(args.scratch) +
-                                        Aligned(ColumnSumsBytes(view_, context_.compute, 2));
-    call.channels = Channels(args, saved);
+    void* const saved = backward_ ? args.saved : static_cast<char*>(args.scratch) + sums_bytes_;
+    call.channels = rows_.Channels(layer_, args, saved);
     call.eps = layer_.eps();
     call.fraction = layer_.fraction();
     call.relu = layer_.relu();
     call.x = args.bottoms[0];
     call.add = layer_.add() ? args.bottoms[1] : nullptr;
+    if (layer_.normalized_add()) {
+      call.add_scale = AddendRow(args, 2);
+      call.add_offset = AddendRow(args, 3);
+    }
     call.y = args.tops[0];
     if (has_mask_) call.mask = Mask(args);
     return call;
@@ -144,10 +143,12 @@ class BatchNormKernel : public RepeatingKernel {
   ColumnsView view_;
   std::shared_ptr<void> arrived_;  // of ColumnSumsMemory
   bool backward_ = false, has_mask_ = false;
-  size_t channels_bytes_ = 0, sums_bytes_ = 0;
+  size_t sums_bytes_ = 0;
+  ChannelRows rows_;
 };
 
 GF_REGISTER(KernelRegistry, "cuda/BatchNorm", KernelOf<BatchNormLayer, BatchNormKernel>);
+GF_REGISTER(KernelRegistry, "cuda/_BatchNormPair", KernelOf<BatchNormLayer, BatchNormKernel>);
 
 }  // namespace
 }  // namespace gf

@@ -1,3 +1,4 @@
+#include "layers/cuda/batch_norm_gradient_inline.h"
 #include "layers/cuda/batch_norm_kernels.h"
 #include "layers/cuda/column_sums_inline.h"
 
@@ -62,30 +63,7 @@ struct GradientSums {
       sums[0].v[k] += g.v[k];
       sums[1].v[k] += g.v[k] * (ToFloat(loaded.x.v[k]) - values.mean.v[k]);
     }
-    if (dz != nullptr) StoreFloats(dz + at, g);
-  }
-};
-
-// Gradients of gamma and beta, and dx = a * dz + b * x + c (Ioffe and Szegedy, section 3):
-//   dx = gamma / std * (dz - mean(dz) - xhat * mean(dz * xhat)).
-template <typename T>
-struct FinishGradients {
-  BatchNormChannels ch;
-  double count;
-  bool global_statistics;
-  T* dgamma;
-  T* dbeta;
-
-  __device__ void operator()(int c, const double* sums) const {
-    const double inverse_std = ch.inverse_std[c], product = sums[1] * inverse_std;
-    if (dgamma != nullptr) dgamma[c] = FromFloat<T>(static_cast<float>(product));
-    if (dbeta != nullptr) dbeta[c] = FromFloat<T>(static_cast<float>(sums[0]));
-    const double k = (ch.gamma != nullptr ? ch.gamma[c] : 1.f) * inverse_std;
-    const double slope = global_statistics ? 0 : -k * inverse_std * product / count;
-    ch.a[c] = static_cast<float>(k);
-    ch.b[c] = static_cast<float>(slope);
-    ch.c[c] =
-        global_statistics ? 0.f : static_cast<float>(-slope * ch.mean[c] - k * sums[0] / count);
+    if (dz != nullptr) StoreAtOnce(dz + at, g);
   }
 };
 
@@ -141,10 +119,7 @@ void SumGradients(const BatchNormBackward& call, const ColumnSumsMemory& memory,
                                              ch.scale,
                                              ch.offset,
                                              ch.mean};
-  const FinishGradients<T> finish = {ch, static_cast<double>(call.view.rows),
-                                     call.global_statistics, static_cast<T*>(call.dgamma),
-                                     static_cast<T*>(call.dbeta)};
-  SumColumns<2, T>(call.view, sums, finish, memory, stream);
+  SumColumns<2, T>(call.view, sums, FinishOf<T>(call), memory, stream);
 }
 
 template <typename T, ReluGradientFrom kRelu>

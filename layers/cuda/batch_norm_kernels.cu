@@ -1,3 +1,4 @@
+#include "layers/cuda/batch_norm_inline.h"
 #include "layers/cuda/batch_norm_kernels.h"
 #include "layers/cuda/column_sums_inline.h"
 
@@ -32,43 +33,6 @@ struct StatisticsSums {
   }
 };
 
-// Scale and offset of a channel. Writes the numbers of the channel if `writes`.
-__device__ float2 SetScale(const BatchNormChannels& ch, int c, float mean, float inverse_std,
-                           bool writes) {
-  const float scale = (ch.gamma != nullptr ? ch.gamma[c] : 1.f) * inverse_std;
-  const float offset = (ch.beta != nullptr ? ch.beta[c] : 0.f) - mean * scale;
-  if (writes) {
-    ch.mean[c] = mean;
-    ch.inverse_std[c] = inverse_std;
-    ch.scale[c] = scale;
-    ch.offset[c] = offset;
-  }
-  return {scale, offset};
-}
-
-// From the sums of `count` values minus `shift`, and of the squares. Updates the running
-// statistics, too, if `writes`.
-struct SetStatistics {
-  BatchNormChannels ch;
-  double count;
-  double eps, fraction;
-
-  __device__ float2 operator()(int c, float shift, double sum, double squares, bool writes) const {
-    const double delta = sum / count;
-    const double mean = shift + delta;
-    const double square = squares / count - delta * delta;
-    const double variance = square < 0 ? 0 : square;  // NaN stays
-    if (writes) {
-      ch.running_mean[c] =
-          static_cast<float>(fraction * ch.running_mean[c] + (1 - fraction) * mean);
-      ch.running_variance[c] = static_cast<float>(fraction * ch.running_variance[c] +
-                                                  (1 - fraction) * variance * count / (count - 1));
-    }
-    return SetScale(ch, c, static_cast<float>(mean), static_cast<float>(1 / sqrt(variance + eps)),
-                    writes);
-  }
-};
-
 template <typename T>
 struct FinishStatistics {
   SetStatistics set;
@@ -89,54 +53,53 @@ struct StoreSums {
   }
 };
 
-SetStatistics StatisticsOf(const BatchNormForward& call) {
-  return {call.channels, static_cast<double>(call.view.rows), call.eps, call.fraction};
+__global__ void UseSums(SetStatistics set, const float* sums, int channels) {
+  const int c = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
+  if (c < channels) set(c, 0, sums[c], sums[channels + c], true);
 }
 
-template <typename T, bool kAdd>
+enum class Add { kNothing, kPlain, kNormalized };
+
+template <typename T, Add kAddend>
 struct Apply {
-  static constexpr int kRows = kAdd ? 2 : 4, kBlocks = 4;
+  static constexpr bool kAdd = kAddend != Add::kNothing, kScaled = kAddend == Add::kNormalized;
+  static constexpr int kRows = kAdd ? 2 : 4, kBlocks = kScaled ? 3 : 4;
   const T* x;
   const T* add;
   T* y;
-  SetStatistics set;
-  NormalizeWith with;
-  const float* sums;
+  ChannelScales scales;
+  const float* add_scale;
+  const float* add_offset;
   bool relu;
   unsigned char* mask;
 
-  // Scales, then offsets of the columns of this block's tile.
+  // Of the columns of this block's tile: scales, offsets (of both operands), the addend's scales.
   static __device__ float* Table() {
-    alignas(32) __shared__ float table[2 * kThreads];
+    alignas(32) __shared__ float table[(kScaled ? 3 : 2) * kThreads];
     return table;
   }
   // Every block computes them for itself; those with the first rows of their tiles write them.
   __device__ void Prepare(int first, int tile, int columns) const {
     const int i = static_cast<int>(threadIdx.y * blockDim.x + threadIdx.x), c = first + i;
     if (i >= tile || c >= columns) return;
-    const BatchNormChannels& ch = set.ch;
-    const bool writes = blockIdx.y == 0;
-    float2 values = {0, 0};
-    if (with == NormalizeWith::kSums) {
-      values = set(c, 0, sums[c], sums[columns + c], writes);
-    } else if (with == NormalizeWith::kRunning) {
-      const float variance = ch.running_variance[c] + static_cast<float>(set.eps);
-      values = SetScale(ch, c, ch.running_mean[c], 1 / sqrtf(variance), writes);
-    } else {
-      values = {ch.scale[c], ch.offset[c]};
-    }
+    const float2 values = scales.Of(c, columns, blockIdx.y == 0);
     Table()[i] = values.x;
-    Table()[kThreads + i] = values.y;
+    Table()[kThreads + i] = kScaled ? values.y + add_offset[c] : values.y;
+    if constexpr (kScaled) Table()[2 * kThreads + i] = add_scale[c];
   }
 
   template <int kCount>
   struct Values {
-    Floats<kCount> scale, offset;
+    Floats<kCount> scale, offset, add_scale;
   };
   template <int kCount>
   __device__ Values<kCount> Begin(int) const {
-    const float* const values = Table() + threadIdx.x * kCount;
-    return {LoadFloats<kCount>(values), LoadFloats<kCount>(values + kThreads)};
+    const float* const table = Table() + threadIdx.x * kCount;
+    Values<kCount> values;
+    values.scale = LoadFloats<kCount>(table);
+    values.offset = LoadFloats<kCount>(table + kThreads);
+    if constexpr (kScaled) values.add_scale = LoadFloats<kCount>(table + 2 * kThreads);
+    return values;
   }
   template <int kCount>
   struct Loaded {
@@ -158,7 +121,7 @@ struct Apply {
 #pragma unroll
     for (int k = 0; k < kCount; ++k) {
       v.v[k] = v.v[k] * values.scale.v[k] + values.offset.v[k];
-      if (kAdd) v.v[k] += other.v[k];
+      if (kAdd) v.v[k] += kScaled ? other.v[k] * values.add_scale.v[k] : other.v[k];
       if (kAdd && v.v[k] > 0) positive |= 1U << k;
       if (relu) v.v[k] = v.v[k] < 0 ? 0 : v.v[k];  // NaN stays
     }
@@ -205,17 +168,26 @@ void Normalize(const BatchNormForward& call, cudaStream_t stream) {
     const T* x = static_cast<const T*>(call.x);
     const T* add = static_cast<const T*>(call.add);
     T* y = static_cast<T*>(call.y);
-    const SetStatistics set = StatisticsOf(call);
-    if (add != nullptr) {
+    const auto run = [&](auto apply) {
       ForColumns<T>(call.view,
-                    Apply<T, true>{x, add, y, set, call.with, call.sums, call.relu, call.mask},
+                    decltype(apply){x, add, y, ScalesOf(call), call.add_scale, call.add_offset,
+                                    call.relu, call.mask},
                     stream);
+    };
+    if (add == nullptr) {
+      run(Apply<T, Add::kNothing>());
+    } else if (call.add_scale == nullptr) {
+      run(Apply<T, Add::kPlain>());
     } else {
-      ForColumns<T>(call.view,
-                    Apply<T, false>{x, add, y, set, call.with, call.sums, call.relu, nullptr},
-                    stream);
+      run(Apply<T, Add::kNormalized>());
     }
   });
+}
+
+void StatisticsFromSums(const BatchNormForward& call, cudaStream_t stream) {
+  const int channels = call.view.columns;
+  Launch({(channels + kThreads - 1) / kThreads, kThreads, stream}, UseSums, StatisticsOf(call),
+         call.sums, channels);
 }
 
 }  // namespace gf

@@ -42,6 +42,9 @@ struct BatchNormForward {
   bool relu = false;
   const void* x = nullptr;
   const void* add = nullptr;  // null: none
+  // Scale and offset of what is added; null: it is added as it is.
+  const float* add_scale = nullptr;
+  const float* add_offset = nullptr;
   void* y = nullptr;
   unsigned char* mask = nullptr;  // BatchNormMaskBytes bytes, where y > 0; null: not needed
 };
@@ -56,7 +59,9 @@ void ChannelSums(const ColumnsView& view, DType type, const void* x, float* sums
 // Computes the statistics of this batch in one pass over x. `memory`: for two sums.
 void BatchStatistics(const BatchNormForward& call, const ColumnSumsMemory& memory,
                      cudaStream_t stream);
-// y = scale * x + offset (+ add) (relu)
+// The same from the ChannelSums of x, without y.
+void StatisticsFromSums(const BatchNormForward& call, cudaStream_t stream);
+// y = scale * x + offset (+ add, or + add_scale * add + add_offset) (relu)
 void Normalize(const BatchNormForward& call, cudaStream_t stream);
 
 enum class ReluGradientFrom { kNone, kInput, kMask };
@@ -82,5 +87,29 @@ struct BatchNormBackward {
 // Runs two passes: sums, then dx. `memory`: for two sums.
 void BatchNormGradient(const BatchNormBackward& call, const ColumnSumsMemory& memory,
                        cudaStream_t stream);
+
+// What was normalized and added to the result of a batch norm, and the numbers of its channels.
+struct BatchNormAddend {
+  const void* x = nullptr;
+  const float* mean = nullptr;
+  const float* inverse_std = nullptr;
+  const float* scale = nullptr;
+  void* dx = nullptr;  // null: not needed
+  // Written: [2][channels], the sums of dz and of dz * (x - mean); null: not needed.
+  float* sums = nullptr;
+  // Written and read, as in BatchNormChannels.
+  float* a = nullptr;
+  float* b = nullptr;
+  float* c = nullptr;
+};
+
+// Both gradients in two passes. `call` has batch statistics, relu kNone or kMask, and dz if it has
+// a ReLU or dy2 (otherwise dy is dz). dx may be x; the addend's dx may be dz or dy. `memory`: for
+// three sums.
+void BatchNormPairGradient(const BatchNormBackward& call, const BatchNormAddend& addend,
+                           const ColumnSumsMemory& memory, cudaStream_t stream);
+// Gradients of gamma and beta (in `type`; null: none) from the sums of BatchNormAddend.
+void GradientsFromSums(DType type, int channels, const float* sums, const float* inverse_std,
+                       void* dgamma, void* dbeta, cudaStream_t stream);
 
 }  // namespace gf

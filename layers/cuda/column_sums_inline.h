@@ -84,7 +84,8 @@ __global__ void __launch_bounds__(kThreads, F::kBlocks)
                      unsigned* arrived) {
   constexpr int kVector = std::min(kCount, 4);
   // Holds FP32 numbers of all threads, later doubles.
-  alignas(32) __shared__ double shared[kThreads * std::max(kSums * kCount / 2, kVector)];
+  alignas(32) __shared__ double shared[kThreads * std::max((kSums * kCount + 1) / 2, kVector)];
+  static_assert(sizeof(shared) >= kThreads * kSums * kCount * sizeof(float));
   const unsigned tile = blockDim.x * kCount, thread = threadIdx.y * blockDim.x + threadIdx.x;
   const unsigned width = kSums * tile;
   const int first = static_cast<int>(blockIdx.x * tile);
@@ -115,17 +116,23 @@ __global__ void __launch_bounds__(kThreads, F::kBlocks)
 }
 
 // Calls f.Row for every element, which adds to kSums sums per column, then finish(column, sums) for
-// each column. `memory`: for kSums sums.
+// each column. A thread moves kCount columns at once, which divides their number. `memory`: for
+// kSums sums.
+template <int kSums, int kCount, typename F, typename Finish>
+void SumColumnsBy(const ColumnsView& view, const F& f, const Finish& finish,
+                  const ColumnSumsMemory& memory, cudaStream_t stream) {
+  const auto kernel = SumColumnsKernel<kCount, kSums, F, Finish>;
+  static const int64_t resident = ResidentBlocks(reinterpret_cast<const void*>(kernel));
+  const ColumnsGrid g(view, kCount, SumsAcross(kCount), resident);
+  Launch({g.grid, g.block, stream}, kernel, RowParts(view, g, F::kRows), view.columns, f, finish,
+         static_cast<float*>(memory.partial), static_cast<unsigned*>(memory.arrived));
+}
+
 template <int kSums, typename T, typename F, typename Finish>
 void SumColumns(const ColumnsView& view, const F& f, const Finish& finish,
                 const ColumnSumsMemory& memory, cudaStream_t stream) {
   WithColumnCount<T>(view, [&](auto count) {
-    constexpr int kCount = decltype(count)::value;
-    const auto kernel = SumColumnsKernel<kCount, kSums, F, Finish>;
-    static const int64_t resident = ResidentBlocks(reinterpret_cast<const void*>(kernel));
-    const ColumnsGrid g(view, kCount, SumsAcross(kCount), resident);
-    Launch({g.grid, g.block, stream}, kernel, RowParts(view, g, F::kRows), view.columns, f, finish,
-           static_cast<float*>(memory.partial), static_cast<unsigned*>(memory.arrived));
+    SumColumnsBy<kSums, decltype(count)::value>(view, f, finish, memory, stream);
   });
 }
 

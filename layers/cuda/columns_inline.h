@@ -1,11 +1,30 @@
 #pragma once
 
+#include <cstring>
 #include <type_traits>
 
 #include "core/cuda/launch_inline.h"
 #include "layers/cuda/columns.h"
 
 namespace gf {
+
+// StoreFloats to global memory. Packs of 16 bytes are stored by an intrinsic: where the compiler
+// knows some elements earlier than others, it would split the store into stores of 2 or 4 bytes.
+template <int kCount, typename T>
+__device__ inline void StoreAtOnce(T* p, const Floats<kCount>& x) {
+#ifdef __CUDA_ARCH__
+  Pack<T, kCount> pack;
+  if constexpr (sizeof(pack) == sizeof(uint4)) {
+#pragma unroll
+    for (int k = 0; k < kCount; ++k) pack.v[k] = FromFloat<T>(x.v[k]);
+    uint4 words;
+    memcpy(&words, &pack, sizeof(words));
+    __stwb(reinterpret_cast<uint4*>(p), words);
+    return;
+  }
+#endif
+  StoreFloats(p, x);
+}
 
 // Note [Columns]
 // Batch norm, biases and scales process a matrix of rows x columns with values per column. A block
@@ -75,13 +94,13 @@ int64_t ResidentBlocks(const void* kernel);
 template <int kCount, typename F, typename Values>
 __device__ void ForLastRows(const F& f, const Values& values, const RowParts& parts, int columns,
                             int column, Floats<kCount>* sums) {
-  constexpr int kRows = (F::kRows + 1) / 2;
+  constexpr int kRows = (F::kRows + 1) / 2, kTimes = (F::kRows + kRows - 1) / kRows;
   const int index = static_cast<int>(blockIdx.y), down = static_cast<int>(blockDim.y);
   int row = index * parts.each + min(index, parts.longer) + static_cast<int>(threadIdx.y);
   const int end = (index + 1) * parts.each + min(index + 1, parts.longer);
   int64_t at = parts.end + int64_t{row} * columns + column;
 #pragma unroll
-  for (int half = 0; half < 2; ++half) {
+  for (int time = 0; time < kTimes; ++time) {
     decltype(f.template Load<kCount>(0)) loaded[kRows] = {};
 #pragma unroll
     for (int r = 0; r < kRows; ++r) {
@@ -144,16 +163,19 @@ void WithColumnCount(const ColumnsView& view, const Run& run) {
   }
 }
 
-// Calls f.Row for every element.
+// Calls f.Row for every element; a thread moves kCount columns at once, which divides their number.
+template <int kCount, typename F>
+void ForColumnsBy(const ColumnsView& view, const F& f, cudaStream_t stream) {
+  const auto kernel = ColumnsKernel<kCount, F>;
+  static const int64_t resident = ResidentBlocks(reinterpret_cast<const void*>(kernel));
+  const ColumnsGrid g(view, kCount, 32, resident);
+  Launch({g.grid, g.block, stream}, kernel, RowParts(view, g, F::kRows), view.columns, f);
+}
+
 template <typename T, typename F>
 void ForColumns(const ColumnsView& view, const F& f, cudaStream_t stream) {
-  WithColumnCount<T>(view, [&](auto count) {
-    constexpr int kCount = decltype(count)::value;
-    const auto kernel = ColumnsKernel<kCount, F>;
-    static const int64_t resident = ResidentBlocks(reinterpret_cast<const void*>(kernel));
-    const ColumnsGrid g(view, kCount, 32, resident);
-    Launch({g.grid, g.block, stream}, kernel, RowParts(view, g, F::kRows), view.columns, f);
-  });
+  WithColumnCount<T>(view,
+                     [&](auto count) { ForColumnsBy<decltype(count)::value>(view, f, stream); });
 }
 
 }  // namespace gf

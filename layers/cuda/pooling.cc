@@ -1,6 +1,7 @@
 #include "layers/pooling.h"
 
 #include "layers/cuda/kernel_context.h"
+#include "layers/cuda/pooling_images.h"
 #include "layers/cuda/pooling_kernels.h"
 
 namespace gf {
@@ -18,15 +19,7 @@ class PoolingKernel : public RepeatingKernel {
     CheckImageSize(layer_, top);
     setup->bottoms[0].layout = WantedLayout(bottom);
     setup->tops[0].layout = WantedLayout(top);
-    images_.n = bottom[0];
-    images_.channels = static_cast<int>(bottom[1]);
-    for (int i = 0; i < 2; ++i) {
-      images_.in[i] = static_cast<int>(bottom[2 + i]);
-      images_.out[i] = static_cast<int>(top[2 + i]);
-      images_.kernel[i] = static_cast<int>(layer_.window().kernel[i]);
-      images_.stride[i] = static_cast<int>(layer_.window().stride[i]);
-      images_.pad[i] = static_cast<int>(layer_.window().pad[i]);
-    }
+    images_ = PoolingImagesOf(bottom, top, layer_.window());
     const int64_t taps = layer_.window().kernel[0] * layer_.window().kernel[1];
     if (taps > 65536) layer_.Fail("kernel_size is larger than 256 x 256");
     if (!setup->backward || !layer_.max()) return;

@@ -27,6 +27,7 @@ class BatchNormEstimate : public EstimateKernel {
     setup->saved_bytes += mask_bytes_;
     setup->needs_bottom[0] = true;
     setup->in_place_backward = true;
+    if (layer_.normalized_add()) setup->needs_bottom[1] = setup->needs_bottom[2] = true;
     if (layer_.add() && setup->propagate[1]) {
       setup->in_place_backward_bottom = 1;
       setup->gradient_over_bottom = true;
@@ -45,11 +46,16 @@ class BatchNormEstimate : public EstimateKernel {
     const bool two = args.top_diffs[0].size() > 1;
     // The gradient before the ReLU and the addition is stored if the residual needs it or if it
     // differs from the gradient of the top.
-    const bool keeps = (layer_.add() && args.bottom_diffs[1] != nullptr) || two || mask_bytes_ > 0;
-    const int tensors = 2 + two + keeps;  // x, dy, dy2, dz
+    const bool pair = layer_.normalized_add();
+    const bool residual = layer_.add() && !pair && args.bottom_diffs[1] != nullptr;
+    const bool keeps = residual || two || mask_bytes_ > 0;
+    const int tensors = 2 + pair + two + keeps;  // x, what is added, dy, dy2, dz
     Move(OperationKind::kBatchNormSums, tensors * Top() + mask_bytes_);
-    if (args.bottom_diffs[0] == nullptr) return;
-    Move(OperationKind::kBatchNormGradient, 3 * Top());  // x, dz, dx
+    const int results =
+        (args.bottom_diffs[0] != nullptr) + (pair && args.bottom_diffs[1] != nullptr);
+    if (results == 0) return;
+    // x, dz, dx, and the same of what is added.
+    Move(OperationKind::kBatchNormGradient, (2 + pair + results) * Top());
   }
 
   void RecomputeCost() override { Normalize(); }
@@ -70,7 +76,31 @@ class BatchNormEstimate : public EstimateKernel {
   int64_t mask_bytes_ = 0;  // where forward's results are positive, if backward asks
 };
 
+class BatchNormChannelsEstimate : public EstimateKernel {
+ public:
+  BatchNormChannelsEstimate(const BatchNormChannelsLayer& layer, const KernelContext& context)
+      : EstimateKernel(layer, context), layer_(layer) {}
+
+ protected:
+  void Agree(KernelSetup* setup) override {
+    setup->bottoms[0].layout = WantedLayout(setup->bottoms[0].shape);
+    if (setup->backward) setup->needs_top[0] = true;
+  }
+  // Without sums it reads its bottom, else few numbers.
+  void ForwardCost(const KernelArgs&) override {
+    Move(OperationKind::kBatchNormStatistics, layer_.sums() ? 0 : Bottom());
+  }
+  void BackwardCost(const KernelArgs&) override { Move(OperationKind::kBatchNormSums, 0); }
+
+ private:
+  const BatchNormChannelsLayer& layer_;
+};
+
 GF_REGISTER(KernelRegistry, "cuda_estimate/BatchNorm", KernelOf<BatchNormLayer, BatchNormEstimate>);
+GF_REGISTER(KernelRegistry, "cuda_estimate/_BatchNormPair",
+            KernelOf<BatchNormLayer, BatchNormEstimate>);
+GF_REGISTER(KernelRegistry, "cuda_estimate/_BatchNormChannels",
+            KernelOf<BatchNormChannelsLayer, BatchNormChannelsEstimate>);
 
 }  // namespace
 }  // namespace gf

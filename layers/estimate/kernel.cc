@@ -15,7 +15,7 @@ Arithmetic ArithmeticOf(const KernelContext& context) {
 
 // Copies the name: the kernel may outlive the layer.
 EstimateKernel::EstimateKernel(const Layer& layer, const KernelContext& context)
-    : layer_name_(layer.type()[0] == '_' ? "" : layer.name()), context_(context) {}
+    : layer_name_(layer.declared_type()[0] == '_' ? "" : layer.name()), context_(context) {}
 
 void EstimateKernel::Move(OperationKind kind, int64_t bytes, int launches) const {
   Operation operation;

@@ -74,6 +74,26 @@ TEST(FastDivideTest, DividesByOneUnlessTold) {
   for (uint32_t n : {0u, 1u, kEnd - 1}) EXPECT_TRUE(Right(divide, n, 1));
 }
 
+TEST(FastDivideTest, LongDividendsUpToTwoToTheSixtyFourWithTheDivisor) {
+  for (uint64_t d = 1; d < uint64_t{1} << 32; d = d * 17 / 16 + 1) {
+    const FastDivideLong divide(static_cast<uint32_t>(d));
+    ASSERT_EQ(divide.divisor(), d);
+    const uint64_t end = d == 1 ? ~uint64_t{0} : (~uint64_t{0} - 1) / d;  // n * d < 2^64
+    const auto check = [&](uint64_t n) {
+      for (uint64_t near : {n - 1, n, n + 1}) {
+        if (near >= end) continue;
+        ASSERT_EQ(divide.Quotient(near), near / d) << near << " / " << d;
+      }
+    };
+    for (uint64_t q = 0; q < 100; ++q) {
+      check(q * d);
+      check((end / d - q) * d);
+    }
+    for (int bit = 0; bit < 64; ++bit) check((uint64_t{1} << bit) / d * d);
+    check(end - 2);
+  }
+}
+
 TEST(ItemGroupsTest, AreWholeRows) {
   MostItemsOfGroup() = 100;
   EXPECT_EQ(GroupsOf(7, 30).rows_of_group, 3);

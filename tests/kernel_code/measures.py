@@ -1,9 +1,11 @@
 """What the code of a kernel says of its speed."""
 import collections
 
-# load, store: bytes that the widest instructions on global memory move for a thread. flight: loads
-# of that width under way at a time, in the loop with such loads where they are fewest. calls: of
-# functions in a loop, where they are most. divisions: of integers of 64 bits, anywhere, by PTX.
+# load: bytes that the widest load of global memory brings to a thread. flight: loads of that width
+# under way at a time, in the loop with such loads where they are fewest. store: bytes of the widest
+# store in a loop with such loads, where it is least; without such a loop, of the widest store
+# anywhere. calls: of functions in a loop, where they are most. divisions: of integers of 64 bits,
+# anywhere, by PTX.
 Traffic = collections.namedtuple("Traffic", "load flight store calls divisions", defaults=(0,))
 
 # Of a multiprocessor (CUDA Programming Guide, "Compute Capabilities"); reserved: bytes of shared
@@ -56,11 +58,13 @@ def loads_in_flight(loop, width):
 
 def traffic(body):
     load = max((code.load for code in body), default=0)
-    store = max((code.store for code in body), default=0)
     loops = innermost_loops(body)
     loading = [loop for loop in loops if any(code.load == load for code in loop)]
     flight = 0
     if load:
         flight = min(loads_in_flight(loop, load) for loop in loading or [body])
+    storing = [max(code.store for code in loop) for loop in loading]
+    widest = max((code.store for code in body), default=0)
+    store = min((width for width in storing if width), default=widest)
     calls = max((sum(code.call for code in loop) for loop in loops), default=0)
     return Traffic(load, flight, store, calls, sum(code.divides for code in body))

@@ -7,22 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "tests/models/layers_for_test.h"
+#include "tests/models/fused_norms_for_test.h"
 
 namespace gf {
 namespace {
-
-std::string Plain(const std::string& name, const std::string& bottom, int outputs,
-                  const std::string& more = "") {
-  return StrCat("layer { name: '", name, "' type: 'Convolution' bottom: '", bottom, "' top: '",
-                name, "' convolution_param { num_output: ", outputs, " bias_term: false ", more,
-                " weight_filler { type: 'msra' } } }");
-}
-
-std::string Norm(const std::string& name, const std::string& bottom) {
-  return Simple("BatchNorm", name, bottom) +
-         Simple("Scale", name + "s", name, "scale_param { bias_term: true }");
-}
 
 // A residual block after a first convolution. 24 channels fit cuDNN's sums, 10 do not.
 std::string Block(int channels, const std::string& inputs = kInputs) {
@@ -104,12 +92,17 @@ TEST_P(FusedSumsTest, SurviveRecomputation) {
       StrCat("layer { name: 'x' type: 'Input' top: 'x' input_param { shape { dim: [4, 3, ", side,
              ", ", side, "] } } }",
              "layer { name: 'y' type: 'Input' top: 'y' input_param { shape { dim: 4 } } }");
-  NetOptions options = Half();
-  const auto kept = NewNet(Block(GetParam(), inputs), options);
-  options.recompute = true;
-  const auto again = NewNet(Block(GetParam(), inputs), options);
+  NetOptions keeping = Half(), recomputing = Half();
+  recomputing.recompute = true;
+  // On a GPU, workspaces of convolutions can be larger than what is not kept.
+  if (Has(TestDevice()->Description(), "emulated GPU")) {
+    EXPECT_LT(NewNet(Block(GetParam(), inputs), recomputing)->arena_bytes(),
+              NewNet(Block(GetParam(), inputs), keeping)->arena_bytes());
+  }
+  keeping.deterministic = recomputing.deterministic = true;
+  const auto kept = NewNet(Block(GetParam(), inputs), keeping),
+             again = NewNet(Block(GetParam(), inputs), recomputing);
   EXPECT_TRUE(HasSums(*again, "c1"));
-  EXPECT_LT(again->arena_bytes(), kept->arena_bytes());
   SetRandom({}, kept->parameters().get());
   SetRandom({}, again->parameters().get());
   EXPECT_EQ(Step(kept.get(), 64), Step(again.get(), 64));

@@ -17,10 +17,11 @@ std::vector<GraphNode> Nodes(const std::string& layers, Phase phase = TRAIN) {
   return ResolveGraph(ParseNet(kInput + layers, "test.prototxt"), phase);
 }
 
-std::vector<GraphNode> Fused(const std::string& layers, Phase phase = TRAIN, bool sums = false) {
+std::vector<GraphNode> Fused(const std::string& layers, Phase phase = TRAIN,
+                             const BatchNormFusions& fusions = {}) {
   std::vector<GraphNode> nodes = Nodes(layers, phase);
   MergeBatchNormAndScale(&nodes);
-  FuseLayers(phase, sums, &nodes);
+  FuseLayers(phase, fusions, &nodes);
   return nodes;
 }
 
@@ -214,7 +215,9 @@ TEST(FuseTest, ConvolutionsSumUpTheirResultsForABatchNormThatTrains) {
     return "layer { name: 'n' type: 'BatchNorm' bottom: 'c' top: 'n' " + parameters + " }";
   };
   const auto sums = [&](const std::string& layers, Phase phase = TRAIN, bool allowed = true) {
-    const std::vector<GraphNode> nodes = Fused(layers, phase, allowed);
+    BatchNormFusions fusions;
+    fusions.sums = allowed;
+    const std::vector<GraphNode> nodes = Fused(layers, phase, fusions);
     const LayerParameter &c = Find(nodes, "c"), &n = Find(nodes, "n");
     EXPECT_EQ(c.fusion().sums(), n.fusion().sums());
     EXPECT_EQ(c.top_size(), c.fusion().sums() ? 2 : 1);
@@ -236,6 +239,86 @@ TEST(FuseTest, ConvolutionsSumUpTheirResultsForABatchNormThatTrains) {
   EXPECT_FALSE(sums(conv("bias_term: false group: 2") + norm("")));
   EXPECT_FALSE(sums(plain + "layer { name: 'd' type: 'Dropout' bottom: 'c' top: 'd' }" +
                     "layer { name: 'n' type: 'BatchNorm' bottom: 'd' top: 'n' }"));
+}
+
+// A residual block whose shortcut has a convolution and a batch norm of its own.
+constexpr char kShortcut[] =
+    "layer { name: 'd' type: 'Convolution' bottom: 'x' top: 'd'"
+    " convolution_param { bias_term: false } }"
+    "layer { name: 'm' type: 'BatchNorm' bottom: 'd' top: 'm' }";
+constexpr char kBlockEnd[] =
+    "layer { name: 'c' type: 'Convolution' bottom: 'x' top: 'c'"
+    " convolution_param { bias_term: false } }"
+    "layer { name: 'n' type: 'BatchNorm' bottom: 'c' top: 'n' }"
+    "layer { name: 'e' type: 'Eltwise' bottom: 'n' bottom: 'm' top: 'e' }"
+    "layer { name: 'r' type: 'ReLU' bottom: 'e' top: 'e' }";
+
+TEST(FuseTest, ABatchNormNormalizesWhatItAddsToo) {
+  BatchNormFusions fusions;
+  fusions.pairs = fusions.sums = true;
+  const std::vector<GraphNode> nodes = Fused(std::string(kShortcut) + kBlockEnd, TRAIN, fusions);
+  const LayerParameter &m = Find(nodes, "m"), &n = Find(nodes, "n");
+  EXPECT_EQ(m.type(), "_BatchNormChannels");
+  EXPECT_EQ(n.type(), "_BatchNormPair");
+  EXPECT_TRUE(n.fusion().add() && n.fusion().relu());
+  ASSERT_EQ(n.bottom_size(), 4);
+  EXPECT_EQ(n.bottom(0), "c");
+  EXPECT_EQ(n.bottom(1), "d");
+  EXPECT_EQ(n.bottom(2), m.top(0));
+  EXPECT_EQ(n.bottom(3), Find(nodes, "c").top(1)) << "sums of the convolution";
+  ASSERT_EQ(m.bottom_size(), 2);
+  EXPECT_EQ(m.bottom(1), Find(nodes, "d").top(1));
+}
+
+TEST(FuseTest, WhatIsAddedStaysAnOwnBatchNorm) {
+  const auto pair = [](const std::string& layers, Phase phase = TRAIN, bool allowed = true) {
+    BatchNormFusions fusions;
+    fusions.pairs = allowed;
+    for (const GraphNode& node : Fused(layers, phase, fusions)) {
+      if (node.param.type() == "_BatchNormPair") return true;
+    }
+    return false;
+  };
+  const std::string shortcut = kShortcut;
+  EXPECT_TRUE(pair(shortcut + kBlockEnd));
+  EXPECT_FALSE(pair(shortcut + kBlockEnd, TRAIN, false)) << "the device does not offer it";
+  EXPECT_FALSE(pair(shortcut + kBlockEnd, TEST));
+  EXPECT_FALSE(
+      pair(shortcut + "layer { name: 's' type: 'ReLU' bottom: 'm' top: 'm' }" + kBlockEnd));
+  EXPECT_FALSE(
+      pair(shortcut + kBlockEnd + "layer { name: 'q' type: 'Sigmoid' bottom: 'm' top: 'q' }"))
+      << "with another reader";
+  const std::string running =
+      "layer { name: 'd' type: 'Convolution' bottom: 'x' top: 'd' }"
+      "layer { name: 'm' type: 'BatchNorm' bottom: 'd' top: 'm'"
+      " batch_norm_param { use_global_stats: true } }";
+  EXPECT_FALSE(pair(running + kBlockEnd)) << "with running statistics";
+}
+
+TEST(FuseTest, ABatchNormTakesTheMaximaOfItsResult) {
+  const std::string norm =
+      "layer { name: 'c' type: 'Convolution' bottom: 'x' top: 'c'"
+      " convolution_param { num_output: 16 } }"
+      "layer { name: 'n' type: 'BatchNorm' bottom: 'c' top: 'n' }"
+      "layer { name: 'r' type: 'ReLU' bottom: 'n' top: 'n' }";
+  const std::string pool =
+      "layer { name: 'p' type: 'Pooling' bottom: 'n' top: 'p'"
+      " pooling_param { kernel_size: 3 stride: 2 pad: 1 } }";
+  BatchNormFusions fusions;
+  fusions.pooling = true;
+  const std::vector<GraphNode> nodes = Fused(norm + pool, TRAIN, fusions);
+  ASSERT_EQ(Names(nodes), "c n");
+  const LayerParameter& n = Find(nodes, "n");
+  EXPECT_EQ(n.type(), "_BatchNormPooling");
+  EXPECT_TRUE(n.fusion().relu());
+  EXPECT_EQ(n.top(0), "p");
+  EXPECT_EQ(n.pooling_param().pad(), 1u);
+  EXPECT_EQ(Names(Fused(norm + pool, TEST, fusions)), "c n p");
+  EXPECT_EQ(Names(Fused(norm + pool, TRAIN)), "c n p") << "the device does not offer it";
+  EXPECT_EQ(Names(Fused(norm + pool + "layer { name: 's' type: 'Sigmoid' bottom: 'n' top: 's' }",
+                        TRAIN, fusions)),
+            "c n p s")
+      << "with another reader";
 }
 
 TEST(FuseTest, MaxPoolingDoesTheBackwardPassOfTheReluBeforeIt) {

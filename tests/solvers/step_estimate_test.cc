@@ -156,6 +156,71 @@ TEST(StepEstimateTest, BatchNorms) {
   EXPECT_EQ(costs.Of("bn2", OperationKind::kBatchNormGradient, kBackward), Sums(1, 3 * kTensor, 0));
 }
 
+// 3200 elements each. The shortcut's convolution has a bias, so its batch norm reads the bottom.
+constexpr char kPair[] = R"(
+  layer { name: "data" type: "Input" top: "data" input_param { shape { dim: [2, 4, 10, 10] } } }
+  layer { name: "label" type: "Input" top: "label" input_param { shape { dim: 2 } } }
+  layer { name: "conv1" type: "Convolution" bottom: "data" top: "conv1"
+          convolution_param { num_output: 16 kernel_size: 1 bias_term: false } }
+  layer { name: "bn1" type: "BatchNorm" bottom: "conv1" top: "bn1" }
+  layer { name: "scale1" type: "Scale" bottom: "bn1" top: "bn1" scale_param { bias_term: true } }
+  layer { name: "conv2" type: "Convolution" bottom: "data" top: "conv2"
+          convolution_param { num_output: 16 kernel_size: 1 } }
+  layer { name: "bn2" type: "BatchNorm" bottom: "conv2" top: "bn2" }
+  layer { name: "scale2" type: "Scale" bottom: "bn2" top: "bn2" scale_param { bias_term: true } }
+  layer { name: "add" type: "Eltwise" bottom: "bn1" bottom: "bn2" top: "add" }
+  layer { name: "relu" type: "ReLU" bottom: "add" top: "add" }
+  layer { name: "fc" type: "InnerProduct" bottom: "add" top: "fc"
+          inner_product_param { num_output: 10 } }
+  layer { name: "loss" type: "SoftmaxWithLoss" bottom: "fc" bottom: "label" top: "loss" }
+)";
+
+TEST(StepEstimateTest, BatchNormsThatAreAdded) {
+  const Costs costs(Estimate(kPair));
+  constexpr int64_t kTensor = 6400, kBits = kTensor / 16;
+  EXPECT_EQ(costs.Of("bn2", OperationKind::kBatchNormStatistics, kForward), Sums(1, kTensor, 0));
+  EXPECT_EQ(costs.Of("bn2", OperationKind::kBatchNormApply, kForward), Sums());
+  EXPECT_EQ(costs.Of("bn1", OperationKind::kBatchNormStatistics, kForward), Sums());
+  EXPECT_EQ(costs.Of("bn1", OperationKind::kBatchNormApply, kForward),
+            Sums(1, 3 * kTensor + kBits, 0));
+  // Both bottoms, dy, and the gradient before the ReLU; then both bottoms, that, and their
+  // gradients.
+  EXPECT_EQ(costs.Of("bn1", OperationKind::kBatchNormSums, kBackward),
+            Sums(1, 4 * kTensor + kBits, 0));
+  EXPECT_EQ(costs.Of("bn1", OperationKind::kBatchNormGradient, kBackward), Sums(1, 5 * kTensor, 0));
+  EXPECT_EQ(costs.Of("bn2", OperationKind::kBatchNormSums, kBackward), Sums(1, 0, 0));
+  EXPECT_EQ(costs.Of("bn2", OperationKind::kBatchNormGradient, kBackward), Sums());
+}
+
+// 3200 elements before the pooling, 800 after it.
+constexpr char kStem[] = R"(
+  layer { name: "data" type: "Input" top: "data" input_param { shape { dim: [2, 4, 10, 10] } } }
+  layer { name: "label" type: "Input" top: "label" input_param { shape { dim: 2 } } }
+  layer { name: "conv1" type: "Convolution" bottom: "data" top: "conv1"
+          convolution_param { num_output: 16 kernel_size: 1 } }
+  layer { name: "bn1" type: "BatchNorm" bottom: "conv1" top: "bn1" }
+  layer { name: "scale1" type: "Scale" bottom: "bn1" top: "bn1" scale_param { bias_term: true } }
+  layer { name: "relu1" type: "ReLU" bottom: "bn1" top: "bn1" }
+  layer { name: "pool1" type: "Pooling" bottom: "bn1" top: "pool1"
+          pooling_param { pool: MAX kernel_size: 3 stride: 2 } }
+  layer { name: "fc" type: "InnerProduct" bottom: "pool1" top: "fc"
+          inner_product_param { num_output: 10 } }
+  layer { name: "loss" type: "SoftmaxWithLoss" bottom: "fc" bottom: "label" top: "loss" }
+)";
+
+TEST(StepEstimateTest, ABatchNormWithTheMaxPoolingAfterIt) {
+  const Costs costs(Estimate(kStem));
+  constexpr int64_t kBottom = 6400, kTop = 1600, kTaps = 800;
+  EXPECT_EQ(costs.Of("bn1", OperationKind::kBatchNormStatistics, kForward), Sums(1, kBottom, 0));
+  EXPECT_EQ(costs.Of("bn1", OperationKind::kBatchNormApply, kForward),
+            Sums(1, kBottom + kTop + kTaps, 0));
+  EXPECT_EQ(costs.Of("bn1", OperationKind::kBatchNormSums, kBackward),
+            Sums(1, kBottom + kTop + kTaps, 0));
+  EXPECT_EQ(costs.Of("bn1", OperationKind::kBatchNormGradient, kBackward),
+            Sums(1, 2 * kBottom + kTop + kTaps, 0));
+  EXPECT_EQ(costs.Of("pool1", OperationKind::kPooling, kForward), Sums());
+}
+
 TEST(StepEstimateTest, LayersThatOnlyMoveBytes) {
   const Costs costs(Estimate(kResidual));
   // 3200 and 800 elements of two bytes, and which tap was the largest.

@@ -40,15 +40,21 @@ class Step:
         self.parameters += outputs
         self.bytes += y * (3 if relu else 1)  # reads dy; reads y and writes dy
 
-    # `forward`, `backward`: tensors beside x, y and x, dy, dx of the two passes of each direction.
-    # `sums`: the convolution before it may add up its results in place of a pass over x.
-    def batch_norm(self, channels, y, forward=0, backward=0, sums=False):
+    # Parameters, and a pass over x, unless the convolution before it may add up its results.
+    def statistics(self, channels, x, sums):
         self.parameters += 2 * channels
-        if sums and self.sums:
-            self.bytes += y * (2 + forward) + 2 * 2 * channels * FLOAT
-        else:
-            self.bytes += y * (1 + 2 + forward)
-        self.bytes += y * (2 + backward + 3)
+        self.bytes += 2 * 2 * channels * FLOAT if sums and self.sums else x
+
+    # `forward`, `backward`: tensors beside x, y and x, dy, dx of the two passes of each direction.
+    def batch_norm(self, channels, y, forward=0, backward=0, sums=False):
+        self.statistics(channels, y, sums)
+        self.bytes += y * (2 + forward) + y * (2 + backward + 3)
+
+    # The result between them is in no memory: backward's two passes read where the maxima were.
+    def batch_norm_max_pool(self, channels, side, out):
+        x, y = self.image(channels, side), self.image(channels, out)
+        self.statistics(channels, x, True)
+        self.bytes += 4 * x + 3 * (y + y // HALF)
 
     def max_pool(self, channels, side, out, relu=False):
         x, y = self.image(channels, side), self.image(channels, out)
@@ -67,8 +73,7 @@ def resnet50(batch, compute):
     step = Step(batch, compute)
     step.input(224)
     step.convolution(3, 64, 224, 7, 112, first=True)
-    step.batch_norm(64, step.image(64, 112), sums=True)
-    step.max_pool(64, 112, 56)
+    step.batch_norm_max_pool(64, 112, 56)
     step.bytes += 3 * step.image(64, 56)  # the two gradients of its result are added up
     channels, side = 64, 56
     for width, blocks in (64, 3), (128, 4), (256, 6), (512, 3):
@@ -83,11 +88,14 @@ def resnet50(batch, compute):
             # The shortcut, and both ways a bit per element that says where y > 0; backward its own
             # gradient and, but for the last block's, the second one of two readers.
             bits = 1 / (8 * HALF)
+            # A convolution's shortcut is normalized in the same passes: backward's first one reads
+            # it, the second one reads it and writes its gradient.
+            own = 3 if block == 0 else 0
             step.batch_norm(4 * width, step.image(4 * width, out), 1 + bits,
-                            (1 if last else 2) + bits, sums=True)
+                            (1 if last else 2) + bits + own, sums=True)
             if block == 0:
                 step.convolution(channels, 4 * width, side, 1, out)
-                step.batch_norm(4 * width, step.image(4 * width, out), sums=True)
+                step.statistics(4 * width, step.image(4 * width, out), True)
             channels, side = 4 * width, out
     step.bytes += 2 * (step.image(2048, 7) + step.image(2048, 1))
     step.inner_product(2048, 1000)
