@@ -13,7 +13,7 @@ class BatchNormPoolingLayer : public BatchNormLayer {
  public:
   using BatchNormLayer::BatchNormLayer;
 
-  // Whether there are kernels for such windows, and for so many channels.
+  // Whether there are kernels for these windows and this number of channels.
   static bool Fits(const PoolingParameter& pooling, int64_t channels);
   void SetUp(const std::vector<Shape>& bottoms) override;
   const Window& window() const { return window_; }

@@ -43,7 +43,7 @@ class Layer {
   const LayerParameter& param() const { return *param_; }
   const std::string& name() const;
   const std::string& type() const;
-  // The type for messages: what the net says, where fusion chose another one.
+  // The type that the net's file says, for messages. Fusion may have chosen another type().
   virtual std::string declared_type() const { return type(); }
   Phase phase() const { return phase_; }
 

@@ -40,7 +40,7 @@ class Compiler {
     nodes_ = ResolveGraph(source, options.phase);
     SetInputs(options.batch_size, options.image_shape, &nodes_,
               options.labels ? &*options.labels : nullptr);
-    for (const GraphNode& node : nodes_) CheckType(node);  // before fusion adds types of its own
+    for (const GraphNode& node : nodes_) CheckType(node);  // fusion adds internal types
     MergeBatchNormAndScale(&nodes_);
     BatchNormFusions fusions;
     // Of frozen batch norms, AddLayer finds out only later that they use no batch statistics.

@@ -42,7 +42,7 @@ struct BatchNormForward {
   bool relu = false;
   const void* x = nullptr;
   const void* add = nullptr;  // null: none
-  // Scale and offset of what is added; null: it is added as it is.
+  // Scale and offset of `add`, per channel; null: 1 and 0.
   const float* add_scale = nullptr;
   const float* add_offset = nullptr;
   void* y = nullptr;
@@ -88,7 +88,7 @@ struct BatchNormBackward {
 void BatchNormGradient(const BatchNormBackward& call, const ColumnSumsMemory& memory,
                        cudaStream_t stream);
 
-// What was normalized and added to the result of a batch norm, and the numbers of its channels.
+// The other operand of a batch norm's residual sum, normalized too, and the numbers of its channels.
 struct BatchNormAddend {
   const void* x = nullptr;
   const float* mean = nullptr;

@@ -15,7 +15,7 @@ namespace gf {
 ColumnsView BlocksOf(const PoolingImages& images);
 
 // y = max over a window of scale * x + offset (relu). Numbers are rounded before the maximum is
-// taken, as if they had been stored: y and the taps are those of a pooling after a batch norm.
+// taken: y and the taps equal the results of a batch norm and a max pooling one after the other.
 // `call` has no add and no mask. `taps` as in MaxPool, but 255 for outputs that are not positive,
 // with relu; may be null.
 void NormalizeAndPool(const BatchNormForward& call, const PoolingImages& images, uint8_t* taps,

@@ -49,12 +49,12 @@ class BatchNormEstimate : public EstimateKernel {
     const bool pair = layer_.normalized_add();
     const bool residual = layer_.add() && !pair && args.bottom_diffs[1] != nullptr;
     const bool keeps = residual || two || mask_bytes_ > 0;
-    const int tensors = 2 + pair + two + keeps;  // x, what is added, dy, dy2, dz
+    const int tensors = 2 + pair + two + keeps;  // x, the other operand, dy, dy2, dz
     Move(OperationKind::kBatchNormSums, tensors * Top() + mask_bytes_);
     const int results =
         (args.bottom_diffs[0] != nullptr) + (pair && args.bottom_diffs[1] != nullptr);
     if (results == 0) return;
-    // x, dz, dx, and the same of what is added.
+    // x, dz and dx, then the other operand and its gradient.
     Move(OperationKind::kBatchNormGradient, (2 + pair + results) * Top());
   }
 

@@ -79,7 +79,7 @@ class FusedNormsTest : public testing::TestWithParam<std::tuple<DType, int>> {
     }
   }
 
-  // Losses, gradients and statistics of three steps are those of the net without fusion.
+  // The net with and without fusion has equal losses, gradients and statistics in three steps.
   void ExpectSameSteps(const std::string& text, const std::string& fused_type) const {
     const auto fused = NewNet(text, Options()), split = NewNet(text, Options(false));
     EXPECT_TRUE(HasType(*fused, fused_type));

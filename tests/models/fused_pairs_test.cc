@@ -51,7 +51,7 @@ TEST_P(FusedPairsTest, ChangeResultsByRoundingOnly) {
 
 TEST_P(FusedPairsTest, RepeatToTheBit) { ExpectRepeats(Text({channels(), true, true})); }
 
-// What is frozen keeps its statistics, and its batch norm its own passes.
+// Nets with frozen parameters, and evaluation, compute each batch norm by itself.
 TEST_P(FusedPairsTest, FrozenNetsHaveNone) {
   NetOptions options = Options();
   options.freeze = {"c0.*"};

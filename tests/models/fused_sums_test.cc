@@ -94,7 +94,7 @@ TEST_P(FusedSumsTest, SurviveRecomputation) {
              "layer { name: 'y' type: 'Input' top: 'y' input_param { shape { dim: 4 } } }");
   NetOptions keeping = Half(), recomputing = Half();
   recomputing.recompute = true;
-  // On a GPU, workspaces of convolutions can be larger than what is not kept.
+  // On a GPU, workspaces of convolutions can be larger than the results that are recomputed.
   if (Has(TestDevice()->Description(), "emulated GPU")) {
     EXPECT_LT(NewNet(Block(GetParam(), inputs), recomputing)->arena_bytes(),
               NewNet(Block(GetParam(), inputs), keeping)->arena_bytes());

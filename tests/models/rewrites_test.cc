@@ -241,7 +241,7 @@ TEST(FuseTest, ConvolutionsSumUpTheirResultsForABatchNormThatTrains) {
                     "layer { name: 'n' type: 'BatchNorm' bottom: 'd' top: 'n' }"));
 }
 
-// A residual block whose shortcut has a convolution and a batch norm of its own.
+// A residual block with a convolution and a batch norm in its shortcut.
 constexpr char kShortcut[] =
     "layer { name: 'd' type: 'Convolution' bottom: 'x' top: 'd'"
     " convolution_param { bias_term: false } }"
