@@ -88,7 +88,7 @@ struct BatchNormBackward {
 void BatchNormGradient(const BatchNormBackward& call, const ColumnSumsMemory& memory,
                        cudaStream_t stream);
 
-// The other operand of a batch norm's residual sum, normalized too, and the numbers of its channels.
+// The other operand of the residual sum of a batch norm, normalized, too, and its channels.
 struct BatchNormAddend {
   const void* x = nullptr;
   const float* mean = nullptr;
