@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "layers/cuda/batch_norm_calls.h"
 #include "layers/cuda/batch_norm_kernels.h"
-#include "layers/cuda/batch_norm_memory.h"
 #include "layers/cuda/kernel_context.h"
 
 namespace gf {
@@ -53,11 +53,8 @@ class BatchNormKernel : public RepeatingKernel {
     BatchNormForward call = ForwardCall(args);
     if (layer_.global_statistics()) {
       call.with = NormalizeWith::kRunning;
-    } else if (layer_.sums()) {
-      call.with = NormalizeWith::kSums;
-      call.sums = static_cast<const float*>(args.bottoms.back());
     } else {
-      BatchStatistics(call, {args.scratch, arrived_.get()}, StreamOf(context_));
+      TakeStatistics(layer_, args, {args.scratch, arrived_.get()}, StreamOf(context_), &call);
     }
     Normalize(call, StreamOf(context_));
   }
@@ -118,16 +115,10 @@ class BatchNormKernel : public RepeatingKernel {
   }
 
   BatchNormForward ForwardCall(const KernelArgs& args) const {
-    BatchNormForward call;
-    call.view = view_;
-    call.type = context_.compute;
+    BatchNormForward call = ForwardOf(layer_, view_, context_.compute, args);
     // Without a backward pass, they are stored after the sums.
     void* const saved = backward_ ? args.saved : static_cast<char*>(args.scratch) + sums_bytes_;
     call.channels = rows_.Channels(layer_, args, saved);
-    call.eps = layer_.eps();
-    call.fraction = layer_.fraction();
-    call.relu = layer_.relu();
-    call.x = args.bottoms[0];
     call.add = layer_.add() ? args.bottoms[1] : nullptr;
     if (layer_.normalized_add()) {
       call.add_scale = AddendRow(args, 2);

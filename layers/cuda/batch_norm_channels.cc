@@ -1,6 +1,6 @@
 #include "layers/batch_norm.h"
+#include "layers/cuda/batch_norm_calls.h"
 #include "layers/cuda/batch_norm_kernels.h"
-#include "layers/cuda/batch_norm_memory.h"
 #include "layers/cuda/kernel_context.h"
 
 namespace gf {
@@ -26,19 +26,10 @@ class BatchNormChannelsKernel : public RepeatingKernel {
   }
 
   void Forward(const KernelArgs& args) override {
-    BatchNormForward call;
-    call.view = view_;
-    call.type = context_.compute;
-    call.eps = layer_.eps();
-    call.fraction = layer_.fraction();
+    BatchNormForward call = ForwardOf(layer_, view_, context_.compute, args);
     call.channels = rows_.Channels(layer_, args, args.tops[0]);
-    call.x = args.bottoms[0];
-    if (layer_.sums()) {
-      call.sums = static_cast<const float*>(args.bottoms.back());
-      StatisticsFromSums(call, StreamOf(context_));
-    } else {
-      BatchStatistics(call, {args.scratch, arrived_.get()}, StreamOf(context_));
-    }
+    TakeStatistics(layer_, args, {args.scratch, arrived_.get()}, StreamOf(context_), &call);
+    if (layer_.sums()) StatisticsFromSums(call, StreamOf(context_));
   }
 
   void Backward(const KernelArgs& args) override {

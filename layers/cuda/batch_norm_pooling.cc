@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "layers/cuda/batch_norm_memory.h"
+#include "layers/cuda/batch_norm_calls.h"
 #include "layers/cuda/batch_norm_pooling_kernels.h"
 #include "layers/cuda/kernel_context.h"
 #include "layers/cuda/pooling_images.h"
@@ -45,22 +45,11 @@ class BatchNormPoolingKernel : public RepeatingKernel {
   }
 
   void Forward(const KernelArgs& args) override {
-    BatchNormForward call;
-    call.view = view_;
-    call.type = context_.compute;
+    BatchNormForward call = ForwardOf(layer_, view_, context_.compute, args);
     call.channels = rows_.Channels(
         layer_, args, backward_ ? args.saved : static_cast<char*>(args.scratch) + sums_bytes_);
-    call.eps = layer_.eps();
-    call.fraction = layer_.fraction();
-    call.relu = layer_.relu();
-    call.x = args.bottoms[0];
     call.y = args.tops[0];
-    if (layer_.sums()) {
-      call.with = NormalizeWith::kSums;
-      call.sums = static_cast<const float*>(args.bottoms.back());
-    } else {
-      BatchStatistics(call, {args.scratch, arrived_.get()}, StreamOf(context_));
-    }
+    TakeStatistics(layer_, args, {args.scratch, arrived_.get()}, StreamOf(context_), &call);
     NormalizeAndPool(call, images_, backward_ ? Taps(args) : nullptr, StreamOf(context_));
   }
 

@@ -56,4 +56,29 @@ class ChannelRows {
   size_t bytes_ = 0;
 };
 
+// What the forward calls of all kernels of batch norms have in common.
+inline BatchNormForward ForwardOf(const BatchNormLayer& layer, const ColumnsView& view, DType type,
+                                  const KernelArgs& args) {
+  BatchNormForward call;
+  call.view = view;
+  call.type = type;
+  call.eps = layer.eps();
+  call.fraction = layer.fraction();
+  call.relu = layer.relu();
+  call.x = args.bottoms[0];
+  return call;
+}
+
+// Gives the call the sums of the convolution or, without them, computes the batch's statistics.
+inline void TakeStatistics(const BatchNormLayer& layer, const KernelArgs& args,
+                           const ColumnSumsMemory& memory, cudaStream_t stream,
+                           BatchNormForward* call) {
+  if (layer.sums()) {
+    call->with = NormalizeWith::kSums;
+    call->sums = static_cast<const float*>(args.bottoms.back());
+  } else {
+    BatchStatistics(*call, memory, stream);
+  }
+}
+
 }  // namespace gf
