@@ -24,6 +24,16 @@ struct VecTypes {
 template <int kLanes>
 using Vec = typename VecTypes<kLanes>::F;
 
+// Floats of a vector register of the variant. GCC 12 moves wider vectors through memory after each
+// operation.
+#if defined(__AVX512F__)
+static constexpr int kNativeLanes = 16;
+#elif defined(__AVX2__)
+static constexpr int kNativeLanes = 8;
+#else
+static constexpr int kNativeLanes = 4;
+#endif
+
 template <int kLanes>
 GF_INLINE Vec<kLanes> LoadVec(const float* p) {
   Vec<kLanes> v;

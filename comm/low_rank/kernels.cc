@@ -1,31 +1,54 @@
 #include "comm/low_rank/kernels.h"
 
+#include "comm/wire/wire_vector.h"
 #include "core/bf16_inline.h"
-#include "core/simd_vector.h"
 
 namespace gf {
 namespace {
 
 // Every instruction set adds in the same lanes.
-constexpr int kLanes = kLowRankLanes;
-using V = Vec<kLanes>;
+constexpr int kLanes = kLowRankLanes, kParts = kLanes / kNativeLanes;
 // Rows and factors that are handled together.
 constexpr int kRows = 4, kFactors = 4;
+// Rows of a tile with kFactors factors: its sums stay in registers.
+constexpr int kTileRows = kRows / kParts;
 
+// kLanes floats in registers of the variant.
+struct V {
+  NativeVec part[kParts];
+};
+
+GF_INLINE V LoadLanes(const float* p) {
+  V v;
+  for (int i = 0; i < kParts; ++i) v.part[i] = LoadVec<kNativeLanes>(p + i * kNativeLanes);
+  return v;
+}
+GF_INLINE void StoreLanes(float* p, const V& v) {
+  for (int i = 0; i < kParts; ++i) StoreVec<kNativeLanes>(p + i * kNativeLanes, v.part[i]);
+}
 GF_INLINE V LoadSome(const float* p, int64_t n) {
   float padded[kLanes] = {};
   __builtin_memcpy(padded, p, n * sizeof(float));
-  return LoadVec<kLanes>(padded);
+  return LoadLanes(padded);
 }
-GF_INLINE void StoreSome(float* p, V v, int64_t n) {
+GF_INLINE void StoreSome(float* p, const V& v, int64_t n) {
   float padded[kLanes];
-  StoreVec<kLanes>(padded, v);
+  StoreLanes(padded, v);
   __builtin_memcpy(p, padded, n * sizeof(float));
 }
 
-GF_INLINE float SumOf(V v) {
-  float sum = 0;
-  for (int k = 0; k < kLanes; ++k) sum += v[k];
+// sum += a * b.
+GF_INLINE void AddProduct(const V& a, const V& b, V* sum) {
+  for (int i = 0; i < kParts; ++i) sum->part[i] += a.part[i] * b.part[i];
+}
+GF_INLINE void AddProduct(const V& a, float b, V* sum) {
+  for (int i = 0; i < kParts; ++i) sum->part[i] += a.part[i] * b;
+}
+
+GF_INLINE float SumOf(const V& v) {
+  float lanes[kLanes], sum = 0;
+  StoreLanes(lanes, v);
+  for (const float lane : lanes) sum += lane;
   return sum;
 }
 
@@ -35,17 +58,17 @@ GF_INLINE void AddTile(const float* m, int64_t columns, const float* factor, int
                        V (&sums)[kR][kF]) {
   int64_t j = 0;
   for (; j + kLanes <= columns; j += kLanes) {
-    V factors[kF];
-    for (int f = 0; f < kF; ++f) factors[f] = LoadVec<kLanes>(factor + f * stride + j);
     for (int r = 0; r < kR; ++r) {
-      const V v = LoadVec<kLanes>(m + r * columns + j);
-      for (int f = 0; f < kF; ++f) sums[r][f] += v * factors[f];
+      const V v = LoadLanes(m + r * columns + j);
+      for (int f = 0; f < kF; ++f) AddProduct(v, LoadLanes(factor + f * stride + j), &sums[r][f]);
     }
   }
   if (j == columns) return;
   for (int r = 0; r < kR; ++r) {
     const V v = LoadSome(m + r * columns + j, columns - j);
-    for (int f = 0; f < kF; ++f) sums[r][f] += v * LoadSome(factor + f * stride + j, columns - j);
+    for (int f = 0; f < kF; ++f) {
+      AddProduct(v, LoadSome(factor + f * stride + j, columns - j), &sums[r][f]);
+    }
   }
 }
 
@@ -55,17 +78,20 @@ struct Number {
   static constexpr int value = n;
 };
 
-// use(row, rows, factor, factors) for tiles of kRows rows or one, and kFactors factors or one; both
-// counts are Numbers.
-template <class Use>
+// use(row, rows, factor, factors) for tiles of kRows rows or one, and kFactors factors or one; with
+// kFactors factors kRowsOfTile rows or one. Both counts are Numbers.
+template <int kRowsOfTile, class Use>
 GF_INLINE void ForTiles(int64_t rows, int rank, Use use) {
   constexpr Number<kRows> all_rows;
+  constexpr Number<kRowsOfTile> tile_rows;
   constexpr Number<kFactors> all_factors;
   constexpr Number<1> one;
   int64_t i = 0;
   for (; i + kRows <= rows; i += kRows) {
     int k = 0;
-    for (; k + kFactors <= rank; k += kFactors) use(i, all_rows, k, all_factors);
+    for (; k + kFactors <= rank; k += kFactors) {
+      for (int r = 0; r < kRows; r += kRowsOfTile) use(i + r, tile_rows, k, all_factors);
+    }
     for (; k < rank; ++k) use(i, all_rows, k, one);
   }
   for (; i < rows; ++i) {
@@ -78,7 +104,7 @@ GF_INLINE void ForTiles(int64_t rows, int rank, Use use) {
 void TimesColumns(const float* m, int64_t rows, int64_t columns, const LowRankFactors& factors,
                   float* out, int64_t stride) {
   const LowRankFactors f = factors;
-  ForTiles(
+  ForTiles<kTileRows>(
       rows,
       f.rank, [=](int64_t i, auto some_rows, int k, auto some) __attribute__((always_inline)) {
         constexpr int r = decltype(some_rows)::value, n = decltype(some)::value;
@@ -93,7 +119,7 @@ void TimesColumns(const float* m, int64_t rows, int64_t columns, const LowRankFa
 void AddTimesColumns(const float* m, int64_t rows, int64_t columns, const LowRankFactors& factors,
                      float* lanes) {
   const LowRankFactors f = factors;
-  ForTiles(
+  ForTiles<kTileRows>(
       rows,
       f.rank, [=](int64_t i, auto some_rows, int k, auto some) __attribute__((always_inline)) {
         constexpr int r = decltype(some_rows)::value, n = decltype(some)::value;
@@ -102,11 +128,11 @@ void AddTimesColumns(const float* m, int64_t rows, int64_t columns, const LowRan
           return lanes + ((k + b) * rows + i + a) * kLanes;
         };
         for (int a = 0; a < r; ++a) {
-          for (int b = 0; b < n; ++b) sums[a][b] = LoadVec<kLanes>(place(a, b));
+          for (int b = 0; b < n; ++b) sums[a][b] = LoadLanes(place(a, b));
         }
         AddTile(m + i * columns, columns, f.columns + k * f.columns_stride, f.columns_stride, sums);
         for (int a = 0; a < r; ++a) {
-          for (int b = 0; b < n; ++b) StoreVec<kLanes>(place(a, b), sums[a][b]);
+          for (int b = 0; b < n; ++b) StoreLanes(place(a, b), sums[a][b]);
         }
       });
 }
@@ -114,7 +140,7 @@ void AddTimesColumns(const float* m, int64_t rows, int64_t columns, const LowRan
 void AddTimesRows(const float* m, int64_t rows, int64_t columns, const LowRankFactors& factors,
                   float* out, int64_t stride) {
   const LowRankFactors f = factors;
-  ForTiles(
+  ForTiles<kRows>(
       rows,
       f.rank, [=](int64_t row, auto some_rows, int k, auto some) __attribute__((always_inline)) {
         constexpr int r = decltype(some_rows)::value, n = decltype(some)::value;
@@ -126,12 +152,12 @@ void AddTimesRows(const float* m, int64_t rows, int64_t columns, const LowRankFa
         int64_t j = 0;
         for (; j + kLanes <= columns; j += kLanes) {
           V values[r];
-          for (int a = 0; a < r; ++a) values[a] = LoadVec<kLanes>(first + a * columns + j);
+          for (int a = 0; a < r; ++a) values[a] = LoadLanes(first + a * columns + j);
           for (int b = 0; b < n; ++b) {
             float* const to = out + (k + b) * stride + j;
-            V sum = LoadVec<kLanes>(to);
-            for (int a = 0; a < r; ++a) sum += values[a] * of_row[a][b];
-            StoreVec<kLanes>(to, sum);
+            V sum = LoadLanes(to);
+            for (int a = 0; a < r; ++a) AddProduct(values[a], of_row[a][b], &sum);
+            StoreLanes(to, sum);
           }
         }
         for (; j < columns; ++j) {
@@ -144,21 +170,37 @@ void AddTimesRows(const float* m, int64_t rows, int64_t columns, const LowRankFa
       });
 }
 
-// Calls use(element, sum, elements) for kR rows from `row` on, with sum = sum over k of
-// rows[k][row] * columns[k][j ...], added in order; `element` is the index of the first one in m.
+// sums[r] = sum over k of rows[k][row + r] * the vector that load(columns[k] + j) gives, added in
+// order.
+template <int kR, class LoadColumns>
+GF_INLINE void ProductOf(int64_t row, int64_t j, const LowRankFactors& f, LoadColumns load,
+                         V (&sums)[kR]) {
+  for (int r = 0; r < kR; ++r) sums[r] = V{};
+  for (int k = 0; k < f.rank; ++k) {
+    const V factor = load(f.columns + k * f.columns_stride + j);
+    const float* const rows = f.rows + k * f.rows_stride + row;
+    for (int r = 0; r < kR; ++r) AddProduct(factor, rows[r], &sums[r]);
+  }
+}
+
+// Calls use(element, sum, elements) for kR rows from `row` on, with the sums of ProductOf;
+// `element` is the index of the first one in m.
 template <int kR, class Use>
 GF_INLINE void ForRows(int64_t row, int64_t columns, const LowRankFactors& f, Use use) {
+  V sums[kR];
   int64_t j = 0;
-  for (; j < columns; j += kLanes) {
-    const int64_t n = columns - j < kLanes ? columns - j : kLanes;
-    V sums[kR] = {};
-    for (int k = 0; k < f.rank; ++k) {
-      const float* const p = f.columns + k * f.columns_stride + j;
-      const V factor = n == kLanes ? LoadVec<kLanes>(p) : LoadSome(p, n);
-      for (int r = 0; r < kR; ++r) sums[r] += f.rows[k * f.rows_stride + row + r] * factor;
-    }
-    for (int r = 0; r < kR; ++r) use((row + r) * columns + j, sums[r], n);
+  for (; j + kLanes <= columns; j += kLanes) {
+    ProductOf(
+        row, j, f, [](const float* p) __attribute__((always_inline)) { return LoadLanes(p); },
+        sums);
+    for (int r = 0; r < kR; ++r) use((row + r) * columns + j, sums[r], kLanes);
   }
+  const int64_t n = columns - j;
+  if (n == 0) return;
+  ProductOf(
+      row, j, f, [=](const float* p) __attribute__((always_inline)) { return LoadSome(p, n); },
+      sums);
+  for (int r = 0; r < kR; ++r) use((row + r) * columns + j, sums[r], n);
 }
 
 template <class Use>
@@ -171,20 +213,18 @@ GF_INLINE void ForProducts(int64_t rows, int64_t columns, const LowRankFactors& 
 void Expand(float* m, int64_t rows, int64_t columns, const LowRankFactors& factors) {
   const LowRankFactors f = factors;
   ForProducts(
-      rows, columns, f, [=](int64_t at, V sum, int64_t n) __attribute__((always_inline)) {
-        n == kLanes ? StoreVec<kLanes>(m + at, sum) : StoreSome(m + at, sum, n);
+      rows, columns, f, [=](int64_t at, const V& sum, int64_t n) __attribute__((always_inline)) {
+        n == kLanes ? StoreLanes(m + at, sum) : StoreSome(m + at, sum, n);
       });
 }
 
 void Subtract(float* m, int64_t rows, int64_t columns, const LowRankFactors& factors) {
   const LowRankFactors f = factors;
   ForProducts(
-      rows, columns, f, [=](int64_t at, V sum, int64_t n) __attribute__((always_inline)) {
-        if (n == kLanes) {
-          StoreVec<kLanes>(m + at, LoadVec<kLanes>(m + at) - sum);
-        } else {
-          StoreSome(m + at, LoadSome(m + at, n) - sum, n);
-        }
+      rows, columns, f, [=](int64_t at, const V& sum, int64_t n) __attribute__((always_inline)) {
+        V v = n == kLanes ? LoadLanes(m + at) : LoadSome(m + at, n);
+        for (int i = 0; i < kParts; ++i) v.part[i] -= sum.part[i];
+        n == kLanes ? StoreLanes(m + at, v) : StoreSome(m + at, v, n);
       });
 }
 

@@ -25,15 +25,6 @@ struct AsFP16 {
   typedef uint16_t T;
 };
 
-// Floats of a vector register of the variant.
-#if defined(__AVX512F__)
-static constexpr int kNativeLanes = 16;
-#elif defined(__AVX2__)
-static constexpr int kNativeLanes = 8;
-#else
-static constexpr int kNativeLanes = 4;
-#endif
-
 using NativeVec = Vec<kNativeLanes>;
 using NativeBits = VecTypes<kNativeLanes>::U;
 

@@ -184,20 +184,21 @@ void BackwardApplyLanes(const BatchNormSlice& slice, const T* x, const T* dy, T*
   }
 }
 
-struct Eight {
-  static constexpr int value = 8;
-};
-struct Sixteen {
-  static constexpr int value = 16;
+template <int kCount>
+struct Lanes {
+  static constexpr int value = kCount;
 };
 
 // Calls f(lanes), where `lanes` is the number of lanes for a block as a compile-time constant.
 template <typename F>
 GF_INLINE void WithLanes(int block, const F& f) {
-  if (block == 8) {
-    f(Eight());
-  } else {
-    f(Sixteen());
+  switch (block) {
+    case 16:
+      return f(Lanes<16>());
+    case 8:
+      return f(Lanes<8>());
+    default:
+      return f(Lanes<kNativeLanes>());
   }
 }
 
