@@ -141,7 +141,8 @@ std::optional<ProbedCompressor> Probe(const PoolLayout& layout, const Tensor& gr
 
 std::optional<ProbedCompressor> ProbeArithmetic(const CommConfig& config, const PoolLayout& layout,
                                                 const Tensor& gradients, Communicator* comm,
-                                                const GradientFlowOptions& options) {
+                                                const GradientFlowOptions& options,
+                                                std::string* refusal) {
   if (config.mode() == CommConfig::LAZY) return ProbedCompressor();
   GradientFlowOptions own = options;
   own.config = WithoutWarmup(config);
@@ -152,11 +153,12 @@ std::optional<ProbedCompressor> ProbeArithmetic(const CommConfig& config, const 
   own.counted.clear();
   try {
     return Probe(layout, gradients, comm, own);
-  } catch (const UserError&) {
-    return std::nullopt;
+  } catch (const UserError& error) {
+    *refusal = error.what();
   } catch (const std::bad_alloc&) {
-    return std::nullopt;
+    *refusal = "not enough memory";
   }
+  return std::nullopt;
 }
 
 }  // namespace gf

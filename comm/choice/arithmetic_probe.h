@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "comm/communicator.h"
@@ -23,9 +24,10 @@ struct ProbedCompressor {
 // `gradients` (host memory, values of a real step) with nothing sent, as if every other rank had
 // the same gradients as this one. `options` as for NewGradientFlow, with `config` in place of its
 // config. Frees the copy and the mode's pools before it returns, and does not communicate.
-// Returns nothing if memory is short.
+// Returns nothing, and the reason in `refusal`, if memory is short or the mode refuses the job.
 std::optional<ProbedCompressor> ProbeArithmetic(const CommConfig& config, const PoolLayout& layout,
                                                 const Tensor& gradients, Communicator* comm,
-                                                const GradientFlowOptions& options);
+                                                const GradientFlowOptions& options,
+                                                std::string* refusal);
 
 }  // namespace gf

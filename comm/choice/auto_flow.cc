@@ -49,9 +49,9 @@ class AutoFlow : public GradientFlow {
     }
     ladder_ =
         LadderOf(options.config, {layout, gradients.desc.dtype, options.solver, comm->size()});
-    noted_as_ = FirstRung().name;
+    noted_as_ = FirstRung(ladder_).name;
     GradientFlowOptions lazy = this->options();
-    lazy.config = FirstRung().config;
+    lazy.config = FirstRung(ladder_).config;
     inner_ = GradientFlowRegistry::Get().Create("comm.mode", "LAZY", layout, gradients, comm, lazy);
     if (comm->size() > 1 && !layout.entries().empty()) {
       notes_.emplace(static_cast<int>(layout.entries().size()));
@@ -130,25 +130,9 @@ class AutoFlow : public GradientFlow {
   }
 
  private:
-  // Of all gradients in their own type: four would let the user wait for long.
+  // The longest exchange of all gradients of which users wait for four.
   static constexpr double kLongExchange_s = 3;
   static constexpr char kActivity[] = "the choice of comm.mode AUTO";
-
-  // LAZY in the gradients' type.
-  const Rung& FirstRung() const {
-    return *std::find_if(ladder_.begin(), ladder_.end(),
-                         [](const Rung& rung) { return rung.obstacle.empty(); });
-  }
-
-  // What sends few bytes from the first step on and lets the solver update everything.
-  const Rung& LightRung() const {
-    for (const CommConfig::Mode mode : {CommConfig::LOW_RANK, CommConfig::QUANTIZED}) {
-      for (auto rung = ladder_.rbegin(); rung != ladder_.rend(); ++rung) {
-        if (rung->config.mode() == mode && rung->obstacle.empty()) return *rung;
-      }
-    }
-    return FirstRung();
-  }
 
   // Whether an exchange of all gradients takes long. Collective.
   bool IsLinkSlow() {
@@ -165,7 +149,7 @@ class AutoFlow : public GradientFlow {
 
   // Replaces LAZY for the noted steps, unless a rank lacks the memory. Collective.
   void NoteLight() {
-    const Rung& rung = LightRung();
+    const Rung& rung = LightRung(ladder_);
     const GradientFlowOptions own = InnerOptions(WithoutWarmup(rung.config));
     const std::string mode = CommConfig::Mode_Name(rung.config.mode());
     std::unique_ptr<GradientFlow> flow;
@@ -182,7 +166,7 @@ class AutoFlow : public GradientFlow {
     noted_as_ = rung.name;
   }
 
-  bool noted_light() const { return noted_as_ != FirstRung().name; }
+  bool noted_light() const { return noted_as_ != FirstRung(ladder_).name; }
   bool is_choosing() const { return notes_ || trials_; }
 
   // For a flow that does the work.
@@ -215,7 +199,7 @@ class AutoFlow : public GradientFlow {
     }
     LadderPricer pricer(
         {layout(), gradients(), options(), transport(), comm(), LongestOf(inner_->Buckets())});
-    choice_ = pricer.Price(ladder_, FirstRung(), noted_as_, facts);
+    choice_ = pricer.Price(ladder_, FirstRung(ladder_), noted_as_, facts);
     ChooseRung(&choice_);
     BuildChosen();
     const std::vector<Trial> trials = AgreeOnTrials(TrialsOf(choice_), comm());
@@ -249,14 +233,26 @@ class AutoFlow : public GradientFlow {
       if (!options().objection || inner_->State().empty()) return;
       const std::string objection = options().objection(*inner_);
       if (objection.empty()) return;
-      // All compressors keep about as much.
+      // The other rungs of its mode keep as much.
+      const CommConfig::Mode mode = ladder_[choice_.chosen].config.mode();
       for (size_t i = 0; i < ladder_.size(); ++i) {
-        if (ladder_[i].config.mode() == CommConfig::LAZY || !choice_.rungs[i].priced) continue;
+        if (ladder_[i].config.mode() != mode || !choice_.rungs[i].priced) continue;
         choice_.rungs[i].priced = false;
         choice_.rungs[i].verdict = objection;
       }
-      ChooseRung(&choice_);
+      ChooseAmongTheRest();
     }
+  }
+
+  // Among the tried rungs that are left, or else by price.
+  void ChooseAmongTheRest() {
+    std::vector<Trial> left;
+    for (const Trial& trial : trials_ ? trials_->trials() : std::vector<Trial>()) {
+      if (!choice_.rungs[trial.rung].priced) continue;
+      choice_.rungs[trial.rung].tried = 0;
+      left.push_back(trial);
+    }
+    left.empty() ? ChooseRung(&choice_) : ChooseTried(left, &choice_);
   }
 
   void Announce() {

@@ -10,6 +10,7 @@
 #include "comm/pack/large_weights.h"
 #include "comm/sparse/chunks.h"
 #include "comm/topk/topk_buckets.h"
+#include "core/config/solver_facts.h"
 #include "core/error.h"
 #include "core/readable.h"
 
@@ -22,6 +23,13 @@ struct RungKind {
   std::function<void(CommConfig*)> set;
   std::function<std::string(const CommConfig&, const LadderJob&)> obstacle;
 };
+
+// Whether the sum of several steps' gradients moves the weights about as they would one by one: not
+// where a solver divides by the size of gradients that it has seen.
+bool MovesByGradients(const std::string& solver) {
+  const SolverFacts* const facts = FindSolverFacts(solver);
+  return facts != nullptr && facts->states == std::vector<std::string>{"momentum"};
+}
 
 std::string NeedsLargeWeights(const LadderJob& job) {
   const auto& entries = job.layout.entries();
@@ -58,7 +66,9 @@ RungKind Sparse(double density) {
             config->mutable_sparse()->set_density(density);
           },
           [](const CommConfig& config, const LadderJob& job) -> std::string {
-            if (job.solver != "SGD") return job.solver + " needs all gradients in every step";
+            if (!MovesByGradients(job.solver)) {
+              return job.solver + " would take sums of several steps for one gradient";
+            }
             const int64_t size = config.sparse().chunk_size();
             const int64_t chunks = ChunkGrid(job.layout.count(), size).chunks();
             if (chunks >= kFewestChunks) return "";
@@ -133,6 +143,20 @@ std::vector<Rung> LadderOf(const CommConfig& automatic, const LadderJob& job) {
     ladder.push_back(std::move(rung));
   }
   return ladder;
+}
+
+const Rung& FirstRung(const std::vector<Rung>& ladder) {
+  return *std::find_if(ladder.begin(), ladder.end(),
+                       [](const Rung& rung) { return rung.obstacle.empty(); });
+}
+
+const Rung& LightRung(const std::vector<Rung>& ladder) {
+  for (const CommConfig::Mode mode : {CommConfig::LOW_RANK, CommConfig::QUANTIZED}) {
+    for (auto rung = ladder.rbegin(); rung != ladder.rend(); ++rung) {
+      if (rung->config.mode() == mode && rung->obstacle.empty()) return *rung;
+    }
+  }
+  return FirstRung(ladder);
 }
 
 std::vector<int> ThresholdPowers(const CommConfig& automatic) {

@@ -35,6 +35,13 @@ struct LadderJob {
 // are there, also those with an obstacle. The first one without is LAZY in the gradients' type.
 std::vector<Rung> LadderOf(const CommConfig& automatic, const LadderJob& job);
 
+// LAZY in the gradients' type.
+const Rung& FirstRung(const std::vector<Rung>& ladder);
+
+// The strongest rung that sends few bytes from its first step on and lets the solver update every
+// weight in every step. FirstRung if there is none.
+const Rung& LightRung(const std::vector<Rung>& ladder);
+
 // Thresholds of buckets suit whole gradients on common links. A compressor's bytes may all fit into
 // one bucket, which travels only after backward; where every message costs milliseconds, larger
 // buckets are better. So a rung is priced with its thresholds multiplied by 4 to each of these

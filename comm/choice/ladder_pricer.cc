@@ -37,8 +37,7 @@ ExchangeChoice LadderPricer::Price(const std::vector<Rung>& ladder, const Rung& 
     priced.name = rung.name;
     priced.verdict = rung.obstacle;
     if (rung.obstacle.empty()) {
-      const auto probed = AgreeOnArithmetic(rung);
-      priced.verdict = "not enough memory";
+      const auto probed = AgreeOnArithmetic(rung, &priced.verdict);
       if (probed) PriceThresholds(rung.config, *probed, &setup, &costs, &priced);
     }
     choice.rungs.push_back(std::move(priced));
@@ -76,13 +75,18 @@ void LadderPricer::PriceThresholds(const CommConfig& config, const ProbedCompres
   }
 }
 
-// The arithmetic of the slowest rank; nothing if a rank lacks the memory. Collective.
-std::optional<ProbedCompressor> LadderPricer::AgreeOnArithmetic(const Rung& rung) const {
-  auto mine = ProbeArithmetic(rung.config, job_.layout, job_.gradients, job_.comm, job_.options);
+// The arithmetic of the slowest rank; nothing, and the reason, if a rank cannot run it. Collective.
+std::optional<ProbedCompressor> LadderPricer::AgreeOnArithmetic(const Rung& rung,
+                                                                std::string* refusal) const {
+  auto mine =
+      ProbeArithmetic(rung.config, job_.layout, job_.gradients, job_.comm, job_.options, refusal);
   const CompressorSeconds own = mine.value_or(ProbedCompressor()).seconds;
   double most[] = {own.before, own.sum, own.after, own.last, mine ? 0.0 : 1.0};
   job_.comm->AllReduce(most, 5, ReduceOp::kMax, "arithmetic of " + rung.name);
-  if (most[4] > 0) return std::nullopt;
+  if (most[4] > 0) {
+    if (mine) *refusal = "another rank has not enough memory";
+    return std::nullopt;
+  }
   mine->seconds = {most[0], most[1], most[2], most[3]};
   return mine;
 }

@@ -48,7 +48,7 @@ class LadderPricer {
   BucketSchedule ScheduleFor(const CommConfig& config, const std::vector<int64_t>& important) const;
   void PriceThresholds(const CommConfig& config, const ProbedCompressor& probed, StepSetup* setup,
                        MeasuredCosts* costs, PricedRung* rung) const;
-  std::optional<ProbedCompressor> AgreeOnArithmetic(const Rung& rung) const;
+  std::optional<ProbedCompressor> AgreeOnArithmetic(const Rung& rung, std::string* refusal) const;
 
   const PricedJob job_;
 };

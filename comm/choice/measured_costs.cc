@@ -1,7 +1,6 @@
 #include "comm/choice/measured_costs.h"
 
 #include <algorithm>
-#include <chrono>
 #include <limits>
 #include <vector>
 
@@ -10,10 +9,6 @@
 
 namespace gf {
 namespace {
-
-double SteadySeconds() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
 
 // Algorithms to time in place of all: few messages, and few bytes.
 std::vector<std::string> Candidates(const std::string& algorithm, Communicator* comm) {

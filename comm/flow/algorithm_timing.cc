@@ -1,6 +1,7 @@
 #include "comm/flow/algorithm_timing.h"
 
 #include <algorithm>
+#include <chrono>
 #include <memory>
 
 #include "comm/executor.h"
@@ -27,8 +28,8 @@ constexpr double kLongRound_s = 0.25, kVeryLongRound_s = 2, kSizeBudget_s = 0.1;
 constexpr int64_t kShort = 64 * kKiB;
 constexpr double kShort_s = 5e-3;
 constexpr int kShortRuns = 4, kLongRuns = 2;
-// An algorithm that is expected to take more than so many times the best one's time does not run:
-// up to kManyBytes, where it may only be unlucky, and above.
+// An algorithm that is expected to take more than this multiple of the best one's time does not
+// run: up to kManyBytes, where it may only be unlucky, and above.
 constexpr double kFewBytesMargin = 2, kManyBytesMargin = 1.4;
 // A size up to kEnoughBytes may take longer than the budget, but not longer than this.
 constexpr double kLongest_s = 10;
@@ -49,6 +50,10 @@ int LeastRounds(double round_s) {
 }
 
 }  // namespace
+
+double SteadySeconds() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
 
 std::vector<double> AlgorithmTiming::Slowest(std::vector<double> seconds) const {
   comm_->AllReduce(seconds.data(), static_cast<int64_t>(seconds.size()), ReduceOp::kMax,

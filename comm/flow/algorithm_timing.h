@@ -13,8 +13,11 @@
 
 namespace gf {
 
+// Seconds of a clock that does not jump.
+double SteadySeconds();
+
 // Times allreduces by several algorithms on this job's ranks and network, or another kind of
-// collective, within a few seconds.
+// collective: within a few seconds, on slow links within half a minute.
 //
 // Note [Timing algorithms]
 // Sizes rise by a factor of four from 1 KiB to the largest message, at most 8 MiB; at 60 KiB the
@@ -39,8 +42,8 @@ class AlgorithmTiming {
                   Collective::Kind kind = Collective::kAllReduce)
       : dtype_(dtype), wire_(wire), comm_(comm), now_(std::move(now)), kind_(kind) {}
 
-  // Measures sizes of up to `largest` bytes, and of 8 MiB; of a kEncodedSum they are those of half
-  // of its memory. Kinds other than kAllReduce take any one name. Collective; the result is the
+  // Measures sizes of up to `largest` bytes, and of 8 MiB; the size of a kEncodedSum is half of its
+  // memory. Kinds other than kAllReduce take any one name. Collective; the result is the
   // same on all ranks.
   Curves Measure(const std::vector<std::string>& algorithms, int64_t largest);
 

@@ -16,7 +16,7 @@
 
 namespace gf {
 
-// What travels as one collective: a range of a tensor on the gradients' device, see
+// A range of a tensor on the gradients' device that travels as one collective, see
 // TensorCollective.
 struct Parcel {
   Tensor tensor;
@@ -27,13 +27,13 @@ struct Parcel {
   std::shared_ptr<const EncodedSum> sum = nullptr;  // of a kEncodedSum
 };
 
-// What a compressor makes of a parcel that has come.
+// The result of a parcel's arrival.
 struct Arrival {
   std::vector<ElementRange> reduced;  // of the pool: these hold sums over the ranks now
   std::vector<Parcel> next;           // to start now
 };
 
-// What compressors are made for. Layout and options outlive them.
+// The gradients that a compressor works on. Layout and options outlive it.
 struct CompressedPool {
   const PoolLayout& layout;
   Tensor gradients;  // on options.device, see GradientFlow
@@ -51,7 +51,7 @@ struct CompressedPool {
   }
 };
 
-// Decides what of the gradients travels, and how; keeps what does not, and adds it to the
+// Decides which part of the gradients travels, and how; keeps the rest and adds it to the
 // gradients of later steps (error feedback). CompressedFlow carries its parcels. All work is
 // enqueued on the device's compute stream. A compressor is a new file that ends with
 // RegisterCompressor (comm/flow/compressed_flow.h).
@@ -68,7 +68,7 @@ class Compressor {
   virtual void Begin(int64_t step) = 0;
 
   // The gradients of the first `ready` entries of the pool are final; `ready` does not fall during
-  // a step, and its last value is the number of entries. Returns what is to start now.
+  // a step, and its last value is the number of entries. Returns the parcels to start now.
   virtual std::vector<Parcel> Ready(int ready) = 0;
 
   // The parcel that was started first, of those under way, has come. Ranges of all arrivals of a

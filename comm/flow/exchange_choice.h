@@ -28,7 +28,7 @@ inline std::string FullName(const std::string& rung, int power) {
   return rung + (power < 0 ? " / " : " * ") + std::to_string(1 << (2 * std::abs(power)));
 }
 
-// What comm.mode AUTO has decided, and by what.
+// The choice of comm.mode AUTO and the figures behind it.
 struct ExchangeChoice {
   int64_t step = 0;               // steps done before it holds
   double limit = 0, slower = 0;   // comm.auto.exposed, comm.auto.slower

@@ -1,6 +1,7 @@
 #include "comm/feedback/feedback_arithmetic.h"
 #include "comm/flow/compressed_flow.h"
 #include "comm/flow/compressor.h"
+#include "comm/flow/dense_buckets.h"
 #include "core/error.h"
 
 namespace gf {
@@ -15,10 +16,7 @@ namespace {
 class FeedbackCompressor : public Compressor {
  public:
   explicit FeedbackCompressor(const CompressedPool& pool)
-      : pool_(pool),
-        buckets_(CutBuckets(pool.layout, static_cast<int64_t>(SizeOf(pool.wire)),
-                            ThresholdsOf(pool.options.config))),
-        residual_(pool.NewTensor(pool.layout.count(), DType::kFP32)) {
+      : buckets_(pool), residual_(pool.NewTensor(pool.layout.count(), DType::kFP32)) {
     const DType type = pool.gradients.desc.dtype;
     if (type != DType::kFP32) {
       ThrowUserError("comm.error_feedback: gradients are ", Name(type),
@@ -29,25 +27,16 @@ class FeedbackCompressor : public Compressor {
         FeedbackPools{pool.gradients, residual_, pool.wire});
   }
 
-  void Begin(int64_t) override { sent_ = arrived_ = 0; }
+  void Begin(int64_t) override { buckets_.Begin(); }
 
   std::vector<Parcel> Ready(int ready) override {
-    std::vector<Parcel> parcels;
-    for (; sent_ < buckets_.size() && buckets_[sent_].last_entry < ready; ++sent_) {
-      const Bucket& b = buckets_[sent_];
-      arithmetic_->Round(b.range());
-      parcels.push_back({pool_.gradients, b.range(), pool_.wire,
-                         pool_.layout.NameOf(b.first_entry, b.last_entry)});
-    }
-    return parcels;
+    return buckets_.Ready(ready, [&](const Bucket& b) { arithmetic_->Round(b.range()); });
   }
 
-  Arrival Arrived() override { return {{buckets_[arrived_++].range()}, {}}; }
+  Arrival Arrived() override { return buckets_.Arrived(); }
 
-  std::vector<Bucket> Buckets() const override { return buckets_; }
-  int64_t LargestMessage() const override {
-    return LongestOf(buckets_) * static_cast<int64_t>(SizeOf(pool_.wire));
-  }
+  std::vector<Bucket> Buckets() const override { return buckets_.buckets(); }
+  int64_t LargestMessage() const override { return buckets_.LargestMessage(); }
   DType memory_type() const override { return DType::kFP32; }
 
   std::vector<std::pair<std::string, Tensor>> State() const override {
@@ -58,11 +47,9 @@ class FeedbackCompressor : public Compressor {
   }
 
  private:
-  const CompressedPool pool_;
-  const std::vector<Bucket> buckets_;
+  DenseBuckets buckets_;
   const Tensor residual_;
   std::unique_ptr<FeedbackArithmetic> arithmetic_;
-  size_t sent_ = 0, arrived_ = 0;  // buckets of this step
 };
 
 const bool registered = RegisterCompressor<FeedbackCompressor>("error_feedback");

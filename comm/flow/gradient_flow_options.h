@@ -56,6 +56,8 @@ struct GradientFlowOptions {
   // What BeginStep counts, for messages to people. "": these are not steps of the job, and
   // BeginStep does not change the rank's activity (Watchdog).
   std::string counted = "step";
+  // The setting that names the flow's mode, for messages to people.
+  std::string mode_setting = "comm.mode";
 };
 
 }  // namespace gf

@@ -3,6 +3,7 @@
 
 #include "comm/flow/compressed_flow.h"
 #include "comm/flow/compressor.h"
+#include "comm/flow/dense_buckets.h"
 #include "comm/flow/whole_tensors.h"
 #include "comm/low_rank/low_rank_arithmetic.h"
 #include "comm/low_rank/matrices.h"
@@ -14,24 +15,26 @@ namespace {
 // Note [LOW_RANK]
 // Of each weight matrix two factors of a few columns travel: see Note [Low rank]. The left factors
 // start in the buckets of LAZY while backward goes on. The right ones depend on the sums of the
-// left ones and travel at the end of the step, in one allreduce. What is no large matrix (biases,
-// the parameters of normalization layers, small weights) travels as a whole, in another allreduce.
-// Factors travel in FP32.
+// left ones. All ranks must start the same collectives in the same order, but sums come at
+// different moments of their backward passes. So the right factors travel at the end of the step,
+// in one allreduce: they are short, and one message costs less latency than one per bucket. Tensors
+// that are no large matrices (biases, the parameters of normalization layers, small weights) travel
+// as a whole, in another allreduce. Factors travel in FP32.
 class LowRankCompressor : public Compressor {
  public:
   explicit LowRankCompressor(const CompressedPool& pool)
       : pool_(pool),
         config_(pool.options.config.low_rank()),
-        dense_buckets_(CutBuckets(pool.layout, static_cast<int64_t>(SizeOf(pool.wire)),
-                                  ThresholdsOf(pool.options.config))),
-        plan_(PlanLowRank(pool.layout, EntriesOf(dense_buckets_), config_.rank())),
+        dense_buckets_(pool),
+        plan_(PlanLowRank(pool.layout, EntriesOf(dense_buckets_.buckets()), config_.rank())),
         residual_(pool.NewTensor(pool.layout.count(), DType::kFP32)),
         whole_(pool, plan_.whole, residual_, "LOW_RANK") {
     if (plan_.matrices.empty()) {
-      ThrowUserError(
-          "comm.mode: LOW_RANK: no weight of this net becomes half as long as factors of ",
-          "comm.low_rank.rank ", config_.rank(), ": set ",
-          config_.rank() > 1 ? "a lower rank, or " : "", "mode LAZY or SPARSE");
+      ThrowUserError(pool.options.mode_setting,
+                     ": LOW_RANK: no weight of this net becomes half as long as ",
+                     "factors of comm.low_rank.rank ", config_.rank(), ": set ",
+                     config_.rank() > 1 ? "a lower rank, or " : "", pool.options.mode_setting,
+                     " to LAZY or SPARSE");
     }
     pools_.gradients = pool.gradients;
     pools_.residual = residual_;
@@ -49,6 +52,7 @@ class LowRankCompressor : public Compressor {
       kept_ = true;
     }
     sent_ = arrived_ = 0;
+    dense_buckets_.Begin();
     whole_.Begin();
     whole_arrived_ = plan_.whole.empty();
   }
@@ -68,7 +72,7 @@ class LowRankCompressor : public Compressor {
   }
 
   Arrival Arrived() override {
-    if (dense_) return {{dense_buckets_[arrived_++].range()}, {}};
+    if (dense_) return dense_buckets_.Arrived();
     if (arrived_ < plan_.buckets.size()) return LeftArrived();
     if (!whole_arrived_) {
       whole_arrived_ = true;
@@ -83,10 +87,8 @@ class LowRankCompressor : public Compressor {
     return arrival;
   }
 
-  std::vector<Bucket> Buckets() const override { return dense_buckets_; }
-  int64_t LargestMessage() const override {
-    return LongestOf(dense_buckets_) * static_cast<int64_t>(SizeOf(pool_.wire));
-  }
+  std::vector<Bucket> Buckets() const override { return dense_buckets_.buckets(); }
+  int64_t LargestMessage() const override { return dense_buckets_.LargestMessage(); }
   DType memory_type() const override { return pool_.gradients.desc.dtype; }
 
   std::vector<std::pair<std::string, Tensor>> State() const override {
@@ -105,9 +107,7 @@ class LowRankCompressor : public Compressor {
  private:
   // In place, in the buckets of LAZY.
   std::vector<Parcel> ReadyDense(int ready) {
-    std::vector<Parcel> parcels;
-    for (; sent_ < dense_buckets_.size() && dense_buckets_[sent_].last_entry < ready; ++sent_) {
-      const Bucket& b = dense_buckets_[sent_];
+    return dense_buckets_.Ready(ready, [&](const Bucket& b) {
       for (size_t m = 0; kept_ && m < plan_.matrices.size(); ++m) {
         const int64_t offset = plan_.matrices[m].entry->offset;
         if (offset >= b.offset && offset < b.offset + b.count) {
@@ -115,10 +115,7 @@ class LowRankCompressor : public Compressor {
         }
       }
       whole_.MergeTo(b.range().end);
-      parcels.push_back({pool_.gradients, b.range(), pool_.wire,
-                         pool_.layout.NameOf(b.first_entry, b.last_entry)});
-    }
-    return parcels;
+    });
   }
 
   // A bucket's left factors are sums now.
@@ -138,7 +135,7 @@ class LowRankCompressor : public Compressor {
 
   const CompressedPool pool_;
   const LowRankConfig config_;
-  const std::vector<Bucket> dense_buckets_;
+  DenseBuckets dense_buckets_;
   const LowRankPlan plan_;
   const Tensor residual_;
   LowRankPools pools_;

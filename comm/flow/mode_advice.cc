@@ -15,11 +15,14 @@ namespace {
 // The smallest chunk to advise: each needs a norm and a number in the list of important ones.
 constexpr int64_t kSmallestChunk = 32;
 
+// The setting that names the mode.
+const char* SettingOfSendingMode(const CommConfig& comm) {
+  return comm.mode() == CommConfig::PERIODIC ? "comm.periodic.exchange" : "comm.mode";
+}
+
 // "comm.mode SPARSE"
 std::string NameOfSendingMode(const CommConfig& comm) {
-  const bool periodic = comm.mode() == CommConfig::PERIODIC;
-  return StrCat(periodic ? "comm.periodic.exchange " : "comm.mode ",
-                CommConfig::Mode_Name(SendingModeOf(comm)));
+  return StrCat(SettingOfSendingMode(comm), " ", CommConfig::Mode_Name(SendingModeOf(comm)));
 }
 
 }  // namespace
@@ -36,7 +39,8 @@ std::string FewChunks(const CommConfig& comm, const PoolLayout& layout) {
   return StrCat(NameOfSendingMode(comm), " chooses among only ", Counted(chunks, "chunk"), ": ",
                 WithCommas(layout.parameter_count()),
                 " gradients in chunks of comm.sparse.chunk_size (", WithCommas(sparse.chunk_size()),
-                "); ", lower, "take LAZY for a net as small as this");
+                "); ", lower, "set ", SettingOfSendingMode(comm),
+                " to LAZY for a net as small as this");
 }
 
 std::string TopkSendsAll(const CommConfig& comm, DType gradients, int world) {
@@ -50,7 +54,8 @@ std::string NothingIsLarge(const CommConfig& comm, const PoolLayout& layout) {
   const auto& entries = layout.entries();
   if (entries.empty() || std::any_of(entries.begin(), entries.end(), IsLargeWeight)) return "";
   return StrCat(NameOfSendingMode(comm), " sends everything as a whole: the net has no weights of ",
-                WithCommas(kLargeWeight), " elements or more; set comm.mode to LAZY");
+                WithCommas(kLargeWeight), " elements or more; set ", SettingOfSendingMode(comm),
+                " to LAZY");
 }
 
 std::vector<std::string> ModeAdvice(const CommConfig& comm, const PoolLayout& layout,

@@ -8,8 +8,8 @@
 #include "comm/flow/gradient_flow.h"
 #include "comm/periodic/outer_arithmetic.h"
 #include "comm/periodic/round_schedule.h"
+#include "comm/pool_transfer.h"
 #include "core/error.h"
-#include "core/host_copy.h"
 
 namespace gf {
 namespace {
@@ -117,11 +117,7 @@ class PeriodicFlow : public GradientFlow {
   // the warm-up must be the same on all ranks, so all ranks take the pools of rank 0.
   void ShareSolverState() {
     for (const auto& [name, pool] : options().solver_state) {
-      HostCopy copy(options().device, pool);
-      for (int rank = 1; rank < comm()->size(); ++rank) {
-        comm()->Transfer(0, rank, copy.tensor().as<float>(), layout().count(), "solver's " + name);
-      }
-      copy.Put();
+      BroadcastPool(options().device, pool, "solver's " + name, comm());
     }
   }
 
@@ -139,6 +135,7 @@ class PeriodicFlow : public GradientFlow {
     options.momentum = 0;
     options.total_steps = std::max<int64_t>(1, schedule_.rounds());
     options.counted = "round";
+    options.mode_setting = "comm.periodic.exchange";
     return New(pools_.differences, options);
   }
 

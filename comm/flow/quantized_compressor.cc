@@ -5,6 +5,7 @@
 
 #include "comm/flow/compressed_flow.h"
 #include "comm/flow/compressor.h"
+#include "comm/flow/dense_buckets.h"
 #include "comm/flow/whole_tensors.h"
 #include "comm/quantized/quantized_arithmetic.h"
 #include "comm/quantized/quantized_buckets.h"
@@ -21,10 +22,9 @@ class QuantizedCompressor : public Compressor {
   explicit QuantizedCompressor(const CompressedPool& pool)
       : pool_(pool),
         config_(pool.options.config.quantized()),
-        dense_buckets_(CutBuckets(pool.layout, static_cast<int64_t>(SizeOf(pool.wire)),
-                                  ThresholdsOf(pool.options.config))),
-        buckets_(MakeQuantizedBuckets(pool.layout, EntriesOf(dense_buckets_), config_.bits(),
-                                      pool.world)),
+        dense_buckets_(pool),
+        buckets_(MakeQuantizedBuckets(pool.layout, EntriesOf(dense_buckets_.buckets()),
+                                      config_.bits(), pool.world)),
         residual_(pool.NewTensor(pool.layout.count(), DType::kFP32)),
         whole_(pool, SmallTensors(pool.layout), residual_, "QUANTIZED") {
     pools_.gradients = pool.gradients;
@@ -70,9 +70,9 @@ class QuantizedCompressor : public Compressor {
     return {buckets_[arrived_++].tensors, {}};
   }
 
-  std::vector<Bucket> Buckets() const override { return dense_buckets_; }
+  std::vector<Bucket> Buckets() const override { return dense_buckets_.buckets(); }
   int64_t LargestMessage() const override {
-    return LongestOf(dense_buckets_) * static_cast<int64_t>(SizeOf(pool_.wire));
+    return whole_.count() * static_cast<int64_t>(SizeOf(pool_.wire));
   }
   DType memory_type() const override { return pool_.gradients.desc.dtype; }
 
@@ -87,7 +87,7 @@ class QuantizedCompressor : public Compressor {
  private:
   const CompressedPool pool_;
   const QuantizedConfig config_;
-  const std::vector<Bucket> dense_buckets_;
+  const DenseBuckets dense_buckets_;  // the order in which gradients travel
   const std::vector<QuantizedBucket> buckets_;
   const Tensor residual_;
   WholeTensors whole_;

@@ -5,6 +5,7 @@
 
 #include "comm/flow/compressed_flow.h"
 #include "comm/flow/compressor.h"
+#include "comm/flow/dense_buckets.h"
 #include "comm/flow/host_mirror.h"
 #include "comm/sparse/chunk_arithmetic.h"
 #include "comm/sparse/selection.h"
@@ -23,13 +24,13 @@ namespace {
 // Without momentum, or without momentum_correction, the residual stays whole (factor 1). So it does
 // by default where gradients are taken at weights that are ahead by the residual: what waits then
 // has its effect already, and must not fade.
-// The L1 norms of all chunks are then summed over the ranks: a communicated chunk's is that of
-// the sum, divided by the world, so that the ranks together count it once; any other's is that of
-// the rank's own g + residual. The largest make S_t+1. Every rank adds the same norms in the same
-// way, so all have the same set. While S_t is everything (warm-up, density 1, the first step)
-// gradients travel in place in the buckets of LAZY: at density 1 the two are equal bit for bit. A
-// chunk may lie in several entries, and an entry in many chunks; what is ready is always a prefix
-// of the pool, so each element is handled once.
+// The L1 norms of all chunks are then summed over the ranks. For a communicated chunk a rank takes
+// the norm of the sum, divided by the world, so that the ranks together count it once; for any
+// other chunk the norm of its own g + residual. The largest make S_t+1. Every rank adds the same
+// norms in the same way, so all have the same set. While S_t is everything (warm-up, density 1, the
+// first step) gradients travel in place in the buckets of LAZY: at density 1 the two are equal bit
+// for bit. A chunk may lie in several entries, and an entry in many chunks; what is ready is always
+// a prefix of the pool, so each element is handled once.
 //
 // Weights of a chunk that waits get no weight decay, or rare chunks would keep weights that others
 // lose. When the chunk's turn comes, its update applies the decay of all steps since the last one
@@ -40,8 +41,7 @@ class SparseCompressor : public Compressor {
       : pool_(pool),
         config_(pool.options.config.sparse()),
         device_(pool.options.device),
-        buckets_(CutBuckets(pool.layout, static_cast<int64_t>(SizeOf(pool.wire)),
-                            ThresholdsOf(pool.options.config))),
+        dense_buckets_(pool),
         grid_(pool.layout.count(), config_.chunk_size()),
         set_(ChunkSet::All(grid_)),
         next_(set_),
@@ -60,7 +60,7 @@ class SparseCompressor : public Compressor {
     none_waits_ = false;  // a checkpoint may bring other counts
   }
 
-  std::vector<Bucket> Buckets() const override { return buckets_; }
+  std::vector<Bucket> Buckets() const override { return dense_buckets_.buckets(); }
   int64_t LargestMessage() const override {
     return std::max<int64_t>(pool_.options.config.threshold_middle(), 1 << 20);
   }
@@ -102,6 +102,7 @@ class SparseCompressor : public Compressor {
     need_norms_ = next_count_ < grid_.chunks();
     arithmetic_->Begin(set_);
     device_->Convert(next_steps_, steps_, device_->compute_stream());
+    dense_buckets_.Begin();
     chunk_buckets_.Begin();
     sent_.clear();
     arrived_ = 0;
@@ -157,15 +158,10 @@ class SparseCompressor : public Compressor {
 
   // In place, in the buckets of LAZY.
   std::vector<Parcel> ReadyDense(int ready) {
-    std::vector<Parcel> parcels;
-    while (sent_.size() < buckets_.size() && buckets_[sent_.size()].last_entry < ready) {
-      const Bucket& b = buckets_[sent_.size()];
+    return dense_buckets_.Ready(ready, [&](const Bucket& b) {
       if (merge_) arithmetic_->Merge(b.range());
       sent_.push_back(b.range());
-      parcels.push_back({pool_.gradients, b.range(), pool_.wire,
-                         pool_.layout.NameOf(b.first_entry, b.last_entry)});
-    }
-    return parcels;
+    });
   }
 
   // For the next step. The host waits for the device only where a count may change.
@@ -202,7 +198,7 @@ class SparseCompressor : public Compressor {
   const CompressedPool pool_;
   const SparseConfig config_;
   Device* const device_;
-  const std::vector<Bucket> buckets_;  // of a dense step
+  DenseBuckets dense_buckets_;
   const ChunkGrid grid_;
   ChunkSet set_, next_;  // important in this step, and in the next
   SparseBuckets chunk_buckets_;

@@ -4,6 +4,7 @@
 
 #include "comm/flow/compressed_flow.h"
 #include "comm/flow/compressor.h"
+#include "comm/flow/dense_buckets.h"
 #include "comm/flow/whole_tensors.h"
 #include "comm/topk/topk_arithmetic.h"
 #include "comm/topk/topk_buckets.h"
@@ -28,11 +29,10 @@ class TopkCompressor : public Compressor {
   explicit TopkCompressor(const CompressedPool& pool)
       : pool_(pool),
         config_(pool.options.config.topk()),
-        dense_buckets_(CutBuckets(pool.layout, static_cast<int64_t>(SizeOf(pool.wire)),
-                                  ThresholdsOf(pool.options.config))),
+        dense_buckets_(pool),
         limit_(TopkLimit(pool.world, pool.wire)),
         residual_(pool.NewTensor(pool.layout.count(), DType::kFP32)),
-        ranges_(EntriesOf(dense_buckets_)),
+        ranges_(EntriesOf(dense_buckets_.buckets())),
         whole_(pool, SmallTensors(pool.layout), residual_, "TOPK") {
     for (const PoolEntry& entry : pool.layout.entries()) {
       sparse_entries_.push_back(IsLargeWeight(entry));
@@ -72,6 +72,7 @@ class TopkCompressor : public Compressor {
     }
     kept_ = kept_ || !dense_;
     sent_ = arrived_ = 0;
+    dense_buckets_.Begin();
     whole_.Begin();
   }
 
@@ -97,7 +98,7 @@ class TopkCompressor : public Compressor {
   }
 
   Arrival Arrived() override {
-    if (dense_) return {{dense_buckets_[arrived_++].range()}, {}};
+    if (dense_) return dense_buckets_.Arrived();
     if (arrived_ == buckets_.size()) return whole_.Arrived();
     Arrival arrival;
     for (const TopkEntry& entry : buckets_[arrived_].entries) {
@@ -107,10 +108,8 @@ class TopkCompressor : public Compressor {
     return arrival;
   }
 
-  std::vector<Bucket> Buckets() const override { return dense_buckets_; }
-  int64_t LargestMessage() const override {
-    return LongestOf(dense_buckets_) * static_cast<int64_t>(SizeOf(pool_.wire));
-  }
+  std::vector<Bucket> Buckets() const override { return dense_buckets_.buckets(); }
+  int64_t LargestMessage() const override { return dense_buckets_.LargestMessage(); }
   DType memory_type() const override { return pool_.gradients.desc.dtype; }
 
   std::vector<std::pair<std::string, Tensor>> State() const override {
@@ -129,15 +128,10 @@ class TopkCompressor : public Compressor {
  private:
   // In place, in the buckets of LAZY.
   std::vector<Parcel> ReadyDense(int ready) {
-    std::vector<Parcel> parcels;
-    for (; sent_ < dense_buckets_.size() && dense_buckets_[sent_].last_entry < ready; ++sent_) {
-      const Bucket& b = dense_buckets_[sent_];
+    return dense_buckets_.Ready(ready, [&](const Bucket& b) {
       if (kept_) arithmetic_->SendAll(SparseRanges(b));
       whole_.MergeTo(b.range().end);
-      parcels.push_back({pool_.gradients, b.range(), pool_.wire,
-                         pool_.layout.NameOf(b.first_entry, b.last_entry)});
-    }
-    return parcels;
+    });
   }
 
   std::vector<ElementRange> SparseRanges(const Bucket& bucket) const {
@@ -151,7 +145,7 @@ class TopkCompressor : public Compressor {
 
   const CompressedPool pool_;
   const TopkConfig config_;
-  const std::vector<Bucket> dense_buckets_;
+  DenseBuckets dense_buckets_;
   const double limit_;  // of the density of a sparse step
   const Tensor residual_;
   const std::vector<std::pair<int, int>> ranges_;  // first and last entry of the buckets

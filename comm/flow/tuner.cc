@@ -1,7 +1,6 @@
 #include "comm/flow/tuner.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 
 #include "comm/collective_runner.h"
@@ -55,10 +54,6 @@ AlgorithmChoice::AlgorithmChoice(const CommConfig& config, bool deterministic, C
                    " on these hosts; set auto");
   }
   winners_ = {{1, name, 0}};
-}
-
-double AlgorithmChoice::SteadySeconds() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
 void AlgorithmChoice::Measure(int64_t largest, DType dtype, DType wire, Communicator* comm,

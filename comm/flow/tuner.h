@@ -47,13 +47,11 @@ class AlgorithmChoice {
   // How long a message of `bytes` takes. After Measure of an automatic choice.
   double Seconds(int64_t bytes) const;
 
-  // "ring", or "auto: recursive_doubling to 32 KB, ring above".
+  // "ring", or "auto: recursive_doubling to 32 KiB, then ring".
   std::string Describe() const;
   const std::vector<Winner>& winners() const { return winners_; }
 
  private:
-  static double SteadySeconds();
-
   // The curves of messages of up to `largest` bytes.
   struct Measured {
     int64_t largest = 0;

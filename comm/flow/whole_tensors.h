@@ -13,10 +13,9 @@
 
 namespace gf {
 
-// What a compressor leaves as it is (biases, the parameters of normalization layers, small
-// weights): many small tensors, which travel as one vector at the end of a step. They have no
-// residuals, but for those that another mode has kept and that a checkpoint brings: these are added
-// in the first step.
+// The tensors that a compressor does not compress (biases, the parameters of normalization layers,
+// small weights). They travel as one vector at the end of a step. They have no residuals, except
+// those that another mode kept and a checkpoint brings: these are added in the first step.
 class WholeTensors {
  public:
   // `tensors`: in the pool's order. `residual`: the compressor's, of all tensors.
@@ -33,6 +32,8 @@ class WholeTensors {
   }
 
   const std::vector<ElementRange>& tensors() const { return tensors_; }
+  // Elements of the vector.
+  int64_t count() const { return packed_.desc.storage_count(); }
 
   // Residuals were filled.
   void Restore() { merged_ = 0; }
@@ -53,8 +54,7 @@ class WholeTensors {
     if (!all || sent_ || tensors_.empty()) return;
     MergeTo(pool_.layout.count());
     packer_->Pack();
-    parcels->push_back(
-        {packed_, {0, packed_.desc.storage_count()}, pool_.wire, "biases and the like"});
+    parcels->push_back({packed_, {0, count()}, pool_.wire, "biases and the like"});
     sent_ = true;
   }
 

@@ -26,12 +26,15 @@ std::unique_ptr<Communicator> WholeWorld(std::unique_ptr<Communicator> comm, con
 
 }  // namespace
 
+bool IsRankOfJob() {
+  return std::getenv("OMPI_COMM_WORLD_SIZE") != nullptr || std::getenv("PMIX_RANK") != nullptr ||
+         std::getenv("PMI_SIZE") != nullptr;
+}
+
 std::unique_ptr<Communicator> NewCommunicator(int* argc, char*** argv, double timeout_s) {
   const char* const ranks = std::getenv("OMPI_COMM_WORLD_SIZE");
-  const bool launched =
-      ranks != nullptr || std::getenv("PMIX_RANK") != nullptr || std::getenv("PMI_SIZE") != nullptr;
   const bool alone = ranks != nullptr && std::string(ranks) == "1";
-  if (!launched || alone) return NewSingleCommunicator();
+  if (!IsRankOfJob() || alone) return NewSingleCommunicator();
   return NewThreadedCommunicator(
       [=] { return WholeWorld(NewMpiCommunicator(argc, argv, timeout_s), ranks); }, timeout_s);
 }

@@ -157,6 +157,10 @@ void CheckPeriodic(const CommConfig& comm, const MistakeReport& report) {
   report.Inner("periodic")
       .Require(known, "exchange", " is ", CommConfig::Mode_Name(exchange),
                ", expected LAZY, SPARSE, TOPK, LOW_RANK or QUANTIZED");
+  report.Require(
+      comm.topk().local_clip() == 0, "topk.local_clip",
+      " does not go with comm.mode PERIODIC: the part of a difference of weights that it "
+      "cuts off would be lost; remove it");
   report.Require(comm.wire_type() != CommConfig::FP16, "wire_type",
                  " FP16 does not go with comm.mode PERIODIC, whose differences of weights may be "
                  "too small for it: set BF16 or FP32");
@@ -192,7 +196,7 @@ void CheckExchange(const CommConfig& comm, const MistakeReport& report) {
   if (sharded) RefuseCompressor(comm, "sharded_update", report);
   report.Require(!sharded || comm.algorithm() == "auto" || comm.algorithm() == "ring",
                  "sharded_update", " needs comm.algorithm \"auto\" or \"ring\", got \"",
-                 comm.algorithm(), "\"");
+                 comm.algorithm(), "\": set one of these, or sharded_update to false");
   CheckFeedback(comm, report);
   CheckAutomatic(comm, report);
   CheckPeriodic(comm, report);
@@ -242,7 +246,8 @@ void CheckJob(const JobConfig& config, const Places& places) {
                ": set solver.type to SGD, or the mode to LOW_RANK, SPARSE or LAZY");
   comm.Require(config.comm().mode() != CommConfig::AUTO || config.device() == "cpu", "mode",
                " AUTO cannot measure on the device \"", config.device(),
-               "\": set a mode, e.g. LAZY with wire_type BF16, or QUANTIZED");
+               "\": set a mode, e.g. LAZY with wire_type BF16, or QUANTIZED; gfsim --gpu with "
+               "--set device=cpu shows what AUTO would take");
   CheckStepAhead(config, comm.Inner("sparse"));
   const bool periodic = config.comm().mode() == CommConfig::PERIODIC;
   comm.Require(!periodic || solver.loss_scale().policy() == LossScaleConfig::NONE, "mode",

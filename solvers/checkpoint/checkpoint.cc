@@ -82,7 +82,7 @@ json ReadStateFile(const std::string& folder) {
   const auto expected = Get<std::string>(root, "xxh3", file);
   root.erase("xxh3");
   if (HashText(JsonText(root)) != expected)
-    ThrowUserError(file, ": its checksum is wrong: damaged");
+    ThrowUserError(file, ": its checksum is wrong: damaged; resume from another checkpoint");
   return root;
 }
 
@@ -187,7 +187,7 @@ TrainingState VerifyCheckpoint(const std::string& folder, CheckpointUse use) {
     const auto bytes = Get<uint64_t>(record, "bytes", file);
     if (digest.bytes != bytes) {
       ThrowUserError(folder, "/", name, ": has ", digest.bytes, " bytes, expected ", bytes,
-                     ": incomplete");
+                     ": incomplete; resume from another checkpoint");
     }
     if (HashName(digest.hash) != Get<std::string>(record, "xxh3", file)) {
       ThrowUserError(folder, "/", name, ": its checksum is wrong: damaged");

@@ -35,7 +35,7 @@ std::string ThatMatters(const JobConfig& config) {
 // Why a choice no longer holds; empty if it does.
 std::string WhyNot(const TrainingState& checkpoint, const JobConfig& config, int world,
                    int threads) {
-  if (checkpoint.exchange.empty()) return "the checkpoint is from before a choice";
+  if (checkpoint.exchange.empty()) return "the checkpoint holds no choice";
   const std::string choice = StrCat("its choice ", Excerpt(checkpoint.exchange));
   if (checkpoint.world != world) {
     return StrCat(choice, " was for ", Counted(checkpoint.world, "rank"));

@@ -5,11 +5,11 @@
 #include <vector>
 
 #include "comm/agree.h"
+#include "comm/pool_transfer.h"
 #include "core/error.h"
 #include "core/folder.h"
 #include "solvers/checkpoint/checkpoint_folder.h"
 #include "solvers/checkpoint/kept_choice.h"
-#include "solvers/checkpoint/pool_transfer.h"
 #include "solvers/checkpoint/residuals.h"
 #include "solvers/checkpoint/weights_file.h"
 

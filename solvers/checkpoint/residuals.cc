@@ -11,11 +11,11 @@
 #include <vector>
 
 #include "comm/agree.h"
+#include "comm/pool_transfer.h"
 #include "comm/sparse/chunks.h"
 #include "core/error.h"
 #include "core/host_copy.h"
 #include "core/readable.h"
-#include "solvers/checkpoint/pool_transfer.h"
 #include "solvers/checkpoint/residual_file.h"
 #include "solvers/checkpoint/safetensors.h"
 #include "solvers/checkpoint/shared_state_file.h"

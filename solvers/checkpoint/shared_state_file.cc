@@ -85,7 +85,8 @@ void ReadSharedState(const std::string& path, Device* device, const Tensor& shar
   const SafetensorsReader file(path);
   const SafetensorsEntry* const entry = file.Find(kShared);
   if (entry == nullptr || entry->dtype != "F32" || entry->shape != shared.desc.shape) {
-    return note("the checkpoint has no factors of this rank: they start anew; nothing is lost");
+    return note(
+        "the checkpoint has no low-rank factors of this size: they start anew; nothing is lost");
   }
   const std::vector<float> values = file.ReadFloats(*entry);
   for (size_t i = 0; i < values.size(); ++i) {

@@ -202,6 +202,11 @@ void Load(const JobConfig& config, const TrainOptions& options, Communicator* co
   if (from_checkpoint) {
     NoteChanges(*state, config, comm->size(), options.threads, parts->train.loader->size(), note);
     NoteClassChanges(state->class_names, names, note);
+    if (state->step >= parts->last_step) {
+      note(StrCat("no step is left: training ends after step ", parts->last_step,
+                  ", and the checkpoint is from after step ", state->step,
+                  "; for more steps raise solver.max_steps or solver.max_epochs"));
+    }
   }
   if (parts->average && !from_checkpoint) parts->average->Restart();
   parts->update->Restore();

@@ -19,15 +19,11 @@ StepUpdate::StepUpdate(const SolverConfig& solver, const CommConfig& comm, int w
       scaler_(solver.loss_scale()),
       ahead_(parts.flow, parts.store, parts.solver),
       keeps_residuals_(!parts.flow->State().empty() || comm.mode() == CommConfig::AUTO) {
-  const bool sparse = comm.mode() == CommConfig::SPARSE;
-  const bool whole = parts.solver->whole_tensors();
   CHECK(!comm.sharded_update() || !scaler_.active());  // CheckJob
-  if (comm.sharded_update() && whole) {
+  if (comm.sharded_update() && parts.solver->whole_tensors()) {
     ThrowUserError("comm.sharded_update: solver.type ", solver.type(),
                    " needs whole tensors; set comm.sharded_update to false, or solver.type to SGD");
   }
-  wait_ = scaler_.active() || (whole && sparse) ||  // chunks cut tensors
-          parts.before_update;
   const DType wire = WireTypeOf(comm, parts.store->gradient().desc.dtype);
   if (scaler_.active() && wire == DType::kFP16) {
     while (share_ < world) share_ *= 2;
@@ -79,13 +75,16 @@ void StepUpdate::Finish(double lr, int micro_batches) {
     const Timeline::Span span(parts_.timeline, lane::kUpdate, "update");
     solver->Update(ranges);
   };
+  const bool waits = scaler_.active() || parts_.before_update ||
+                     // Ranges may be parts of tensors.
+                     (solver->whole_tensors() && parts_.flow->may_wait());
   std::vector<ElementRange> deferred;
   solver->SetCarried(parts_.flow->carries_momentum());
   solver->SetDecaySteps(parts_.flow->decay_steps());
   solver->BeginStep(scalars);
   parts_.flow->Finish([&](const std::vector<ElementRange>& ranges) {
     if (scaler_.active()) solver->Inspect(ranges);
-    if (wait_) {
+    if (waits) {
       deferred.insert(deferred.end(), ranges.begin(), ranges.end());
     } else {
       update(ranges);
@@ -93,7 +92,7 @@ void StepUpdate::Finish(double lr, int micro_batches) {
   });
   if (scaler_.active()) solver->ReadFinite();
   if (parts_.sums_done) parts_.sums_done();
-  if (wait_ && !parts_.flow->overflowed()) {
+  if (waits && !parts_.flow->overflowed()) {
     if (parts_.before_update) parts_.before_update();
     std::sort(deferred.begin(), deferred.end(),
               [](const ElementRange& a, const ElementRange& b) { return a.begin < b.begin; });

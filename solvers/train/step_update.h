@@ -105,8 +105,6 @@ class StepUpdate {
   double share_ = 1;
   int micro_batches_ = 1;    // per rank in the step state->step
   double batches_unit_ = 1;  // the largest power of two that is not more
-  // Whether an update must wait for all ranges.
-  bool wait_ = false;
   // Finish was called, Conclude was not, and the step's rate.
   bool open_ = false;
   double lr_ = 0;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "comm/agree.h"
+#include "comm/choice/trials.h"
 #include "core/error.h"
 #include "core/readable.h"
 #include "solvers/checkpoint/save.h"
@@ -255,7 +256,9 @@ void Trainer::Run() {
   const bool chooses = config_.comm().mode() == CommConfig::AUTO && comm_->size() > 1 &&
                        parts_.store->layout().count() > 0;
   if (chooses && !stop_ && state_.exchange.empty()) {
-    parts_.report->Note("training ended before comm.mode AUTO had measured enough to choose");
+    parts_.report->Note(
+        StrCat("training ended before comm.mode AUTO had chosen, which takes up to ",
+               kMostStepsToChoose, " steps: set a mode for a job this short"));
   }
   Save();
   if (!stop_) Validate();

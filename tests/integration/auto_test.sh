@@ -46,7 +46,7 @@ anew() { # NAME STEP RANKS WHY ARGUMENTS...
   grep -q "^comm.mode AUTO measures anew: $why" "$name.log" || fail "$name: no \"$why\""
   grep -q '^comm.mode AUTO after step [0-9]*:' "$name.log" || fail "$name: no new choice"
 }
-anew early 2 2 'the checkpoint is from before a choice'
+anew early 2 2 'the checkpoint holds no choice'
 anew world 78 3 "its choice $pattern was for 2 ranks"
 anew settings 78 2 "its choice $pattern was for other settings" --set comm.auto.exposed=0.5
 anew batch 78 2 "its choice $pattern was for another batch, size of images or device" \

@@ -23,6 +23,9 @@ grep -q 'skipped, so as initialized: ip2.weight, ip2.bias' tune.log ||
   >part1.log 2>&1 || fail "first part"
 "${tune[@]}" --set checkpoint.dir=parts --resume >part2.log 2>&1 || fail "second part"
 same_weights whole/step-00000012 parts/step-00000012
+"${tune[@]}" --set checkpoint.dir=parts --resume --max_steps=5 >past.log 2>&1 || fail "no step left"
+grep -q 'no step is left: training ends after step 5, and the checkpoint is from after step 12' \
+  past.log || fail "does not say that no step is left"
 
 # A checkpoint continues with its own freeze only.
 expect_error 'another freeze: it did not train ip1.weight, bn1.weight, .*--weights=parts' \

@@ -187,7 +187,8 @@ if [ "$exchange" = low_rank ]; then
     --set solver.loss_scale.scale=1048576 --set solver.loss_scale.growth_interval=20
   [ "$ranks" = 2 ] ||
     resume_as world "begins with the mean of the residuals of" 2 "${low_rank[@]}"
-  resume_as rank "has no factors of this rank" "$ranks" "${low_rank[@]}" --set comm.low_rank.rank=1
+  resume_as rank "has no low-rank factors of this size" "$ranks" "${low_rank[@]}" \
+    --set comm.low_rank.rank=1
   resume_as topk "residuals are converted" "$ranks" "${low_rank[@]}" --set comm.mode=TOPK
   resume_as lazy "residuals .* are lost" "$ranks" "${low_rank[@]}" --set comm.mode=LAZY
   echo PASS

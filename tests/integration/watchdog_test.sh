@@ -52,13 +52,13 @@ wait_until() { # COMMAND...
 
 seconds_since() { echo "$(date +%s.%N) $1" | awk '{ print $1 - $2 }'; }
 
-phases=(init step validation checkpoint) modes=(LAZY SPARSE TOPK LOW_RANK QUANTIZED)
+phases=(init step validation checkpoint) modes=(LAZY SPARSE TOPK LOW_RANK QUANTIZED PERIODIC AUTO)
 signals=(STOP KILL)
 recorders=0 named_by_us=0
 for trial in $(seq "$trials"); do
-  # Every phase with both signals in eight trials.
+  # Every phase with both signals, and every mode, in eight trials.
   phase=${phases[$((trial % 4))]} signal=${signals[$((trial / 4 % 2))]}
-  mode=${modes[$((RANDOM % 5))]} victim=$((RANDOM % 3)) timeout=$((3 + RANDOM % 3))
+  mode=${modes[$((trial % 7))]} victim=$((RANDOM % 3)) timeout=$((3 + RANDOM % 3))
   tag=$trial.$$.$RANDOM
   log=trial.$trial.log
   what="trial $trial: SIG$signal of rank $victim in $phase, $mode, comm.timeout_s $timeout"

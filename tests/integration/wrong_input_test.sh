@@ -229,6 +229,9 @@ LOW_RANK comm.low_rank.rank 4 2
 LOW_RANK comm.low_rank.warmup_fraction 0.1 0.2
 QUANTIZED comm.quantized.bits 8 4
 QUANTIZED comm.quantized.rotate false true
+PERIODIC comm.periodic.steps 4 8
+PERIODIC comm.periodic.outer_momentum 0 0.9
+PERIODIC comm.periodic.exchange LAZY TOPK
 AUTO comm.auto.exposed 0.05 0.1
 AUTO comm.sparse.chunk_size 1000 2000
 AUTO comm.algorithm ring auto

@@ -189,7 +189,7 @@ bazel/mpirun.sh -n 2 "$gfbench" arena $net --batch=4 --rounds=2 --steps=1 --meth
 grep -qE '^shell +12.50 .* 640.00$' "$out/peer.txt" || fail "no peer in the table"
 [ "$(grep -cE '^[01] of 2 at 127.0.0.1:[0-9]+$' "$out/peers.txt")" = 4 ] || fail "not four peers"
 one='--rounds=1 --steps=1 --methods=nothing'
-refused '"bad" prints no "step_ms": X: true' arena $net $one --peers='bad = true'
+refused '"bad" printed nothing, expected the milliseconds' arena $net $one --peers='bad = true'
 refused '"bad" ended with exit code 7: echo broken && exit 7' arena $net $one \
   --peers='bad = echo broken && exit 7'
 grep -qx broken "$out/refused.txt" || fail "the peer's own words are lost"

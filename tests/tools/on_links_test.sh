@@ -34,6 +34,9 @@ fi
 [ $status = 0 ] || fail "on_links: $(cat "$out/run.txt")"
 [ "$(grep -cE '^gflinks[0-9]+-[12]$' "$out/run.txt")" = 2 ] || fail "not two hosts"
 [ "$(grep -c '^2$' "$out/run.txt")" = 2 ] || fail "not two ranks"
+"$on_links" 2 100mbit 0 printf '<%s>' $'two\nlines' "it's" > "$out/words.txt" 2>&1
+grep -qF "lines><it's>" "$out/words.txt" && grep -qF '<two' "$out/words.txt" ||
+  fail "arguments change: $(cat "$out/words.txt")"
 run=$(grep -oE '^gflinks[0-9]+' "$out/run.txt" | head -n 1)
 ip netns list | grep -q "$run" && fail "namespaces are left"
 compgen -G "/etc/netns/$run*" > /dev/null && fail "files are left"

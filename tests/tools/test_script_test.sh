@@ -25,7 +25,7 @@ export FAILS=nothing USERS_OF_TORCH='' CODE=4
 output() { "$tree/tools/test" "$@" 2>&1 || true; }
 
 text=$(output //tests/core/... //tests/data:x)
-grep -qF 'rdeps(set(//tests/core/... //tests/data:x), set(//tests/golden:with_torch.sh ' \
+grep -qF 'rdeps(set(//tests/core/... //tests/data:x), //tests/golden:with_modules.sh)' \
   "$TEST_TMPDIR/queries" || fail "the query: $(cat "$TEST_TMPDIR/queries")"
 [[ $text == *"installs []"* ]] || fail "nothing was installed: $text"
 [[ $text != *with-peers* ]] || fail "PyTorch is installed for tests that do not use it: $text"

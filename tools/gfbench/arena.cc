@@ -19,6 +19,7 @@
 #include "tools/command.h"
 #include "tools/gfbench/arena_table.h"
 #include "tools/gfbench/common_flags.h"
+#include "tools/gfbench/links.h"
 #include "tools/gfbench/measured_transport.h"
 #include "tools/gfbench/methods.h"
 #include "tools/gfbench/net_flags.h"
@@ -30,9 +31,6 @@
 DEFINE_string(methods, "",
               "`METHODS` separated by \";\": known names, or NAME = a job's comm { } message; by "
               "default the usual ones");
-DEFINE_string(peers, "",
-              "`PEERS` separated by \";\": NAME = a command that times the same steps in another "
-              "framework, such as tools/gfbench/torch_step");
 
 namespace gf {
 namespace {
@@ -159,19 +157,32 @@ int Body(const std::vector<Method>& methods, const std::vector<Peer>& peers, Com
   return 0;
 }
 
+// A row of the table has a name of its own.
+void CheckName(const Peer& peer, const std::vector<Method>& methods) {
+  for (const Method& method : methods) {
+    if (method.name != peer.name) continue;
+    ThrowUserError("--peers: \"", peer.name,
+                   "\" is the name of a method, too; give the peer another");
+  }
+}
+
 class ArenaBenchmark : public Command {
  public:
   FlagSpec Spec() const override {
     FlagSpec spec;
     spec.summary = "times the same steps with every method of exchange, in turns.";
-    spec.usage = {"mpirun -n RANKS gfbench arena --net=FILE [FLAGS]"};
+    spec.usage = {"mpirun -n RANKS gfbench arena --net=FILE [FLAGS]",
+                  "gfbench arena --links=LINKS --net=FILE [FLAGS]"};
     spec.examples = {
         "mpirun -n 2 gfbench arena --net=models/lenet.prototxt --methods='LAZY BF16; TOPK 0.01; "
         "small buckets = mode: LAZY threshold_middle: 65536'",
         "mpirun -n 4 gfbench arena --net=models/alexnet_bn.prototxt --batch=128 "
-        "--replay=configs/profiles/alexnet_bn_volta.prototxt --replay_images_per_s=1000"};
-    spec.groups = {
-        NetFlags(), {"Arena", {"methods", "peers", "rounds"}}, WorkloadFlags(), CommonFlags()};
+        "--replay=configs/profiles/alexnet_bn_volta.prototxt --replay_images_per_s=1000",
+        "gfbench arena --links='1gbit 100us; 200mbit 1ms' --net=models/lenet.prototxt"};
+    spec.groups = {NetFlags(),
+                   {"Arena", {"methods", "peers", "peer_timeout_s", "links", "hosts", "rounds"}},
+                   WorkloadFlags(),
+                   CommonFlags()};
     spec.notes = StrCat(
         "In each round every method trains --warmup and --steps steps on the same net; its memory "
         "is freed before the next one. The first method exchanges nothing: \"ratio\" is a step's "
@@ -182,9 +193,11 @@ class ArenaBenchmark : public Command {
         "\n"
         "With --replay ranks compute nothing but the exchange and the update, see gfbench train; "
         "so a few cores stand for many machines with GPUs. Add --noreplay_update where the update "
-        "of many ranks on one processor would hide the exchange. tools/gfbench/on_links gives each "
-        "rank "
-        "a host of its own with a link of limited rate.\n"
+        "of many ranks on one processor would hide the exchange.\n"
+        "\n"
+        "With --links, tools/gfbench/on_links gives each rank a host of its own, a network "
+        "namespace of this machine, and a link of the rate and the latency (one way). A table "
+        "follows for each link, and the first failure ends the command.\n"
         "\n"
         "A peer runs as one process beside each rank and finds the others by RANK, WORLD_SIZE, "
         "MASTER_ADDR and MASTER_PORT; what counts is the last \"step_ms\": X that the process of "
@@ -203,17 +216,23 @@ class ArenaBenchmark : public Command {
     const auto check = [&] {
       CheckCommonFlags();
       if (FLAGS_rounds < 1) ThrowUserError("--rounds is ", FLAGS_rounds, ", must be at least 1");
-      peers = ParsePeers(FLAGS_peers);
+      CheckLinkFlags();
+      peers = PeersOfFlags();
       CheckWorkloadFlags(peers.empty() ? "" : "--peers");
       ComputeType compute = FP32;
       ComputeType_Parse(FLAGS_compute, &compute);  // NetOptionsOfFlags refuses unknown ones
       methods = ParseMethods(FLAGS_methods, compute);
+      for (const Peer& peer : peers) CheckName(peer, methods);
       double timeout_s = CommConfig().timeout_s();
       for (const Method& method : methods) {
         if (method.config) timeout_s = std::max(timeout_s, method.config->timeout_s());
       }
       return timeout_s;
     };
+    if (!arguments.mistake && arguments.answered < 0 && StartsOnLinks()) {
+      check();
+      return RunOnLinks("arena", arguments.spec);
+    }
     return CheckAndRunOnRanks(arguments, check,
                               [&](Communicator* comm) { return Body(methods, peers, comm); });
   }

@@ -1,18 +1,26 @@
 #include "tools/gfbench/peer.h"
 
+#include <gflags/gflags.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdio>
+#include <chrono>
+#include <cmath>
 #include <cstdlib>
+#include <memory>
 #include <regex>
 
 #include "comm/agree.h"
 #include "core/error.h"
+#include "tools/gfbench/command_group.h"
 #include "tools/gfbench/named_values.h"
+
+DEFINE_string(peers, "",
+              "`PEERS` separated by \";\": NAME = a command that times the same steps in another "
+              "framework, such as tools/gfbench/torch_step");
+DEFINE_double(peer_timeout_s, 600, "`SECONDS` after which a peer is killed and the run ends");
 
 namespace gf {
 namespace {
@@ -33,46 +41,88 @@ int FreePort() {
 
 void SetVariable(const char* name, const std::string& value) { setenv(name, value.c_str(), 1); }
 
-// What the command prints. Throws UserError if it fails, and warns before, because the commands of
-// other ranks may wait for this one until the ranks' deadline.
-std::string Output(const Peer& peer) {
-  constexpr size_t kShown = 1000;
-  std::FILE* const pipe = popen(StrCat("( ", peer.command, "\n) 2>&1").c_str(), "r");
-  if (pipe == nullptr) ThrowUserError("--peers: \"", peer.name, "\": cannot start a process");
-  std::string output;
-  char part[4096];
-  while (const size_t some = std::fread(part, 1, sizeof(part), pipe)) output.append(part, some);
-  const int status = pclose(pipe);
-  if (status != 0) {
-    const int code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-    const std::string what =
-        StrCat("--peers: \"", peer.name, "\" ended with exit code ", code, ": ", peer.command);
-    PrintWarning(StrCat(what, "; it printed\n",
-                        output.substr(output.size() - std::min(output.size(), kShown))));
-    ThrowUserError(what);
+// How far a rank's process is; the gravest comes last.
+enum State : int64_t { kEnded, kRuns, kLate, kFailed };
+
+// Returns the gravest state of all ranks when every process has ended, one has failed, or the limit
+// is over. The ranks tell each other now and then: a process whose partner has failed may wait for
+// it for long. Collective.
+State Await(CommandGroup* process, Communicator* comm, const std::string& label) {
+  using Clock = std::chrono::steady_clock;
+  constexpr double kLongestWait_s = 0.5;
+  const auto start = Clock::now();
+  double wait_s = 0.01;
+  for (;;) {
+    const bool ended = process->WaitFor(wait_s);
+    const double passed_s = std::chrono::duration<double>(Clock::now() - start).count();
+    int64_t state = passed_s >= FLAGS_peer_timeout_s ? kLate : kRuns;
+    if (ended) state = process->exit_code() == 0 ? kEnded : kFailed;
+    comm->AllReduce(&state, 1, ReduceOp::kMax, label);
+    if (state != kRuns) return static_cast<State>(state);
+    wait_s = std::min({2 * wait_s, kLongestWait_s, std::max(FLAGS_peer_timeout_s - passed_s, 0.0)});
   }
-  return output;
+}
+
+// Whether this rank's process has ended. Throws UserError if it has failed, or still runs although
+// the limit is over, and warns before with the end of its output.
+bool CheckedEnd(const Peer& peer, CommandGroup* process, State gravest) {
+  constexpr size_t kShown = 1000;
+  std::string what;
+  if (!process->WaitFor(0)) {
+    if (gravest != kLate) return false;
+    what = StrCat("still runs after ", FLAGS_peer_timeout_s,
+                  " s (--peer_timeout_s; raise it if the peer needs longer)");
+  } else if (process->exit_code() != 0) {
+    what = StrCat("ended with exit code ", process->exit_code());
+  } else {
+    return true;
+  }
+  process->Kill();
+  what = StrCat("--peers: \"", peer.name, "\" ", what, ": ", peer.command);
+  const std::string& output = process->output();
+  if (output.empty()) ThrowUserError(what, "; it printed nothing");
+  PrintWarning(StrCat(what, "; it printed\n",
+                      output.substr(output.size() - std::min(output.size(), kShown))));
+  ThrowUserError(what);
 }
 
 double StepSeconds(const Peer& peer, const std::string& output) {
-  static const std::regex figure("\"step_ms\": ?([0-9.eE+-]+)");
-  double seconds = 0;
+  static const std::regex figure("\"step_ms\": ?([^ ,}\n]*)");
+  std::string number;
   for (std::sregex_iterator at(output.begin(), output.end(), figure), end; at != end; ++at) {
-    seconds = std::strtod((*at)[1].str().c_str(), nullptr) * 1e-3;
+    number = (*at)[1].str();
   }
-  if (!(seconds > 0)) {
-    ThrowUserError("--peers: \"", peer.name, "\" prints no \"step_ms\": X: ", peer.command);
+  const auto mistake = [&](const std::string& what) {
+    ThrowUserError("--peers: \"", peer.name, "\" ", what,
+                   ", expected the milliseconds of a step as \"step_ms\": NUMBER; the command is: ",
+                   peer.command);
+  };
+  if (number.empty()) mistake(output.empty() ? "printed nothing" : "printed no \"step_ms\"");
+  char* end = nullptr;
+  const double milliseconds = std::strtod(number.c_str(), &end);
+  if (*end != '\0' || !(milliseconds > 0) || !std::isfinite(milliseconds)) {
+    mistake(StrCat("printed \"step_ms\": ", number));
   }
-  return seconds;
+  return milliseconds * 1e-3;
 }
 
 }  // namespace
 
-std::vector<Peer> ParsePeers(const std::string& text) {
+std::vector<Peer> PeersOfFlags() {
+  if (!(FLAGS_peer_timeout_s > 0)) {
+    ThrowUserError("--peer_timeout_s is ", FLAGS_peer_timeout_s, ", must be more than 0");
+  }
   std::vector<Peer> peers;
-  for (const auto& [name, command] : NamedValues("--peers", text)) {
+  for (const auto& [name, command] : NamedValues("--peers", FLAGS_peers)) {
     if (command.empty()) ThrowUserError("--peers: \"", name, "\": expected NAME = COMMAND");
+    for (const Peer& other : peers) {
+      if (other.name != name) continue;
+      ThrowUserError("--peers names \"", name, "\" twice; give each peer a name of its own");
+    }
     peers.push_back({name, command});
+  }
+  if (peers.empty() && !gflags::GetCommandLineFlagInfoOrDie("peer_timeout_s").is_default) {
+    ThrowUserError("--peer_timeout_s goes with --peers");
   }
   return peers;
 }
@@ -91,10 +141,13 @@ double RunPeer(const Peer& peer, Communicator* comm) {
   SetVariable("WORLD_SIZE", StrCat(comm->size()));
   SetVariable("MASTER_ADDR", one_host ? "127.0.0.1" : hosts[0]);
   SetVariable("MASTER_PORT", StrCat(port));
+  std::unique_ptr<CommandGroup> process;
+  AgreeOnErrors(comm, label, [&] { process = std::make_unique<CommandGroup>(peer.command); });
+  const State gravest = Await(process.get(), comm, label);
   double seconds = 0;
   AgreeOnErrors(comm, label, [&] {
-    const std::string output = Output(peer);
-    if (comm->rank() == 0) seconds = StepSeconds(peer, output);
+    const bool ended = CheckedEnd(peer, process.get(), gravest);
+    if (ended && comm->rank() == 0) seconds = StepSeconds(peer, process->output());
   });
   comm->AllReduce(&seconds, 1, ReduceOp::kMax, label);
   return seconds;

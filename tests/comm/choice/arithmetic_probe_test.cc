@@ -45,8 +45,10 @@ TEST_F(ArithmeticProbeTest, TimesEachPhaseAndLeavesTheGradientsAlone) {
     SCOPED_TRACE(rung.name);
     RunLocal(3, 60, [&](Communicator* comm) {
       if (comm->rank() != 1) return;  // communicates with nobody
-      const auto probed = ProbeArithmetic(rung.config, layout_, gradients_, comm, options_);
-      ASSERT_TRUE(probed);
+      std::string refusal;
+      const auto probed =
+          ProbeArithmetic(rung.config, layout_, gradients_, comm, options_, &refusal);
+      ASSERT_TRUE(probed) << refusal;
       const CompressorSeconds* const seconds = &probed->seconds;
       const CommConfig::Mode mode = rung.config.mode();
       const bool lazy = mode == CommConfig::LAZY;
@@ -64,13 +66,15 @@ TEST_F(ArithmeticProbeTest, TimesEachPhaseAndLeavesTheGradientsAlone) {
   }
 }
 
-// A refusal of the device stands for memory that is not there.
-TEST_F(ArithmeticProbeTest, WhatCannotBeMadeHasNoTimes) {
+TEST_F(ArithmeticProbeTest, WhatCannotBeMadeHasAReasonAndNoTimes) {
   RunLocal(2, 60, [&](Communicator* comm) {
     CommConfig config;
     config.set_mode(CommConfig::LOW_RANK);
     config.mutable_low_rank()->set_rank(256);  // no matrix becomes shorter
-    EXPECT_FALSE(ProbeArithmetic(config, layout_, gradients_, comm, options_));
+    std::string refusal;
+    EXPECT_FALSE(ProbeArithmetic(config, layout_, gradients_, comm, options_, &refusal));
+    EXPECT_NE(refusal.find("no weight of this net becomes half as long"), std::string::npos)
+        << refusal;
   });
 }
 

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <memory>
+#include <set>
 #include <string>
 #include <thread>
 #include <utility>
@@ -15,6 +16,7 @@
 #include "comm/threaded.h"
 #include "tests/comm/choice/auto_flow_for_test.h"
 #include "tests/comm/flow/gradient_flow_checks.h"
+#include "tests/comm/flow/long_transport.h"
 
 namespace gf {
 namespace {
@@ -51,21 +53,6 @@ class SlowCommunicator : public Communicator {
  private:
   Communicator* const ranks_;
   const double bytes_per_s_;
-};
-
-// A transport that says that an exchange takes long.
-class LongTransport : public GradientTransport {
- public:
-  explicit LongTransport(std::shared_ptr<GradientTransport> own) : own_(std::move(own)) {}
-  std::string Describe() const override { return own_->Describe(); }
-  int64_t Start(const TensorCollective& collective) override { return own_->Start(collective); }
-  void Await(int64_t number) override { own_->Await(number); }
-  void Settle() override { own_->Settle(); }
-  std::vector<TransferSpan> TakeSpans() override { return own_->TakeSpans(); }
-  double Seconds(int64_t bytes) const override { return 5e-6 * static_cast<double>(bytes); }
-
- private:
-  const std::shared_ptr<GradientTransport> own_;
 };
 
 // What two ranks have given to a flow, and what its sums have brought. Nothing may be lost.
@@ -114,6 +101,18 @@ int StepsUntil(const ExchangeChoice& choice, TestFlow* f, int first, int rank, d
   return steps;
 }
 
+// "TOPK"
+std::string ModeOf(const PricedRung& rung) { return rung.name.substr(0, rung.name.find(' ')); }
+
+// The modes of which the disk was full.
+std::set<std::string> Refused(const ExchangeChoice& choice) {
+  std::set<std::string> modes;
+  for (const PricedRung& rung : choice.rungs) {
+    if (rung.verdict == "the disk is full") modes.insert(ModeOf(rung));
+  }
+  return modes;
+}
+
 // Backward takes much longer than a compressor's exchange, so the fastest rung has a rival.
 TEST(AutoFlowTest, FirstStepsAreLazyThenAllRanksFollowTheSameRung) {
   constexpr double kCompute_s = 0.02;  // per tensor
@@ -160,7 +159,7 @@ TEST_P(LightStepsTest, OnSlowLinksTheFirstStepsAreLightAndLoseNothing) {
     options.momentum = 0;  // momentum would enter the sums
     options.config.set_algorithm("auto");
     options.transport = std::make_shared<LongTransport>(
-        NewGradientTransport(options.config, false, options.device, ranks));
+        NewGradientTransport(options.config, false, options.device, ranks), 5e-6);
     if (GetParam()) options.objection = [](const GradientFlow&) { return "the disk is full"; };
     ExchangeChoice choice;
     options.chosen = [&](const ExchangeChoice& made) { choice = made; };
@@ -239,16 +238,40 @@ TEST(AutoFlowTest, WithoutRoomForResidualsLazyIsTaken) {
     TestFlow f(Weights(), options, DType::kFP32, &slow);
     StepsUntil(choice, &f, 0, ranks->rank());
     ASSERT_FALSE(choice.rungs.empty());
-    EXPECT_EQ(asked, 1);
-    for (const PricedRung& rung : choice.rungs) {
-      if (rung.name.rfind("LAZY", 0) == 0) continue;
-      EXPECT_FALSE(rung.priced) << rung.name;
-      if (rung.name.rfind("QUANTIZED", 0) == 0) {
-        EXPECT_EQ(rung.verdict, "the disk is full");
-      }
-    }
+    EXPECT_GE(asked, 1);
+    EXPECT_EQ(static_cast<int>(Refused(choice).size()), asked) << "each mode was refused once";
     EXPECT_EQ(choice.taken().rfind("LAZY", 0), 0u);
     EXPECT_TRUE(f.flow->State().empty());
+  });
+}
+
+// The disk has no room for the rung that wins the trials. Another one that was tried follows.
+TEST(AutoFlowTest, WithoutRoomForTheWinnerAnotherTriedRungIsTaken) {
+  RunLocal(2, 60, [&](Communicator* ranks) {
+    SlowCommunicator slow(ranks, 20e6);
+    GradientFlowOptions options = Automatic();
+    int asked = 0;
+    options.objection = [&](const GradientFlow&) -> std::string {
+      return ++asked == 2 ? "the disk is full" : "";  // the first time before the trials
+    };
+    ExchangeChoice choice;
+    options.chosen = [&](const ExchangeChoice& made) { choice = made; };
+    TestFlow f(Weights(), options, DType::kFP32, &slow);
+    StepsUntil(choice, &f, 0, ranks->rank(), /*seconds=*/0.02);
+    ASSERT_FALSE(choice.rungs.empty());
+    ASSERT_GE(asked, 2);
+    const std::set<std::string> refused = Refused(choice);
+    ASSERT_EQ(refused.size(), 1u);
+    const PricedRung& taken = choice.rungs[choice.chosen];
+    EXPECT_EQ(refused.count(ModeOf(taken)), 0u) << taken.name;
+    for (const PricedRung& rung : choice.rungs) {
+      if (ModeOf(rung) == *refused.begin()) {
+        EXPECT_FALSE(rung.priced) << rung.name;
+      }
+      if (rung.priced && rung.tried > 0) {
+        EXPECT_EQ(taken.verdict.rfind("taken: tried, ", 0), 0u) << taken.name << taken.verdict;
+      }
+    }
   });
 }
 

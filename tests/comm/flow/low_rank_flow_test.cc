@@ -1,9 +1,11 @@
 // LOW_RANK over several ranks: what is sent, what is kept, and when everything travels.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <numeric>
 #include <string>
 #include <vector>
 
@@ -105,6 +107,71 @@ TEST_P(LowRankFlowTest, WhatHasTheRankArrivesWhole) {
       ASSERT_NEAR(f.Get(entry.offset + i), sum, 1e-4 * comm->size() * comm->size()) << i;
       ASSERT_NEAR(f.flow->residual().as<float>()[entry.offset + i], 0, 1e-4 * comm->size());
     }
+  });
+}
+
+// Trains each tensor of WeightLayout as a linear layer on a squared error, in ten steps of
+// `own_samples` samples per rank; the gradient of a sample has rank 1. The targets of the same
+// inputs change: were inputs new and independent, the right factors of the last step would see
+// little of them, and rounding errors would grow tenfold in every step. Returns the weights.
+std::vector<float> TrainLinearLayers(const GradientFlowOptions& options, int own_samples,
+                                     Communicator* comm) {
+  TestFlow f(WeightLayout(), options, DType::kFP32, comm);
+  std::vector<float> weights(f.layout.count());
+  for (int step = 0; step < 10; ++step) {
+    f.flow->BeginStep(step);
+    int number = 0;
+    for (const PoolEntry& entry : f.layout.entries()) {
+      const int64_t rows = entry.shape[0], columns = entry.count / rows;
+      std::vector<double> gradient(entry.count), input(columns);
+      for (int sample = 0; sample < own_samples; ++sample) {
+        for (int64_t j = 0; j < columns; ++j) {
+          input[j] = RandomGradient(sample, comm->rank(), entry.offset + j) /
+                     std::sqrt(static_cast<double>(columns));
+        }
+        for (int64_t i = 0; i < rows; ++i) {
+          const float* const row = weights.data() + entry.offset + i * columns;
+          const double output = std::inner_product(input.begin(), input.end(), row, 0.0);
+          const double target =
+              RandomGradient(100 * (step + 1) + sample, comm->rank(), entry.offset + i);
+          for (int64_t j = 0; j < columns; ++j) {
+            gradient[i * columns + j] += (output - target) * input[j];
+          }
+        }
+      }
+      for (int64_t i = 0; i < entry.count; ++i) {
+        f.Set(entry.offset + i, static_cast<float>(gradient[i]));
+      }
+      f.flow->GradientsReady({number++});
+    }
+    const float rate = 1 / static_cast<float>(own_samples * comm->size());
+    f.flow->Finish([&](const std::vector<ElementRange>& ranges) {
+      for (const ElementRange& range : ranges) {
+        for (int64_t i = range.begin; i < range.end; ++i) weights[i] -= rate * f.Get(i);
+      }
+    });
+  }
+  return weights;
+}
+
+// Where the ranks together have no more samples than factors have columns, nothing is lost.
+TEST_P(LowRankFlowTest, SmallBatchesOfLinearLayersTrainAsWithLazy) {
+  RunLocal(GetParam(), 60, [](Communicator* comm) {
+    const int rank = 8, own_samples = rank / comm->size();
+    const std::vector<float> lazy =
+        TrainLinearLayers(FlowOptions(CommConfig::LAZY), own_samples, comm);
+    float largest = 0;
+    for (const float w : lazy) largest = std::max(largest, std::abs(w));
+    const auto difference = [&](int of_factors) {
+      const std::vector<float> tested = TrainLinearLayers(Options(of_factors), own_samples, comm);
+      float result = 0;
+      for (size_t i = 0; i < lazy.size(); ++i) {
+        result = std::max(result, std::abs(tested[i] - lazy[i]));
+      }
+      return result / largest;
+    };
+    EXPECT_LT(difference(rank), 1e-5);
+    EXPECT_GT(difference(rank / 2), 0.05);
   });
 }
 

@@ -44,18 +44,18 @@ TEST(ModeAdviceTest, FewChunksAreNamedWithABetterSize) {
   comm.set_mode(CommConfig::SPARSE);
   EXPECT_EQ(FewChunks(comm, Vector(272000)),
             "comm.mode SPARSE chooses among only 9 chunks: 272,000 gradients in chunks of "
-            "comm.sparse.chunk_size (32,000); set comm.sparse.chunk_size to 1360 or less, or take "
-            "LAZY for a net as small as this");
+            "comm.sparse.chunk_size (32,000); set comm.sparse.chunk_size to 1360 or less, or set "
+            "comm.mode to LAZY for a net as small as this");
   // The pool pads these to 272,000.
   EXPECT_NE(FewChunks(comm, Vector(271999)).find("only 9 chunks: 271,999 gradients in chunks"),
             std::string::npos);
   EXPECT_EQ(FewChunks(comm, Vector(6400)),
             "comm.mode SPARSE chooses among only 1 chunk: 6,400 gradients in chunks of "
-            "comm.sparse.chunk_size (32,000); set comm.sparse.chunk_size to 32 or less, or take "
-            "LAZY for a net as small as this");
+            "comm.sparse.chunk_size (32,000); set comm.sparse.chunk_size to 32 or less, or set "
+            "comm.mode to LAZY for a net as small as this");
   EXPECT_EQ(FewChunks(comm, Vector(2176)),
             "comm.mode SPARSE chooses among only 1 chunk: 2,176 gradients in chunks of "
-            "comm.sparse.chunk_size (32,000); take LAZY for a net as small as this");
+            "comm.sparse.chunk_size (32,000); set comm.mode to LAZY for a net as small as this");
   EXPECT_EQ(FewChunks(comm, Vector(3200000)), "");
   comm.mutable_sparse()->set_chunk_size(1360);
   EXPECT_EQ(FewChunks(comm, Vector(272000)), "");
@@ -68,9 +68,14 @@ TEST(ModeAdviceTest, FewChunksAreNamedWithABetterSize) {
   comm.set_mode(CommConfig::PERIODIC);
   EXPECT_EQ(FewChunks(comm, Vector(272000)), "");
   comm.mutable_periodic()->set_exchange(CommConfig::SPARSE);
-  EXPECT_EQ(FewChunks(comm, Vector(272000))
-                .rfind("comm.periodic.exchange SPARSE chooses among only 9", 0),
-            0u);
+  EXPECT_EQ(
+      FewChunks(comm, Vector(2176)),
+      "comm.periodic.exchange SPARSE chooses among only 1 chunk: 2,176 gradients in chunks of "
+      "comm.sparse.chunk_size (32,000); set comm.periodic.exchange to LAZY for a net as "
+      "small as this");
+  comm.mutable_periodic()->set_exchange(CommConfig::TOPK);
+  EXPECT_NE(NothingIsLarge(comm, Vector(100)).find("set comm.periodic.exchange to LAZY"),
+            std::string::npos);
 }
 
 TEST(ModeAdviceTest, TopkThatSendsAllIsNamedWithALowerDensity) {

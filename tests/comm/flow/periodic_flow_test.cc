@@ -279,6 +279,21 @@ TEST_P(PeriodicFlowTest, DifferencesThatAreNotFiniteEndTraining) {
 
 INSTANTIATE_TEST_SUITE_P(Ranks, PeriodicFlowTest, testing::Values(1, 2, 3, 4, 7));
 
+TEST(PeriodicFlowErrorTest, TheExchangesMistakesNameItsSetting) {
+  RunLocal(2, 60, [](Communicator* comm) {
+    GradientFlowOptions options = Options(CommConfig::LOW_RANK);
+    options.config.mutable_low_rank()->set_rank(256);  // no matrix becomes shorter
+    try {
+      const Worker worker(options, DType::kFP32, comm);
+      FAIL() << "accepted";
+    } catch (const UserError& error) {
+      EXPECT_EQ(std::string(error.what()).rfind("comm.periodic.exchange: LOW_RANK: no weight", 0),
+                0u)
+          << error.what();
+    }
+  });
+}
+
 // On memory that the host does not read, through the host: the bits of the processor.
 TEST(PeriodicFlowOnDeviceTest, MakesTheBitsOfTheProcessor) {
   static auto* const separate = new SeparateDevice;

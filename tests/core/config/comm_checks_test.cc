@@ -51,7 +51,8 @@ TEST_F(ConfigTest, ModesOfExchangeThatDoNotGoTogetherAreRefused) {
             "which chooses it: remove it, or set a mode");
   EXPECT_EQ(Error({"comm.mode=AUTO", "device=cuda"}),
             "--set comm.mode=AUTO: comm.mode AUTO cannot measure on the device \"cuda\": set a "
-            "mode, e.g. LAZY with wire_type BF16, or QUANTIZED");
+            "mode, e.g. LAZY with wire_type BF16, or QUANTIZED; gfsim --gpu with --set device=cpu "
+            "shows what AUTO would take");
   EXPECT_EQ(Error({"comm.error_feedback=true"}),
             "--set comm.error_feedback=true: comm.error_feedback needs comm.wire_type BF16 or "
             "FP16, got GRADIENT: set one of them, or error_feedback to false");
@@ -103,6 +104,10 @@ TEST_F(ConfigTest, ModesOfExchangeThatDoNotGoTogetherAreRefused) {
   EXPECT_NE(Error({"comm.periodic.exchange=PERIODIC", "comm.mode=PERIODIC"})
                 .find("comm.periodic.exchange is PERIODIC, expected LAZY"),
             std::string::npos);
+  EXPECT_EQ(
+      Error({"comm.mode=PERIODIC", "comm.periodic.exchange=TOPK", "comm.topk.local_clip=1"}),
+      "--set comm.topk.local_clip=1: comm.topk.local_clip does not go with comm.mode PERIODIC: "
+      "the part of a difference of weights that it cuts off would be lost; remove it");
   EXPECT_EQ(Error({"comm.mode=PERIODIC", "comm.wire_type=FP16"}),
             "--set comm.wire_type=FP16: comm.wire_type FP16 does not go with comm.mode PERIODIC, "
             "whose differences of weights may be too small for it: set BF16 or FP32");
@@ -131,7 +136,7 @@ TEST_F(ConfigTest, ModesOfExchangeThatDoNotGoTogetherAreRefused) {
             "no error");
   EXPECT_EQ(Error({"comm.algorithm=torus", "comm.sharded_update=true"}),
             "--set comm.sharded_update=true: comm.sharded_update needs comm.algorithm \"auto\" or "
-            "\"ring\", got \"torus\"");
+            "\"ring\", got \"torus\": set one of these, or sharded_update to false");
   EXPECT_EQ(Error({"comm.sharded_update=true", "solver.loss_scale.policy=DYNAMIC"}),
             "--set comm.sharded_update=true: comm.sharded_update does not go with loss scaling, "
             "which may skip an update: set solver.loss_scale.policy to NONE");

@@ -201,6 +201,26 @@ TEST_F(ConfigTest, EveryRangeIsChecked) {
   }
 }
 
+TEST_F(ConfigTest, ModesSayTheSettingTheValueAndTheLimit) {
+  struct Case {
+    std::string setting, value, limit;
+  };
+  for (const Case& c : std::vector<Case>{{"comm.topk.density", "0", "at least 0.0001"},
+                                         {"comm.topk.density", "1e-05", "at least 0.0001"},
+                                         {"comm.topk.density", "1.1", "at most 1"},
+                                         {"comm.topk.warmup_fraction", "-0.1", "at least 0"},
+                                         {"comm.topk.warmup_fraction", "1.1", "at most 1"},
+                                         {"comm.topk.local_clip", "-1", "at least 0"},
+                                         {"comm.low_rank.rank", "0", "at least 1"},
+                                         {"comm.low_rank.rank", "257", "at most 256"},
+                                         {"comm.low_rank.warmup_fraction", "-0.1", "at least 0"},
+                                         {"comm.low_rank.warmup_fraction", "1.1", "at most 1"}}) {
+    const std::string override = c.setting + "=" + c.value;
+    EXPECT_EQ(Error({override}),
+              "--set " + override + ": " + c.setting + " is " + c.value + ", must be " + c.limit);
+  }
+}
+
 TEST_F(ConfigTest, TheLimitsThemselvesAreAllowed) {
   for (const std::vector<std::string>& overrides : std::vector<std::vector<std::string>>{
            {"solver.momentum=0"},
@@ -210,6 +230,15 @@ TEST_F(ConfigTest, TheLimitsThemselvesAreAllowed) {
            {"train_data.mean=", "train_data.mean_file=m"},
            {"train_data.mean_file="},
            {"comm.sparse.density=1"},
+           {"comm.topk.density=0.0001"},
+           {"comm.topk.density=1"},
+           {"comm.topk.warmup_fraction=0"},
+           {"comm.topk.warmup_fraction=1"},
+           {"comm.topk.local_clip=0"},
+           {"comm.low_rank.rank=1"},
+           {"comm.low_rank.rank=256"},
+           {"comm.low_rank.warmup_fraction=0"},
+           {"comm.low_rank.warmup_fraction=1"},
            {"train_data.exchange=0"},
            {"train_data.workers=1024"},
            {"solver.loss_scale.scale=1"},

@@ -93,7 +93,7 @@ TEST(KeptChoiceTest, OtherJobsMeasureAnewAndSaySo) {
 
   state = Checkpoint();
   state.exchange.clear();
-  EXPECT_EQ(Keep(state, Automatic()).note, anew + "the checkpoint is from before a choice");
+  EXPECT_EQ(Keep(state, Automatic()).note, anew + "the checkpoint holds no choice");
 
   state = Checkpoint();
   state.exchange = "TOPK 0.01";

@@ -1,9 +1,10 @@
 // Trains a few tensors on several ranks (threads) with a way to exchange gradients, and prints the
 // weights of every rank as JSON: what exchange_golden_test.py compares with NumPy.
-//   dump_exchange WORLD STEPS COMM_CONFIG SOLVER_CONFIG [linear]      (in text format)
-// The loss of rank r is the sum over i of a[i] / 2 * (w[i] - t[r][i])^2, in FP32; with `linear` of
-// -a[i] * t[r][i] * w[i], with a and t rounded so that the last bits of sines do not count: then
-// gradients have the same bits in both programs, and so has whatever they are rounded to.
+//   dump_exchange WORLD STEPS COMM_CONFIG SOLVER_CONFIG [rounded|linear]      (in text format)
+// The loss of rank r is the sum over i of a[i] / 2 * (w[i] - t[r][i])^2, in FP32. `rounded`: with
+// a, t and the first w rounded so that the last bits of sines do not count. `linear`: with the same
+// numbers the loss is -a[i] * t[r][i] * w[i]. Gradients of equal weights, and all gradients of the
+// linear loss, then have the same bits in both programs, and so has whatever they are rounded to.
 
 #include <google/protobuf/text_format.h>
 
@@ -24,9 +25,13 @@
 namespace gf {
 namespace {
 
-// A number of the loss; of a linear one, a multiple of 2^-22.
-float Rounded(double x, bool linear) {
-  return static_cast<float>(linear ? std::nearbyint(x * 4194304) / 4194304 : x);
+struct Loss {
+  bool rounded = false, linear = false;
+};
+
+// A number of the loss; of a rounded one, a multiple of 2^-22.
+float Number(double x, const Loss& loss) {
+  return static_cast<float>(loss.rounded ? std::nearbyint(x * 4194304) / 4194304 : x);
 }
 
 // A matrix whose singular values halve: neither is it of low rank, nor do rounding errors turn its
@@ -63,7 +68,7 @@ class Target {
 
 // The final weights of this rank, by name.
 nlohmann::json Train(Communicator* comm, int steps, const CommConfig& comm_config,
-                     const SolverConfig& solver_config, bool linear) {
+                     const SolverConfig& solver_config, const Loss& loss) {
   PoolLayout layout;
   layout.Add(TestEntry("fc.bias", Shape({10})));
   layout.Add(TestEntry("fc.weight", Shape({70, 1000})));
@@ -73,7 +78,7 @@ nlohmann::json Train(Communicator* comm, int steps, const CommConfig& comm_confi
   float* const w = store.master().as<float>();
   for (const PoolEntry& entry : layout.entries()) {
     for (int64_t i = 0; i < entry.count; ++i) {
-      w[entry.offset + i] = static_cast<float>(std::sin(0.37 * static_cast<double>(i)));
+      w[entry.offset + i] = Number(std::sin(0.37 * static_cast<double>(i)), loss);
     }
   }
   GradientFlowOptions options;
@@ -89,7 +94,7 @@ nlohmann::json Train(Communicator* comm, int steps, const CommConfig& comm_confi
   scalars.lr = solver_config.base_lr();
   std::vector<float> slopes(layout.count());
   for (int64_t i = 0; i < layout.count(); ++i) {
-    slopes[i] = Rounded(1 + 0.5 * std::sin(0.13 * static_cast<double>(i)), linear);
+    slopes[i] = Number(1 + 0.5 * std::sin(0.13 * static_cast<double>(i)), loss);
   }
   for (int step = 0; step < steps; ++step) {
     flow->BeginStep(step);
@@ -97,8 +102,8 @@ nlohmann::json Train(Communicator* comm, int steps, const CommConfig& comm_confi
       const PoolEntry& entry = store.layout().entries()[e];
       const Target target(comm->rank(), step, entry.shape[0], entry.count / entry.shape[0]);
       for (int64_t i = 0; i < entry.count; ++i) {
-        const float weight = linear ? 0 : w[entry.offset + i];
-        const float difference = weight - Rounded(target[i], linear);
+        const float weight = loss.linear ? 0 : w[entry.offset + i];
+        const float difference = weight - Number(target[i], loss);
         store.gradient().as<float>()[entry.offset + i] = slopes[i] * difference;
       }
       flow->GradientsReady({static_cast<int>(e)});
@@ -122,15 +127,17 @@ int Main(int argc, char** argv) {
   using google::protobuf::TextFormat;
   CommConfig comm_config;
   SolverConfig solver_config;
-  const bool linear = argc == 6 && std::string(argv[5]) == "linear";
-  if ((argc != 5 && !linear) || !TextFormat::ParseFromString(argv[3], &comm_config) ||
+  Loss loss;
+  loss.linear = argc == 6 && std::string(argv[5]) == "linear";
+  loss.rounded = loss.linear || (argc == 6 && std::string(argv[5]) == "rounded");
+  if ((argc != 5 && !loss.rounded) || !TextFormat::ParseFromString(argv[3], &comm_config) ||
       !TextFormat::ParseFromString(argv[4], &solver_config)) {
     return 2;
   }
   const int world = std::atoi(argv[1]);
   std::vector<nlohmann::json> weights(world);
   RunLocal(world, 60, [&](Communicator* comm) {
-    weights[comm->rank()] = Train(comm, std::atoi(argv[2]), comm_config, solver_config, linear);
+    weights[comm->rank()] = Train(comm, std::atoi(argv[2]), comm_config, solver_config, loss);
   });
   std::printf("%s\n", nlohmann::json(weights).dump().c_str());
   return 0;

@@ -2,6 +2,7 @@
 
 import functools
 import json
+import os
 import subprocess
 import sys
 import unittest
@@ -18,50 +19,59 @@ WORLDS = (1, 2, 3, 4, 7)
 F = np.float32
 
 
-def train(world, comm, solver="", loss=()):
-    """The weights of each rank, by name."""
+def train(world, comm, solver="", loss=""):
+    """The weights of each rank, by name. `loss`: dump_exchange.cc describes "rounded" and "linear".
+    """
+    environment = dict(os.environ)
+    if loss == "rounded":
+        # Fused multiply-adds would give weights other bits than ours.
+        environment["GF_MAX_ISA"] = "baseline"
     settings = (f"type: 'SGD' base_lr: {RATE} momentum: {MOMENTUM} weight_decay: {DECAY} "
                 f"momentum_form: RATE_OUTSIDE {solver}")
-    run = subprocess.run([DUMP, str(world), str(STEPS), comm, settings, *loss], check=True,
-                         capture_output=True, text=True)
+    run = subprocess.run([DUMP, str(world), str(STEPS), comm, settings, *loss.split()], check=True,
+                         capture_output=True, text=True, env=environment)
     return [{name: np.array(values, F) for name, values in rank.items()}
             for rank in json.loads(run.stdout)]
 
 
-def rounded(x, linear):
-    """A number of the loss."""
-    return F(np.rint(x * 4194304) / 4194304 if linear else x)
+def number(x, loss):
+    """Of the loss."""
+    return F(np.rint(x * 4194304) / 4194304 if loss else x)
 
 
 @functools.lru_cache(maxsize=None)
-def slope(name, linear):
-    return rounded(1 + 0.5 * np.sin(0.13 * np.arange(np.prod(SHAPES[name]), dtype=float)), linear)
+def slope(name, loss):
+    return number(1 + 0.5 * np.sin(0.13 * np.arange(np.prod(SHAPES[name]), dtype=float)), loss)
 
 
 @functools.lru_cache(maxsize=None)
-def target(name, rank, step, linear):
+def target(name, rank, step, loss):
     rows = SHAPES[name][0]
     row = np.arange(rows, dtype=float)[:, None]
     column = np.arange(np.prod(SHAPES[name]) // rows, dtype=float)
     values = sum(2.0 ** -c * np.sin(c * (0.9 * row + 0.3 * rank + 1)) *
                  np.cos(c * (0.37 * column + 0.05 * step + 1)) for c in range(1, 9))
-    return rounded(values, linear).ravel()
+    return number(values, loss).ravel()
 
 
-def gradients(name, weights, world, step, linear=False):
-    """Of the loss of each rank, as the program computes it; a linear one's have its bits."""
-    if linear:
+def gradient_of(name, weights, rank, step, loss=""):
+    """Of the loss of a rank, as the program computes it."""
+    if loss == "linear":
         weights = F(0)
-    return [slope(name, linear) * (weights - target(name, rank, step, linear))
-            for rank in range(world)]
+    return slope(name, loss) * (weights - target(name, rank, step, loss))
+
+
+def gradients(name, weights, world, step, loss=""):
+    """Those of all ranks."""
+    return [gradient_of(name, weights, rank, step, loss) for rank in range(world)]
 
 
 class Momentum:
     """SGD of one tensor; `carried` changes the weights, but not the velocity."""
 
-    def __init__(self, name, nesterov=False):
+    def __init__(self, name, nesterov=False, loss=""):
         count = np.prod(SHAPES[name])
-        self.weights = F(np.sin(0.37 * np.arange(count)))
+        self.weights = number(np.sin(0.37 * np.arange(count)), loss)
         self.velocity = np.zeros(count, F)
         self.decay = F(DECAY)
         self.nesterov = nesterov
@@ -79,22 +89,30 @@ def bf16(x):
     return ((bits + 0x7fff + ((bits >> 16) & 1)) & 0xffff0000).astype(np.uint32).view(F)
 
 
+def largest(x, density):
+    """The places of this share of x; of equal elements those in front."""
+    count = max(1, round(density * x.size))
+    magnitudes = np.abs(x)
+    least = np.partition(magnitudes, -count)[-count]
+    larger = np.flatnonzero(magnitudes > least)
+    return np.append(larger, np.flatnonzero(magnitudes == least)[:count - larger.size])
+
+
 class DeepGradientCompression:
     """Lin et al., arXiv 1712.01887, of one tensor on one rank."""
 
-    def __init__(self, count, density, rounding, nesterov, masking=True, clip=0):
+    def __init__(self, count, rounding, nesterov, masking=True, clip=0):
         self.u = np.zeros(count, F)
         self.v = np.zeros(count, F)
-        self.chosen = max(1, round(density * count))
         self.rounding, self.nesterov, self.masking, self.clip = rounding, nesterov, masking, clip
 
-    def send(self, g):
+    def send(self, g, density):
         norm = np.linalg.norm(g.astype(float))
         if self.clip and norm > self.clip:
             g = F(self.clip / norm) * g
         self.u = F(MOMENTUM) * self.u + g
         self.v = self.v + (F(MOMENTUM) * self.u + g if self.nesterov else self.u)
-        order = np.argsort(-np.abs(self.v), kind="stable")[:self.chosen]
+        order = largest(self.v, density)
         sent = np.zeros_like(self.v)
         sent[order] = self.rounding(self.v[order])
         self.v = self.v - sent
@@ -103,26 +121,61 @@ class DeepGradientCompression:
         return sent
 
 
-def topk(name, world, density, rounding=lambda x: x, nesterov=False, masking=True, clip=0):
-    """The weights after all steps."""
+def topk(name, world, density, rounding=lambda x: x, nesterov=False, masking=True, clip=0,
+         warmup=0):
+    """The weights after all steps; the density falls in the first `warmup` ones."""
     solver = Momentum(name, nesterov)
-    ranks = [DeepGradientCompression(solver.weights.size, density, rounding, nesterov, masking,
+    ranks = [DeepGradientCompression(solver.weights.size, rounding, nesterov, masking,
                                      clip / world ** 0.5) for _ in range(world)]
     for step in range(STEPS):
         grads = gradients(name, solver.weights, world, step)
-        if name.endswith("bias"):
+        share = density ** min(1, step / warmup) if warmup else density
+        # Gathered values take 6 bytes with their places, those of an allreduce 4 in each direction.
+        if name.endswith("bias") or share == 1 or share * 6 * world > 2 * 4:
             solver.step(sum(grads) / F(world))
             continue
-        total = sum(rank.send(g) for rank, g in zip(ranks, grads))
+        total = sum(rank.send(g, share) for rank, g in zip(ranks, grads))
         solver.step(F(0), carried=total / F(world))
     return solver.weights
 
 
-def random_factor(step, column, rows):
-    """The start of a factor's column: SplitMix64's finalizer of step, column and row."""
+class SentWhole:
+    """A way for the ranks' vectors to travel: as they are."""
+
+    def mean(self, vectors):
+        return sum(vectors) / F(len(vectors))
+
+
+class SentLargest:
+    """A way for vectors to travel: each rank's largest elements, with error feedback."""
+
+    def __init__(self, world, count, density):
+        self.residuals = [np.zeros(count, F) for _ in range(world)]
+        self.density = density
+
+    def mean(self, vectors):
+        total = np.zeros_like(vectors[0])
+        for rank, vector in enumerate(vectors):
+            v = self.residuals[rank] + vector
+            order = largest(v, self.density)
+            sent = np.zeros_like(v)
+            sent[order] = v[order]
+            self.residuals[rank] = v - sent
+            total = total + sent
+        return total / F(len(vectors))
+
+
+def in_part(name, world, density):
+    whole = name.endswith("bias")
+    return SentWhole() if whole else SentLargest(world, np.prod(SHAPES[name]), density)
+
+
+def random_factor(column, rows):
+    """The start of a factor's column in the first step: SplitMix64's finalizer of column and row.
+    """
     golden = 0x9e3779b97f4a7c15
     with np.errstate(over="ignore"):
-        x = np.full(rows, (step * golden) % 2 ** 64, np.uint64)
+        x = np.zeros(rows, np.uint64)
         for more in (np.full(rows, column, np.uint64), np.arange(rows, dtype=np.uint64)):
             x = x + more + np.uint64(golden)
             x = (x ^ (x >> np.uint64(30))) * np.uint64(0xbf58476d1ce4e5b9)
@@ -131,31 +184,34 @@ def random_factor(step, column, rows):
     return ((x >> np.uint64(40)).astype(float) - 2 ** 23) / 2 ** 23
 
 
-def low_rank(name, world, rank):
-    """PowerSGD, Vogels et al., arXiv 1905.13727, in double; the weights after all steps."""
-    rows = SHAPES[name][0]
-    columns = int(np.prod(SHAPES[name])) // rows
-    number = {"fc.weight": 0, "conv.weight": 1}.get(name)
-    solver = Momentum(name)
-    residuals = [np.zeros((rows, columns)) for _ in range(world)]
-    right = None
-    for step in range(STEPS):
-        grads = gradients(name, solver.weights, world, step)
-        if name.endswith("bias") or 2 * rank * (rows + columns) > rows * columns:
-            solver.step(sum(grads) / F(world))
-            continue
-        if right is None:
-            right = np.stack([random_factor(step, number * rank + k, columns)
-                              for k in range(rank)], 1)
-        right = right / np.linalg.norm(right, axis=0)
-        matrices = [g.reshape(rows, columns).astype(float) + h for g, h in zip(grads, residuals)]
+class SentInFactors:
+    """A way for vectors to travel: PowerSGD, Vogels et al., arXiv 1905.13727, in double."""
+
+    def __init__(self, name, world, rank):
+        rows = SHAPES[name][0]
+        self.shape = rows, int(np.prod(SHAPES[name])) // rows
+        first = {"fc.weight": 0, "conv.weight": 1}[name] * rank
+        self.right = np.stack([random_factor(first + k, self.shape[1]) for k in range(rank)], 1)
+        self.residuals = [np.zeros(self.shape) for _ in range(world)]
+
+    def mean(self, vectors):
+        right = self.right / np.linalg.norm(self.right, axis=0)
+        matrices = [v.reshape(self.shape).astype(float) + h
+                    for v, h in zip(vectors, self.residuals)]
         left, upper = np.linalg.qr(sum(m @ right for m in matrices))
         left = left * np.sign(np.diag(upper))
         rights = [m.T @ left for m in matrices]
-        residuals = [m - left @ q.T for m, q in zip(matrices, rights)]
-        right = sum(rights)
-        solver.step(F((left @ right.T).reshape(-1)) / F(world))
-    return solver.weights
+        self.residuals = [m - left @ q.T for m, q in zip(matrices, rights)]
+        self.right = sum(rights)
+        return F((left @ self.right.T).reshape(-1)) / F(len(vectors))
+
+
+def in_factors(name, world, rank):
+    """What is not halved at least travels whole."""
+    rows = SHAPES[name][0]
+    columns = int(np.prod(SHAPES[name])) // rows
+    halved = not name.endswith("bias") and 2 * rank * (rows + columns) <= rows * columns
+    return SentInFactors(name, world, rank) if halved else SentWhole()
 
 
 BLOCK = 256
@@ -210,33 +266,42 @@ class Quantizer:
         return np.rint(x * (self.levels / most)) * (most / self.levels)
 
 
-def quantized(name, world, bits, rotates):
-    """Error feedback in both directions; the weights after all steps of a linear loss. Each block
-    belongs to a rank, which keeps what the sum's rounding takes."""
-    solver = Momentum(name)
-    if name.endswith("bias"):
-        for step in range(STEPS):
-            solver.step(sum(gradients(name, None, world, step, linear=True)) / F(world))
-        return solver.weights
-    offset = {"fc.weight": 32, "conv.weight": 32 + 70016}[name]
-    coder = Quantizer(solver.weights.size, offset, bits, rotates)
-    count = coder.signs.shape[0]
-    # One bucket per tensor.
-    owner = np.arange(count) // -(-count // world)
-    residuals = [np.zeros((count, BLOCK), F) for _ in range(world)]
-    for step in range(STEPS):
-        grads = gradients(name, None, world, step, linear=True)
-        total = np.zeros((count, BLOCK), F)
-        for rank in range(world):
-            x = coder.rotated(coder.blocks(grads[rank]) + residuals[rank])
+class SentInCodes:
+    """A way for vectors to travel, with error feedback in both directions. Each block belongs to a
+    rank, which keeps what the sum's rounding takes."""
+
+    def __init__(self, name, world, bits, rotates):
+        offset = {"fc.weight": 32, "conv.weight": 32 + 70016}[name]
+        self.coder = Quantizer(np.prod(SHAPES[name]), offset, bits, rotates)
+        count = self.coder.signs.shape[0]
+        # One bucket per tensor.
+        self.owner = np.arange(count) // -(-count // world)
+        self.residuals = [np.zeros((count, BLOCK), F) for _ in range(world)]
+
+    def mean(self, vectors):
+        coder = self.coder
+        total = np.zeros_like(self.residuals[0])
+        for rank, vector in enumerate(vectors):
+            x = coder.rotated(coder.blocks(vector) + self.residuals[rank])
             sent = coder.rounded(x)
-            residuals[rank] = coder.back(x - sent)
+            self.residuals[rank] = coder.back(x - sent)
             total = total + sent
         result = coder.rounded(total)
         lost = coder.back(total - result)
-        for rank in range(world):
-            residuals[rank][owner == rank] += lost[owner == rank]
-        solver.step(coder.flat(coder.back(result)) / F(world))
+        for rank, residual in enumerate(self.residuals):
+            residual[self.owner == rank] += lost[self.owner == rank]
+        return coder.flat(coder.back(result)) * F(1 / len(vectors))
+
+
+def in_codes(name, world, bits, rotates):
+    return SentWhole() if name.endswith("bias") else SentInCodes(name, world, bits, rotates)
+
+
+def every_step(name, world, way, loss=""):
+    """The weights after all steps, in each of which gradients travel."""
+    solver = Momentum(name, loss=loss)
+    for step in range(STEPS):
+        solver.step(way.mean(gradients(name, solver.weights, world, step, loss)))
     return solver.weights
 
 
@@ -252,40 +317,14 @@ class OuterStep:
         return weights - self.rate * (self.momentum * self.velocity + mean)
 
 
-class SentWhole:
-    """A way for differences to travel: each rank's as it is."""
-
-    def mean(self, differences):
-        return sum(differences) / F(len(differences))
-
-
-class SentLargest:
-    """A way for differences to travel: each rank's largest, with error feedback."""
-
-    def __init__(self, world, count, density):
-        self.residuals = [np.zeros(count, F) for _ in range(world)]
-        self.chosen = max(1, round(density * count))
-
-    def mean(self, differences):
-        total = np.zeros_like(differences[0])
-        for rank, difference in enumerate(differences):
-            v = self.residuals[rank] + difference
-            order = np.argsort(-np.abs(v), kind="stable")[:self.chosen]
-            sent = np.zeros_like(v)
-            sent[order] = v[order]
-            self.residuals[rank] = v - sent
-            total = total + sent
-        return total / F(len(differences))
-
-
-def periodic(name, world, round_steps, warmup=0, rate=1, momentum=0, way=None):
+def periodic(name, world, round_steps, warmup=0, rate=1, momentum=0, way=None, loss=""):
     """Local SGD with outer momentum; the weights after all steps."""
-    solvers = [Momentum(name) for _ in range(world)]
+    solvers = [Momentum(name, loss=loss) for _ in range(world)]
     anchor = solvers[0].weights
     outer = OuterStep(rate, momentum, anchor.size)
     way = way or SentWhole()
     for step in range(STEPS):
-        grads = [gradients(name, solver.weights, world, step)[rank]
+        grads = [gradient_of(name, solver.weights, rank, step, loss)
                  for rank, solver in enumerate(solvers)]
         if step < warmup:
             grads = [sum(grads) / F(world)] * world
@@ -301,7 +340,7 @@ def periodic(name, world, round_steps, warmup=0, rate=1, momentum=0, way=None):
 
 
 class ExchangeTest(unittest.TestCase):
-    def check(self, reference, comm, solver="", tolerance=1e-5, loss=()):
+    def check(self, reference, comm, solver="", tolerance=1e-5, loss=""):
         for world in WORLDS:
             ranks = train(world, comm, solver, loss)
             for name in SHAPES:
@@ -313,23 +352,25 @@ class ExchangeTest(unittest.TestCase):
                 self.assertLess(worst, tolerance, f"{name}, {world} ranks")
 
     def test_lazy(self):
-        def lazy(name, world):
-            solver = Momentum(name)
-            for step in range(STEPS):
-                solver.step(sum(gradients(name, solver.weights, world, step)) / F(world))
-            return solver.weights
-        self.check(lazy, "mode: LAZY algorithm: 'ring'")
+        self.check(lambda name, world: every_step(name, world, SentWhole()),
+                   "mode: LAZY algorithm: 'ring'")
 
     def test_topk(self):
-        comm = ("mode: TOPK algorithm: 'ring' topk { density: 0.01 warmup_fraction: 0 %s } "
-                "threshold_first: 1000 threshold_middle: 1000 %s")
-        self.check(lambda name, world: topk(name, world, 0.01), comm % ("", ""))
-        self.check(lambda name, world: topk(name, world, 0.01, nesterov=True), comm % ("", ""),
+        comm = ("mode: TOPK algorithm: 'ring' topk { density: 0.01 %s } "
+                "threshold_first: 1000 threshold_middle: 1000")
+        at_once = comm % "warmup_fraction: 0 %s"
+        self.check(lambda name, world: topk(name, world, 0.01), at_once % "")
+        self.check(lambda name, world: topk(name, world, 0.01, nesterov=True), at_once % "",
                    "nesterov: true")
         self.check(lambda name, world: topk(name, world, 0.01, masking=False),
-                   comm % ("momentum_masking: false", ""))
+                   at_once % "momentum_masking: false")
         self.check(lambda name, world: topk(name, world, 0.01, clip=30),
-                   comm % ("local_clip: 30", ""))
+                   at_once % "local_clip: 30")
+        self.check(lambda name, world: topk(name, world, 0.01, warmup=10),
+                   comm % "warmup_fraction: 0.5")
+        # The solver has the momentum.
+        self.check(lambda name, world: every_step(name, world, in_part(name, world, 0.01)),
+                   at_once % "momentum_correction: false momentum_masking: false")
 
     def test_topk_in_bf16(self):
         comm = ("mode: TOPK algorithm: 'ring' topk { density: 0.001 warmup_fraction: 0 } "
@@ -337,6 +378,9 @@ class ExchangeTest(unittest.TestCase):
         # Biases travel in BF16, too, rounded at each hop: only weights are compared.
         for world in WORLDS:
             ranks = train(world, comm)
+            for rank in ranks:
+                for name in SHAPES:
+                    np.testing.assert_array_equal(rank[name], ranks[0][name])
             for name in ("fc.weight", "conv.weight"):
                 expected = topk(name, world, 0.001, bf16)
                 worst = np.abs(ranks[-1][name] - expected).max() / np.abs(expected).max()
@@ -346,20 +390,25 @@ class ExchangeTest(unittest.TestCase):
         for rank in (1, 2, 4):
             comm = ("mode: LOW_RANK algorithm: 'ring' threshold_first: 1000 threshold_middle: 1000 "
                     f"low_rank {{ rank: {rank} warmup_fraction: 0 }}")
-            self.check(lambda name, world: low_rank(name, world, rank), comm)
+            self.check(lambda name, world: every_step(name, world, in_factors(name, world, rank)),
+                       comm)
 
     def test_quantized(self):
-        for bits, rotates in ((8, False), (4, False), (4, True)):
+        # Gradients of other bits would be rounded to other codes here and there.
+        for bits, rotates, loss in ((8, False, "linear"), (4, False, "linear"),
+                                    (4, True, "linear"), (8, False, "rounded"),
+                                    (4, True, "rounded")):
             comm = ("mode: QUANTIZED algorithm: 'ring' threshold_first: 0 threshold_middle: 0 "
                     "threshold_last: 0 "
                     f"quantized {{ bits: {bits} rotate: {str(rotates).lower()} }}")
-            self.check(lambda name, world: quantized(name, world, bits, rotates), comm,
-                       loss=("linear",))
+            with self.subTest(comm, loss=loss):
+                self.check(lambda name, world: every_step(
+                    name, world, in_codes(name, world, bits, rotates), loss), comm, loss=loss)
 
     def test_quantized_in_bf16(self):
         # Biases travel in BF16; codes do not.
         comm = "mode: QUANTIZED algorithm: 'ring' "
-        fp32, in_bf16 = (train(3, comm + wire, loss=("linear",))[0]
+        fp32, in_bf16 = (train(3, comm + wire, loss="linear")[0]
                          for wire in ("", "wire_type: BF16"))
         for name in ("fc.weight", "conv.weight"):
             np.testing.assert_array_equal(fp32[name], in_bf16[name])
@@ -381,16 +430,21 @@ class ExchangeTest(unittest.TestCase):
             for name in SHAPES:
                 np.testing.assert_allclose(rounds[0][name], lazy[0][name], rtol=0, atol=2e-6)
 
-    def test_periodic_with_largest_differences(self):
+    def test_periodic_with_compressed_differences(self):
         comm = ("mode: PERIODIC algorithm: 'ring' periodic { steps: 4 warmup_fraction: 0 "
-                "outer_lr: 0.7 outer_momentum: 0.5 exchange: TOPK } "
-                "topk { density: 0.1 warmup_fraction: 0 }")
-
-        def reference(name, world):
-            count = int(np.prod(SHAPES[name]))
-            way = SentWhole() if name.endswith("bias") else SentLargest(world, count, 0.1)
-            return periodic(name, world, 4, rate=0.7, momentum=0.5, way=way)
-        self.check(reference, comm)
+                "outer_lr: 0.7 outer_momentum: 0.5 exchange: %s } "
+                "threshold_first: 0 threshold_middle: 0 threshold_last: 0")
+        for exchange, way, loss in (
+                ("TOPK } topk { density: 0.1 warmup_fraction: 0",
+                 lambda name, world: in_part(name, world, 0.1), ""),
+                ("LOW_RANK } low_rank { rank: 2 warmup_fraction: 0",
+                 lambda name, world: in_factors(name, world, 2), ""),
+                ("QUANTIZED } quantized { bits: 4 rotate: true",
+                 lambda name, world: in_codes(name, world, 4, True), "rounded")):
+            with self.subTest(exchange):
+                self.check(lambda name, world: periodic(name, world, 4, rate=0.7, momentum=0.5,
+                                                        way=way(name, world), loss=loss),
+                           comm % exchange, loss=loss)
 
 
 if __name__ == "__main__":

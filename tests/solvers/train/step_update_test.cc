@@ -30,13 +30,18 @@ class SumOfUpdates : public Solver {
   void Inspect(const std::vector<ElementRange>&) override {}
   bool Finite() override { return true; }
   void Update(const std::vector<ElementRange>& ranges) override {
+    ++updates;
     for (const ElementRange& range : ranges) {
       for (int64_t i = range.begin; i < range.end; ++i) sums_[i] += scale_ * gradients_[i];
     }
   }
   std::vector<std::pair<std::string, Tensor>> State() const override { return {}; }
 
+  bool whole_tensors() const override { return whole; }
+
   const std::vector<double>& sums() const { return sums_; }
+  bool whole = false;
+  int updates = 0;
 
  private:
   const float* const gradients_;
@@ -60,10 +65,10 @@ class Rank {
         std::make_unique<ParameterStore>(TestDevice(), layout, PoolLayout(), DType::kFP32, true);
     options_.config = config;
     options_.config.set_algorithm("native");
-    options_.config.mutable_sparse()->set_chunk_size(100);
+    if (!config.sparse().has_chunk_size()) options_.config.mutable_sparse()->set_chunk_size(100);
     options_.config.mutable_sparse()->set_warmup_fraction(0);
     options_.config.mutable_topk()->set_warmup_fraction(0);
-    options_.config.mutable_topk()->set_density(0.05);
+    if (config.mode() == CommConfig::TOPK) options_.config.mutable_topk()->set_density(0.05);
     options_.config.mutable_low_rank()->set_warmup_fraction(0);
     options_.total_steps = 100;
     options_.momentum = momentum;
@@ -105,6 +110,8 @@ class Rank {
       g[i] = 0;
       for (int b = 0; b < batches; ++b) g[i] += factor * gradient(state_.step, b, i);
     }
+    const int entries = static_cast<int>(store_->layout().entries().size());
+    for (int entry = 0; entry < entries; ++entry) flow_->GradientsReady({entry});
     update_->Finish(0.1, batches);
     ++state_.step;
     update_->Conclude();
@@ -138,6 +145,8 @@ class Rank {
     Start();
   }
 
+  GradientFlow* flow() { return flow_.get(); }
+  SumOfUpdates* solver() { return solver_.get(); }
   const std::vector<double>& updates() const { return solver_->sums(); }
   const StepUpdate& update() const { return *update_; }
   int rank() const { return comm_->rank(); }
@@ -321,6 +330,45 @@ TEST(StepUpdateTest, OneBatchHasTheLossScaleAsItsFactor) {
       EXPECT_EQ(exact.update().loss_factor(), 1024 * factor) << batches;
     }
   });
+}
+
+// Calls of Solver::Update in the second step of two ranks.
+int UpdatesOfAStep(CommConfig config, bool whole_tensors, const std::string& rung = "") {
+  config.set_threshold_first(1);
+  config.set_threshold_middle(1);
+  config.set_threshold_last(1);
+  config.mutable_sparse()->set_chunk_size(50);
+  int updates = 0;
+  RunLocal(2, 60, [&](Communicator* comm) {
+    Rank rank(comm, config, {1});
+    rank.solver()->whole = whole_tensors;
+    if (!rung.empty()) {
+      ASSERT_TRUE(rank.flow()->Adopt(rung));
+    }
+    rank.Start();
+    for (int step = 0; step < 2; ++step) {
+      rank.solver()->updates = 0;
+      // The important chunks lie in all tensors.
+      rank.Step([&](int64_t step, int, int64_t i) {
+        return static_cast<float>(1 + i / 50 * 7 % 13) * Wave(comm->rank(), step, 0, i);
+      });
+    }
+    if (comm->rank() == 0) updates = rank.solver()->updates;
+  });
+  return updates;
+}
+
+// Chunks are parts of tensors, so a solver of whole tensors waits for all of them.
+TEST(StepUpdateTest, SolversOfWholeTensorsWaitForChunksAlsoWhereAutoTookThem) {
+  const CommConfig lazy = Mode(CommConfig::LAZY), sparse = Sparse();
+  const CommConfig automatic = Mode(CommConfig::AUTO);
+  EXPECT_GT(UpdatesOfAStep(lazy, false), 1);
+  EXPECT_GT(UpdatesOfAStep(lazy, true), 1);
+  EXPECT_GT(UpdatesOfAStep(sparse, false), 1);
+  EXPECT_EQ(UpdatesOfAStep(sparse, true), 1);
+  EXPECT_GT(UpdatesOfAStep(automatic, true, "LAZY FP32"), 1);
+  EXPECT_GT(UpdatesOfAStep(automatic, false, "SPARSE 0.15"), 1);
+  EXPECT_EQ(UpdatesOfAStep(automatic, true, "SPARSE 0.15"), 1);
 }
 
 }  // namespace

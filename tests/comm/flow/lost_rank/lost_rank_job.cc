@@ -1,8 +1,11 @@
 // lost_rank_job MODE RANK before|inside|halfway|after LABEL SINCE SIGNAL: some steps of a flow, in
 // the course of which RANK gets the signal at the first collective whose label begins with LABEL,
 // where "*" stands for anything, after one whose label begins with SINCE ("": from the start).
-// MODE is a value of comm.mode, error_feedback, or AUTO_SPARSE: a job of mode AUTO in which only
-// SPARSE compresses.
+// MODE is a value of comm.mode, error_feedback, or
+//   PERIODIC_LOW_RANK  differences of weights travel as factors
+//   PERIODIC_warmup    gradients travel in the first three steps
+//   AUTO_SPARSE        a job of mode AUTO in which only SPARSE compresses
+//   AUTO_light         whose links are so slow that its first steps are light
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -19,6 +22,7 @@
 #include "comm/threaded.h"
 #include "core/error.h"
 #include "tests/comm/flow/gradient_flow_checks.h"
+#include "tests/comm/flow/long_transport.h"
 #include "tests/comm/flow/lost_rank/mortal_communicator.h"
 
 namespace gf {
@@ -30,6 +34,8 @@ constexpr int kSteps = 6;
 constexpr int kAutoSteps = kMostStepsToChoose + 2;
 // Of AUTO: so slow that it tries compressors, however busy the machine is.
 constexpr double kBytesPerSecond = 2e6;
+// Of AUTO_light: an exchange of all gradients would take 4 s.
+constexpr double kSecondsPerByte = 3e-5;
 // Of AUTO, a step's compute: far more than the exchange of a compressor, so that the fastest one
 // has a rival.
 constexpr std::chrono::milliseconds kCompute(60);
@@ -55,11 +61,10 @@ PoolLayout LayoutOf(const std::string& mode) {
 GradientFlowOptions OptionsOf(const std::string& mode) {
   const bool feedback = mode == "error_feedback";
   CommConfig::Mode number = CommConfig::LAZY;
-  if (mode == "AUTO_SPARSE") {
-    number = CommConfig::AUTO;
-  } else if (!feedback && !CommConfig::Mode_Parse(mode, &number)) {
-    ThrowUserError("no mode ", mode);
-  }
+  const std::string name = mode.rfind("AUTO_", 0) == 0       ? "AUTO"
+                           : mode.rfind("PERIODIC_", 0) == 0 ? "PERIODIC"
+                                                             : mode;
+  if (!feedback && !CommConfig::Mode_Parse(name, &number)) ThrowUserError("no mode ", mode);
   GradientFlowOptions options = FlowOptions(number);
   options.total_steps = kSteps;
   options.momentum = 0.9f;
@@ -75,8 +80,10 @@ GradientFlowOptions OptionsOf(const std::string& mode) {
   sparse->set_warmup_fraction(0);
   options.config.mutable_topk()->set_warmup_fraction(0);
   options.config.mutable_low_rank()->set_warmup_fraction(0);
-  options.config.mutable_periodic()->set_warmup_fraction(0);
-  options.config.mutable_periodic()->set_steps(2);
+  PeriodicConfig* const periodic = options.config.mutable_periodic();
+  periodic->set_warmup_fraction(mode == "PERIODIC_warmup" ? 0.5 : 0);
+  periodic->set_steps(2);
+  if (mode == "PERIODIC_LOW_RANK") periodic->set_exchange(CommConfig::LOW_RANK);
   return options;
 }
 
@@ -95,6 +102,8 @@ int Body(int argc, char** argv) {
   options.master.desc = {Shape{layout.count()}, DType::kFP32, Layout()};
   options.master.owner = options.device->Allocate(options.master.desc.bytes());
   options.master.data = options.master.owner.get();
+  const bool restores = std::string(argv[1]) == "PERIODIC_warmup";
+  if (restores) options.solver_state = {{"momentum", options.master}};
   const auto comm = NewThreadedCommunicator([&] {
     std::unique_ptr<Communicator> ranks = NewMpiCommunicator(&argc, &argv, kTimeout_s);
     if (ranks->rank() != std::atoi(argv[2])) return ranks;
@@ -102,7 +111,12 @@ int Body(int argc, char** argv) {
     return NewMortalCommunicator(std::move(ranks), DeathOf(argv), slow ? kBytesPerSecond : 0);
   });
   comm->watchdog()->Guard("");
+  if (std::string(argv[1]) == "AUTO_light") {
+    options.transport = std::make_shared<LongTransport>(
+        NewGradientTransport(options.config, false, options.device, comm.get()), kSecondsPerByte);
+  }
   TestFlow f(layout, options, DType::kFP32, comm.get());
+  if (restores) f.flow->Restore({});  // rank 0 shares its solver's state
   const bool automatic = options.config.mode() == CommConfig::AUTO;
   const int entries = static_cast<int>(layout.entries().size());
   for (int step = 0; step < (automatic ? kAutoSteps : kSteps); ++step) {

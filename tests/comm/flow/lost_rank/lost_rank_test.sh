@@ -2,7 +2,7 @@
 # lost_rank_test.sh BINARY MPI_TEST.SH MODE: one of three ranks is killed (SIGKILL) or stopped
 # (SIGSTOP) in every phase of a step. Each time the others end soon after the deadline with exit
 # code 3, and say which rank is missing and what they wait for. AUTO_links and AUTO_arithmetic are
-# phases of AUTO, AUTO_SPARSE is a job of AUTO that tries SPARSE.
+# phases of AUTO, the other names with _ are jobs of their own (lost_rank_job).
 set -uo pipefail
 root=$PWD mpi=$2 mode=$3 job_mode=$3
 cd "$TEST_TMPDIR" || exit 1
@@ -14,6 +14,7 @@ job=$PWD/lost_rank_job # no other test's processes have this name
 # several that look alike; which rank, if it matters. Collectives without step are of $at, if set.
 first='fc2.weight' second='fc2.bias to fc1.weight' last='fc1.bias' whole='biases and the like'
 right='right factors of all weights' times='times of steps'
+light='the first steps of comm.mode AUTO'
 # When, and what follows.
 at='step 3' next='step 4'
 case $mode in
@@ -42,14 +43,27 @@ case $mode in
     at='round 2' next='round 3'
     cases=("before|$first" "before|$second" "before|$last" "after|$last|$first, $next")
     ;;
+  PERIODIC_LOW_RANK)
+    at='round 2' next='round 3'
+    cases=("before|left factors of $first" "before|$whole" "before|$right"
+      "after|$right|left factors of $first, $next")
+    ;;
+  PERIODIC_warmup)
+    # Three steps that exchange gradients, then rounds of two.
+    at=''
+    momentum="solver's momentum"
+    cases=("before|$momentum|$momentum \(step 1\)||0" "before|$first, step 3"
+      "before|$last, step 3" "after|$last, step 3|$first, round 1" "before|$first, round 1")
+    ;;
   AUTO)
     # Steps that are noted: the first one, one with overlap, two without; their times; which rungs
     # are tried; the flow of a trial, its first and its last step; the times of trials; which are
     # tried again; rank 0's choice; the flow that follows it; its first step, whatever was taken.
     at='' chosen='the choice of comm.mode AUTO' follows='preparing the exchange of gradients'
-    tried='the trials of comm.mode AUTO'
-    cases=("before|$second, step 1" "before|$first, step 2" "before|$last, step 2"
-      "before|$first, step 3" "before|$last, step 4" "before|$times" "before|$times||$times"
+    tried='the trials of comm.mode AUTO' updates='times of updates'
+    cases=("before|$light|$light \(step 1\)||0" "before|$second, step 1" "before|$first, step 2"
+      "before|$last, step 2" "before|$first, step 3" "before|$last, step 4" "before|$updates"
+      "before|$times" "before|$times||$times"
       "before|$tried|||0" "after|$tried|$follows" "before|$follows||$tried"
       "before|measuring ring||$chosen" "before|*, step 5|.*, step 5|$tried"
       "before|*, step 7|.*, step 7|$tried" "before|$tried||$tried"
@@ -57,6 +71,14 @@ case $mode in
       "before|$chosen|||0" "before|$chosen||$tried|0" "after|$chosen|$follows"
       "before|$follows||$chosen"
       "before|*, step *|.*, step [0-9]+|$chosen" "after|*, step *|.*, step [0-9]+|$chosen")
+    ;;
+  AUTO_light)
+    # Rank 0 says that the link is slow; all agree on whether there is memory for factors; the
+    # first steps send these.
+    at=''
+    cases=("before|$light|$light \(step 1\)||0" "before|$light|$light \(step 1\)|$light"
+      "before|left factors of $first, step 1"
+      "before|$right, step 2" "after|$right, step 4|times of updates")
     ;;
   AUTO_links)
     # Allreduces, allgathers and encoded sums, each beginning at a barrier and ending with the
@@ -138,7 +160,7 @@ for entry in "${cases[@]}"; do
   IFS='|' read -r moment collective awaited since named <<<"$entry"
   collective=$collective${at:+, $at}
   awaited=${awaited:-$collective}
-  [[ $awaited == *', '* ]] || awaited+=' \(the choice of comm.mode AUTO\)' # outside of steps
+  [[ $awaited == *[,\(]* ]] || awaited+=' \(the choice of comm.mode AUTO\)' # outside of steps
   for signal in KILL STOP; do
     victim=${named:-$((number % 3))} number=$((number + 1))
     (one_case "case$number" "$victim" "$signal" "$moment" "$collective" "$since" "$awaited") \

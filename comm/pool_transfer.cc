@@ -1,4 +1,4 @@
-#include "solvers/checkpoint/pool_transfer.h"
+#include "comm/pool_transfer.h"
 
 #include <algorithm>
 #include <cstring>

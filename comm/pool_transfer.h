@@ -8,8 +8,8 @@
 
 namespace gf {
 
-// Hands out pools that rank 0 has read from a file. All ranks call these functions; the pool has
-// the same size on all of them and may be in a device's memory.
+// Hands out pools of rank 0, in a device's memory or the host's. All ranks call these functions;
+// the pool has the same size on all of them.
 
 // Replaces the pool of every rank by the pool of rank 0, in pieces that need little memory.
 void BroadcastPool(Device* device, const Tensor& pool, const std::string& label,
