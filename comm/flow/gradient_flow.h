@@ -138,7 +138,7 @@ class GradientFlow {
   // Whether gradients of this step, on any rank, were not finite where the sums do not show it
   // (SPARSE: outside the important chunks); they were dropped. The same on all ranks.
   virtual bool overflowed() const { return false; }
-  // Multiplies what is left to send: from now on gradients are larger by this factor.
+  // Multiplies the gradients that are kept, because the next ones come multiplied by `factor`.
   virtual void Rescale(float factor) {}
 
   // AUTO: makes a new flow exchange as ExchangeChoice says by the name of a rung, instead of

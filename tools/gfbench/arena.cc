@@ -157,12 +157,12 @@ int Body(const std::vector<Method>& methods, const std::vector<Peer>& peers, Com
   return 0;
 }
 
-// A row of the table has a name of its own.
+// Rows of the table need different names.
 void CheckName(const Peer& peer, const std::vector<Method>& methods) {
   for (const Method& method : methods) {
     if (method.name != peer.name) continue;
     ThrowUserError("--peers: \"", peer.name,
-                   "\" is the name of a method, too; give the peer another");
+                   "\" is the name of a method, too; give the peer another name");
   }
 }
 
@@ -195,9 +195,9 @@ class ArenaBenchmark : public Command {
         "so a few cores stand for many machines with GPUs. Add --noreplay_update where the update "
         "of many ranks on one processor would hide the exchange.\n"
         "\n"
-        "With --links, tools/gfbench/on_links gives each rank a host of its own, a network "
-        "namespace of this machine, and a link of the rate and the latency (one way). A table "
-        "follows for each link, and the first failure ends the command.\n"
+        "With --links, tools/gfbench/on_links runs each rank in its own network namespace, which "
+        "stands for a host, behind a link of the given rate and one-way latency. Each link gets a "
+        "table, and the first failure ends the command.\n"
         "\n"
         "A peer runs as one process beside each rank and finds the others by RANK, WORLD_SIZE, "
         "MASTER_ADDR and MASTER_PORT; what counts is the last \"step_ms\": X that the process of "

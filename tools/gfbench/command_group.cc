@@ -126,7 +126,6 @@ bool CommandGroup::WaitFor(double seconds) {
   return Reaped(end);
 }
 
-// Returns whether the command has ended; waits for that until `end`.
 bool CommandGroup::Reaped(std::chrono::steady_clock::time_point end) {
   int status = 0;
   if (command_ < 0) return true;
@@ -137,7 +136,6 @@ bool CommandGroup::Reaped(std::chrono::steady_clock::time_point end) {
   return true;
 }
 
-// Returns false at the end of the output.
 bool CommandGroup::ReadSome() {
   char part[4096];
   const ssize_t some = read(output_pipe_.get(), part, sizeof(part));

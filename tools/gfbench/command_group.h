@@ -26,20 +26,22 @@ class CommandGroup {
   // Kills the group.
   void Kill();
 
-  // What the command has written to standard output and error: the last MiB at least.
+  // The command's standard output and error, at least the last MiB.
   const std::string& output() const { return output_; }
   // Once the command has ended: its exit code, or 128 + the signal that ended it.
   int exit_code() const { return exit_code_; }
 
  private:
+  // Returns whether the command has ended; waits for that until `end`.
+  bool Reaped(std::chrono::steady_clock::time_point end);
+  // Returns false at the end of the output.
+  bool ReadSome();
+
   FileDescriptor lifeline_;     // the guard's standard input
   FileDescriptor output_pipe_;  // -1 after the last of the output
   pid_t guard_ = -1, command_ = -1;
-  bool Reaped(std::chrono::steady_clock::time_point end);
-  bool ReadSome();
-
   std::string output_;
-  std::chrono::steady_clock::time_point stragglers_end_;
+  std::chrono::steady_clock::time_point stragglers_end_;  // once the command has ended
   int exit_code_ = 0;
 };
 

@@ -117,7 +117,7 @@ std::vector<Peer> PeersOfFlags() {
     if (command.empty()) ThrowUserError("--peers: \"", name, "\": expected NAME = COMMAND");
     for (const Peer& other : peers) {
       if (other.name != name) continue;
-      ThrowUserError("--peers names \"", name, "\" twice; give each peer a name of its own");
+      ThrowUserError("--peers names \"", name, "\" twice; give each peer a different name");
     }
     peers.push_back({name, command});
   }
