@@ -8,8 +8,8 @@ import unittest
 
 import numpy as np
 
-from exchange_reference import (DECAY, F, MOMENTUM, RATE, SHAPES, STEPS, SentWhole, bf16, every_step,
-                                in_codes, in_factors, in_part, periodic, topk)
+from exchange_reference import (DECAY, F, MOMENTUM, RATE, SHAPES, STEPS, SentWhole, bf16,
+                                every_step, in_codes, in_factors, in_part, periodic, topk)
 
 DUMP = sys.argv.pop(1)
 WORLDS = (1, 2, 3, 4, 7)
