@@ -47,6 +47,24 @@ struct KeptImages {
   }
 };
 
+// How the images of a batch are mixed after they are normalized. Inside a window, image i becomes
+// pixel_share * (image i) + (1 - pixel_share) * (image i-1); image 0 is mixed with the last one.
+// Label values, and losses of class labels, are mixed in the same way with label_share.
+struct BatchMix {
+  // In pixels of the net's input. An empty window: the images are not mixed.
+  int32_t top = 0, left = 0, height = 0, width = 0;
+  float pixel_share = 1, label_share = 1;
+
+  bool any() const { return height > 0 && width > 0; }
+  // Whether the window lies inside images of this shape (N, C, H, W).
+  bool Fits(const Shape& images) const {
+    return top >= 0 && left >= 0 && top + height <= images[2] && left + width <= images[3];
+  }
+};
+
+// The number of the image, of `count`, that mixes into image i.
+constexpr int64_t MixedImage(int64_t i, int64_t count) { return (i == 0 ? count : i) - 1; }
+
 // Decoded images of one size, which a Loader hands to a Net.
 struct Batch {
   // Host memory: UINT8 in the order N, H, W, C, or FP32 in the order N, C, H, W, which is
@@ -65,6 +83,7 @@ struct Batch {
   int64_t padding = 0;
   // UINT8: pixel -> (pixel - mean[c]) * inverse_std[c]; one value per channel. Empty: 0 and 1.
   std::vector<float> mean, inverse_std;
+  BatchMix mix;
   // Epoch of the batch, and the global position of its first sample within the epoch.
   int64_t epoch = 0, position = 0;
 

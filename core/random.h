@@ -24,7 +24,14 @@ constexpr std::array<uint32_t, 4> Philox(uint64_t key, uint64_t stream, uint64_t
 }
 
 // Purpose of a random stream. It is part of every stream's name, so that streams never overlap.
-enum class RandomUse : uint64_t { kInit = 1, kDropout = 2, kShuffle = 3, kAugment = 4, kDraw = 5 };
+enum class RandomUse : uint64_t {
+  kInit = 1,
+  kDropout = 2,
+  kShuffle = 3,
+  kAugment = 4,
+  kDraw = 5,
+  kMix = 6,
+};
 
 // Name of a stream, from its purpose and two numbers (epoch and sample, layer and step, ...).
 inline uint64_t StreamId(RandomUse use, uint64_t a, uint64_t b = 0) {

@@ -28,4 +28,13 @@ int64_t CountedSamples(const KernelArgs& args, int64_t samples) {
   return std::max<int64_t>(0, samples - args.batch->padding);
 }
 
+float LabelShare(const Layer& layer, const KernelArgs& args, int64_t samples) {
+  if (args.batch == nullptr || !args.batch->mix.any()) return 1;
+  if (args.batch->size() != samples) {
+    layer.Fail("has ", samples, " samples, but the batch has ", args.batch->size(),
+               " images, which are mixed: leave out train_data.mix");
+  }
+  return args.batch->mix.label_share;
+}
+
 }  // namespace gf

@@ -36,4 +36,8 @@ int64_t CountLabels(const Layer& layer, const ClassAxis& view, const int64_t* la
 // batch do not.
 int64_t CountedSamples(const KernelArgs& args, int64_t samples);
 
+// The weight of a sample's own label in its loss (Batch::mix). The label of sample MixedImage has
+// the weight 1 - share. Fails the layer if images are mixed, but are not the samples.
+float LabelShare(const Layer& layer, const KernelArgs& args, int64_t samples);
+
 }  // namespace gf

@@ -1,13 +1,20 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "core/config/job.pb.h"
+#include "core/config/net.pb.h"
+#include "core/shape.h"
 
 namespace gf {
 
 // The losses of class scores (bottom 0) against labels, for messages.
 constexpr char kClassLosses[] = "SoftmaxWithLoss, InfogainLoss or HingeLoss";
+
+// Why a loss cannot be trained with batches that are mixed (Batch::mix); empty: it can. `scores`:
+// of its bottom 0; `images`: of the batch.
+std::string MixMistake(const LayerParameter& loss, const Shape& scores, int64_t images);
 
 // Whether a layer type is one of them.
 bool IsClassLoss(const std::string& type);

@@ -112,6 +112,10 @@ class Compiler {
     }
     CheckBottomTypes(op, net_.blobs, options_.compute);
     op.layer->SetUp(shapes);
+    if (options_.mixed && is_loss) {
+      const std::string mistake = MixMistake(p, shapes[0], net_.blobs[0].desc.shape[0]);
+      if (!mistake.empty()) op.layer->Fail(mistake);
+    }
     CHECK_EQ(static_cast<int>(op.layer->tops().size()), p.top_size()) << p.name();
     AddParameters(&op);
     bool needs_gradient = options_.phase == TRAIN && Trains(op);

@@ -36,11 +36,37 @@ double Fan(const FillerParameter& filler, const Shape& shape) {
   return fan_in;
 }
 
+// Products of the binomial coefficients of both axes, over their sum.
+void FillBinomial(const Shape& shape, float* values) {
+  const int64_t k = shape[3];
+  std::vector<double> side = {1};
+  for (int64_t i = 1; i < k; ++i) {
+    side.push_back(side.back() * static_cast<double>(k - i) / static_cast<double>(i));
+  }
+  const double sum = std::exp2(static_cast<double>(k - 1));
+  for (int64_t i = 0; i < shape.count(); ++i) {
+    values[i] = static_cast<float>(side[i % k] / sum * (side[i / k % k] / sum));
+  }
+}
+
+// Lets the first filters pass one input each on: 1 at the center, else 0.
+void FillDirac(const Shape& shape, float* values) {
+  const int64_t inputs = shape[1], place = shape.count(2, shape.rank());
+  int64_t center = 0;
+  for (int axis = 2; axis < shape.rank(); ++axis) center = center * shape[axis] + shape[axis] / 2;
+  for (int64_t i = 0; i < std::min(shape[0], inputs); ++i) {
+    float* const filter = values + i * inputs * place;
+    std::fill_n(filter, inputs * place, 0.f);
+    filter[i * place + center] = 1;
+  }
+}
+
 }  // namespace
 
 std::string FillerMistake(const FillerParameter& filler, const Shape& shape) {
   static const std::vector<std::string> kTypes = {
-      "bilinear", "constant", "gaussian", "msra", "positive_unitball", "uniform", "xavier"};
+      "bilinear", "binomial",          "constant", "dirac", "gaussian",
+      "msra",     "positive_unitball", "uniform",  "xavier"};
   const std::string& type = filler.type();
   const std::pair<const char*, float> values[] = {
       {"value", filler.value()}, {"min", filler.min()},
@@ -59,8 +85,12 @@ std::string FillerMistake(const FillerParameter& filler, const Shape& shape) {
       return StrCat("std of the gaussian filler is ", filler.std(), ", must be at least 0");
     }
   }
-  if (type == "bilinear" && (shape.rank() != 4 || shape[2] != shape[3])) {
-    return "a bilinear filler needs square filters, got " + shape.ToString();
+  const bool square = shape.rank() == 4 && shape[2] == shape[3];
+  if ((type == "bilinear" || type == "binomial") && !square) {
+    return StrCat("a ", type, " filler needs square filters, got ", shape.ToString());
+  }
+  if (type == "dirac" && shape.rank() < 3) {
+    return "a dirac filler needs the weights of a convolution, got " + shape.ToString();
   }
   return "";
 }
@@ -143,6 +173,15 @@ void Fill(const FillerParameter& filler, const Shape& shape, uint64_t seed, cons
       const double x = i % k, y = i / k % k;
       values[i] = static_cast<float>((1 - std::fabs(x / f - c)) * (1 - std::fabs(y / f - c)));
     }
+  } else if (type == "binomial") {
+    FillBinomial(shape, values);
+  } else if (type == "dirac") {
+    if (filler.has_min() || filler.has_max()) {
+      uniform(filler.min(), filler.max());
+    } else {
+      std::fill_n(values, shape.count(), 0.f);
+    }
+    FillDirac(shape, values);
   }
 }
 

@@ -13,7 +13,8 @@ namespace gf {
 std::string FillerMistake(const FillerParameter& filler, const Shape& shape);
 
 // Writes the initial values of a parameter in plain order (shape.count() values), as Caffe's
-// fillers define them: constant, uniform, gaussian, xavier, msra, positive_unitball, bilinear.
+// fillers define them: constant, uniform, gaussian, xavier, msra, positive_unitball, bilinear; and
+// two more, binomial and dirac (FillerParameter).
 // Value i is a function of (seed, name, i). Throws UserError "name: mistake"
 // (FillerMistake).
 void Fill(const FillerParameter& filler, const Shape& shape, uint64_t seed, const std::string& name,

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "core/config/job_checks.h"
 #include "core/error.h"
 #include "models/class_losses.h"
 #include "models/data_layers.h"
@@ -193,6 +194,7 @@ NetOptions NetOptionsOf(const JobConfig& config, Phase phase) {
   net.record = config.cuda_graphs();
   net.allow_tf32 = config.allow_tf32();
   if (phase == TEST) return net;
+  net.mixed = MixesImages(config.train_data());
   if (config.solver().has_label_smoothing())
     net.label_smoothing = config.solver().label_smoothing();
   for (const InitConfig& init : config.init()) {

@@ -49,6 +49,8 @@ struct NetOptions {
   bool record = true;
   // See KernelContext; must outlive the net.
   GroupSum* batch_norm_group = nullptr;
+  // Batches may be mixed (Batch::mix), which not every loss allows (MixMistake).
+  bool mixed = false;
   // Override settings of the net: the label smoothing of losses, and the initial values of
   // parameters by name pattern. The last matching pattern applies; a pattern without match is an
   // error.

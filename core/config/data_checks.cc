@@ -29,6 +29,18 @@ void CheckResize(const DataConfig& data, const MistakeReport& report) {
                     "give one of the two ways to resize");
 }
 
+// Of random windows: the config of crops, or of erasing.
+template <typename Config>
+void CheckWindowRanges(const Config& config, const MistakeReport& report) {
+  report.Require(config.min_area() <= config.max_area(),
+                 config.has_min_area() ? "min_area" : "max_area", " leaves no area: min_area (",
+                 config.min_area(), ") must be at most max_area (", config.max_area(), ")");
+  report.Require(config.min_aspect() <= config.max_aspect(),
+                 config.has_min_aspect() ? "min_aspect" : "max_aspect",
+                 " leaves no shape: min_aspect (", config.min_aspect(),
+                 ") must be at most max_aspect (", config.max_aspect(), ")");
+}
+
 // `resized`: the window has a random size and is resized to crop_size.
 void CheckCrop(const DataConfig& data, bool resized, const MistakeReport& report) {
   const std::pair<const char*, int> sides[] = {{"resize_shorter", data.resize_shorter()},
@@ -49,13 +61,7 @@ void CheckCrop(const DataConfig& data, bool resized, const MistakeReport& report
   report.RefuseBoth(data.random_crop(), "random_resized_crop", "random_crop");
   report.Require(data.pad() == 0, "pad", " is ", data.pad(),
                  ", must be 0 with random_resized_crop");
-  report.Require(data.min_area() <= data.max_area(), data.has_min_area() ? "min_area" : "max_area",
-                 " leaves no area: min_area (", data.min_area(), ") must be at most max_area (",
-                 data.max_area(), ")");
-  report.Require(data.min_aspect() <= data.max_aspect(),
-                 data.has_min_aspect() ? "min_aspect" : "max_aspect",
-                 " leaves no shape: min_aspect (", data.min_aspect(),
-                 ") must be at most max_aspect (", data.max_aspect(), ")");
+  CheckWindowRanges(data, report);
 }
 
 void CheckColorChange(const DataConfig& data, const MistakeReport& report) {
@@ -68,6 +74,27 @@ void CheckColorChange(const DataConfig& data, const MistakeReport& report) {
                  ": leave one of them out");
 }
 
+void CheckPolicy(const DataConfig& data, const MistakeReport& report) {
+  if (data.policy().type() == PolicyConfig::NONE) return;
+  report.Require(data.channels() == 1 || data.channels() == 3, "policy.type",
+                 " needs channels: 3 or 1, but channels is ", data.channels());
+  report.Require(data.pixel_type() == DataConfig::UINT8, "policy.type",
+                 " needs pixel_type: UINT8, but pixel_type is ", NameOf(data.pixel_type()),
+                 ": leave one of them out");
+}
+
+void CheckMix(const DataConfig& data, bool training, const MistakeReport& report) {
+  report.Require(!training || !MixesImages(data) || data.batch_size() > 1, "batch_size", " is ",
+                 data.batch_size(), ", but mix needs at least 2 images per batch");
+}
+
+// A change of pixels, beside cropping and mirroring, that only the loader makes; null: none.
+const char* LoadersChange(const DataConfig& data) {
+  if (data.random_resized_crop()) return "random_resized_crop";
+  if (data.policy().type() != PolicyConfig::NONE) return "policy.type";
+  return data.erasing().probability() > 0 ? "erasing.probability" : ColorChange(data);
+}
+
 void CheckDeviceCache(const DataConfig& data, bool training, const MistakeReport& report) {
   if (data.device_cache_mib() == 0) return;
   report.Require(training, "device_cache_mib", " is ", data.device_cache_mib(),
@@ -75,7 +102,7 @@ void CheckDeviceCache(const DataConfig& data, bool training, const MistakeReport
   report.Require(data.pixel_type() == DataConfig::UINT8, "device_cache_mib",
                  " needs pixel_type: UINT8, but pixel_type is ", NameOf(data.pixel_type()),
                  "; leave one of them out, or use cache_mib");
-  const char* const other = data.random_resized_crop() ? "random_resized_crop" : ColorChange(data);
+  const char* const other = LoadersChange(data);
   report.RefuseBoth(other != nullptr, "device_cache_mib", other == nullptr ? "" : other,
                     "images that stay on the device are only cropped and mirrored there; leave one "
                     "of them out, or use cache_mib");
@@ -93,6 +120,10 @@ void CheckMeanFile(const DataConfig& data, const MistakeReport& report) {
 
 }  // namespace
 
+bool MixesImages(const DataConfig& data) {
+  return (data.mix().mixup() > 0 || data.mix().cutmix() > 0) && data.mix().probability() > 0;
+}
+
 void CheckData(const DataConfig& data, bool training, const std::string& path,
                const Places& places) {
   CheckJobFields(data, path, places);
@@ -107,6 +138,13 @@ void CheckData(const DataConfig& data, bool training, const std::string& path,
                    data.channels() == 1 ? "" : StrCat(" or ", data.channels(), " (channels)"));
   }
   CheckColorChange(data, report);
+  CheckPolicy(data, report);
+  CheckWindowRanges(data.erasing(), report.Inner("erasing"));
+  CheckMix(data, training, report);
+  report.Require(!data.alternate_mirror() || data.mirror(), "alternate_mirror",
+                 " needs mirror: true");
+  report.Require(!training || !data.test_flips(), "test_flips",
+                 " only applies to evaluation; set it in validation_data");
   report.RefuseBoth(data.exchange() < 1 && data.shuffle_window() > 0, "exchange", "shuffle_window");
   CheckDeviceCache(data, training, report);
   CheckMeanFile(data, report);

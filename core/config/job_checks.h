@@ -33,6 +33,9 @@ bool OfferNames(const std::string& field, std::vector<std::string> (*names)());
 void CheckData(const DataConfig& data, bool training, const std::string& path = "",
                const Places& places = Places());
 
+// Whether batches of training are mixed.
+bool MixesImages(const DataConfig& data);
+
 // How the labels of a job's data and `classes` go together.
 void CheckLabels(const JobConfig& config, const Places& places);
 

@@ -18,6 +18,7 @@ constexpr double kMostSteps = 1e15;
 constexpr double kMostChunk = 1e12;
 constexpr double kLeastTopkDensity = 1e-4;
 constexpr double kMostRoundSteps = 1e5;
+constexpr double kMostMixAlpha = 1000;
 constexpr double kMostIterSize = 1 << 20;
 // Three years; clocks count nanoseconds.
 constexpr double kLongestTimeout = 1e8;
@@ -69,6 +70,16 @@ FieldRules JobRules() {
       {"DataConfig.exchange", Between(0, 1)},
       {"DataConfig.device_cache_mib", Between(0, kMostMiB)},
       {"LabelConfig.count", Between(0, kMostLabels)},
+      {"MixConfig.mixup", Between(0, kMostMixAlpha)},
+      {"MixConfig.cutmix", Between(0, kMostMixAlpha)},
+      {"MixConfig.probability", Between(0, 1)},
+      {"PolicyConfig.operations", Between(1, 16)},
+      {"PolicyConfig.magnitude", Between(0, 30)},
+      {"ErasingConfig.probability", Between(0, 1)},
+      {"ErasingConfig.min_area", MoreThan(0).AtMost(1)},
+      {"ErasingConfig.max_area", MoreThan(0).AtMost(1)},
+      {"ErasingConfig.min_aspect", MoreThan(0).AtMost(100)},
+      {"ErasingConfig.max_aspect", MoreThan(0).AtMost(100)},
 
       {"SolverConfig.base_lr", MoreThan(0)},
       {"SolverConfig.base_lr_per_256", MoreThan(0)},

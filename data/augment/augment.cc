@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "core/error.h"
+#include "data/augment/policy.h"
 
 namespace gf {
 namespace {
@@ -70,7 +71,8 @@ Recipe Augment::Draw(ImageSize in, Random random) const {
   Recipe recipe;
   recipe.resized = ResizedSize(in);
   recipe.out = OutputSize(in);
-  recipe.mirrored = random_ && config_.mirror() && (random.Next() & 1) != 0;
+  recipe.mirrored = Mirrors(random);
+  if (random_ && config_.mirror()) random.Next();
   if (random_ && config_.random_resized_crop()) {
     DrawResizedCrop(recipe.resized, &random, &recipe);
   } else {
@@ -84,8 +86,16 @@ Recipe Augment::Draw(ImageSize in, Random random) const {
       recipe.window.left = static_cast<int>(random.Below(free_x + 1)) - pad;
     }
   }
-  if (random_) recipe.colors = DrawColorChange(config_, &random);
+  if (!random_) return recipe;
+  // Drawn in this order so that a policy changes no other choice.
+  recipe.colors = DrawColorChange(config_, &random);
+  recipe.operations = DrawOperations(config_.policy(), recipe.out, &random);
+  recipe.erased = DrawErased(config_.erasing(), recipe.out, &random);
   return recipe;
+}
+
+bool Augment::Mirrors(Random random) const {
+  return random_ && config_.mirror() && (random.Next() & 1) != 0;
 }
 
 Recipe Augment::Whole(ImageSize in) const {

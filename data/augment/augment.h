@@ -1,33 +1,38 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "core/config/job.pb.h"
 #include "core/random.h"
 #include "core/shape.h"
 #include "data/augment/color.h"
+#include "data/augment/pixel_operation.h"
 #include "data/image/image.h"
 #include "data/image/render.h"
 
 namespace gf {
 
 // The transformation of one image in one epoch. The image is resized to `resized` and surrounded by
-// zeros; `window` is cut out, resized to `out` and mirrored; finally the colors change.
+// zeros; `window` is cut out, resized to `out` and mirrored; operations follow one another; the
+// colors change; finally a part of `out` is erased.
 struct Recipe {
   ImageSize resized;
   ImageWindow window;
   ImageSize out;
   bool mirrored = false;
+  std::vector<PixelOperation> operations;
   ColorChange colors;
+  ImageWindow erased;
 };
 
-// Chooses the transformation of images: resize, pad, crop, mirror, colors, in this order. A choice
-// depends only on the given random stream and the size of the image. Immutable; safe to use from
-// several threads.
+// Chooses the transformation of images: resize, pad, crop, mirror, operations, colors, erasing, in
+// this order. A choice depends only on the given random stream and the size of the image.
+// Immutable; safe to use from several threads.
 class Augment {
  public:
-  // `random`: crop, mirror and change colors at random, as the config says. Otherwise (evaluation)
-  // the window is cut from the center and nothing else changes. CheckData has accepted `config`.
+  // `random`: change images at random, as the config says. Otherwise (evaluation) the window is cut
+  // from the center and nothing else changes. CheckData has accepted `config`.
   Augment(const DataConfig& config, bool random);
 
   // Size of the result for an image of this size. Throws UserError if the crop is larger than the
@@ -38,6 +43,9 @@ class Augment {
 
   // `random` is the stream of this sample in this epoch. Throws as OutputSize.
   Recipe Draw(ImageSize in, Random random) const;
+
+  // Whether Draw mirrors with this stream.
+  bool Mirrors(Random random) const;
 
   // A recipe that only resizes. Throws as OutputSize.
   Recipe Whole(ImageSize in) const;
@@ -54,7 +62,7 @@ class Augment {
   const bool random_;
 };
 
-// The view of an image of size `in` that follows the recipe except for its colors. If the image
+// The view of an image of size `in` that follows the recipe through mirroring. If the image
 // must be resized twice (CutsTwice), `in` is recipe.resized, the size after the first resizing.
 View ViewOf(const Recipe& recipe, ImageSize in, DataConfig::Filter filter);
 // Whether the image must be resized before the window is resized again.

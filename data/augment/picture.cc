@@ -3,6 +3,17 @@
 #include <utility>
 
 namespace gf {
+namespace {
+
+// What follows when all pixels are there.
+void ChangePixels(const Recipe& recipe, int channels, uint8_t* pixels, PictureScratch* scratch) {
+  for (const PixelOperation& operation : recipe.operations) {
+    ApplyPixelOperation(operation, recipe.out, channels, pixels, &scratch->changed);
+  }
+  if (!recipe.colors.Nothing()) recipe.colors.Apply(pixels, recipe.out.pixels());
+}
+
+}  // namespace
 
 PictureSink::PictureSink(const Augment& augment, PixelFormat format, Choose choose,
                          bool keep_resized, uint8_t* out, PictureScratch* scratch)
@@ -33,8 +44,8 @@ DecodeRequest PictureSink::Begin(ImageSize size, bool scalable) {
 void PictureSink::Finish() {
   if (resized_ != nullptr) {
     FinishPicture(recipe_, augment_.filter(), format_, resized_, out_, scratch_);
-  } else if (!recipe_.colors.Nothing()) {
-    recipe_.colors.Apply(out_, recipe_.out.pixels());
+  } else {
+    ChangePixels(recipe_, format_.channels, out_, scratch_);
   }
 }
 
@@ -42,7 +53,7 @@ void FinishPicture(const Recipe& recipe, DataConfig::Filter filter, PixelFormat 
                    const uint8_t* resized, uint8_t* out, PictureScratch* scratch) {
   RenderPixels(resized, recipe.resized, format, ViewOf(recipe, recipe.resized, filter),
                &scratch->renderer, out);
-  if (!recipe.colors.Nothing()) recipe.colors.Apply(out, recipe.out.pixels());
+  ChangePixels(recipe, format.channels, out, scratch);
 }
 
 }  // namespace gf

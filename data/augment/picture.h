@@ -12,11 +12,12 @@ namespace gf {
 
 // Scratch memory of a thread that makes pictures.
 struct PictureScratch {
-  ByteBuffer resized;
+  ByteBuffer resized, changed;
   Renderer renderer;
 };
 
-// Makes the picture of a recipe out of an image's rows while they arrive.
+// Makes the picture of a recipe, through the change of colors, out of an image's rows while they
+// arrive.
 class PictureSink : public RowSink {
  public:
   // Chooses the recipe for an image of this size. May throw.
@@ -48,8 +49,8 @@ class PictureSink : public RowSink {
   uint8_t* resized_ = nullptr;  // null: the picture is made in one pass
 };
 
-// Applies the rest of a recipe to an image of recipe.resized pixels. Recipes that change colors
-// need UINT8 with 3 channels.
+// Applies the rest of a recipe, through the change of colors, to an image of recipe.resized pixels.
+// Operations need UINT8 with 1 or 3 channels, changes of colors UINT8 with 3.
 void FinishPicture(const Recipe& recipe, DataConfig::Filter filter, PixelFormat format,
                    const uint8_t* resized, uint8_t* out, PictureScratch* scratch);
 

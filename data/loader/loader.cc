@@ -9,6 +9,7 @@
 #include "core/error.h"
 #include "core/host_memory.h"
 #include "core/readable.h"
+#include "data/augment/mix.h"
 #include "data/loader/workers.h"
 
 namespace gf {
@@ -289,11 +290,21 @@ const Batch& Loader::Next() {
   }
   waited_ = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   if (slot.error) std::rethrow_exception(slot.error);
-  if (options_.mode == LoaderOptions::kEvaluate) samples_ = slot.Compact();
+  if (options_.mode == LoaderOptions::kEvaluate) {
+    samples_ = slot.Compact();
+  } else {
+    Mix(&slot.batch);
+  }
   if (places_) places_->Deliver(slot.samples, slot.good, &slot.batch.kept);
   ++delivered_;
   position_ += batch_size_ * options_.world;
   return slot.batch;
+}
+
+void Loader::Mix(Batch* batch) const {
+  const Random random(options_.seed, StreamId(RandomUse::kMix, batch->epoch, batch->position));
+  batch->mix = DrawMix(config_.mix(), reader_.image_size(), random);
+  MixLabelValues(batch);
 }
 
 bool Loader::Ready() const {

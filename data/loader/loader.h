@@ -91,6 +91,8 @@ class Loader {
 
   // Evaluation: the index in the data set of each image of the last batch, without padding.
   const std::vector<int64_t>& samples() const { return samples_; }
+  // Whether outputs are means over images and their mirror images.
+  bool test_flips() const { return config_.test_flips(); }
   // The label of a sample (RecordSource::Labels for more than one), and its location:
   // "shard.tar:key:offset".
   int64_t Label(int64_t sample) const { return reader_.source().Label(sample); }
@@ -123,6 +125,8 @@ class Loader {
   std::unique_ptr<BatchSlot> NewSlot() const;
   void Fill(BatchSlot* slot, int64_t image, Sampler* sampler, SampleScratch* scratch);
   bool FillTraining(BatchSlot* slot, int64_t image, Sampler* sampler, SampleScratch* scratch);
+  // Draws how to mix a batch of training, and mixes its label values.
+  void Mix(Batch* batch) const;
 
   const DataConfig config_;
   const LoaderOptions options_;

@@ -4,6 +4,7 @@
 #include <xxhash.h>
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 #include <utility>
 
@@ -102,6 +103,26 @@ void Normalization::Apply(const Recipe& recipe, const void* pixels, float* to) c
     const float* const mean = image_.data() + (window.top + y) * int64_t{size_.width} + window.left;
     subtract(row, width, format_.channels, mean, size_.pixels(), order, inverse_std_.data(), plane,
              to + y * width);
+  }
+}
+
+void Normalization::Erase(const Recipe& recipe, void* image) const {
+  const ImageWindow& erased = recipe.erased;
+  const int64_t row_pixels = recipe.out.width;
+  const auto channels = static_cast<int64_t>(mean_.size());
+  for (int64_t y = erased.top; y < erased.top + erased.height; ++y) {
+    const int64_t first = y * row_pixels + erased.left;
+    for (int64_t c = 0; c < channels; ++c) {
+      if (type() == DType::kFP32) {
+        std::fill_n(static_cast<float*>(image) + c * recipe.out.pixels() + first, erased.width,
+                    0.f);
+        continue;
+      }
+      const auto level = static_cast<uint8_t>(std::lround(std::clamp(mean_[c], 0.f, 255.f)));
+      for (int64_t x = 0; x < erased.width; ++x) {
+        static_cast<uint8_t*>(image)[(first + x) * channels + c] = level;
+      }
+    }
   }
 }
 

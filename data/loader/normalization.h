@@ -45,6 +45,9 @@ class Normalization {
   // FP32: normalizes the pixels that follow from `recipe`, which changes no scale if there is a
   // mean image. `pixels`: of the config's format, in the order H, W, C; `to`: C, H, W.
   void Apply(const Recipe& recipe, const void* pixels, float* to) const;
+  // Erases recipe.erased: the pixels there are 0 once they are normalized, up to the rounding of
+  // UINT8. `image`: as it enters a batch, H, W, C in UINT8 or C, H, W in FP32.
+  void Erase(const Recipe& recipe, void* image) const;
 
   // A hash of the shape and the values in mean_file; 0 without one.
   uint64_t mean_file_hash() const { return mean_file_hash_; }

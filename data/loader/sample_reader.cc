@@ -29,6 +29,7 @@ SampleReader::SampleReader(const DataConfig& config, uint64_t seed, bool random,
       seed_(seed),
       on_error_(config.on_error()),
       augment_(config, random),
+      alternates_(random && config.mirror() && config.alternate_mirror()),
       normalization_(config, random),
       whole_(random && config.device_cache_mib() > 0) {
   source_ = MatchClasses(
@@ -123,12 +124,12 @@ void SampleReader::CheckSize(ImageSize in) const {
 }
 
 bool SampleReader::Read(SampleUse use, void* out, int64_t* label, SampleScratch* scratch) const {
-  if (normalization_.type() == DType::kUINT8) {
-    return ReadPixels(use, static_cast<uint8_t*>(out), label, scratch);
-  }
-  uint8_t* const pixels = scratch->pixels.Reserve(pixel_bytes());
+  const bool pass_on = normalization_.type() == DType::kUINT8;
+  uint8_t* const pixels =
+      pass_on ? static_cast<uint8_t*>(out) : scratch->pixels.Reserve(pixel_bytes());
   if (!ReadPixels(use, pixels, label, scratch)) return false;
-  normalization_.Apply(scratch->recipe, pixels, static_cast<float*>(out));
+  if (!pass_on) normalization_.Apply(scratch->recipe, pixels, static_cast<float*>(out));
+  normalization_.Erase(scratch->recipe, out);
   return true;
 }
 
@@ -148,10 +149,11 @@ bool SampleReader::ReadPixels(SampleUse use, uint8_t* out, int64_t* label,
   if (on_error_ == DataConfig::SKIP) return false;
   *label = source_->Label(use.index);
   FillGray(out);
+  scratch->recipe = Recipe();
+  scratch->recipe.out = read_size_;
   if (normalization_.has_image()) {
-    scratch->recipe = augment_.Draw(normalization_.size(), RandomOf(use));
-  } else {
-    scratch->recipe.out = read_size_;
+    scratch->recipe = Draw(normalization_.size(), use);
+    scratch->recipe.erased = ImageWindow();
   }
   return true;
 }
@@ -169,24 +171,30 @@ void SampleReader::FillGray(uint8_t* out) const {
   }
 }
 
-Random SampleReader::RandomOf(SampleUse use) const {
-  return Random(seed_, StreamId(RandomUse::kAugment, use.epoch, use.index));
+Recipe SampleReader::Draw(ImageSize size, SampleUse use) const {
+  const auto stream = [&](int64_t epoch) {
+    return Random(seed_, StreamId(RandomUse::kAugment, epoch, use.index));
+  };
+  Recipe recipe = augment_.Draw(size, stream(use.epoch));
+  if (alternates_) {
+    recipe.mirrored = augment_.Mirrors(stream(0)) != (use.epoch % 2 != 0);
+  }
+  return recipe;
 }
 
-Recipe SampleReader::RecipeOf(ImageSize size, const Random& random) const {
-  return whole_ ? augment_.Whole(size) : augment_.Draw(size, random);
+Recipe SampleReader::RecipeOf(ImageSize size, SampleUse use) const {
+  return whole_ ? augment_.Whole(size) : Draw(size, use);
 }
 
 ImageCut SampleReader::CutOf(SampleUse use) const {
-  const Recipe recipe = augment_.Draw(read_size_, RandomOf(use));
+  const Recipe recipe = Draw(read_size_, use);
   return {recipe.window.top, recipe.window.left, recipe.mirrored ? 1 : 0};
 }
 
 void SampleReader::Produce(SampleUse use, uint8_t* out, int64_t* label,
                            SampleScratch* scratch) const {
-  const Random random = RandomOf(use);
   *label = source_->Label(use.index);
-  if (cache_ && ReadCached(random, use.index, out, scratch)) return;
+  if (cache_ && ReadCached(use, out, scratch)) return;
   Record& record = scratch->record;
   source_->Read(use.index, &record);
   // Always resize twice if there is a cache: results must not depend on whether an image is in it.
@@ -194,7 +202,7 @@ void SampleReader::Produce(SampleUse use, uint8_t* out, int64_t* label,
       augment_, format_,
       [&](ImageSize size) {
         CheckSize(size);
-        return RecipeOf(size, random);
+        return RecipeOf(size, use);
       },
       /*keep_resized=*/cache_ != nullptr, out, scratch);
   if (record.raw) {
@@ -207,13 +215,12 @@ void SampleReader::Produce(SampleUse use, uint8_t* out, int64_t* label,
   scratch->recipe = sink.recipe();
 }
 
-bool SampleReader::ReadCached(const Random& random, int64_t index, uint8_t* out,
-                              SampleScratch* scratch) const {
+bool SampleReader::ReadCached(SampleUse use, uint8_t* out, SampleScratch* scratch) const {
   ImageSize size;
-  const std::shared_ptr<const uint8_t> pixels = cache_->Find(index, &size, &scratch->resized);
+  const std::shared_ptr<const uint8_t> pixels = cache_->Find(use.index, &size, &scratch->resized);
   if (!pixels) return false;
   CheckSize(size);
-  scratch->recipe = RecipeOf(size, random);
+  scratch->recipe = RecipeOf(size, use);
   FinishPicture(scratch->recipe, augment_.filter(), format_, pixels.get(), out, scratch);
   return true;
 }

@@ -82,12 +82,14 @@ class SampleReader {
   std::unique_ptr<PixelCache> OpenCache(const DataConfig& config) const;
   // Read without the normalization.
   bool ReadPixels(SampleUse use, uint8_t* out, int64_t* label, SampleScratch* scratch) const;
-  bool ReadCached(const Random& random, int64_t index, uint8_t* out, SampleScratch* scratch) const;
+  bool ReadCached(SampleUse use, uint8_t* out, SampleScratch* scratch) const;
   void Produce(SampleUse use, uint8_t* out, int64_t* label, SampleScratch* scratch) const;
   // Writes the replacement for a damaged image.
   void FillGray(uint8_t* out) const;
-  Random RandomOf(SampleUse use) const;
-  Recipe RecipeOf(ImageSize size, const Random& random) const;
+  // Draws what happens to an image of this size.
+  Recipe Draw(ImageSize size, SampleUse use) const;
+  // The recipe that Read follows: with a device cache, the whole image.
+  Recipe RecipeOf(ImageSize size, SampleUse use) const;
   void FindImageSize();
   void CheckLabels(int64_t classes) const;
   void CheckSize(ImageSize in) const;
@@ -99,6 +101,7 @@ class SampleReader {
   const uint64_t seed_;
   const DataConfig::OnError on_error_;
   const Augment augment_;
+  const bool alternates_;  // mirrors in alternate epochs
   const Normalization normalization_;
   std::unique_ptr<RecordSource> source_;
   int64_t label_values_ = 0;

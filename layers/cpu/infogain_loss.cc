@@ -48,16 +48,17 @@ class InfogainLossKernel : public SoftmaxLossKernel {
     return static_cast<float>(loss);
   }
 
-  void Gradient(const SoftmaxSpan& span, const float* p, const int64_t* labels, const float* factor,
+  void Gradient(const SoftmaxSpan& span, const float* p, const Weighted& own,
                 void* dx) const override {
     for (int64_t c = 0; c < classes_; ++c) {
       for (int j = 0; j < span.width; ++j) {
         const int64_t i = c * span.stride + j;
         float gradient = 0;
-        if (factor[j] != 0) {
-          gradient = p[i] * row_sums_[labels[j]] - matrix_[labels[j] * classes_ + c];
+        if (own.factor[j] != 0) {
+          const int64_t label = own.labels[j];
+          gradient = p[i] * row_sums_[label] - matrix_[label * classes_ + c];
         }
-        StoreElement(dx, i, type(), factor[j] * gradient);
+        StoreElement(dx, i, type(), own.factor[j] * gradient);
       }
     }
   }

@@ -24,7 +24,13 @@ class InputKernel : public Kernel {
   void Forward(const KernelArgs& args) override {
     for (size_t i = 0; i < tops_.size(); ++i) {
       if (layer_.IsImage(static_cast<int>(i))) {
-        Images(*args.batch, tops_[i].shape, args.tops[i]);
+        const Shape& shape = tops_[i].shape;
+        Images(*args.batch, shape, args.tops[i]);
+        if (context_.compute == DType::kFP32) {
+          Mix(args.batch->mix, InputTable().mix_fp32, shape, static_cast<float*>(args.tops[i]));
+        } else {
+          Mix(args.batch->mix, InputTable().mix_bf16, shape, static_cast<uint16_t*>(args.tops[i]));
+        }
       } else if (layer_.IsLabelValues(static_cast<int>(i))) {
         LabelValues(args.batch->label_values, tops_[i], args.tops[i]);
       } else {
@@ -71,6 +77,26 @@ class InputKernel : public Kernel {
     from.desc = {desc.shape, DType::kFP32, Layout()};
     from.data = const_cast<float*>(values.data());
     context_.device->Convert(from, {desc, top, nullptr}, context_.device->compute_stream());
+  }
+
+  // Mixes the images of a batch in place: one row of all images after the other.
+  template <typename MixRow, typename T>
+  static void Mix(const BatchMix& mix, const MixRow& mix_row, const Shape& shape, T* images) {
+    if (!mix.any()) return;
+    CHECK(mix.Fits(shape)) << shape.ToString();
+    const int64_t image = shape.count(1, 4);
+    ParallelFor(shape[1] * mix.height, 1, [&](int64_t begin, int64_t end) {
+      std::vector<T> last(mix.width);
+      for (int64_t i = begin; i < end; ++i) {
+        const int64_t row = i / mix.height * shape[2] + mix.top + i % mix.height;
+        T* const first = images + row * shape[3] + mix.left;
+        std::copy_n(first + (shape[0] - 1) * image, mix.width, last.begin());
+        for (int64_t n = shape[0] - 1; n > 0; --n) {
+          mix_row(first + n * image, first + (n - 1) * image, mix.width, mix.pixel_share);
+        }
+        mix_row(first, last.data(), mix.width, mix.pixel_share);
+      }
+    });
   }
 
   // Writes image i of the batch to its place in `top`.

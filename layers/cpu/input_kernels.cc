@@ -23,8 +23,17 @@ void Normalize(const uint8_t* from, int64_t pixels, int channels, bool mirrored,
   }
 }
 
+template <typename T>
+void Mix(T* own, const T* other, int64_t count, float share) {
+#pragma omp simd
+  for (int64_t i = 0; i < count; ++i) {
+    Store(own + i, share * Load(own + i) + (1 - share) * Load(other + i));
+  }
+}
+
 }  // namespace
 
-GF_SIMD_DEFINE(InputKernels, InputTable) = {&Normalize<float>, &Normalize<uint16_t>};
+GF_SIMD_DEFINE(InputKernels, InputTable) = {&Normalize<float>, &Normalize<uint16_t>, &Mix<float>,
+                                            &Mix<uint16_t>};
 
 }  // namespace gf

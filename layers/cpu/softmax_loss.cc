@@ -21,6 +21,7 @@ void SoftmaxLossKernel::Setup(KernelSetup* setup) {
 
 void SoftmaxLossKernel::Forward(const KernelArgs& args) {
   const ClassAxis& view = layer_.view();
+  share_ = LabelShare(layer_, args, view.outer);
   const int64_t samples = CountedSamples(args, view.outer);
   const auto* labels = static_cast<const int64_t*>(args.bottoms[1]);
   const int64_t counted = CountLabels(layer_, view, labels, samples,
@@ -32,9 +33,14 @@ void SoftmaxLossKernel::Forward(const KernelArgs& args) {
     SoftmaxSums sums;
     functions_.sums(span, x, &sums);
     for (int j = 0; j < span.width; ++j) {
-      const int64_t i = outer * view.inner + inner + j;
-      const bool counts = outer < samples && !layer_.Ignored(labels[i]);
-      losses[i] = counts ? Loss(span, sums, j, x, labels[i]) : 0;
+      const auto loss_of = [&](int64_t sample) {
+        const int64_t label = labels[sample * view.inner + inner + j];
+        const bool counts = sample < samples && !layer_.Ignored(label);
+        return counts ? Loss(span, sums, j, x, label) : 0;
+      };
+      float loss = loss_of(outer);
+      if (share_ < 1) loss = share_ * loss + (1 - share_) * loss_of(MixedImage(outer, view.outer));
+      losses[outer * view.inner + inner + j] = loss;
     }
     if (args.tops.size() > 1) {
       functions_.normalize(span, x, sums, At(args.tops[1], at, type_));
@@ -60,14 +66,24 @@ void SoftmaxLossKernel::Backward(const KernelArgs& args) {
       static_cast<float>(layer_.LossWeight(0) * static_cast<double>(args.loss_scale) / normalizer_);
   ForSoftmaxSpans(view, [&](int64_t outer, int64_t inner, const SoftmaxSpan& span) {
     const int64_t at = SpanStart(view, outer, inner);
-    const int64_t* label = labels + outer * view.inner + inner;
-    float factor[kSoftmaxWidth];
-    for (int j = 0; j < span.width; ++j) {
-      factor[j] = outer < samples && !layer_.Ignored(label[j]) ? scale : 0;
-    }
-    Gradient(span, static_cast<const float*>(args.saved) + at, label, factor,
-             At(args.bottom_diffs[0], at, type_));
+    const float* const p = static_cast<const float*>(args.saved) + at;
+    void* const dx = At(args.bottom_diffs[0], at, type_);
+    const auto weighted = [&](int64_t sample, float factor) {
+      Weighted of = {labels + sample * view.inner + inner, {}};
+      for (int j = 0; j < span.width; ++j) {
+        of.factor[j] = sample < samples && !layer_.Ignored(of.labels[j]) ? factor : 0;
+      }
+      return of;
+    };
+    if (share_ == 1) return Gradient(span, p, weighted(outer, scale), dx);
+    MixedGradient(span, p, weighted(outer, share_ * scale),
+                  weighted(MixedImage(outer, view.outer), (1 - share_) * scale), dx);
   });
+}
+
+void SoftmaxLossKernel::MixedGradient(const SoftmaxSpan&, const float*, const Weighted&,
+                                      const Weighted&, void*) const {
+  layer_.Fail("cannot mix labels; use SoftmaxWithLoss, or leave out train_data.mix");
 }
 
 }  // namespace gf

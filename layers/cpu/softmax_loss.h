@@ -10,6 +10,9 @@ namespace gf {
 
 // What SoftmaxWithLoss and the losses derived from it share: everything but the loss of a
 // prediction.
+//
+// Where labels are mixed (LabelShare), the loss of a prediction is share * loss of its own label +
+// (1 - share) * loss of the other image's label. A label that is ignored has the loss 0.
 class SoftmaxLossKernel : public Kernel {
  public:
   SoftmaxLossKernel(const SoftmaxWithLossLayer& layer, const KernelContext& context);
@@ -21,10 +24,18 @@ class SoftmaxLossKernel : public Kernel {
   // The loss of softmax j of a span with the scores x, whose label is in range.
   virtual float Loss(const SoftmaxSpan& span, const SoftmaxSums& sums, int j, const void* x,
                      int64_t label) const = 0;
-  // dx = factor[j] * gradient of the loss, where p are the probabilities of the span. Where
-  // factor[j] is 0 dx is 0, and labels[j] may be out of range.
-  virtual void Gradient(const SoftmaxSpan& span, const float* p, const int64_t* labels,
-                        const float* factor, void* dx) const = 0;
+  // Labels of a span's softmaxes, and a factor for each. Where it is 0, the label may be out of
+  // range.
+  struct Weighted {
+    const int64_t* labels;
+    float factor[kSoftmaxWidth];
+  };
+  // dx = factor[j] * gradient of the loss, where p are the probabilities of the span.
+  virtual void Gradient(const SoftmaxSpan& span, const float* p, const Weighted& own,
+                        void* dx) const = 0;
+  // The sum of both gradients, for mixed labels. Only SoftmaxWithLoss has it.
+  virtual void MixedGradient(const SoftmaxSpan& span, const float* p, const Weighted& own,
+                             const Weighted& other, void* dx) const;
 
   DType type() const { return type_; }
   const SoftmaxFunctions& functions() const { return functions_; }
@@ -34,7 +45,9 @@ class SoftmaxLossKernel : public Kernel {
   const DType type_;
   const SoftmaxFunctions& functions_;
   bool backward_ = false;
+  // Of the last Forward: the divisor, and the weight of own labels.
   double normalizer_ = 1;
+  float share_ = 1;
 };
 
 }  // namespace gf

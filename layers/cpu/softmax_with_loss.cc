@@ -23,15 +23,35 @@ class SoftmaxWithLossKernel : public SoftmaxLossKernel {
     return loss + std::log(sums.sum[j]);
   }
 
-  void Gradient(const SoftmaxSpan& span, const float* p, const int64_t* labels, const float* factor,
+  void Gradient(const SoftmaxSpan& span, const float* p, const Weighted& own,
                 void* dx) const override {
     const float spread = layer_.label_smoothing() / span.classes;
     const float target = 1 - layer_.label_smoothing() + spread;
+    functions().loss_backward(span, p, own.factor, spread, dx);
+    for (int j = 0; j < span.width; ++j) {
+      if (own.factor[j] == 0) continue;
+      const int64_t i = own.labels[j] * span.stride + j;
+      StoreElement(dx, i, type(), own.factor[j] * (p[i] - target));
+    }
+  }
+
+  void MixedGradient(const SoftmaxSpan& span, const float* p, const Weighted& own,
+                     const Weighted& other, void* dx) const override {
+    const float peak = 1 - layer_.label_smoothing();
+    const float spread = layer_.label_smoothing() / span.classes;
+    float factor[kSoftmaxWidth];
+    for (int j = 0; j < span.width; ++j) factor[j] = own.factor[j] + other.factor[j];
     functions().loss_backward(span, p, factor, spread, dx);
     for (int j = 0; j < span.width; ++j) {
-      if (factor[j] == 0) continue;
-      const int64_t i = labels[j] * span.stride + j;
-      StoreElement(dx, i, type(), factor[j] * (p[i] - target));
+      for (const Weighted* of : {&own, &other}) {
+        if (of->factor[j] == 0) continue;
+        const int64_t label = of->labels[j], i = label * span.stride + j;
+        float weight = 0;  // of the label in both
+        for (const Weighted* each : {&own, &other}) {
+          if (each->factor[j] != 0 && each->labels[j] == label) weight += each->factor[j];
+        }
+        StoreElement(dx, i, type(), factor[j] * (p[i] - spread) - weight * peak);
+      }
     }
   }
 

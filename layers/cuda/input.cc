@@ -106,6 +106,10 @@ class InputKernel : public Kernel {
       const char* const from = staging.gpu() + offsets[i];
       if (layer_.IsImage(static_cast<int>(i))) {
         TakeImages(batch, from, tops_[i], args.tops[i]);
+        if (batch.mix.any()) {
+          CHECK(batch.mix.Fits(tops_[i].shape)) << tops_[i].shape.ToString();
+          MixImages(batch.mix, tops_[i].shape, context_.compute, args.tops[i], StreamOf(context_));
+        }
       } else if (layer_.IsLabelValues(static_cast<int>(i))) {
         TakeFloats(from, tops_[i], args.tops[i]);
       } else {

@@ -184,7 +184,45 @@ void RunChannels(const InputImages& images, T* y, cudaStream_t stream) {
   }
 }
 
+// Rows of items are the rows of the window. A thread takes one element of each image.
+template <typename T>
+struct MixRows {
+  int64_t images, image, row, begin;  // elements of an image and of a row; where the window begins
+  FastDivide items;                   // of the window in a row
+  float share;
+  T* y;
+
+  __device__ void Run(int64_t first, uint32_t item) const {
+    const FastDivide::Result place = items.Divide(item);
+    const int64_t at = begin + (first + place.quotient) * row + place.remainder;
+    T* const last = y + (images - 1) * image + at;
+    const float last_value = ToFloat(*last);
+    float own = last_value;
+    for (T* to = last; to != y + at; to -= image) {
+      const float other = ToFloat(*(to - image));
+      *to = FromFloat<T>(share * own + (1 - share) * other);
+      own = other;
+    }
+    y[at] = FromFloat<T>(share * own + (1 - share) * last_value);
+  }
+};
+
 }  // namespace
+
+void MixImages(const BatchMix& mix, const Shape& shape, DType type, void* y, cudaStream_t stream) {
+  WithType(type, [&](auto t) {
+    using T = decltype(t);
+    const int64_t row = shape[3] * shape[1], items = mix.width * shape[1];
+    const MixRows<T> f = {shape[0],
+                          shape.count(1, 4),
+                          row,
+                          mix.top * row + mix.left * shape[1],
+                          FastDivide(static_cast<uint32_t>(items)),
+                          mix.pixel_share,
+                          static_cast<T*>(y)};
+    ForItems(GroupsOf(mix.height, items), f, stream);
+  });
+}
 
 void NormalizeImages(const InputImages& images, DType type, void* y, cudaStream_t stream) {
   WithType(type, [&](auto t) {

@@ -6,6 +6,7 @@
 
 #include "core/batch.h"
 #include "core/dtype.h"
+#include "core/shape.h"
 
 namespace gf {
 
@@ -25,5 +26,8 @@ struct InputImages {
 // y[image][row][column][c] = (x - mean[c]) * inverse_std[c] for each pixel of the cuts, in one
 // pass.
 void NormalizeImages(const InputImages& images, DType type, void* y, cudaStream_t stream);
+
+// Mixes images [n][height][width][channels] of this type in place, see BatchMix.
+void MixImages(const BatchMix& mix, const Shape& shape, DType type, void* y, cudaStream_t stream);
 
 }  // namespace gf

@@ -1,3 +1,4 @@
+#include "core/batch.h"
 #include "core/cuda/items_inline.h"
 #include "layers/cuda/loss_kernels.h"
 #include "layers/cuda/softmax_inline.h"
@@ -35,7 +36,18 @@ __global__ void Backward(ClassAxis view, const T* y, const T* dy, T* dx) {
   }
 }
 
-// The loss is -sum of target * log(probability), where log(probability) = x - max - log(sum).
+// The loss of scores x with the label of a prediction: -sum of target * log(probability), where
+// log(probability) = x - max - log(sum).
+template <typename T>
+__device__ float LossOf(const SoftmaxLoss& call, const RowSums& sums, const T* x, int64_t sample,
+                        int64_t prediction) {
+  const ClassAxis& view = call.view;
+  if (!Counts(call, sample, prediction)) return 0;
+  float loss = (1 - call.smoothing) * (sums.max - ToFloat(x[call.labels[prediction] * view.inner]));
+  if (call.smoothing > 0) loss += call.smoothing * sums.deficit / view.classes;
+  return loss + logf(sums.sum);
+}
+
 template <typename T>
 __global__ void LossForward(SoftmaxLoss call, const T* x, float* losses, T* probabilities,
                             float* saved) {
@@ -44,12 +56,12 @@ __global__ void LossForward(SoftmaxLoss call, const T* x, float* losses, T* prob
     const int64_t start = StartOf(view, p);
     const RowSums sums = SumsOf(view, x + start);
     if (threadIdx.x == 0) {
-      float loss = 0;
-      if (Counts(call, SampleOf(view, p), p)) {
-        const float own = ToFloat(x[start + call.labels[p] * view.inner]);
-        loss = (1 - call.smoothing) * (sums.max - own);
-        if (call.smoothing > 0) loss += call.smoothing * sums.deficit / view.classes;
-        loss += logf(sums.sum);
+      const int64_t sample = SampleOf(view, p);
+      float loss = LossOf(call, sums, x + start, sample, p);
+      if (call.share < 1) {
+        const int64_t other = MixedImage(sample, view.outer);
+        const float mixed = LossOf(call, sums, x + start, other, p + (other - sample) * view.inner);
+        loss = call.share * loss + (1 - call.share) * mixed;
       }
       losses[p] = loss;
     }
@@ -77,13 +89,21 @@ struct LossBackward {
     const int64_t sample = first + of_class.quotient, c = of_class.remainder;
     const int64_t prediction = sample * call.view.inner + at.remainder;
     const int64_t i = first * call.view.classes * call.view.inner + item;
-    float gradient = 0;
-    if (Counts(call, sample, prediction)) {
-      const float spread = call.smoothing / call.view.classes;
-      const float target = call.labels[prediction] == c ? 1 - call.smoothing + spread : spread;
-      gradient = scale * (saved[i] - target);
+    float gradient = scale * GradientOf(sample, prediction, c, saved[i]);
+    if (call.share < 1) {
+      const int64_t other = MixedImage(sample, call.view.outer);
+      const int64_t of = prediction + (other - sample) * call.view.inner;
+      const float mixed = GradientOf(other, of, c, saved[i]);
+      gradient = call.share * gradient + (1 - call.share) * scale * mixed;
     }
     dx[i] = FromFloat<T>(gradient);
+  }
+
+  // With the label of another prediction, `of`.
+  __device__ float GradientOf(int64_t sample, int64_t of, int64_t c, float probability) const {
+    if (!Counts(call, sample, of)) return 0;
+    const float spread = call.smoothing / call.view.classes;
+    return probability - (call.labels[of] == c ? 1 - call.smoothing + spread : spread);
   }
 };
 

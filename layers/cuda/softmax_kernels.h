@@ -24,6 +24,8 @@ struct SoftmaxLoss {
   bool has_ignored = false;
   int64_t ignored = 0;  // label of predictions that do not count
   float smoothing = 0;
+  // The weight of a prediction's own label in its loss (LabelShare).
+  float share = 1;
 };
 
 // *loss = sum over the predictions / normalizer. `losses`: scratch memory, one number per

@@ -18,6 +18,7 @@ void CudaSoftmaxLossKernel::Setup(KernelSetup* setup) {
 
 void CudaSoftmaxLossKernel::Forward(const KernelArgs& args) {
   const ClassAxis& view = layer_.view();
+  share_ = LabelShare(layer_, args, view.outer);
   const std::vector<int64_t> labels = HostLabels(args, args.bottoms[1], view, context_);
   const SoftmaxLoss call = Call(args);
   const int64_t counted = CountLabels(layer_, view, labels.data(), call.samples,
@@ -51,6 +52,7 @@ SoftmaxLoss CudaSoftmaxLossKernel::Call(const KernelArgs& args) const {
   call.has_ignored = layer_.has_ignored();
   call.ignored = layer_.ignored();
   call.smoothing = layer_.label_smoothing();
+  call.share = share_;
   return call;
 }
 

@@ -39,7 +39,9 @@ class CudaSoftmaxLossKernel : public Kernel {
   const SoftmaxWithLossLayer& layer_;
   const KernelContext context_;
   bool backward_ = false;
+  // Of the last Forward: the divisor, and the weight of own labels.
   double normalizer_ = 1;
+  float share_ = 1;
 };
 
 }  // namespace gf

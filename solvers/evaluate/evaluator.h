@@ -12,7 +12,8 @@
 namespace gf {
 
 // Runs a TEST net over all of a loader's data, each image once whatever the number of ranks,
-// and returns the tally of all ranks for the loader's type of labels. The loader stands at its
+// and returns the tally of all ranks for the loader's type of labels. If loader->test_flips(), the
+// outputs for an image are the means over it and its mirror image. The loader stands at its
 // start before and after. `stop` (may be null) is asked after each batch: as soon as it is true on
 // any rank, all ranks give up and return null. `predictions` (may be null; of loader->size()
 // images) gets what each image was taken for, on every rank.

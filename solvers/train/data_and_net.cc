@@ -134,7 +134,10 @@ DataAndNet BuildDataAndNet(const DataConfig& config, const NetSource& source, Ph
   }
   net.image_shape = result.loader->image_shape();
   net.parameters = std::move(parameters);
-  if (phase == TEST) net.label_smoothing.reset();
+  if (phase == TEST) {
+    net.label_smoothing.reset();
+    net.mixed = false;
+  }
   result.net = std::make_unique<Net>(source, net, device);
   if (phase == TRAIN && !HasLoss(source, type)) {
     ThrowUserError(source.file, ": the net has no ", LossesOf(type),

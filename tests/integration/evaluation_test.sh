@@ -17,6 +17,27 @@ for ranks in 1 2 3; do
     --misclassified="more$ranks.tsv" >"more$ranks.log" 2>&1 ||
     fail "gfeval of the file on $ranks ranks"
 done
+# Mirror images, of bytes and of floats (16 bits, which the loader normalizes).
+flips() {
+  local name=$1
+  shift
+  "$gfeval" --config=job.prototxt --json="$name.json" "$@" >"$name.log" 2>&1 || fail "$name"
+}
+wide=(--set validation_data.pixel_type=UINT16 --set validation_data.mean=32896
+  --set validation_data.std=16448)
+flips plain
+flips flipped --set validation_data.test_flips=true
+flips wide_plain "${wide[@]}"
+flips wide_flipped "${wide[@]}" --set validation_data.test_flips=true
+python3 - <<'PY' || fail "the results with mirror images differ"
+import json
+loss = {name: json.load(open(name + ".json"))["loss"]
+        for name in ("plain", "flipped", "wide_plain", "wide_flipped")}
+print(loss)
+assert abs(loss["plain"] - loss["wide_plain"]) < 1e-5
+assert abs(loss["flipped"] - loss["wide_flipped"]) < 1e-5
+assert abs(loss["plain"] - loss["flipped"]) > 1e-3
+PY
 python3 - <<'PY' || fail "the results differ"
 import json
 def load(name):

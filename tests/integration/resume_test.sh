@@ -73,6 +73,10 @@ resume_as() {
 if [ "$exchange" = dense ]; then
   check fp32
   check bf16 "${bf16[@]}" --set solver.iter_size=2
+  check recipe --set train_data.policy.type=TRIVIAL_AUGMENT_WIDE \
+    --set train_data.erasing.probability=0.3 --set train_data.mix.mixup=0.4 \
+    --set train_data.mix.cutmix=1 --set train_data.alternate_mirror=true \
+    --set solver.iter_size=2 "${bf16[@]}"
   # The batch grows a while before it is stopped, and once more after.
   check phases --set 'solver.batch_phase[0].epoch=3' --set 'solver.batch_phase[0].iter_size=2' \
     --set 'solver.batch_phase[1].epoch=20' --set 'solver.batch_phase[1].iter_size=3'

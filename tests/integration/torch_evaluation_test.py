@@ -4,7 +4,8 @@ Usage: torch_evaluation_test.py GFEVAL. The network is a resnet18 with random fe
 layer fitted to them (ridge regression), so that some images are right, some wrong and many between
 two classes: a level more or less in some pixels would change the side of one image in a hundred.
 Images of 224x224 cut (center 112), and resized (shorter side 128) and cut by torchvision and by
-gfeval: at most one image in a thousand may be right in one and wrong in the other.
+gfeval; the latter also with the mean over each image and its mirror image: at most one image in a
+thousand may be right in one and wrong in the other.
 """
 import glob
 import io
@@ -33,7 +34,7 @@ input { height: 112 width: 112 }
 train_data { source: "%s" batch_size: 1 crop_size: 112 }
 validation_data {
   source: "%s" batch_size: 40 resize_shorter: %d crop_size: 112
-  mean: [123.675, 116.28, 103.53] std: [58.395, 57.12, 57.375]
+  mean: [123.675, 116.28, 103.53] std: [58.395, 57.12, 57.375] test_flips: %s
 }
 solver { base_lr: 1 max_steps: 1 }
 """
@@ -105,12 +106,18 @@ def main():
         name: value.numpy() for name, value in net.state_dict().items()
         if not name.endswith("num_batches_tracked")})
     validation = os.path.join(folder, "imagenette224-val-*.tar")
-    for shorter_side, worlds in (224, (1,)), (128, (1, 2, 3)):
-        print("resized to", shorter_side)
+    for shorter_side, worlds, flips in (224, (1,), False), (128, (1, 2, 3), False), (
+            128, (2,), True):
+        print("resized to", shorter_side, "flips:", flips)
         with open("job.prototxt", "w", encoding="utf-8") as out:
-            out.write(CONFIG % (root, train, validation, shorter_side))
+            out.write(CONFIG % (root, train, validation, shorter_side, str(flips).lower()))
         keys, labels, images = read_images(validation, shorter_side)
-        compare(gfeval, mpirun, worlds, keys, labels, in_batches(net, images).numpy())
+        logits = in_batches(net, images)
+        if flips:
+            plain = logits.argmax(1)
+            logits = (logits + in_batches(net, images.flip(3))) / 2
+            assert (logits.argmax(1) != plain).float().mean() > 0.005, "flips change nothing"
+        compare(gfeval, mpirun, worlds, keys, labels, logits.numpy())
 
 
 def compare(gfeval, mpirun, worlds, keys, labels, logits):

@@ -297,6 +297,37 @@ TEST_P(InputTest, ImagesStayOnTheDevice) {
   }
 }
 
+TEST_P(InputTest, ImagesAreMixedInsideTheWindow) {
+  GF_FOR_EVERY_INPUT(type, channels) {
+    Build(channels, type);
+    for (const bool cut : {false, true}) {
+      Batch batch = NewBatch(kHeight + 2 * cut, kWidth + 3 * cut);
+      if (cut) batch.cuts = Cuts(2, 3);
+      batch.mean.assign(channels, 100);
+      batch.inverse_std.assign(channels, 0.5f);
+      const std::vector<float> before = Run(batch);
+      const double tolerance = type == DType::kFP32 ? 1e-5 : type == DType::kFP16 ? 0.06 : 0.5;
+      for (const BatchMix& mix : {BatchMix{0, 0, kHeight, kWidth, 0.3f, 0.3f},
+                                  {2, 3, 4, 5, 0, 0.7f},
+                                  {kHeight - 1, kWidth - 1, 1, 1, 0.25f, 1},
+                                  {0, 0, 1, kWidth, 1, 1},
+                                  {3, 3, 0, 2, 0, 0}}) {
+        batch.mix = mix;
+        const std::vector<float> after = Run(batch);
+        const int64_t image = channels * kHeight * kWidth;
+        for (int64_t i = 0; i < kImages * image; ++i) {
+          const int64_t x = i % kWidth - mix.left, y = i / kWidth % kHeight - mix.top;
+          const bool inside = x >= 0 && x < mix.width && y >= 0 && y < mix.height;
+          const double share = inside ? mix.pixel_share : 1;
+          const double other = before[(i + (kImages - 1) * image) % (kImages * image)];
+          ASSERT_NEAR(after[i], share * before[i] + (1 - share) * other, inside ? tolerance : 0)
+              << i << " " << mix.top << " " << mix.height;
+        }
+      }
+    }
+  }
+}
+
 TEST_P(InputTest, LabelValuesEnterInTheComputeType) {
   constexpr int kValues = 3;
   for (DType type : Types()) {

@@ -119,6 +119,63 @@ TEST_P(SoftmaxTest, ImagesThatFillUpTheBatchDoNotCount) {
   EXPECT_NEAR(UniformLoss("loss_param { normalization: BATCH_SIZE }", &batch), 2, 1e-6);
 }
 
+TEST_P(SoftmaxTest, MixedLabelsMixTheLosses) {
+  constexpr int64_t kSamples = 3, kClasses = 5, kPlaces = 2, kIgnored = 9;
+  const Shape shape = {kSamples, kClasses, kPlaces};
+  const std::vector<int64_t> labels = {1, 4, 1, kIgnored, 0, 3};
+  const Values x = RandomValues(shape.count(), 3, 8);
+  const auto p = Probabilities(x, kSamples, kClasses, kPlaces);
+  Batch batch;
+  batch.images.desc.shape = {kSamples, 1, 1, 1};
+  batch.mix.height = batch.mix.width = 1;
+  for (const float share : {0.7f, 0.f, 1.f}) {
+    batch.mix.label_share = share;
+    for (const double smoothing : {0.0, 0.1}) {
+      double loss = 0;
+      Values gradient(shape.count());
+      for (int64_t n = 0; n < kSamples; ++n) {
+        for (int64_t k = 0; k < kPlaces; ++k) {
+          for (const bool own : {true, false}) {
+            const int64_t label = labels[(own ? n : (n + 2) % 3) * kPlaces + k];
+            if (label == kIgnored) continue;
+            // Of the five labels that count.
+            const double weight = (own ? double{share} : 1 - double{share}) / 5;
+            for (int64_t c = 0; c < kClasses; ++c) {
+              const int64_t i = (n * kClasses + c) * kPlaces + k;
+              const double target = (c == label ? 1 - smoothing : 0) + smoothing / kClasses;
+              loss -= weight * target * std::log(p[i]);
+              gradient[i] += static_cast<float>(weight * (p[i] - target));
+            }
+          }
+        }
+      }
+      RunOptions options = Options();
+      options.batch = &batch;
+      LayerRun run(Loss(StrCat("loss_param { ignore_label: 9 label_smoothing: ", smoothing, " }"),
+                        shape, labels),
+                   options);
+      run.SetBottom(0, x);
+      run.Forward();
+      EXPECT_NEAR(run.Top(0)[0], loss, 2e-6 * loss);
+      run.Backward();
+      ExpectNear(run.BottomDiff(0), gradient, 1e-6, StrCat(share, " ", smoothing));
+    }
+  }
+}
+
+TEST_P(SoftmaxTest, RefusesMixedImagesThatAreNotItsSamples) {
+  Batch batch;
+  batch.images.desc.shape = {6, 1, 1, 1};
+  batch.mix.height = batch.mix.width = 1;
+  try {
+    UniformLoss("loss_param { ignore_label: 9 }", &batch);
+    FAIL() << "nothing was refused";
+  } catch (const UserError& error) {
+    const std::string message = error.what();
+    EXPECT_NE(message.find("has 3 samples, but the batch has 6 images"), message.npos) << message;
+  }
+}
+
 TEST_P(SoftmaxTest, LossScaleAndWeightMultiplyTheGradient) {
   RunOptions options = Options();
   LayerRun plain(Loss("", {2, 5}, {1, 4}), options);

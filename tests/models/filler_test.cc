@@ -123,6 +123,42 @@ TEST(FillerTest, BilinearIsTheUpsamplingFilter) {
   for (int i = 0; i < 32; ++i) EXPECT_FLOAT_EQ(values[i], side[i % 4] * side[i / 4 % 4]) << i;
 }
 
+TEST(FillerTest, BinomialFiltersBlur) {
+  const auto values = Fill(Filler("type: 'binomial'"), Shape{2, 1, 3, 3}, 1, "a");
+  const float side[] = {0.25f, 0.5f, 0.25f};
+  for (int i = 0; i < 18; ++i) EXPECT_FLOAT_EQ(values[i], side[i % 3] * side[i / 3 % 3]) << i;
+  const auto wide = Fill(Filler("type: 'binomial'"), Shape{1, 1, 5, 5}, 1, "a");
+  EXPECT_FLOAT_EQ(wide[12], 36 / 256.f);
+  EXPECT_FLOAT_EQ(wide[0], 1 / 256.f);
+  EXPECT_EQ(Fill(Filler("type: 'binomial'"), Shape{2, 2, 1, 1}, 1, "a"),
+            std::vector<float>(4, 1.f));
+  EXPECT_EQ(FillerMistake(Filler("type: 'binomial'"), Shape{2, 1, 3, 5}),
+            "a binomial filler needs square filters, got 2x1x3x5");
+}
+
+TEST(FillerTest, DiracFiltersPassTheirInputsOn) {
+  // 3 outputs of 2 inputs.
+  const Shape shape{3, 2, 3, 2};
+  const auto check = [&](const std::vector<float>& values, int64_t filters) {
+    for (int64_t i = 0; i < filters * 12; ++i) {
+      const int64_t output = i / 12, input = i / 6 % 2, place = i % 6;
+      EXPECT_EQ(values[i], output == input && place == 3 ? 1 : 0) << i;
+    }
+  };
+  const auto zeros = Fill(Filler("type: 'dirac'"), shape, 1, "a");
+  check(zeros, 2);
+  EXPECT_EQ(std::vector<float>(zeros.begin() + 24, zeros.end()), std::vector<float>(12));
+  const auto uniform = Fill(Filler("type: 'dirac' min: -0.5 max: 0.25"), shape, 1, "a");
+  check(uniform, 2);
+  EXPECT_EQ(std::vector<float>(uniform.begin() + 24, uniform.end()), [&] {
+    const auto all = Fill(Filler("type: 'uniform' min: -0.5 max: 0.25"), shape, 1, "a");
+    return std::vector<float>(all.begin() + 24, all.end());
+  }());
+  check(Fill(Filler("type: 'dirac'"), Shape{1, 2, 3, 2}, 1, "a"), 1);
+  EXPECT_EQ(FillerMistake(Filler("type: 'dirac'"), Shape{4, 4}),
+            "a dirac filler needs the weights of a convolution, got 4x4");
+}
+
 TEST(FillerTest, ValuesDependOnSeedAndNameOnly) {
   const FillerParameter filler = Filler("type: 'gaussian'");
   const auto values = Fill(filler, Shape{1001}, 1, "a");

@@ -68,6 +68,25 @@ TEST(NetErrorTest, ANetTakesImagesOfOneSize) {
                   "test.prototxt: the net has no image input"));
 }
 
+TEST(NetErrorTest, MixedLabelsNeedALossThatMixes) {
+  const std::string scores = Inner("ip", "x", 5);
+  const std::string hinge =
+      scores + "layer { name: 'h' type: 'HingeLoss' bottom: 'ip' bottom: 'y' top: 'h' }";
+  NetOptions options = TestOptions();
+  EXPECT_EQ(Error(hinge, options), "(no error)");
+  options.mixed = true;
+  EXPECT_TRUE(Has(Error(hinge, options),
+                  "layer \"h\" (HingeLoss): cannot be trained with mixed labels "
+                  "(train_data.mix): use SoftmaxWithLoss, or remove mix"))
+      << Error(hinge, options);
+  EXPECT_EQ(Error(scores + Loss("loss", "ip"), options), "(no error)");
+  const std::string halves =
+      Error(scores + Simple("Reshape", "r", "ip", "reshape_param { shape { dim: [2, 5, 2] } }") +
+                Loss("loss", "r"),
+            options);
+  EXPECT_TRUE(Has(halves, "it has 2 samples, but the batch has 4 images: remove mix")) << halves;
+}
+
 TEST(NetErrorTest, OnlyLossesHaveALossWeight) {
   EXPECT_TRUE(Has(Error(Inner("ip", "x", 5) + Simple("ReLU", "r", "ip", "loss_weight: 1")),
                   "layer \"r\" (ReLU): has loss_weight 1 but is not a loss"));

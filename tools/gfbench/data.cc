@@ -19,7 +19,8 @@
 #include "tools/gfbench/common_flags.h"
 
 DEFINE_string(data, "", "the data set's `SOURCE`: a folder, a file or a glob");
-DEFINE_string(task, "resized_crop", "the `TASK`: resized_crop, crop, cache or evaluate");
+DEFINE_string(task, "resized_crop",
+              "the `TASK`: resized_crop, rand_augment, trivial_augment, crop, cache or evaluate");
 
 namespace gf {
 namespace {
@@ -37,9 +38,12 @@ DataConfig ConfigOfTask() {
   config.set_batch_size(kBatch);
   config.set_workers(std::max(1, FLAGS_threads));
   config.set_mirror(true);
-  if (FLAGS_task == "resized_crop") {
+  const bool rand = FLAGS_task == "rand_augment", trivial = FLAGS_task == "trivial_augment";
+  if (FLAGS_task == "resized_crop" || rand || trivial) {
     config.set_random_resized_crop(true);
     config.set_crop_size(224);
+    if (rand) config.mutable_policy()->set_type(PolicyConfig::RAND_AUGMENT);
+    if (trivial) config.mutable_policy()->set_type(PolicyConfig::TRIVIAL_AUGMENT_WIDE);
   } else if (FLAGS_task == "crop" || FLAGS_task == "cache") {
     config.set_random_crop(true);
     config.set_resize_shorter(256);
@@ -50,7 +54,9 @@ DataConfig ConfigOfTask() {
     config.set_resize_shorter(256);
     config.set_crop_size(224);
   } else {
-    ThrowUserError("--task=", FLAGS_task, ": expected resized_crop, crop, cache or evaluate");
+    ThrowUserError("--task=", FLAGS_task,
+                   ": expected resized_crop, rand_augment, trivial_augment, crop, cache or "
+                   "evaluate");
   }
   return config;
 }
@@ -95,11 +101,14 @@ class DataBenchmark : public Command {
         "Loads --steps batches of 64 UINT8 images with --threads decoding threads (1 if not "
         "given).\n"
         "Tasks:\n"
-        "  resized_crop  random window (area 0.08..1, aspect 3/4..4/3) at 224 x 224, mirrored\n"
-        "  crop          shorter side 256, random window of 227 x 227, mirrored\n"
-        "  cache         the same from a cache of decoded images, beside a copy (memcpy, the same\n"
-        "                number of threads) that reads and writes as many bytes as the batch has\n"
-        "  evaluate      shorter side 256, center 224\n";
+        "  resized_crop     random window (area 0.08..1, aspect 3/4..4/3) at 224 x 224, mirrored\n"
+        "  rand_augment     the same, then two operations of RandAugment\n"
+        "  trivial_augment  the same, then one operation of TrivialAugmentWide\n"
+        "  crop             shorter side 256, random window of 227 x 227, mirrored\n"
+        "  cache            the same from a cache of decoded images, beside a copy (memcpy, the\n"
+        "                   same number of threads) that reads and writes as many bytes as the\n"
+        "                   batch has\n"
+        "  evaluate         shorter side 256, center 224\n";
     return spec;
   }
 

@@ -3,7 +3,9 @@
 #include <functional>
 
 #include "core/cuda/convert_kernels.h"
+#include "core/cuda/error.h"
 #include "layers/cuda/crop_kernels.h"
+#include "layers/cuda/input_kernels.h"
 #include "layers/cuda/interp_kernels.h"
 #include "layers/cuda/scale_kernels.h"
 #include "layers/cuda/softmax_kernels.h"
@@ -54,8 +56,22 @@ TEST_P(GroupsTest, SoftmaxLossGradient) {
   call.type = GetParam();
   call.labels = static_cast<const int64_t*>(gpu_labels.get());
   call.samples = 6;
-  ExpectGroupsDoNotMatter(210, 70, [&](void* dx) {
-    SoftmaxLossGradient(call, static_cast<const float*>(saved.get()), 0.5f, dx, stream());
+  for (const float share : {1.f, 0.3f}) {
+    call.share = share;
+    ExpectGroupsDoNotMatter(210, 70, [&](void* dx) {
+      SoftmaxLossGradient(call, static_cast<const float*>(saved.get()), 0.5f, dx, stream());
+    });
+  }
+}
+
+TEST_P(GroupsTest, MixImages) {
+  const Shape shape = {3, 2, 7, 5};
+  const Numbers images = Draw(GetParam(), 210);
+  const auto from = Put(images);
+  // A row of the window has 6 numbers.
+  ExpectGroupsDoNotMatter(210, 12, [&](void* y) {
+    GF_CUDA(cudaMemcpyAsync(y, from.get(), 210 * SizeOf(GetParam()), cudaMemcpyDefault, stream()));
+    MixImages({1, 2, 5, 3, 0.3f, 1}, shape, GetParam(), y, stream());
   });
 }
 
