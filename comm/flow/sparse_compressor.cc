@@ -26,11 +26,12 @@ namespace {
 // has its effect already, and must not fade.
 // The L1 norms of all chunks are then summed over the ranks. For a communicated chunk a rank takes
 // the norm of the sum, divided by the world, so that the ranks together count it once. For any
-// other chunk it takes the norm of its own g + residual. The chunks with the largest norms make up
-// S_t+1. Every rank adds the same norms in the same way, so all have the same set. While S_t is
-// everything (warm-up, density 1, the first step) gradients travel in place in the buckets of LAZY:
-// at density 1 the two are equal bit for bit. A chunk may lie in several entries, and an entry in
-// many chunks. The ready entries are always a prefix of the pool, so each element is handled once.
+// other chunk, a rank takes the norm of its own g + residual. The chunks with the largest norms
+// form S_t+1. Every rank adds the same norms in the same way, so all have the same set. While S_t
+// is everything (warm-up, density 1, the first step) gradients travel in place in the buckets of
+// LAZY: at density 1 the two are equal bit for bit. A chunk may lie in several entries, and an
+// entry in many chunks. The ready entries are always a prefix of the pool, so each element is
+// handled once.
 //
 // Weights of a chunk that waits get no weight decay, or rare chunks would keep weights that others
 // lose. When the chunk's turn comes, its update applies the decay of all steps since the last one

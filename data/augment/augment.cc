@@ -71,8 +71,7 @@ Recipe Augment::Draw(ImageSize in, Random random) const {
   Recipe recipe;
   recipe.resized = ResizedSize(in);
   recipe.out = OutputSize(in);
-  recipe.mirrored = Mirrors(random);
-  if (random_ && config_.mirror()) random.Next();
+  recipe.mirrored = DrawMirror(&random);
   if (random_ && config_.random_resized_crop()) {
     DrawResizedCrop(recipe.resized, &random, &recipe);
   } else {
@@ -94,8 +93,8 @@ Recipe Augment::Draw(ImageSize in, Random random) const {
   return recipe;
 }
 
-bool Augment::Mirrors(Random random) const {
-  return random_ && config_.mirror() && (random.Next() & 1) != 0;
+bool Augment::DrawMirror(Random* random) const {
+  return random_ && config_.mirror() && (random->Next() & 1) != 0;
 }
 
 Recipe Augment::Whole(ImageSize in) const {
@@ -106,18 +105,12 @@ Recipe Augment::Whole(ImageSize in) const {
 }
 
 void Augment::DrawResizedCrop(ImageSize in, Random* random, Recipe* recipe) const {
-  const double low = std::log(config_.min_aspect()), high = std::log(config_.max_aspect());
   for (int i = 0; i < kTries; ++i) {
-    const double share =
-        config_.min_area() + (config_.max_area() - config_.min_area()) * random->Uniform();
-    const double area = share * static_cast<double>(in.pixels());
-    const double aspect = std::exp(low + (high - low) * random->Uniform());
-    const auto width = static_cast<int64_t>(std::lround(std::sqrt(area * aspect)));
-    const auto height = static_cast<int64_t>(std::lround(std::sqrt(area / aspect)));
+    const auto [height, width] = DrawSize(config_, in, random);
     if (width < 1 || width > in.width || height < 1 || height > in.height) continue;
     const auto top = static_cast<int>(random->Below(in.height - height + 1));
     const auto left = static_cast<int>(random->Below(in.width - width + 1));
-    recipe->window = {top, left, static_cast<int>(height), static_cast<int>(width)};
+    recipe->window = {top, left, height, width};
     return;
   }
   // Falls back to the largest window of an allowed shape, from the center.

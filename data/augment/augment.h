@@ -44,8 +44,8 @@ class Augment {
   // `random` is the stream of this sample in this epoch. Throws as OutputSize.
   Recipe Draw(ImageSize in, Random random) const;
 
-  // Whether Draw mirrors with this stream.
-  bool Mirrors(Random random) const;
+  // Whether to mirror: the first draw of Draw.
+  bool DrawMirror(Random* random) const;
 
   // A recipe that only resizes. Throws as OutputSize.
   Recipe Whole(ImageSize in) const;

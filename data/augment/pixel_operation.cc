@@ -58,11 +58,6 @@ std::array<Histogram, 3> HistogramsOf(const Pixels& pixels) {
   return histograms;
 }
 
-// The weights of PIL's gray level: in 65,536ths, rounded to nearest.
-int GrayOf(const uint8_t* pixel) {
-  return (19595 * pixel[0] + 38470 * pixel[1] + 7471 * pixel[2] + (1 << 15)) >> 16;
-}
-
 // The mean gray level, rounded.
 int MeanGray(const Pixels& pixels) {
   int64_t sum = 0;

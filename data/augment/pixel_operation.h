@@ -39,7 +39,7 @@ struct PixelOperation {
 };
 
 // Applies an operation to an image of 1 or 3 channels of 8 bits, in place. Pixels from outside the
-// image are 0. The result equals that of torchvision on PIL images bit for bit.
+// image are 0. torchvision gives the same pixels for PIL images, bit for bit.
 void ApplyPixelOperation(const PixelOperation& operation, ImageSize size, int channels,
                          uint8_t* pixels, ByteBuffer* scratch);
 

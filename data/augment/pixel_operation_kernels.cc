@@ -7,7 +7,7 @@ void Saturate(uint8_t* pixels, int64_t count, float factor) {
 #pragma omp simd
   for (int64_t i = 0; i < count; ++i) {
     uint8_t* const pixel = pixels + 3 * i;
-    const int gray = (19595 * pixel[0] + 38470 * pixel[1] + 7471 * pixel[2] + (1 << 15)) >> 16;
+    const int gray = GrayOf(pixel);
     for (int c = 0; c < 3; ++c) pixel[c] = Blended(gray, pixel[c], factor);
   }
 }

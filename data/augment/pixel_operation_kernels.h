@@ -16,6 +16,11 @@ static inline uint8_t Blended(int from, int to, float factor) {
   return static_cast<uint8_t>(static_cast<int>(level));
 }
 
+// PIL's gray level of an RGB pixel: weights in 65,536ths, rounded to nearest.
+static inline int GrayOf(const uint8_t* pixel) {
+  return (19595 * pixel[0] + 38470 * pixel[1] + 7471 * pixel[2] + (1 << 15)) >> 16;
+}
+
 // Loops of operations on pixels of 8 bits.
 struct PixelOperationKernels {
   // RGB pixels in place: each number becomes Blended(gray level of its pixel, number, factor).

@@ -83,18 +83,12 @@ std::vector<PixelOperation> DrawOperations(const PolicyConfig& policy, ImageSize
 
 ImageWindow DrawErased(const ErasingConfig& erasing, ImageSize size, Random* random) {
   if (random->Uniform() >= erasing.probability()) return {};
-  const double low = std::log(erasing.min_aspect()), high = std::log(erasing.max_aspect());
   for (int i = 0; i < kErasingTries; ++i) {
-    const double share =
-        erasing.min_area() + (erasing.max_area() - erasing.min_area()) * random->Uniform();
-    const double area = share * static_cast<double>(size.pixels());
-    const double aspect = std::exp(low + (high - low) * random->Uniform());
-    const auto width = std::lround(std::sqrt(area * aspect));
-    const auto height = std::lround(std::sqrt(area / aspect));
+    const auto [height, width] = DrawSize(erasing, size, random);
     if (width >= size.width || height >= size.height) continue;
     const auto top = static_cast<int>(random->Below(size.height - height + 1));
     const auto left = static_cast<int>(random->Below(size.width - width + 1));
-    return {top, left, static_cast<int>(height), static_cast<int>(width)};
+    return {top, left, height, width};
   }
   return {};
 }

@@ -177,7 +177,8 @@ Recipe SampleReader::Draw(ImageSize size, SampleUse use) const {
   };
   Recipe recipe = augment_.Draw(size, stream(use.epoch));
   if (alternates_) {
-    recipe.mirrored = augment_.Mirrors(stream(0)) != (use.epoch % 2 != 0);
+    Random first = stream(0);
+    recipe.mirrored = augment_.DrawMirror(&first) != (use.epoch % 2 != 0);
   }
   return recipe;
 }

@@ -11,8 +11,8 @@ namespace gf {
 // What SoftmaxWithLoss and the losses derived from it share: everything but the loss of a
 // prediction.
 //
-// Where labels are mixed (LabelShare), the loss of a prediction is share * loss of its own label +
-// (1 - share) * loss of the other image's label. A label that is ignored has the loss 0.
+// With mixed labels (LabelShare), a prediction's loss is share * (loss with its own label) +
+// (1 - share) * (loss with the other image's label). An ignored label has the loss 0.
 class SoftmaxLossKernel : public Kernel {
  public:
   SoftmaxLossKernel(const SoftmaxWithLossLayer& layer, const KernelContext& context);

@@ -176,7 +176,7 @@ TEST_F(PolicyLoaderTest, MixesDependOnThePositionAlone) {
   const auto expected = mixes({}, 0);
   EXPECT_GT(std::set<std::vector<float>>(expected.begin(), expected.end()).size(), 6u);
   EXPECT_EQ(mixes({}, 5), std::vector<std::vector<float>>(expected.begin() + 5, expected.end()));
-  // The batches of two ranks are those of one, in turn.
+  // Two ranks take the batches of one rank in turn.
   const auto second = mixes(Ranked(LoaderOptions::kTrain, 1, 2), 0);
   EXPECT_EQ(second[0], expected[1]);
   EXPECT_EQ(second[1], expected[3]);
