@@ -7,11 +7,25 @@
 
 namespace gf {
 
+// The pixel at place `i` of an axis of `size` pixels that continues as its own mirror image, where
+// the pixel at the end does not come twice: -1 shows 1, and `size` shows size - 2. Needs
+// -size < i < 2 size - 1. It is constexpr so that GPU kernels can call it.
+template <typename Int>
+constexpr Int ReflectedPixel(Int i, Int size) {
+  return i < 0 ? -i : i < size ? i : 2 * (size - 1) - i;
+}
+
+// Whether ReflectedPixel has all places of a part of `length` pixels from `begin` on.
+constexpr bool ReflectionReaches(int64_t begin, int64_t length, int64_t size) {
+  return -size < begin && begin + length < 2 * size;
+}
+
 // The part of an image that enters the net: its origin in pixels, and whether it is mirrored left
-// to right. Pixels outside the image are 0.
+// to right. Pixels outside the image are 0, or with `reflected` those of ReflectedPixel.
 struct ImageCut {
   int32_t top = 0, left = 0;
-  int32_t mirrored = 0;  // 0 or 1
+  int32_t mirrored = 0;   // 0 or 1
+  int32_t reflected = 0;  // 0 or 1
 };
 
 // Note [Images kept on the device]
@@ -90,7 +104,7 @@ struct Batch {
   int64_t size() const { return images.desc.shape.rank() ? images.desc.shape[0] : 0; }
 
   // Whether the images, or the parts cut from them, have this shape (N, C, H, W). Each part must
-  // contain at least one pixel of its image.
+  // contain at least one pixel of its image, or be in the reach of ReflectedPixel.
   bool Fits(const Shape& input) const {
     const Shape& own = images.desc.shape;
     if (cuts.empty()) return own == input && !kept.any();
@@ -99,6 +113,11 @@ struct Batch {
       return false;
     }
     for (const ImageCut& cut : cuts) {
+      if (cut.reflected != 0) {
+        if (!ReflectionReaches(cut.top, input[2], own[2])) return false;
+        if (!ReflectionReaches(cut.left, input[3], own[3])) return false;
+        continue;
+      }
       if (cut.top <= -input[2] || cut.top >= own[2]) return false;
       if (cut.left <= -input[3] || cut.left >= own[3]) return false;
     }

@@ -56,6 +56,8 @@ class Device {
   virtual std::string name() const = 0;
   // One line for readers: processor, instruction set, threads.
   virtual std::string Description() const = 0;
+  // Devices with an equal model compute the same bits in products of matrices.
+  virtual std::string Model() const { return Description(); }
   // Identifies the device on its host, e.g. the PCI address "0000:17:00.0"; empty if there is only
   // one.
   virtual std::string Address() const { return ""; }

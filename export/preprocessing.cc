@@ -52,6 +52,9 @@ OnnxMetadata PreprocessingMetadata(const DataConfig& data, bool nodes_normalize)
     metadata.emplace_back(key, StrCat(size));
     resizes |= StartsWith(key, "gf.resize");
   }
+  if (data.pad() > 0 && data.pad_mode() != DataConfig::ZERO) {
+    metadata.emplace_back("gf.pad_mode", DataConfig::PadMode_Name(data.pad_mode()));
+  }
   if (resizes) metadata.emplace_back("gf.filter", DataConfig::Filter_Name(data.filter()));
   if (nodes_normalize) return metadata;
   if (data.mean_size() > 0) metadata.emplace_back("gf.mean", ToJson(data.mean()));

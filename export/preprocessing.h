@@ -15,8 +15,8 @@ using OnnxMetadata = std::vector<std::pair<std::string, std::string>>;
 // How an image becomes the input of a net, as a job's data say it: gf.channels ("RGB", "gray" or a
 // number), and, where they are set, gf.pixel_type ("UINT16" or "FP32"; none is UINT8),
 // gf.resize_shorter, gf.resize_height, gf.resize_width, gf.pad and gf.crop_size (pixels),
-// gf.filter, and, unless nodes of the graph normalize, gf.mean and gf.std of pixels of that type
-// (JSON arrays of one number, or of one per channel).
+// gf.pad_mode ("REFLECT"; none is ZERO), gf.filter, and, unless nodes of the graph normalize,
+// gf.mean and gf.std of pixels of that type (JSON arrays of one number, or of one per channel).
 OnnxMetadata PreprocessingMetadata(const DataConfig& data, bool nodes_normalize);
 
 // gf.class_names: a JSON array, by class; none without names.

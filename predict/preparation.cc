@@ -14,9 +14,9 @@ namespace {
 // `where` names the place of the field in messages.
 void CheckHasMeaning(const std::string& where, const std::string& field) {
   static const auto* const kFields = new std::set<std::string>{
-      "batch_size",     "channels",     "crop_size", "filter",     "labels",
-      "mean",           "mean_file",    "pad",       "pixel_type", "resize_height",
-      "resize_shorter", "resize_width", "std"};
+      "batch_size",    "channels",       "crop_size",    "filter",   "labels",
+      "mean",          "mean_file",      "pad",          "pad_mode", "pixel_type",
+      "resize_height", "resize_shorter", "resize_width", "std"};
   if (kFields->count(field) > 0) return;
   ThrowUserError(where, ": ", field, " has no meaning for predictions, expected ",
                  Join({kFields->begin(), kFields->end()}), ": remove it");
@@ -39,6 +39,7 @@ DataConfig WithoutRandomParts(const DataConfig& data) {
   kept.set_resize_height(data.resize_height());
   kept.set_resize_width(data.resize_width());
   kept.set_pad(data.pad());
+  kept.set_pad_mode(data.pad_mode());
   kept.set_crop_size(data.crop_size());
   kept.set_filter(data.filter());
   *kept.mutable_mean() = data.mean();
@@ -50,13 +51,7 @@ DataConfig WithoutRandomParts(const DataConfig& data) {
 DataConfig PreparationOf(const JobConfig& job) {
   if (job.has_validation_data()) return WithoutRandomParts(job.validation_data());
   DataConfig data = job.train_data();
-  // Such a crop has a random size: its counterpart is the largest square.
-  if (data.random_resized_crop()) {
-    if (data.resize_shorter() == 0 && data.resize_height() == 0) {
-      data.set_resize_shorter(data.crop_size());
-    }
-    UseMeanPerChannel(&data);  // as training with such a crop does
-  }
+  UseLargestSquare(&data);
   return WithoutRandomParts(data);
 }
 

@@ -150,6 +150,18 @@ UpdateTraffic TrafficOf(const SolverConfig& solver, ComputeType compute) {
   return traffic;
 }
 
+void AddProducts(const SolverConfig& solver, const PoolLayout& layout, double flops_per_s,
+                 double memory_bytes_per_s, UpdateTraffic* traffic) {
+  const double flops = UpdateFlops(solver, layout);
+  if (flops == 0) return;
+  if (flops_per_s == 0) {
+    ThrowUserError("device.tflops is missing: solver.type ", solver.type(),
+                   " multiplies matrices in each update");
+  }
+  traffic->update +=
+      flops / flops_per_s * memory_bytes_per_s / static_cast<double>(layout.parameter_count());
+}
+
 void LeaveFrozenOut(const NetModel& net, const UpdateTraffic& traffic, double memory_bytes_per_s,
                     ComputeTimes* times) {
   for (size_t i = 0; i < net.layers.size(); ++i) times->backward[i] *= net.layers[i].backward;

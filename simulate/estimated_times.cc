@@ -42,4 +42,9 @@ ComputeTimes EstimatedTimes(const NetModel& net, const NetSource& source, const 
 
 double MemoryRateOf(const Gpu& gpu) { return gpu.bytes_per_s * gpu.memory_share; }
 
+double ProductRateOf(const Gpu& gpu, ComputeType compute) {
+  const Arithmetic arithmetic = compute == FP32 ? Arithmetic::kFP32 : Arithmetic::kTF32;
+  return FlopsPerSecond(gpu, arithmetic) * gpu.arithmetic_share;
+}
+
 }  // namespace gf

@@ -63,13 +63,18 @@ Simulator::Simulator(const SimulatedJob& job) : job_(job) {
   net_ = ModelOf(source, batch, image, {config.freeze().begin(), config.freeze().end()}, &labels);
   traffic_ = TrafficOf(config.solver(), config.compute_type());
   if (job_.gpu != nullptr) {
-    times_ = EstimatedTimes(net_, source, image, config, *job_.gpu, traffic_);
     memory_bytes_per_s_ = MemoryRateOf(*job_.gpu);
+    AddProducts(config.solver(), net_.layout, ProductRateOf(*job_.gpu, config.compute_type()),
+                memory_bytes_per_s_, &traffic_);
+    times_ = EstimatedTimes(net_, source, image, config, *job_.gpu, traffic_);
   } else {
-    // Rates and profiles are of steps that train all parameters.
-    times_ = TimesOf(ModelOf(source, batch, image, {}, &labels), job_.cluster.device(),
-                     job_.profile, config.compute_type(), traffic_, job_.cluster_places);
-    memory_bytes_per_s_ = job_.cluster.device().memory_gb_s() * 1e9;
+    const AcceleratorConfig& device = job_.cluster.device();
+    memory_bytes_per_s_ = device.memory_gb_s() * 1e9;
+    // Rates and profiles are of steps that train all parameters, without products in updates.
+    times_ = TimesOf(ModelOf(source, batch, image, {}, &labels), device, job_.profile,
+                     config.compute_type(), traffic_, job_.cluster_places);
+    AddProducts(config.solver(), net_.layout, device.tflops() * 1e12, memory_bytes_per_s_,
+                &traffic_);
     LeaveFrozenOut(net_, traffic_, memory_bytes_per_s_, &times_);
   }
   compressor_bytes_per_s_ = job_.cluster.device().compressor_gb_s() * 1e9;

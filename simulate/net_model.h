@@ -55,6 +55,11 @@ ComputeTimes PassesOf(const NetModel& net, const ProfileConfig& profile);
 // Of a solver and a compute type.
 UpdateTraffic TrafficOf(const SolverConfig& solver, ComputeType compute);
 
+// Adds the products of matrices that an update takes (UpdateFlops), as bytes that take as long.
+// flops_per_s: 0 if it is unknown; throws UserError if there are products then.
+void AddProducts(const SolverConfig& solver, const PoolLayout& layout, double flops_per_s,
+                 double memory_bytes_per_s, UpdateTraffic* traffic);
+
 // The traffic where weights are ahead of the solver's (StepsAhead), or are not.
 UpdateTraffic TrafficWith(UpdateTraffic traffic, ComputeType compute, bool steps_ahead);
 
@@ -80,5 +85,7 @@ ComputeTimes EstimatedTimes(const NetModel& net, const NetSource& source, const 
                             const JobConfig& config, const Gpu& gpu, const UpdateTraffic& traffic);
 // Assumed memory bandwidth of updates, in bytes/s.
 double MemoryRateOf(const Gpu& gpu);
+// Assumed FLOP/s of an update's products of matrices.
+double ProductRateOf(const Gpu& gpu, ComputeType compute);
 
 }  // namespace gf

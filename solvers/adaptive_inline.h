@@ -1,6 +1,6 @@
 #pragma once
 
-// Formulas of LAMB and of the element-wise adaptive solvers, for processors and GPUs. They are
+// Formulas of LAMB, Muon and the element-wise adaptive solvers, for processors and GPUs. They are
 // static, so that each variant of simd_library has its own copy.
 
 #include <type_traits>
@@ -23,6 +23,15 @@ GF_FORMULA float SquareRoot(float x) { return __builtin_sqrtf(x); }
 GF_FORMULA float MeanWith(float beta, float mean, float x) { return beta * mean + (1 - beta) * x; }
 GF_FORMULA float MeanSquareWith(float beta, float mean, float x) {
   return beta * mean + (1 - beta) * x * x;
+}
+
+// The running mean of gradients with one more, and the direction that Muon makes orthogonal.
+struct MuonElement {
+  float mean, direction;
+};
+GF_FORMULA MuonElement MuonDirection(float mean, float gradient, const MuonFactors& f) {
+  const float next = MeanWith(f.momentum, mean, gradient);
+  return {next, f.nesterov ? MeanWith(f.momentum, next, gradient) : next};
 }
 
 // A mean that moves by `share` (0 to 1) of the way to x. It stays where it equals x, and 1 gives x

@@ -9,7 +9,7 @@ std::vector<ParameterRule> RulesOf(const SolverConfig& config, const ParameterSt
   const PoolLayout& layout = store.layout();
   std::vector<ParameterRule> rules;
   for (const PoolEntry& entry : layout.entries()) {
-    ParameterRule rule{entry.lr_mult, entry.decay_mult, true};
+    ParameterRule rule{entry.lr_mult, entry.decay_mult, true, {}};
     // Biases, and scale and shift of normalization layers, have one axis; weights have more.
     if (config.plain_bias_and_norm() && entry.shape.rank() <= 1) {
       rule.decay_mult = 0;
@@ -26,6 +26,7 @@ std::vector<ParameterRule> RulesOf(const SolverConfig& config, const ParameterSt
       if (change.has_lr_mult()) rules[k].lr_mult = change.lr_mult();
       if (change.has_decay_mult()) rules[k].decay_mult = change.decay_mult();
       if (change.has_adaptive()) rules[k].adaptive = change.adaptive();
+      if (change.has_until_epoch()) rules[k].until_epoch = change.until_epoch();
     }
   }
   return rules;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "core/config/job.pb.h"
@@ -13,6 +14,8 @@ struct ParameterRule {
   float decay_mult = 1;
   // Whether LARS, LARC and LAMB compute a separate learning rate for it.
   bool adaptive = true;
+  // The epochs of training that update it (UpdatedParameters); nothing: all.
+  std::optional<double> until_epoch;
 };
 
 // The rules of all entries: first the multipliers of the net, then plain_bias_and_norm, then

@@ -32,6 +32,20 @@ struct AdaptiveFactors {
   float scale = 1;  // factor of the gradient
 };
 
+// Coefficients of Muon's polynomial a x + b x^3 + c x^5 (Jordan et al. 2024,
+// https://kellerjordan.github.io/posts/muon). Five iterations move singular values between about
+// 0.01 and 1 to values between 0.7 and 1.2.
+constexpr float kMuonA = 3.4445f, kMuonB = -4.7750f, kMuonC = 2.0315f;
+// Directions with a smaller norm do not get the norm 1.
+constexpr double kLeastMuonNorm = 1e-7;
+
+// The constants of one update of a matrix by Muon.
+struct MuonFactors {
+  float momentum = 0;  // of the running mean of gradients
+  float scale = 1;     // factor of the gradient
+  bool nesterov = false;
+};
+
 // The rules of solvers that scale each element's step by a history of this element's gradients;
 // Adapt has the formulas.
 enum class AdaptiveRule { kAdam, kAdamW, kAdaGrad, kRmsProp, kAdaDelta };

@@ -163,6 +163,36 @@ void Squares(const float* w, const T* g, int64_t n, double sums[2]) {
       sums);
 }
 
+template <typename T>
+double MuonDirections(float* __restrict mean, float* __restrict direction, const T* __restrict g,
+                      int64_t n, const MuonFactors& factors) {
+  const MuonFactors f = factors;
+  for (int64_t i = 0; i < n; ++i) {
+    const MuonElement result = MuonDirection(mean[i], f.scale * Load(g + i), f);
+    mean[i] = result.mean;
+    direction[i] = result.direction;
+  }
+  double sums[2];
+  Squares(direction, direction, n, sums);
+  return sums[0];
+}
+
+template <bool kCopy, typename T>
+void MuonUpdate(float* __restrict w, T* __restrict compute, const float* __restrict direction,
+                int64_t n, float keep, float rate) {
+  for (int64_t i = 0; i < n; ++i) {
+    const float result = keep * w[i] - rate * direction[i];
+    w[i] = result;
+    if (kCopy) Store(compute + i, result);
+  }
+}
+
+template <typename T>
+void MuonApply(float* w, T* compute, const float* direction, int64_t n, float keep, float rate) {
+  (IsCopy(w, compute) ? MuonUpdate<true, T> : MuonUpdate<false, T>)(w, compute, direction, n, keep,
+                                                                    rate);
+}
+
 bool Finite(const float* p, int64_t n) {
   uint32_t found = 0;
   for (int64_t i = 0; i < n; ++i) {
@@ -200,9 +230,11 @@ void Average(const float* __restrict x, float share, float* __restrict mean, int
 
 GF_SIMD_DEFINE(UpdateKernels, Updates) = {
     {&ByMomentum<float>, &LambMoments<float>, &LambApply<float>, &ByAdaptiveRule<float>,
-     &Ahead<float>, &Squares<float>, &Finite, &Add<float>, &Merge<float>},
+     &MuonDirections<float>, &MuonApply<float>, &Ahead<float>, &Squares<float>, &Finite,
+     &Add<float>, &Merge<float>},
     {&ByMomentum<uint16_t>, &LambMoments<uint16_t>, &LambApply<uint16_t>, &ByAdaptiveRule<uint16_t>,
-     &Ahead<uint16_t>, &Squares<uint16_t>, &FiniteBf16, &Add<uint16_t>, &Merge<uint16_t>},
+     &MuonDirections<uint16_t>, &MuonApply<uint16_t>, &Ahead<uint16_t>, &Squares<uint16_t>,
+     &FiniteBf16, &Add<uint16_t>, &Merge<uint16_t>},
     &Average,
 };
 

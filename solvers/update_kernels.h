@@ -28,6 +28,13 @@ struct UpdateFunctions {
   // `second`.
   void (*adaptive)(AdaptiveRule rule, float* w, T* compute, float* first, float* second, const T* g,
                    int64_t n, const AdaptiveFactors& factors, float rate);
+  // MuonDirection (adaptive_inline.h) of each element with scale * g, into `mean` and `direction`.
+  // Returns the sum of squares of the directions, computed as in `squares`.
+  double (*muon_direction)(float* mean, float* direction, const T* g, int64_t n,
+                           const MuonFactors& factors);
+  // w = keep * w - rate * direction
+  void (*muon_apply)(float* w, T* compute, const float* direction, int64_t n, float keep,
+                     float rate);
   // compute = w - rate * h
   void (*ahead)(const float* w, T* compute, const float* h, int64_t n, float rate);
   // Sums of squares of w and g: FP32 partial sums of at most 128 elements, added in double.

@@ -62,6 +62,7 @@ int RunCommand(int argc, char** argv, const Program& program) {
   arguments.argc = static_cast<int>(words.size());
   arguments.argv = words.data();
   if (command->takes_words()) spec.words = &arguments.words;
+  spec.overrides = &arguments.overrides;
   try {
     arguments.answered = ParseFlags(arguments.argc, arguments.argv, spec);
   } catch (const UserError&) {

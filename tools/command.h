@@ -13,10 +13,11 @@ namespace gf {
 // A command line whose flags have been read.
 struct Arguments {
   int argc = 0;
-  char** argv = nullptr;           // for MPI
-  std::vector<std::string> words;  // what is neither the command's name nor a flag
-  FlagSpec spec;                   // of the command
-  std::exception_ptr mistake;      // of the flags; null unless the command tells mistakes itself
+  char** argv = nullptr;               // for MPI
+  std::vector<std::string> words;      // what is neither the command's name nor a flag
+  std::vector<std::string> overrides;  // of commands with --set
+  FlagSpec spec;                       // of the command
+  std::exception_ptr mistake;  // of the flags; null unless the command tells mistakes itself
   // The exit code after --help or --version, which other ranks may not have been given; -1 after
   // neither. Commands that do not tell mistakes do not run then.
   int answered = -1;

@@ -2,6 +2,7 @@
 
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "core/config/checked_proto.h"
 #include "core/config/job_checks.h"
@@ -41,12 +42,24 @@ void CheckWindowRanges(const Config& config, const MistakeReport& report) {
                  ") must be at most max_aspect (", config.max_aspect(), ")");
 }
 
+// The sides of images before they are padded, with the fields' names; 0: as the image has them.
+std::vector<std::pair<const char*, int>> SidesOf(const DataConfig& data) {
+  return {{"resize_shorter", data.resize_shorter()},
+          {"resize_height", data.resize_height()},
+          {"resize_width", data.resize_width()}};
+}
+
+void CheckPad(const DataConfig& data, const MistakeReport& report) {
+  if (data.pad_mode() != DataConfig::REFLECT || data.pad() == 0) return;
+  for (const auto& [name, side] : SidesOf(data)) {
+    report.Require(side == 0 || data.pad() < side, "pad", " is ", data.pad(),
+                   ", must be less than ", side, " (", name, ") with pad_mode: REFLECT");
+  }
+}
+
 // `resized`: the window has a random size and is resized to crop_size.
 void CheckCrop(const DataConfig& data, bool resized, const MistakeReport& report) {
-  const std::pair<const char*, int> sides[] = {{"resize_shorter", data.resize_shorter()},
-                                               {"resize_height", data.resize_height()},
-                                               {"resize_width", data.resize_width()}};
-  for (const auto& [name, side] : sides) {
+  for (const auto& [name, side] : SidesOf(data)) {
     const int64_t most = side + 2 * int64_t{data.pad()};
     report.Require(side == 0 || resized || data.crop_size() <= most, "crop_size", " is ",
                    data.crop_size(), ", must be at most ", most, " (", name, " and 2 pad)");
@@ -62,6 +75,15 @@ void CheckCrop(const DataConfig& data, bool resized, const MistakeReport& report
   report.Require(data.pad() == 0, "pad", " is ", data.pad(),
                  ", must be 0 with random_resized_crop");
   CheckWindowRanges(data, report);
+}
+
+void CheckShifts(const DataConfig& data, bool training, const MistakeReport& report) {
+  if (data.test_shifts() == 0) return;
+  report.Require(!training, "test_shifts",
+                 " only applies to evaluation; set it in validation_data");
+  report.Require(data.crop_size() == 0 || data.test_shifts() < data.crop_size(), "test_shifts",
+                 " is ", data.test_shifts(), ", must be less than ", data.crop_size(),
+                 " (crop_size)");
 }
 
 void CheckColorChange(const DataConfig& data, const MistakeReport& report) {
@@ -115,7 +137,7 @@ void CheckMeanFile(const DataConfig& data, const MistakeReport& report) {
                     "images that stay on the device have no places in a mean image; use mean, or "
                     "cache_mib");
   report.Require(data.pad() == 0, "pad", " is ", data.pad(),
-                 ", must be 0 with mean_file, which has no values for zeros around an image");
+                 ", must be 0 with mean_file, which has no values around an image");
 }
 
 }  // namespace
@@ -129,6 +151,7 @@ void CheckData(const DataConfig& data, bool training, const std::string& path,
   CheckJobFields(data, path, places);
   const MistakeReport report(places, path);
   CheckResize(data, report);
+  CheckPad(data, report);
   CheckCrop(data, training && data.random_resized_crop(), report);
   const std::pair<const char*, int> counts[] = {{"mean", data.mean_size()},
                                                 {"std", data.std_size()}};
@@ -145,6 +168,7 @@ void CheckData(const DataConfig& data, bool training, const std::string& path,
                  " needs mirror: true");
   report.Require(!training || !data.test_flips(), "test_flips",
                  " only applies to evaluation; set it in validation_data");
+  CheckShifts(data, training, report);
   report.RefuseBoth(data.exchange() < 1 && data.shuffle_window() > 0, "exchange", "shuffle_window");
   CheckDeviceCache(data, training, report);
   CheckMeanFile(data, report);

@@ -244,6 +244,9 @@ void CheckJob(const JobConfig& config, const Places& places) {
   comm.Require(config.comm().mode() != CommConfig::TOPK || solver.type() == "SGD", "mode",
                " TOPK needs solver.type SGD, got ", solver.type(),
                ": set solver.type to SGD, or the mode to LOW_RANK, SPARSE or LAZY");
+  comm.Require(config.comm().mode() != CommConfig::SPARSE || solver.type() != "Muon", "mode",
+               " SPARSE updates parts of matrices, but solver.type Muon needs whole ones: set the "
+               "mode to LOW_RANK, QUANTIZED or LAZY, or another solver.type");
   comm.Require(config.comm().mode() != CommConfig::AUTO || config.device() == "cpu", "mode",
                " AUTO cannot measure on the device \"", config.device(),
                "\": set a mode, e.g. LAZY with wire_type BF16, or QUANTIZED; gfsim --gpu with "

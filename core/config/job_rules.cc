@@ -55,6 +55,7 @@ FieldRules JobRules() {
       {"DataConfig.resize_height", Between(0, kLargestExtent)},
       {"DataConfig.resize_width", Between(0, kLargestExtent)},
       {"DataConfig.pad", Between(0, kLargestExtent)},
+      {"DataConfig.test_shifts", Between(0, kLargestExtent)},
       {"DataConfig.crop_size", Between(0, kLargestExtent)},
       {"DataConfig.std", MoreThan(0)},
       {"DataConfig.min_area", MoreThan(0).AtMost(1)},
@@ -102,11 +103,14 @@ FieldRules JobRules() {
       {"SolverConfig.beta1", AtLeast(0).LessThan(1)},
       {"SolverConfig.beta2", AtLeast(0).LessThan(1)},
       {"SolverConfig.label_smoothing", AtLeast(0).LessThan(1)},
+      {"MuonConfig.momentum", AtLeast(0).LessThan(1)},
+      {"MuonConfig.iterations", Between(1, 30)},
       {"BatchPhase.epoch", Between(0, kMostEpochs)},
       {"BatchPhase.iter_size", MoreThan(0)
                                    .AtMost(kMostIterSize)
                                    .Required()
                                    .Advice("give the batches per update from this epoch on")},
+      {"ParameterRuleConfig.until_epoch", Between(0, kMostEpochs)},
       {"LossScaleConfig.scale", Between(1, kLargestLossScale)},
       {"LossScaleConfig.growth_interval", MoreThan(0)},
       {"LossScaleConfig.least", MoreThan(0)},

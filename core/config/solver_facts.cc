@@ -1,5 +1,8 @@
 #include "core/config/solver_facts.h"
 
+#include <algorithm>
+
+#include "core/config/name_pattern.h"
 #include "core/config/nearest.h"
 #include "core/error.h"
 
@@ -21,6 +24,7 @@ const std::vector<SolverFacts>& AllSolverFacts() {
       {"AdaGrad", {"squares"}, SolverFacts::kNoNorms, 1e-8f, false},
       {"RMSProp", {"squares"}, SolverFacts::kNoNorms, 1e-8f, false},
       {"AdaDelta", {"squares", "steps"}, SolverFacts::kNoNorms, 1e-6f, true},
+      {"Muon", {"mean", "variance"}, SolverFacts::kOfMatrices, 1e-8f, true},
   };
   return *kFacts;
 }
@@ -54,8 +58,33 @@ int64_t UpdateBytes(const SolverFacts& solver, int64_t gradient) {
       // Reads weight, states and gradient and writes states; then reads weight and states and
       // writes weight and the copy.
       return kFloat + states + gradient + states + kFloat + states + kFloat + copy;
+    case SolverFacts::kOfMatrices:
+      // Reads mean and gradient, writes mean and direction; reads and writes the direction; reads
+      // weight and direction and writes weight and the copy.
+      return kFloat + gradient + 2 * kFloat + 2 * kFloat + 3 * kFloat + copy;
   }
   return update;
+}
+
+double UpdateFlops(const SolverConfig& config, const PoolLayout& layout) {
+  double flops = 0;
+  if (SolverFactsOf(config.type()).norms != SolverFacts::kOfMatrices) return flops;
+  for (const PoolEntry& entry : layout.entries()) {
+    bool matrix = entry.shape.rank() > 1;
+    for (const ParameterRuleConfig& rule : config.rule()) {
+      if (rule.has_adaptive() && NameFits(rule.pattern(), entry.name)) {
+        matrix = entry.shape.rank() > 1 && rule.adaptive();
+      }
+    }
+    if (!matrix) continue;
+    const auto rows = static_cast<double>(entry.shape[0]);
+    const double columns = static_cast<double>(entry.shape.count()) / rows;
+    const double shorter = std::min(rows, columns), longer = std::max(rows, columns);
+    // The Gram matrix and the new matrix; the square of the Gram matrix.
+    flops += config.muon().iterations() *
+             (4 * shorter * shorter * longer + 2 * shorter * shorter * shorter);
+  }
+  return flops;
 }
 
 }  // namespace gf

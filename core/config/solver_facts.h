@@ -4,6 +4,9 @@
 #include <string>
 #include <vector>
 
+#include "core/config/job.pb.h"
+#include "core/pool_layout.h"
+
 namespace gf {
 
 // Facts about a type of solver, on every device and with any settings. A new solver adds a row to
@@ -14,6 +17,7 @@ struct SolverFacts {
     kNoNorms,
     kOfGradients,   // of weights and gradients
     kOfDirections,  // of weights and of the directions that the new state gives
+    kOfMatrices,    // of the directions of matrices, which it then multiplies
   };
 
   std::string type;                 // as solver.type names it
@@ -34,5 +38,9 @@ const SolverFacts& SolverFactsOf(const std::string& type);
 // reads its inputs once and writes its results. `gradient`: bytes of a gradient; a compute weight,
 // which is a copy unless it is FP32, has as many.
 int64_t UpdateBytes(const SolverFacts& solver, int64_t gradient);
+
+// FLOPs of the products of matrices in one update; a multiply-add counts as two. `layout`: of the
+// trained parameters.
+double UpdateFlops(const SolverConfig& config, const PoolLayout& layout);
 
 }  // namespace gf

@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
 #include <new>
+#include <string>
 
 #include "core/cpu/dnnl.h"
 #include "core/cpu/pages.h"
@@ -27,6 +29,18 @@ class CpuStream : public Stream {
   void WaitFor(Event* event) override {}
 };
 
+// As Linux names it; empty if it does not.
+std::string ProcessorName() {
+  std::ifstream file("/proc/cpuinfo");
+  for (std::string line; std::getline(file, line);) {
+    const size_t colon = line.find(": ");
+    if (line.rfind("model name", 0) == 0 && colon != std::string::npos) {
+      return line.substr(colon + 2);
+    }
+  }
+  return "";
+}
+
 // The CPU. Work is complete when a call returns, so streams and events do nothing.
 class CpuDevice : public Device {
  public:
@@ -42,6 +56,8 @@ class CpuDevice : public Device {
     return StrCat("cpu, ", Counted(threads, "thread"), ", ", DnnlIsaName(), ", oneDNN ", v->major,
                   ".", v->minor, ".", v->patch);
   }
+
+  std::string Model() const override { return StrCat(Description(), ", ", ProcessorName()); }
 
   bool Supports(DType compute) const override {
     if (compute == DType::kBF16) {

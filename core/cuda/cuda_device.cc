@@ -42,6 +42,12 @@ std::string CudaDevice::Description() const {
                 ".", p.minor, ", CUDA ", version(runtime), ", driver for ", version(driver));
 }
 
+std::string CudaDevice::Model() const {
+  int runtime = 0;
+  GF_CUDA(cudaRuntimeGetVersion(&runtime));
+  return StrCat(context_.properties().name, ", CUDA ", runtime / 1000, ".", runtime % 1000 / 10);
+}
+
 std::string CudaDevice::Address() const {
   char bus_id[32] = {};
   GF_CUDA(cudaDeviceGetPCIBusId(bus_id, sizeof(bus_id), context_.ordinal()));

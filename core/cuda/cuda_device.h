@@ -18,6 +18,7 @@ class CudaDevice : public Device {
 
   std::string name() const override { return "cuda"; }
   std::string Description() const override;
+  std::string Model() const override;
   std::string Address() const override;
   bool Supports(DType compute) const override;
   bool SumsInConvolutions(DType compute) const override;

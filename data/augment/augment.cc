@@ -24,6 +24,11 @@ Axis CutAxis(int in, int extent, int begin, int length, int* before) {
   return {std::max(to - from, 0), from * scale, scale, 0, in};
 }
 
+bool ReachesOutside(const ImageWindow& window, ImageSize image) {
+  return window.top < 0 || window.top + window.height > image.height || window.left < 0 ||
+         window.left + window.width > image.width;
+}
+
 // An axis that shows only the window.
 Axis WindowAxis(int begin, int length, int outputs) {
   return {outputs, static_cast<double>(begin), static_cast<double>(length) / outputs, begin,
@@ -52,6 +57,12 @@ ImageSize Augment::OutputSize(ImageSize in) const {
   const ImageSize resized = ResizedSize(in);
   const int pad = config_.pad(), crop = config_.crop_size();
   const ImageSize padded = {resized.height + 2 * pad, resized.width + 2 * pad};
+  if (config_.pad_mode() == DataConfig::REFLECT && pad > 0 &&
+      pad >= std::min(resized.height, resized.width)) {
+    ThrowUserError("pad: ", pad, " with pad_mode: REFLECT needs images of more than ", pad,
+                   " pixels in height and width, but an image has ", resized.ToString(),
+                   "; lower pad, or set resize_shorter to at least ", pad + 1);
+  }
   if (crop == 0) {
     if (padded.pixels() > kMaxPixels) {
       ThrowUserError("pad: ", pad, " gives an image of ", padded.ToString(), ", expected at most ",
@@ -84,6 +95,8 @@ Recipe Augment::Draw(ImageSize in, Random random) const {
       recipe.window.top = static_cast<int>(random.Below(free_y + 1)) - pad;
       recipe.window.left = static_cast<int>(random.Below(free_x + 1)) - pad;
     }
+    recipe.reflected =
+        config_.pad_mode() == DataConfig::REFLECT && ReachesOutside(recipe.window, recipe.resized);
   }
   if (!random_) return recipe;
   // Drawn in this order so that a policy changes no other choice.
@@ -127,7 +140,7 @@ void Augment::DrawResizedCrop(ImageSize in, Random* random, Recipe* recipe) cons
 bool CutsTwice(const Recipe& recipe, ImageSize in) {
   const bool rescales =
       recipe.window.height != recipe.out.height || recipe.window.width != recipe.out.width;
-  return rescales && recipe.resized != in;
+  return recipe.reflected || (rescales && recipe.resized != in);
 }
 
 View ViewOf(const Recipe& recipe, ImageSize in, DataConfig::Filter filter) {

@@ -19,6 +19,8 @@ namespace gf {
 struct Recipe {
   ImageSize resized;
   ImageWindow window;
+  // The window reaches outside the image and shows the pixels of ReflectedPixel there, not zeros.
+  bool reflected = false;
   ImageSize out;
   bool mirrored = false;
   std::vector<PixelOperation> operations;
@@ -36,7 +38,7 @@ class Augment {
   Augment(const DataConfig& config, bool random);
 
   // Size of the result for an image of this size. Throws UserError if the crop is larger than the
-  // image or the result has more than kMaxPixels.
+  // image, the result has more than kMaxPixels or the image is too small to be reflected.
   ImageSize OutputSize(ImageSize in) const;
   // Size to which an image is resized before the crop. Throws as OutputSize.
   ImageSize ResizedSize(ImageSize in) const;
@@ -62,10 +64,12 @@ class Augment {
   const bool random_;
 };
 
-// The view of an image of size `in` that follows the recipe through mirroring. If the image
-// must be resized twice (CutsTwice), `in` is recipe.resized, the size after the first resizing.
+// The view of an image of size `in` that follows the recipe through mirroring, with zeros outside
+// the image. If the image must be there as a whole (CutsTwice), `in` is recipe.resized, the size
+// after the first resizing.
 View ViewOf(const Recipe& recipe, ImageSize in, DataConfig::Filter filter);
-// Whether the image must be resized before the window is resized again.
+// Whether the whole image must be resized before the window is cut from it: because the window is
+// resized again, or shows reflected pixels, which may lie outside the window.
 bool CutsTwice(const Recipe& recipe, ImageSize in);
 
 // The format in which pixels are read, resized and cached.

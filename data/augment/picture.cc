@@ -1,9 +1,29 @@
 #include "data/augment/picture.h"
 
+#include <cstring>
 #include <utility>
+
+#include "core/batch.h"
 
 namespace gf {
 namespace {
+
+// Writes the pixels of a reflected window that lie outside the image. `image`: recipe.resized
+// pixels; `picture`: recipe.out pixels, of which those inside the image are there already.
+void FillReflection(const Recipe& recipe, PixelFormat format, const uint8_t* image,
+                    uint8_t* picture) {
+  const ImageWindow& window = recipe.window;
+  const int64_t bytes = format.bytes();
+  for (int y = 0; y < window.height; ++y) {
+    const int line = window.top + y, row = ReflectedPixel(line, recipe.resized.height);
+    for (int x = 0; x < window.width; ++x, picture += bytes) {
+      const int place = window.left + (recipe.mirrored ? window.width - 1 - x : x);
+      const int column = ReflectedPixel(place, recipe.resized.width);
+      if (row == line && column == place) continue;
+      std::memcpy(picture, image + (int64_t{row} * recipe.resized.width + column) * bytes, bytes);
+    }
+  }
+}
 
 // What follows when all pixels are there.
 void ChangePixels(const Recipe& recipe, int channels, uint8_t* pixels, PictureScratch* scratch) {
@@ -53,6 +73,7 @@ void FinishPicture(const Recipe& recipe, DataConfig::Filter filter, PixelFormat 
                    const uint8_t* resized, uint8_t* out, PictureScratch* scratch) {
   RenderPixels(resized, recipe.resized, format, ViewOf(recipe, recipe.resized, filter),
                &scratch->renderer, out);
+  if (recipe.reflected) FillReflection(recipe, format, resized, out);
   ChangePixels(recipe, format.channels, out, scratch);
 }
 

@@ -54,7 +54,7 @@ struct LoaderOptions {
 class Loader {
  public:
   // Throws UserError for wrong settings, a source without usable samples, a mean_file that does not
-  // fit, or a label out of range.
+  // fit, images that are too small for test_shifts, or a label out of range.
   Loader(const DataConfig& config, const LoaderOptions& options);
   // Waits at most for the images that are being decoded.
   ~Loader();
@@ -93,6 +93,8 @@ class Loader {
   const std::vector<int64_t>& samples() const { return samples_; }
   // Whether outputs are means over images and their mirror images.
   bool test_flips() const { return config_.test_flips(); }
+  // The pixels by which images move whose outputs count, too (DataConfig.test_shifts); 0: none.
+  int test_shifts() const { return config_.test_shifts(); }
   // The label of a sample (RecordSource::Labels for more than one), and its location:
   // "shard.tar:key:offset".
   int64_t Label(int64_t sample) const { return reader_.source().Label(sample); }

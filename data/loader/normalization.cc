@@ -133,4 +133,13 @@ void UseMeanPerChannel(DataConfig* config) {
   *config->mutable_mean() = {mean.begin(), mean.end()};
 }
 
+void UseLargestSquare(DataConfig* config) {
+  if (!config->random_resized_crop()) return;
+  config->clear_random_resized_crop();
+  if (config->resize_shorter() == 0 && config->resize_height() == 0) {
+    config->set_resize_shorter(config->crop_size());
+  }
+  UseMeanPerChannel(config);
+}
+
 }  // namespace gf

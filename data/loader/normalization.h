@@ -66,4 +66,9 @@ class Normalization {
 // Replaces mean_file by its mean per channel. Throws as the constructor of Normalization.
 void UseMeanPerChannel(DataConfig* config);
 
+// Replaces random_resized_crop, whose size is random, by its counterpart in evaluation: the largest
+// square, and a mean image's mean per channel, as training with such crops subtracts it. Throws as
+// UseMeanPerChannel.
+void UseLargestSquare(DataConfig* config);
+
 }  // namespace gf

@@ -189,7 +189,7 @@ Recipe SampleReader::RecipeOf(ImageSize size, SampleUse use) const {
 
 ImageCut SampleReader::CutOf(SampleUse use) const {
   const Recipe recipe = Draw(read_size_, use);
-  return {recipe.window.top, recipe.window.left, recipe.mirrored ? 1 : 0};
+  return {recipe.window.top, recipe.window.left, recipe.mirrored ? 1 : 0, recipe.reflected ? 1 : 0};
 }
 
 void SampleReader::Produce(SampleUse use, uint8_t* out, int64_t* label,

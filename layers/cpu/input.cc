@@ -112,19 +112,26 @@ class InputKernel : public Kernel {
       return normalize(from, plane, channels, false, mean.data(), inverse_std.data(), plane, to);
     }
     const ImageCut& cut = batch.cuts[i];
+    const bool reflected = cut.reflected != 0;
     // The columns of the cut that lie inside the image. If some lie outside, each row is assembled
     // first.
-    const int64_t begin = std::max<int64_t>(0, -cut.left);
-    const int64_t end = std::min<int64_t>(shape[3], own[3] - cut.left);
+    const int64_t begin = std::clamp<int64_t>(-cut.left, 0, shape[3]);
+    const int64_t end = std::clamp<int64_t>(own[3] - cut.left, begin, shape[3]);
     std::vector<uint8_t> padded(begin > 0 || end < shape[3] ? shape[3] * channels : 0);
     const std::vector<uint8_t> zeros(shape[3] * channels);
     for (int64_t y = 0; y < shape[2]; ++y) {
-      const int64_t line = cut.top + y;
+      const int64_t line = reflected ? ReflectedPixel(cut.top + y, own[2]) : cut.top + y;
       const uint8_t* row = zeros.data();
       if (line >= 0 && line < own[2]) {
-        row = from + (line * own[3] + cut.left + begin) * channels;
+        const uint8_t* const pixels = from + line * own[3] * channels;
+        row = pixels + (cut.left + begin) * channels;
         if (!padded.empty()) {
           std::copy(row, row + (end - begin) * channels, padded.begin() + begin * channels);
+          for (int64_t x = 0; reflected && x < shape[3]; ++x) {
+            if (x >= begin && x < end) continue;
+            const int64_t column = ReflectedPixel(cut.left + x, own[3]);
+            std::copy_n(pixels + column * channels, channels, padded.begin() + x * channels);
+          }
           row = padded.data();
         }
       }

@@ -4,9 +4,9 @@
 
 #include <algorithm>
 
+#include "core/cuda/matmul.h"
 #include "layers/cuda/bias_kernels.h"
 #include "layers/cuda/kernel_context.h"
-#include "layers/cuda/matmul.h"
 
 namespace gf {
 namespace {

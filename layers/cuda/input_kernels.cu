@@ -21,7 +21,7 @@ class CutPixels {
     BeginRow();
   }
 
-  // The first channel of the next pixel, or null outside the image.
+  // The first channel of the next pixel, or null outside an image that is not reflected.
   __device__ const uint8_t* Next(int channels) {
     if (column_ == width_) {
       column_ = 0;
@@ -31,14 +31,16 @@ class CutPixels {
       }
       BeginRow();
     }
-    const int64_t x = cut_.left + (cut_.mirrored != 0 ? width_ - 1 - column_ : column_);
+    int x = cut_.left + (cut_.mirrored != 0 ? width_ - 1 - column_ : column_);
+    if (cut_.reflected != 0) x = ReflectedPixel(x, static_cast<int>(images_.width));
     ++column_;
     return line_ == nullptr || x < 0 || x >= images_.width ? nullptr : line_ + x * channels;
   }
 
  private:
   __device__ void BeginRow() {
-    const int64_t y = cut_.top + row_;
+    int y = cut_.top + row_;
+    if (cut_.reflected != 0) y = ReflectedPixel(y, static_cast<int>(images_.height));
     const bool inside = y >= 0 && y < images_.height;
     line_ = inside ? images_.of[image_] + y * images_.width * images_.channels : nullptr;
   }
@@ -48,7 +50,7 @@ class CutPixels {
   int column_, row_;
   int64_t image_;
   ImageCut cut_;
-  const uint8_t* line_;  // source row; null outside the image
+  const uint8_t* line_;  // source row; null outside an image that is not reflected
 };
 
 // Whole images keep the order of their pixels.

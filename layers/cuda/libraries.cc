@@ -19,27 +19,12 @@ void CheckCudnn(cudnnStatus_t status, const char* call, const char* file, int li
            hint);
 }
 
-void CheckCublas(cublasStatus_t status, const char* call, const char* file, int line) {
-  if (status == CUBLAS_STATUS_SUCCESS) return;
-  FailCall("cuBLAS", call, file, line, cublasLtGetStatusString(status), "");
-}
-
 cudnnHandle_t CudnnHandle() {
   static const cudnnHandle_t handle = [] {
     cudnnHandle_t created;
     const cudaStream_t stream = CudaContext::Get().compute_stream()->get();
     GF_CUDNN(cudnnCreate(&created));
     GF_CUDNN(cudnnSetStream(created, stream));
-    return created;
-  }();
-  return handle;
-}
-
-cublasLtHandle_t CublasLtHandle() {
-  static const cublasLtHandle_t handle = [] {
-    cublasLtHandle_t created;
-    CudaContext::Get();
-    GF_CUBLAS(cublasLtCreate(&created));
     return created;
   }();
   return handle;
@@ -56,20 +41,6 @@ cudnnDataType_t ToCudnn(DType type) {
     default:
       LOG(FATAL) << Name(type);
       return CUDNN_DATA_FLOAT;
-  }
-}
-
-cudaDataType_t ToCublas(DType type) {
-  switch (type) {
-    case DType::kFP32:
-      return CUDA_R_32F;
-    case DType::kFP16:
-      return CUDA_R_16F;
-    case DType::kBF16:
-      return CUDA_R_16BF;
-    default:
-      LOG(FATAL) << Name(type);
-      return CUDA_R_32F;
   }
 }
 

@@ -38,6 +38,7 @@ template <AdaptiveRule kRule, typename T>
 __global__ void __launch_bounds__(kThreads) AdaptiveKernel(UpdatePools pools, RangeList list) {
   if (Skipped(pools)) return;
   const PoolPiece piece = pools.pieces[list.first_piece + blockIdx.x];
+  if (pools.matrix_rates != nullptr && pools.matrix_rates[piece.entry] > 0) return;
   const EntryRule rule = pools.rules[piece.entry];
   AdaptiveFactors factors = pools.numbers->adaptive;
   factors.decay = rule.decay;

@@ -38,7 +38,9 @@ class CudaSolver : public Solver {
   virtual float default_epsilon() const { return 0; }
 
   UpdatePools* pools() { return &pools_; }
+  const std::vector<PoolPiece>& pieces() const { return pieces_; }
   const SolverConfig& config() const { return config_; }
+  ParameterStore* store() const { return store_; }
   cudaStream_t stream() const { return RawStream(store_->device()->compute_stream()); }
 
  private:

@@ -81,6 +81,9 @@ __global__ void __launch_bounds__(kThreads)
       case RateRule::kLamb:
         rate = lr * first / second;
         break;
+      case RateRule::kMuon:
+        rate = 1 / fmax(first, kLeastMuonNorm);
+        break;
     }
   }
   pools.rates[blockIdx.x] = rate;

@@ -59,6 +59,10 @@ struct UpdatePools {
   const void* gradients = nullptr;
   float* first = nullptr;   // velocity; LAMB: mean; of an AdaptiveRule: see Adapt
   float* second = nullptr;  // LAMB: variance; of an AdaptiveRule with two states
+
+  // Muon, otherwise null. [entries]: the factor of a matrix's learning rate; 0: no matrix.
+  const float* matrix_rates = nullptr;
+  float* directions = nullptr;  // a pool: the directions of matrices
 };
 
 // A list of ranges of the pool in the GPU's memory, in order and without overlap. The ranges only
@@ -83,10 +87,10 @@ void InspectGradients(const UpdatePools& pools, const RangeList& list, cudaStrea
 // them is infinite or NaN.
 void AddSquares(const UpdatePools& pools, const RangeList& list, cudaStream_t stream);
 
-enum class RateRule { kLars, kLarc, kLamb };
+enum class RateRule { kLars, kLarc, kLamb, kMuon };
 
 // Computes `rates` by the rule from the norms in `sums`; lr if the entry is not adaptive or a norm
-// is 0.
+// is 0. kMuon: what makes a direction's norm 1, see solvers/muon.cc.
 void SetRates(const UpdatePools& pools, RateRule rule, double trust, double epsilon,
               cudaStream_t stream);
 
@@ -105,8 +109,19 @@ void LambMoments(const UpdatePools& pools, const RangeList& list, cudaStream_t s
 void LambApply(const UpdatePools& pools, const RangeList& list, cudaStream_t stream);
 
 // See UpdateFunctions::adaptive; decay is a constant of the entry, and the rate the step's rate
-// times lr_mult.
+// times lr_mult. Leaves out the matrices of `matrix_rates`.
 void AdaptiveUpdate(const UpdatePools& pools, AdaptiveRule rule, const RangeList& list,
                     cudaStream_t stream);
+
+// Muon, for matrices only. Directions: see UpdateFunctions::muon_direction; adds their squares to
+// both sums of the pieces. Scale: multiplies directions by `rates`.
+void MuonDirections(const UpdatePools& pools, const MuonFactors& factors, const RangeList& list,
+                    cudaStream_t stream);
+void ScaleDirections(const UpdatePools& pools, const RangeList& list, cudaStream_t stream);
+// square = kMuonA + kMuonB * gram + kMuonC * square, where kMuonA stands for a diagonal matrix: two
+// matrices of `side` rows.
+void MuonPolynomial(const float* gram, float* square, int64_t side, cudaStream_t stream);
+// See UpdateFunctions::muon_apply.
+void MuonApply(const UpdatePools& pools, const RangeList& list, cudaStream_t stream);
 
 }  // namespace gf

@@ -1,8 +1,13 @@
 // Estimates of the solvers of solvers/cuda, see Note [A step on paper].
 
+#include <algorithm>
+#include <utility>
+#include <vector>
+
 #include "core/config/solver_facts.h"
 #include "core/estimate/estimate_device.h"
 #include "solvers/adaptive_facts.h"
+#include "solvers/parameter_rules.h"
 #include "solvers/solver.h"
 
 namespace gf {
@@ -41,8 +46,9 @@ class SolverEstimate : public Solver {
     Operation operation;
     operation.kind = OperationKind::kUpdate;
     for (const ElementRange& range : ranges) operation.bytes += (range.end - range.begin) * bytes;
-    device_->Add(std::move(operation));
+    Add(std::move(operation));
   }
+  void Add(Operation operation) const { device_->Add(std::move(operation)); }
   // Bytes per element of the gradients, and of the compute weights if they are not the master
   // weights.
   int64_t gradient() const { return gradient_; }
@@ -106,6 +112,61 @@ class LambEstimate : public SolverEstimate {
   }
 };
 
+class MuonEstimate : public SolverEstimate {
+ public:
+  MuonEstimate(const SolverConfig& config, ParameterStore* store)
+      : SolverEstimate(config, store, SolverFactsOf("Muon").states),
+        store_(store),
+        rules_(RulesOf(config, *store)),
+        iterations_(config.muon().iterations()) {}
+  bool whole_tensors() const override { return true; }
+
+  void Update(const std::vector<ElementRange>& ranges) override {
+    std::vector<ElementRange> matrices, others;
+    const auto& entries = store_->layout().entries();
+    for (const ElementRange& range : ranges) {
+      for (size_t i = 0; i < entries.size(); ++i) {
+        const PoolEntry& entry = entries[i];
+        if (entry.offset < range.begin || entry.offset >= range.end) continue;
+        const bool is_matrix = entry.shape.rank() > 1 && rules_[i].adaptive;
+        (is_matrix ? matrices : others).push_back({entry.offset, entry.offset + entry.count});
+      }
+    }
+    // As AdamW.
+    Launch(others, 6 * kFloat + gradient() + compute());
+    if (matrices.empty()) return;
+    // Reads mean and gradient; writes mean and direction.
+    Launch(matrices, 3 * kFloat + gradient());
+    Launch({}, 0);  // the norms of the directions
+    Launch(matrices, 2 * kFloat);
+    for (size_t i = 0; i < entries.size(); ++i) {
+      const auto same = [&](const ElementRange& r) { return r.begin == entries[i].offset; };
+      if (std::any_of(matrices.begin(), matrices.end(), same)) Multiply(entries[i]);
+    }
+    // Reads weight and direction; writes weights.
+    Launch(matrices, 3 * kFloat + compute());
+  }
+
+ private:
+  // The Newton-Schulz iterations; their matrices count as FLOPs, not as bytes.
+  void Multiply(const PoolEntry& entry) const {
+    const int64_t rows = entry.shape[0], columns = entry.count / rows;
+    const int64_t shorter = std::min(rows, columns), longer = std::max(rows, columns);
+    Operation operation;
+    operation.kind = OperationKind::kUpdate;
+    // Three products and a polynomial; the result of an odd number is copied.
+    operation.launches = 4 * iterations_ + iterations_ % 2;
+    operation.flops =
+        iterations_ * (4 * shorter * shorter * longer + 2 * shorter * shorter * shorter);
+    operation.arithmetic = gradient() == kFloat ? Arithmetic::kFP32 : Arithmetic::kTF32;
+    Add(std::move(operation));
+  }
+
+  ParameterStore* const store_;
+  const std::vector<ParameterRule> rules_;
+  const int iterations_;
+};
+
 // Adam, AdamW, AdaGrad, RMSProp and AdaDelta.
 template <AdaptiveRule kRule>
 class AdaptiveEstimate : public SolverEstimate {
@@ -126,6 +187,7 @@ GF_REGISTER(SolverRegistry, "cuda_estimate/SGD", MomentumEstimate);
 GF_REGISTER(SolverRegistry, "cuda_estimate/LARS", NormEstimate);
 GF_REGISTER(SolverRegistry, "cuda_estimate/LARC", NormEstimate);
 GF_REGISTER(SolverRegistry, "cuda_estimate/LAMB", LambEstimate);
+GF_REGISTER(SolverRegistry, "cuda_estimate/Muon", MuonEstimate);
 GF_REGISTER(SolverRegistry, "cuda_estimate/Adam", AdaptiveEstimate<AdaptiveRule::kAdam>);
 GF_REGISTER(SolverRegistry, "cuda_estimate/AdamW", AdaptiveEstimate<AdaptiveRule::kAdamW>);
 GF_REGISTER(SolverRegistry, "cuda_estimate/AdaGrad", AdaptiveEstimate<AdaptiveRule::kAdaGrad>);

@@ -1,6 +1,5 @@
 #include "solvers/evaluate/evaluator.h"
 
-#include <algorithm>
 #include <memory>
 #include <vector>
 
@@ -26,34 +25,58 @@ std::unique_ptr<Tally> NewTally(const Loader& loader, int64_t outputs) {
   return std::make_unique<ClassTally>(outputs);
 }
 
-// The batch with each image mirrored left to right.
-Batch Mirrored(const Batch& batch) {
-  Batch mirrored = batch;
+// The batch with each image moved down and to the right by `shift` pixels, which may be negative,
+// and then mirrored left to right or not.
+Batch Changed(const Batch& batch, int shift, bool mirrored) {
+  Batch changed = batch;
   const Shape& shape = batch.images.desc.shape;
   if (batch.images.desc.dtype == DType::kUINT8) {
-    mirrored.cuts.assign(shape[0], {0, 0, 1});
-    return mirrored;
+    changed.cuts.assign(shape[0], {-shift, -shift, mirrored ? 1 : 0, 1});
+    return changed;
   }
   const auto pixels = std::make_shared<std::vector<float>>(shape.count());
-  const int64_t width = shape[3];
+  const int64_t height = shape[2], width = shape[3];
   const auto* const from = batch.images.as<const float>();
+  float* to = pixels->data();
   for (int64_t row = 0; row < shape.count(0, 3); ++row) {
-    std::reverse_copy(from + row * width, from + (row + 1) * width, pixels->begin() + row * width);
+    const int64_t y = row % height, line = row - y + ReflectedPixel(y - shift, height);
+    for (int64_t x = 0; x < width; ++x) {
+      const int64_t place = (mirrored ? width - 1 - x : x) - shift;
+      *to++ = from[line * width + ReflectedPixel(place, width)];
+    }
   }
-  mirrored.images.data = pixels->data();
-  mirrored.images.owner = pixels;
-  return mirrored;
+  changed.images.data = pixels->data();
+  changed.images.owner = pixels;
+  return changed;
 }
 
-// The net's outputs for a batch.
-std::vector<float> OutputsFor(const Batch& batch, bool flips, Net* net) {
+std::vector<float> OutputsOf(const Batch& batch, Net* net) {
   net->Forward(batch);
-  std::vector<float> outputs = net->Logits();
+  return net->Logits();
+}
+
+// The net's outputs for a batch moved by `shift`; with `flips`, their means over it and its mirror
+// images.
+std::vector<float> OutputsAt(const Batch& batch, int shift, bool flips, Net* net) {
+  std::vector<float> outputs =
+      shift == 0 ? OutputsOf(batch, net) : OutputsOf(Changed(batch, shift, false), net);
   if (!flips) return outputs;
-  const Batch mirrored = Mirrored(batch);
-  net->Forward(mirrored);
-  const std::vector<float> others = net->Logits();
+  const std::vector<float> others = OutputsOf(Changed(batch, shift, true), net);
   for (size_t i = 0; i < outputs.size(); ++i) outputs[i] = 0.5f * (outputs[i] + others[i]);
+  return outputs;
+}
+
+// The outputs that count for a batch.
+std::vector<float> OutputsFor(const Batch& batch, const Loader& loader, Net* net) {
+  const int shift = loader.test_shifts();
+  const bool flips = loader.test_flips();
+  std::vector<float> outputs = OutputsAt(batch, 0, flips, net);
+  if (shift == 0) return outputs;
+  const std::vector<float> up = OutputsAt(batch, -shift, flips, net);
+  const std::vector<float> down = OutputsAt(batch, shift, flips, net);
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    outputs[i] = 0.5f * outputs[i] + 0.25f * (up[i] + down[i]);
+  }
   return outputs;
 }
 
@@ -69,7 +92,7 @@ std::unique_ptr<Tally> Evaluate(Net* net, Loader* loader, Communicator* comm,
     const Batch& batch = loader->Next();
     // A rank that has run out of images sits the last batch out.
     if (batch.padding < batch.size()) {
-      const std::vector<float> scores = OutputsFor(batch, loader->test_flips(), net);
+      const std::vector<float> scores = OutputsFor(batch, *loader, net);
       tally->Add(scores, batch, loader->samples());
       if (predictions) predictions->Add(scores, net->classes(), loader->samples());
       if (i + 1 < batches) net->parameters()->device()->Settle();

@@ -11,6 +11,7 @@
 #include "comm/agree.h"
 #include "comm/consistency.h"
 #include "core/config/config.h"
+#include "core/config/solver_facts.h"
 #include "core/error.h"
 #include "core/file.h"
 #include "core/file_digest.h"
@@ -88,6 +89,14 @@ void CheckSameConfig(const JobConfig& config, Communicator* comm) {
                                                      version->patch, " ", version->hash));
   items.emplace_back("the program", HashName(DigestFile("/proc/self/exe").hash));
   CheckSame(comm, items);
+}
+
+void CheckSameProducts(const SolverConfig& solver, const Device& device, Communicator* comm) {
+  const SolverFacts* const facts = FindSolverFacts(solver.type());
+  if (facts == nullptr || facts->norms != SolverFacts::kOfMatrices) return;
+  CheckSame(comm, {{StrCat("the device (solver.type ", solver.type(),
+                           " needs the same processor or GPU and as many threads on every rank)"),
+                    device.Model()}});
 }
 
 void CheckSameNet(const NetSource& source, const ParameterStore& store, const Loader& data,

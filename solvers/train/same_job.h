@@ -6,6 +6,7 @@
 
 #include "comm/communicator.h"
 #include "core/config/job.pb.h"
+#include "core/device.h"
 #include "data/loader/loader.h"
 #include "models/net.h"
 #include "solvers/checkpoint/checkpoint.h"
@@ -15,6 +16,10 @@ namespace gf {
 // Checks that all ranks have the same config and program before anything large is built.
 // Throws UserError on all ranks.
 void CheckSameConfig(const JobConfig& config, Communicator* comm);
+
+// For solvers whose updates multiply matrices: checks that all ranks get the same bits, because
+// their weights would drift apart otherwise. Throws UserError on all ranks.
+void CheckSameProducts(const SolverConfig& solver, const Device& device, Communicator* comm);
 
 // Checks that all ranks train the same: the net, its parameters, their places in the pools, the
 // bits of the weights, the number and classes of the images, and the mean images. `validation` may

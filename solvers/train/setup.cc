@@ -40,6 +40,7 @@ void Open(const JobConfig& config, const TrainOptions& options, Communicator* co
     parts->batch_norm_group = NewGroupSum(config.batch_norm_group(), comm);
     parts->device = DeviceRegistry::Get().Create("device", config.device(), options.threads);
   });
+  CheckSameProducts(config.solver(), *parts->device, comm);
   parts->timeline = std::make_unique<Timeline>(comm->rank(), comm->host(), options.timeline_steps);
   parts->timeline_writer = std::make_unique<TimelineWriter>(
       parts->timeline.get(), options.timeline_steps, options.timeline_file, comm,
@@ -169,7 +170,8 @@ void BuildFlow(const JobConfig& config, bool deterministic, Communicator* comm,
             [parts] {
               // Within the update a rank that waits for lost ones could not keep its last step.
               if (!parts->flow->local()) parts->statistics->StepDone();
-            }});
+            },
+            [parts](double epochs) { return parts->batches->StepsOf(epochs); }});
     if (parts->batches->largest_iter_size() > 1) {
       parts->accumulator = std::make_unique<Accumulator>(parts->store);
     }

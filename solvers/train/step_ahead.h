@@ -3,6 +3,7 @@
 #include "comm/flow/gradient_flow.h"
 #include "models/parameter_store.h"
 #include "solvers/solver.h"
+#include "solvers/updated_parameters.h"
 
 namespace gf {
 
@@ -19,15 +20,16 @@ namespace gf {
 class StepAhead {
  public:
   // All outlive the object.
-  StepAhead(const GradientFlow* flow, ParameterStore* store, Solver* solver)
-      : flow_(flow), store_(store), solver_(solver) {}
+  StepAhead(const GradientFlow* flow, ParameterStore* store, Solver* solver,
+            const UpdatedParameters* updated)
+      : flow_(flow), store_(store), solver_(solver), updated_(updated) {}
 
   // Adds the store's own compute pool if the flow may_wait(), otherwise removes it.
   void Prepare();
   // Before the first forward pass of a step whose rate is `lr`. `scale` makes a mean gradient of
   // the residual. `skipped`: the step before may have been skipped, and its sums not applied.
-  // Returns whether something waits.
-  bool Go(double lr, double scale, bool skipped = false);
+  // Parameters that this step does not update are not ahead. Returns whether something waits.
+  bool Go(int64_t step, double lr, double scale, bool skipped = false);
   // Between two steps: nets compute with the weights themselves again.
   void Back();
 
@@ -35,6 +37,7 @@ class StepAhead {
   const GradientFlow* const flow_;
   ParameterStore* const store_;
   Solver* const solver_;
+  const UpdatedParameters* const updated_;
 };
 
 }  // namespace gf

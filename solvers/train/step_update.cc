@@ -16,8 +16,9 @@ StepUpdate::StepUpdate(const SolverConfig& solver, const CommConfig& comm, int w
                        const Parts& parts)
     : parts_(parts),
       iter_size_(solver.iter_size()),
+      updated_(solver, *parts.store, parts.steps_of),
       scaler_(solver.loss_scale()),
-      ahead_(parts.flow, parts.store, parts.solver),
+      ahead_(parts.flow, parts.store, parts.solver, &updated_),
       keeps_residuals_(!parts.flow->State().empty() || comm.mode() == CommConfig::AUTO) {
   CHECK(!comm.sharded_update() || !scaler_.active());  // CheckJob
   if (comm.sharded_update() && parts.solver->whole_tensors()) {
@@ -57,7 +58,7 @@ void StepUpdate::Begin(double lr) {
   const Timeline::Span span(parts_.timeline, lane::kUpdate, "step ahead");
   // The host does not know yet whether a GPU skips an update.
   const bool may_have_skipped = scaler_.active();
-  ahead_.Go(lr, 1 / unit(), may_have_skipped);
+  ahead_.Go(parts_.state->step, lr, 1 / unit(), may_have_skipped);
 }
 
 void StepUpdate::Finish(double lr, int micro_batches) {
@@ -73,7 +74,7 @@ void StepUpdate::Finish(double lr, int micro_batches) {
   Solver* const solver = parts_.solver;
   const auto update = [&](const std::vector<ElementRange>& ranges) {
     const Timeline::Span span(parts_.timeline, lane::kUpdate, "update");
-    solver->Update(ranges);
+    solver->Update(updated_.Updated(state->step, ranges));
   };
   const bool waits = scaler_.active() || parts_.before_update ||
                      // Ranges may be parts of tensors.
@@ -83,7 +84,7 @@ void StepUpdate::Finish(double lr, int micro_batches) {
   solver->SetDecaySteps(parts_.flow->decay_steps());
   solver->BeginStep(scalars);
   parts_.flow->Finish([&](const std::vector<ElementRange>& ranges) {
-    if (scaler_.active()) solver->Inspect(ranges);
+    if (scaler_.active()) solver->Inspect(updated_.Updated(state->step, ranges));
     if (waits) {
       deferred.insert(deferred.end(), ranges.begin(), ranges.end());
     } else {

@@ -11,6 +11,7 @@
 #include "solvers/loss_scaler.h"
 #include "solvers/solver.h"
 #include "solvers/train/step_ahead.h"
+#include "solvers/updated_parameters.h"
 
 namespace gf {
 
@@ -37,6 +38,8 @@ class StepUpdate {
     std::function<void(int64_t step)> after_update = nullptr;
     // Called in each step after all sums have come and before `before_update`; may be null.
     std::function<void()> sums_done = nullptr;
+    // The number of steps that cover some epochs; null where no rule of the solver ends.
+    std::function<int64_t(double epochs)> steps_of = nullptr;
   };
 
   // Throws UserError for settings that do not go together.
@@ -99,6 +102,7 @@ class StepUpdate {
 
   const Parts parts_;
   const int iter_size_;
+  const UpdatedParameters updated_;
   LossScaler scaler_;
   StepAhead ahead_;
   const bool keeps_residuals_;

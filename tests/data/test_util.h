@@ -66,6 +66,13 @@ inline std::vector<uint8_t> Gradient(ImageSize size, int channels, int shift = 0
   return pixels;
 }
 
+// The pixel at place `i` of an axis of `size` >= 2 pixels whose reflections go on without end: 0 1
+// 2 1 0 1 2 for three pixels.
+inline int Reflected(int i, int size) {
+  const int period = 2 * (size - 1), place = (i % period + period) % period;
+  return place < size ? place : period - place;
+}
+
 inline std::string ToText(const std::vector<uint8_t>& bytes) {
   return std::string(bytes.begin(), bytes.end());
 }

@@ -9,9 +9,9 @@
 
 #include "core/cuda/cuda_device.h"
 #include "core/cuda/error.h"
+#include "core/cuda/matmul.h"
 #include "layers/cuda/cudnn/convolution_graph.h"
 #include "layers/cuda/cudnn/graph.h"
-#include "layers/cuda/matmul.h"
 #include "tests/emulated_gpu/kernels_for_test.h"
 
 namespace gf {

@@ -305,6 +305,13 @@ TEST(ExportTest, MetadataSayHowImagesArePrepared) {
   EXPECT_EQ(PreprocessingMetadata(data, false)[0].second, "8");
   EXPECT_EQ(PreprocessingMetadata(data, false)[1],
             (std::pair<std::string, std::string>("gf.pixel_type", "UINT16")));
+  const size_t count = PreprocessingMetadata(data, false).size();
+  data.set_pad_mode(DataConfig::REFLECT);  // of no border
+  EXPECT_EQ(PreprocessingMetadata(data, false).size(), count);
+  data.set_pad(3);
+  const OnnxMetadata padded = PreprocessingMetadata(data, false);
+  EXPECT_EQ(padded[3], (std::pair<std::string, std::string>("gf.pad", "3")));
+  EXPECT_EQ(padded[5], (std::pair<std::string, std::string>("gf.pad_mode", "REFLECT")));
   EXPECT_EQ(ClassNamesMetadata({"a", "b \"c\""})[0].second, R"(["a","b \"c\""])");
   EXPECT_TRUE(ClassNamesMetadata({}).empty());
 }

@@ -132,7 +132,38 @@ class ResNet50V2(nn.Module):
         return self.fc(F.relu(self.bn(x)).mean((2, 3)))
 
 
+class AirbenchBlock(nn.Module):
+    def __init__(self, inputs, width):
+        super().__init__()
+        self.conv1 = nn.Conv2d(inputs, width, 3, padding=1, bias=False)
+        self.norm1 = nn.BatchNorm2d(width, eps=1e-12, momentum=0.4)
+        self.conv2 = nn.Conv2d(width, width, 3, padding=1, bias=False)
+        self.norm2 = nn.BatchNorm2d(width, eps=1e-12, momentum=0.4)
+
+    def forward(self, x):
+        x = F.gelu(self.norm1(F.max_pool2d(self.conv1(x), 2)))
+        return F.gelu(self.norm2(self.conv2(x)))
+
+
+class Airbench94(nn.Module):
+    """3x32x32 -> 10, of Jordan's airbench94; its recipe fixes conv0.weight and the batch norms'
+    weights."""
+
+    def __init__(self):
+        super().__init__()
+        self.conv0 = nn.Conv2d(3, 24, 2)
+        self.block1 = AirbenchBlock(24, 64)
+        self.block2 = AirbenchBlock(64, 256)
+        self.block3 = AirbenchBlock(256, 256)
+        self.fc = nn.Linear(256, 10, bias=False)
+
+    def forward(self, x):
+        x = self.block3(self.block2(self.block1(F.gelu(self.conv0(x)))))
+        return self.fc(F.max_pool2d(x, 3).flatten(1)) / 9
+
+
 NETWORKS = {
+    "airbench94": Airbench94,
     "alexnet": lambda: AlexNet(batch_norm=False),
     "alexnet_bn": lambda: AlexNet(batch_norm=True),
     "alexnet_owt": lambda: torchvision.models.alexnet(dropout=0.0),

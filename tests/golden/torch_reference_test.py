@@ -88,7 +88,8 @@ class TorchReferenceTest(unittest.TestCase):
         numpy.testing.assert_allclose(whole["logits"][:1], alone["logits"], rtol=1e-4, atol=1e-4)
 
     def test_every_network_has_the_tensors_and_parameters_of_its_prototxt(self):
-        expected = {"alexnet": (16, 60965224), "alexnet_bn": (26, 60967976),
+        expected = {"airbench94": (21, 1972792),
+                    "alexnet": (16, 60965224), "alexnet_bn": (26, 60967976),
                     "alexnet_owt": (16, 61100840), "lenet": (8, 431080),
                     "resnet18": (62, 11689512), "resnet20_cifar": (65, 272474),
                     "resnet50": (161, 25557032), "resnet50_v2": (153, 25549352)}

@@ -17,26 +17,35 @@ for ranks in 1 2 3; do
     --misclassified="more$ranks.tsv" >"more$ranks.log" 2>&1 ||
     fail "gfeval of the file on $ranks ranks"
 done
-# Mirror images, of bytes and of floats (16 bits, which the loader normalizes).
-flips() {
+# Mirror images and moved ones, of bytes and of floats (16 bits, which the loader normalizes).
+evaluate() {
   local name=$1
   shift
   "$gfeval" --config=job.prototxt --json="$name.json" "$@" >"$name.log" 2>&1 || fail "$name"
 }
 wide=(--set validation_data.pixel_type=UINT16 --set validation_data.mean=32896
   --set validation_data.std=16448)
-flips plain
-flips flipped --set validation_data.test_flips=true
-flips wide_plain "${wide[@]}"
-flips wide_flipped "${wide[@]}" --set validation_data.test_flips=true
-python3 - <<'PY' || fail "the results with mirror images differ"
+flips=(--set validation_data.test_flips=true)
+shifts=(--set validation_data.test_shifts=2)
+evaluate plain
+evaluate flipped "${flips[@]}"
+evaluate moved "${shifts[@]}"
+evaluate both "${flips[@]}" "${shifts[@]}"
+evaluate wide_plain "${wide[@]}"
+evaluate wide_flipped "${wide[@]}" "${flips[@]}"
+evaluate wide_moved "${wide[@]}" "${shifts[@]}"
+evaluate wide_both "${wide[@]}" "${flips[@]}" "${shifts[@]}"
+python3 - <<'PY' || fail "the results with mirror images and moved ones differ"
+import itertools
 import json
+names = ("plain", "flipped", "moved", "both")
 loss = {name: json.load(open(name + ".json"))["loss"]
-        for name in ("plain", "flipped", "wide_plain", "wide_flipped")}
+        for plain in names for name in (plain, "wide_" + plain)}
 print(loss)
-assert abs(loss["plain"] - loss["wide_plain"]) < 1e-5
-assert abs(loss["flipped"] - loss["wide_flipped"]) < 1e-5
-assert abs(loss["plain"] - loss["flipped"]) > 1e-3
+for name in names:
+    assert abs(loss[name] - loss["wide_" + name]) < 1e-5, name
+for one, other in itertools.combinations(names, 2):
+    assert abs(loss[one] - loss[other]) > 1e-4, (one, other)
 PY
 python3 - <<'PY' || fail "the results differ"
 import json

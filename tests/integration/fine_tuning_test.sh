@@ -53,6 +53,50 @@ momentum = read(sys.argv[2] + "/optimizer.safetensors")
 assert sorted(momentum) == ["momentum/ip1.bias", "momentum/ip2.bias", "momentum/ip2.weight"]
 PY
 
+# Parameters that training updates for 0.3 epochs, 5 steps, across a resume.
+ends=(--set 'solver.rule[0].pattern=ip2.bias' --set 'solver.rule[0].until_epoch=0.3')
+"${tune[@]}" "${ends[@]}" --set checkpoint.dir=ended --weights=$start --weights_skip='ip2.*' \
+  >ended.log 2>&1 || fail "a rule that ends"
+"${tune[@]}" "${ends[@]}" --set checkpoint.dir=ended2 --weights=$start --weights_skip='ip2.*' \
+  --max_steps=3 >ended1.log 2>&1 || fail "first part of a rule that ends"
+"${tune[@]}" "${ends[@]}" --set checkpoint.dir=ended2 --resume >ended2.log 2>&1 ||
+  fail "second part of a rule that ends"
+same_weights ended/step-00000012 ended2/step-00000012
+python3 - <<'PY' || fail "parameters whose rule has ended"
+import json, struct
+def read(path):
+    data = open(path, "rb").read()
+    length = struct.unpack("<Q", data[:8])[0]
+    header = json.loads(data[8:8 + length])
+    return {name: data[8 + length + at["data_offsets"][0]:8 + length + at["data_offsets"][1]]
+            for name, at in header.items() if name != "__metadata__"}
+for name, prefix in (("weights", ""), ("optimizer", "momentum/")):
+    middle, last, without = (read("%s/%s.safetensors" % (folder, name)) for folder in (
+        "ended/step-00000006", "ended/step-00000012", "whole/step-00000012"))
+    assert middle[prefix + "ip2.bias"] == last[prefix + "ip2.bias"], name
+    assert middle[prefix + "ip2.bias"] != without[prefix + "ip2.bias"], name
+    assert middle[prefix + "ip2.weight"] != last[prefix + "ip2.weight"], name
+PY
+
+# Weights that gfdata writes: a first convolution that whitens patches and keeps its weights.
+"$gfdata" whiten --config=job.prototxt --name=conv1.weight --kernel=3 --out=white.safetensors \
+  >whiten.log 2>&1 || fail "gfdata whiten"
+sed -e 's/num_output: 16/num_output: 54/' net.prototxt >white.prototxt
+"$gftrain" --config=job.prototxt --set net=white.prototxt --set freeze=conv1.weight \
+  --weights=white.safetensors --set solver.max_steps=5 --set solver.warmup_steps=0 \
+  --set checkpoint.dir=white >white.log 2>&1 || fail "training with weights that whiten"
+python3 - <<'PY' || fail "weights that whiten"
+import json, struct
+def read(path):
+    data = open(path, "rb").read()
+    length = struct.unpack("<Q", data[:8])[0]
+    at = json.loads(data[8:8 + length])["conv1.weight"]
+    return at["shape"], data[8 + length + at["data_offsets"][0]:8 + length + at["data_offsets"][1]]
+written = read("white.safetensors")
+assert written[0] == [54, 3, 3, 3], written[0]
+assert read("white/step-00000005/weights.safetensors") == written
+PY
+
 # An evaluation needs no freeze, and gives the accuracy of the training's last evaluation.
 "$gfeval" --config=job.prototxt --set net=head.prototxt --checkpoint=whole/step-00000012 \
   >eval.log 2>&1 || fail "evaluation"

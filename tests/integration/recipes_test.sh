@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The recipes for ImageNet compile without data, and their schedules have the corners that their
+# The recipes compile without data, and their schedules have the corners that their
 # sources give.
 . tests/integration/lib.sh
 
@@ -87,6 +87,15 @@ schedule resnet50_mlperf_32768 256
 steps resnet50_mlperf_32768 2190
 at resnet50_mlperf_32768 626 lr 21.2
 at resnet50_mlperf_32768 2189 epoch "$(awk 'BEGIN { printf "%.10g", 2189 * 32768 / 1281167 }')"
+
+# airbench94: from a fifth of the rate to all of it in 23 % of the steps, then down to 7 %.
+"$gftrain" --config="$configs/cifar10_94.prototxt" --dry_run >cifar10_94.dry.log 2>&1 ||
+  fail "--dry_run of cifar10_94"
+schedule cifar10_94 1
+steps cifar10_94 476
+at cifar10_94 0 lr 0.3
+at cifar10_94 109 lr 1.5
+at cifar10_94 475 lr "$(awk 'BEGIN { printf "%.10g", 0.105 + 1.395 / 367 }')"
 
 # The linear rule: 0.08 for 512 images, as much for each of them on any number of ranks.
 schedule alexnet_512 4

@@ -83,6 +83,7 @@ if [ "$exchange" = dense ]; then
   check feedback --set comm.wire_type=BF16 --set comm.error_feedback=true "${low_rate[@]}"
   [ "$ranks" = 1 ] || keeps_residuals "feedback.whole/$last" "$ranks"
   check lamb --set solver.type=LAMB --set solver.base_lr=0.002 "${bf16[@]}"
+  check muon --set solver.type=Muon --set solver.base_lr=0.002 "${bf16[@]}"
   # Two pools of state, of which each rank updates a part.
   check adam --set solver.type=Adam --set solver.base_lr=0.002 --set comm.sharded_update=true
   echo PASS

@@ -4,8 +4,8 @@ Usage: torch_evaluation_test.py GFEVAL. The network is a resnet18 with random fe
 layer fitted to them (ridge regression), so that some images are right, some wrong and many between
 two classes: a level more or less in some pixels would change the side of one image in a hundred.
 Images of 224x224 cut (center 112), and resized (shorter side 128) and cut by torchvision and by
-gfeval; the latter also with the mean over each image and its mirror image: at most one image in a
-thousand may be right in one and wrong in the other.
+gfeval; the latter also with the mean over each image and its mirror image, and over images moved by
+some pixels: at most one image in a thousand may be right in one and wrong in the other.
 """
 import glob
 import io
@@ -34,7 +34,7 @@ input { height: 112 width: 112 }
 train_data { source: "%s" batch_size: 1 crop_size: 112 }
 validation_data {
   source: "%s" batch_size: 40 resize_shorter: %d crop_size: 112
-  mean: [123.675, 116.28, 103.53] std: [58.395, 57.12, 57.375] test_flips: %s
+  mean: [123.675, 116.28, 103.53] std: [58.395, 57.12, 57.375] test_flips: %s test_shifts: %d
 }
 solver { base_lr: 1 max_steps: 1 }
 """
@@ -63,6 +63,20 @@ def read_images(pattern, shorter_side, most=None):
 def in_batches(net, images):
     with torch.no_grad():
         return torch.cat([net(images[i:i + 40]) for i in range(0, len(images), 40)])
+
+
+def averaged(net, images, flips, shift):
+    """Logits over images, their mirror images and images moved by `shift` pixels."""
+    def mean_over_flips(some):
+        logits = in_batches(net, some)
+        return (logits + in_batches(net, some.flip(3))) / 2 if flips else logits
+    logits = mean_over_flips(images)
+    if shift == 0:
+        return logits
+    side = images.shape[3]
+    padded = torch.nn.functional.pad(images, (shift,) * 4, "reflect")
+    moved = [mean_over_flips(padded[:, :, at:at + side, at:at + side]) for at in (0, 2 * shift)]
+    return 0.5 * logits + 0.25 * (moved[0] + moved[1])
 
 
 def fitted_network(train):
@@ -106,17 +120,16 @@ def main():
         name: value.numpy() for name, value in net.state_dict().items()
         if not name.endswith("num_batches_tracked")})
     validation = os.path.join(folder, "imagenette224-val-*.tar")
-    for shorter_side, worlds, flips in (224, (1,), False), (128, (1, 2, 3), False), (
-            128, (2,), True):
-        print("resized to", shorter_side, "flips:", flips)
+    for shorter_side, worlds, flips, shift in (224, (1,), False, 0), (128, (1, 2, 3), False, 0), (
+            128, (2,), True, 0), (128, (2,), False, 3):
+        print("resized to", shorter_side, "flips:", flips, "shift:", shift)
         with open("job.prototxt", "w", encoding="utf-8") as out:
-            out.write(CONFIG % (root, train, validation, shorter_side, str(flips).lower()))
+            out.write(CONFIG % (root, train, validation, shorter_side, str(flips).lower(), shift))
         keys, labels, images = read_images(validation, shorter_side)
-        logits = in_batches(net, images)
-        if flips:
-            plain = logits.argmax(1)
-            logits = (logits + in_batches(net, images.flip(3))) / 2
-            assert (logits.argmax(1) != plain).float().mean() > 0.005, "flips change nothing"
+        logits = averaged(net, images, flips, shift)
+        if flips or shift > 0:
+            plain = in_batches(net, images).argmax(1)
+            assert (logits.argmax(1) != plain).float().mean() > 0.005, "means change nothing"
         compare(gfeval, mpirun, worlds, keys, labels, logits.numpy())
 
 

@@ -78,7 +78,7 @@ expect_error 'SDG: solver.type is "SDG", must be AdaDelta, .* or SGD; did you me
 expect_error 'solver.type is "nesterov", must be .*; write type SGD with nesterov: true' \
   "${train[@]}" --set solver.type=nesterov
 # Names of Caffe's and PyTorch's solvers, in another case.
-for type in AdaDelta AdaGrad Adam AdamW RMSProp; do
+for type in AdaDelta AdaGrad Adam AdamW Muon RMSProp; do
   expect_error "must be .*; did you mean \"$type\"\?" "${train[@]}" --set solver.type="${type,,}"
 done
 expect_error 'unknown command "compute_image_mean": .*gfdata stats SOURCE --mean_file=FILE here' \

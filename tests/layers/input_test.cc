@@ -16,6 +16,12 @@ namespace {
 
 constexpr int64_t kImages = 5, kHeight = 7, kWidth = 9;
 
+// The pixel at place `i` of an axis whose reflections go on without end.
+int64_t Reflected(int64_t i, int64_t size) {
+  const int64_t period = 2 * (size - 1), place = (i % period + period) % period;
+  return place < size ? place : period - place;
+}
+
 class InputTest : public DeviceTest {
  protected:
   // A net's inputs: images of this many channels, and labels: a class, or `values` numbers.
@@ -112,8 +118,12 @@ class InputTest : public DeviceTest {
       for (int64_t c = 0; c < channels_; ++c) {
         for (int64_t y = 0; y < kHeight; ++y) {
           for (int64_t x = 0; x < kWidth; ++x) {
-            const int64_t column = cut.left + (cut.mirrored ? kWidth - 1 - x : x);
-            const int64_t row = cut.top + y;
+            int64_t column = cut.left + (cut.mirrored ? kWidth - 1 - x : x);
+            int64_t row = cut.top + y;
+            if (cut.reflected != 0) {
+              column = Reflected(column, own[3]);
+              row = Reflected(row, own[2]);
+            }
             float expected = 0;
             if (column >= 0 && column < own[3] && row >= 0 && row < own[2]) {
               expected = bytes[((n * own[2] + row) * own[3] + column) * channels_ + c];
@@ -253,6 +263,32 @@ TEST_P(InputTest, OutsideOfTheImageAreZeros) {
   }
 }
 
+TEST_P(InputTest, OutsideOfAReflectedImageIsItsMirrorImage) {
+  GF_FOR_EVERY_INPUT(type, channels) {
+    Build(channels, type);
+    Batch batch = NewBatch(kHeight - 2, kWidth - 1);
+    const auto most = [](int64_t size) { return static_cast<int32_t>(size - 1); };
+    // Parts as far out as reflections reach, and one of the image itself.
+    batch.cuts = {{-1, -1, 0, 1},
+                  {-most(kHeight - 2), most(kWidth - 1) - 1, 1, 1},
+                  {2, -most(kWidth - 1), 0, 1},
+                  {0, 0, 1, 1},
+                  {-2, 3, 0, 0}};
+    ExpectRight(batch);
+    batch.mean.assign(channels, 100);
+    batch.inverse_std.assign(channels, 0.5f);
+    ExpectRight(batch);
+    // Larger images, of which parts are inside, partly outside and beyond.
+    batch = NewBatch(3 * kHeight, 2 * kWidth);
+    batch.cuts = {{2, 5, 1, 1},
+                  {-kHeight - 3, -kWidth - 2, 1, 1},
+                  {3 * kHeight + 1, 2 * kWidth, 0, 1},
+                  {-3, 2 * kWidth - 2, 0, 1},
+                  {3 * kHeight - 2, -4, 1, 1}};
+    ExpectRight(batch);
+  }
+}
+
 // Three batches: the first one's images 1, 2 and 4 stay, the second consists of them and of two
 // others, the third has another in the place of one.
 TEST_P(InputTest, ImagesStayOnTheDevice) {
@@ -359,6 +395,19 @@ TEST_P(InputTest, MismatchesAreDetected) {
   EXPECT_TRUE(batch.Fits(input));
   for (const ImageCut& bad :
        {ImageCut{kHeight + 1, 0, 0}, {-kHeight, 0, 0}, {0, kWidth + 2, 0}, {0, -kWidth, 1}}) {
+    batch.cuts[3] = bad;
+    EXPECT_FALSE(batch.Fits(input));
+  }
+  // As far as reflections reach, and no further.
+  for (const ImageCut& good :
+       {ImageCut{-kHeight, -kWidth - 1, 0, 1}, {kHeight + 1, kWidth + 3, 1, 1}}) {
+    batch.cuts[3] = good;
+    EXPECT_TRUE(batch.Fits(input));
+  }
+  for (const ImageCut& bad : {ImageCut{-kHeight - 1, 0, 0, 1},
+                              {kHeight + 2, 0, 0, 1},
+                              {0, -kWidth - 2, 0, 1},
+                              {0, kWidth + 4, 0, 1}}) {
     batch.cuts[3] = bad;
     EXPECT_FALSE(batch.Fits(input));
   }

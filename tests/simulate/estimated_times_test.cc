@@ -120,7 +120,7 @@ TEST(EstimatedTimesTest, LayersHaveTheirOwn) {
 
 TEST(EstimatedTimesTest, UpdatesMoveTheSameBytesAsGpuSolvers) {
   for (const char* type :
-       {"SGD", "LARS", "LARC", "LAMB", "Adam", "AdamW", "AdaGrad", "RMSProp", "AdaDelta"}) {
+       {"SGD", "LARS", "LARC", "LAMB", "Adam", "AdamW", "AdaGrad", "RMSProp", "AdaDelta", "Muon"}) {
     for (const ComputeType compute : {FP32, FP16, BF16}) {
       SolverConfig solver;
       solver.set_type(type);
@@ -137,6 +137,43 @@ TEST(EstimatedTimesTest, UpdatesMoveTheSameBytesAsGpuSolvers) {
                   1, 0.01)
           << type << " " << ComputeType_Name(compute);
     }
+  }
+}
+
+TEST(EstimatedTimesTest, MuonsProductsTakeTime) {
+  for (const char* compute : {"compute_type=FP32", "compute_type=BF16"}) {
+    const SimulatedJob job = Job({compute, "solver.type=Muon", "comm.mode=LAZY"});
+    NetOptions options;
+    options.compute = ToDType(job.config.compute_type());
+    options.batch_size = job.config.train_data().batch_size();
+    const StepEstimate step =
+        EstimateStep(ReadNet(job.config.net()), options, job.config.solver(), *job.gpu);
+    OperationTime update;
+    for (const Operation& operation : step.operations) {
+      if (operation.kind == OperationKind::kUpdate) update += AssumedTime(operation, *job.gpu);
+    }
+    EXPECT_GT(update.arithmetic, update.memory) << compute;
+    EXPECT_NEAR(Simulator(job).Run(1).step.update / (update.memory + update.arithmetic), 1, 0.01)
+        << compute;
+  }
+}
+
+TEST(EstimatedTimesTest, MuonsProductsNeedTheRateOfTheCluster) {
+  SimulatedJob job = Job({"solver.type=Muon", "comm.mode=LAZY"});
+  job.gpu = nullptr;
+  const double fast = Simulator(job).Run(1).step.update;
+  AcceleratorConfig* const device = job.cluster.mutable_device();
+  device->set_tflops(device->tflops() / 2);
+  EXPECT_GT(Simulator(job).Run(1).step.update, 1.5 * fast);
+  const ProfileConfig profile = ReadProfile("configs/profiles/alexnet_bn_volta.prototxt");
+  job.profile = &profile;
+  device->clear_tflops();
+  try {
+    Simulator(job).Run(1);
+    FAIL();
+  } catch (const UserError& e) {
+    EXPECT_EQ(std::string(e.what()),
+              "device.tflops is missing: solver.type Muon multiplies matrices in each update");
   }
 }
 

@@ -14,6 +14,7 @@
 #include "solvers/loss_scaler.h"
 #include "solvers/pool_arithmetic.h"
 #include "solvers/solver.h"
+#include "solvers/updated_parameters.h"
 #include "tests/solvers/store_for_test.h"
 
 namespace gf {
@@ -172,6 +173,7 @@ TEST_P(CudaSolverTest, TakesTheSameStepsInBuckets) {
 
 // As SPARSE: chunks that are other ones in every step, more and fewer of them.
 TEST_P(CudaSolverTest, TakesTheSameStepsInChangingChunks) {
+  if (std::get<0>(GetParam()) == "Muon") return;  // which CheckJob keeps from chunks
   const auto chunks = [&](int step) {
     const int64_t size = step % 3 == 0 ? 7 : 1000;
     std::vector<ElementRange> ranges;
@@ -182,6 +184,58 @@ TEST_P(CudaSolverTest, TakesTheSameStepsInChangingChunks) {
   };
   ExpectSameSteps(chunks, true);
   ExpectSameSteps([&](int step) { return step % 2 == 0 ? chunks(step) : Calls{{}}; }, true);
+}
+
+// The first tensor goes on, others end after different steps.
+TEST_P(CudaSolverTest, ParametersThatEndKeepTheirBits) {
+  const auto steps_of = [](double epochs) { return static_cast<int64_t>(epochs); };
+  for (const bool record : {false, true}) {
+    SetUp();
+    SolverConfig config;
+    config.set_momentum(0.9f);
+    config.set_weight_decay(0.01f);
+    const std::vector<int> last_steps = {100, 4, 6, 1};
+    const auto& entries = expected_->layout().entries();
+    for (size_t i = 0; i < entries.size(); ++i) {
+      ParameterRuleConfig* const rule = config.add_rule();
+      rule->set_pattern(entries[i].name);
+      rule->set_until_epoch(last_steps[i]);
+    }
+    const std::string type = std::get<0>(GetParam());
+    const auto expected = NewSolver("solver", type, config, expected_.get());
+    const auto tested = NewSolver("solver", type, config, tested_.get());
+    tested->set_record(record);
+    const UpdatedParameters updated(config, *expected_, steps_of);
+    const auto kept = [&](int entry) {
+      const PoolEntry& of = tested_->layout().entries()[entry];
+      std::vector<std::vector<float>> pools = {tested_->Export(tested_->master(), of),
+                                               tested_->Export(tested_->compute(), of)};
+      for (const auto& [name, pool] : tested->State()) pools.push_back(tested_->Export(pool, of));
+      return pools;
+    };
+    std::vector<std::vector<std::vector<float>>> at_end(entries.size());
+    Random random(1, 7);
+    UpdateScalars scalars;
+    scalars.gradient_scale = 0.25;
+    for (int step = 0; step < 10; ++step) {
+      for (size_t i = 0; i < entries.size(); ++i) {
+        if (step == last_steps[i]) at_end[i] = kept(static_cast<int>(i));
+      }
+      SetGradients(&random);
+      scalars.lr = 0.05 + 0.01 * step;
+      // Two buckets, of which the second one holds the last tensor alone.
+      const int64_t border = entries[3].offset;
+      for (Solver* solver : {expected.get(), tested.get()}) {
+        solver->BeginStep(scalars);
+        solver->Update(updated.Updated(step, {{0, border}}));
+        solver->Update(updated.Updated(step, {{border, All().end}}));
+      }
+      scalars.last_lr = scalars.lr;
+      ++scalars.update;
+    }
+    ExpectSame(*expected, *tested);
+    for (int i = 1; i < 4; ++i) EXPECT_EQ(kept(i), at_end[i]) << entries[i].name << record;
+  }
 }
 
 // With a compute pool of its own, FP32 has a copy of the weights, too, and weights of some ranges
@@ -339,7 +393,7 @@ TEST_P(CudaSolverTest, AveragesAsTheCpu) {
 INSTANTIATE_TEST_SUITE_P(
     Solvers, CudaSolverTest,
     testing::Combine(testing::Values("SGD", "LARS", "LARC", "LAMB", "Adam", "AdamW", "AdaGrad",
-                                     "RMSProp", "AdaDelta"),
+                                     "RMSProp", "AdaDelta", "Muon"),
                      testing::Values(DType::kFP32, DType::kBF16, DType::kFP16)),
     [](const auto& info) { return std::get<0>(info.param) + "_" + Name(std::get<1>(info.param)); });
 

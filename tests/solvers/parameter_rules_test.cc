@@ -43,21 +43,28 @@ TEST(ParameterRulesTest, TheLastMatchingRuleAppliesFieldByField) {
   rule->set_pattern("*.weight");
   rule->set_lr_mult(3);
   rule->set_adaptive(false);
+  rule->set_until_epoch(2.5);
   rule = config.add_rule();
   rule->set_pattern("fc.*");
   rule->set_lr_mult(4);
+  rule = config.add_rule();
+  rule->set_pattern("bn.*");
+  rule->set_until_epoch(0);
   const std::vector<ParameterRule> rules = RulesOf(config, *store);
   EXPECT_EQ(rules[0].lr_mult, 4);  // fc.bias
   EXPECT_TRUE(rules[0].adaptive);
   EXPECT_EQ(rules[1].lr_mult, 4);  // fc.weight
   EXPECT_FALSE(rules[1].adaptive);
   EXPECT_EQ(rules[2].lr_mult, 3);  // bn.weight
+  EXPECT_FALSE(rules[0].until_epoch.has_value());
+  EXPECT_EQ(rules[1].until_epoch, 2.5);
+  EXPECT_EQ(rules[2].until_epoch, 0);
   EXPECT_EQ(rules[3].decay_mult, 1);
 }
 
 TEST(ParameterRulesTest, FrozenTensorsKeepTheirBits) {
   for (const char* type :
-       {"SGD", "LARS", "LARC", "LAMB", "Adam", "AdamW", "AdaGrad", "RMSProp", "AdaDelta"}) {
+       {"SGD", "LARS", "LARC", "LAMB", "Adam", "AdamW", "AdaGrad", "RMSProp", "AdaDelta", "Muon"}) {
     const auto store = TestStore();
     SolverConfig config;
     config.set_weight_decay(0.1f);

@@ -38,13 +38,28 @@ TEST(SolverFactsTest, AgreeWithTheSolvers) {
 TEST(SolverFactsTest, UpdatesReadAndWriteTheirPools) {
   // Gradients of 4 bytes, without a copy of the weights, and of 2 bytes with one.
   const std::vector<std::pair<const char*, std::pair<int, int>>> expected = {
-      {"SGD", {20, 20}},     {"LARS", {28, 26}},    {"LARC", {28, 26}},
-      {"LAMB", {40, 40}},    {"Adam", {28, 28}},    {"AdamW", {28, 28}},
-      {"AdaGrad", {20, 20}}, {"RMSProp", {20, 20}}, {"AdaDelta", {28, 28}}};
+      {"SGD", {20, 20}},      {"LARS", {28, 26}},  {"LARC", {28, 26}},    {"LAMB", {40, 40}},
+      {"Adam", {28, 28}},     {"AdamW", {28, 28}}, {"AdaGrad", {20, 20}}, {"RMSProp", {20, 20}},
+      {"AdaDelta", {28, 28}}, {"Muon", {36, 36}}};
   for (const auto& [type, bytes] : expected) {
     EXPECT_EQ(UpdateBytes(SolverFactsOf(type), 4), bytes.first) << type;
     EXPECT_EQ(UpdateBytes(SolverFactsOf(type), 2), bytes.second) << type;
   }
+}
+
+TEST(SolverFactsTest, MuonMultipliesItsMatrices) {
+  const auto store = TestStore();
+  SolverConfig config;
+  EXPECT_EQ(UpdateFlops(config, store->layout()), 0);
+  config.set_type("Muon");
+  // 10 x 33 and 7 x 75, five times.
+  const double fc = 4 * 100 * 33 + 2 * 1000, conv = 4 * 49 * 75 + 2 * 343;
+  EXPECT_EQ(UpdateFlops(config, store->layout()), 5 * (fc + conv));
+  config.mutable_muon()->set_iterations(2);
+  ParameterRuleConfig* const rule = config.add_rule();
+  rule->set_pattern("fc.*");
+  rule->set_adaptive(false);
+  EXPECT_EQ(UpdateFlops(config, store->layout()), 2 * conv);
 }
 
 TEST(SolverFactsTest, UnknownTypesAreNamed) {

@@ -278,6 +278,7 @@ INSTANTIATE_TEST_SUITE_P(
                     StepCase{"lenet", 0, DType::kBF16, "LARC"},
                     StepCase{"lenet", 0, DType::kFP16, "Adam"},
                     StepCase{"lenet", 0, DType::kBF16, "RMSProp"},
+                    StepCase{"resnet20_cifar", 0, DType::kFP16, "Muon"},
                     StepCase{"alexnet_bn", 67, DType::kBF16, "LARS"}, StepCase{"googlenet", 80},
                     StepCase{"resnet20_cifar"}, StepCase{"resnet50", 32, DType::kFP16, "LARS"},
                     StepCase{"resnet50_v2", 32, DType::kBF16, "SGD", TRAIN, true}, StepCase{""},

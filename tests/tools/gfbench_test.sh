@@ -50,7 +50,7 @@ if { "$gfbench" update $net --compute=BF16 --steps=1 2>&1 || true; } |
   echo "NOT TESTED: updates in BF16, in which this processor does not compute"
   compute=FP32
 fi
-for solver in SGD LARS LARC LAMB Adam AdamW AdaGrad RMSProp AdaDelta; do
+for solver in SGD LARS LARC LAMB Adam AdamW AdaGrad RMSProp AdaDelta Muon; do
   "$gfbench" update $net --solver=$solver --compute=$compute --steps=3 --json="$out/update.json" \
     >"$out/update.txt" || fail "gfbench update --solver=$solver"
   python3 - "$out/update.json" $solver $compute <<'PY' || fail "the figures of gfbench update"
@@ -58,7 +58,8 @@ import json
 import sys
 with open(sys.argv[1]) as f:
     result = json.load(f)
-adaptive = {"Adam": 28, "AdamW": 28, "AdaGrad": 20, "RMSProp": 20, "AdaDelta": 28}
+adaptive = {"Adam": 28, "AdamW": 28, "AdaGrad": 20, "RMSProp": 20, "AdaDelta": 28,
+            "Muon": 36}
 bytes_each = {"BF16": {"SGD": 20, "LARS": 26, "LARC": 26, "LAMB": 40, **adaptive},
               "FP32": {"SGD": 20, "LARS": 28, "LARC": 28, "LAMB": 40, **adaptive},
               }[sys.argv[3]][sys.argv[2]]

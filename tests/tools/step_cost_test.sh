@@ -44,7 +44,7 @@ refused '--gpu goes with --cost' --net=models/lenet.prototxt --steps=1 --gpu=h20
 refused 'BF16 is not supported here (NVIDIA T4, on paper)' $net --cost --gpu=t4 --compute=BF16
 refused 'leave out --limit' $net --cost --gpu=h200 --limit
 refused 'leave out --limit' $net --cost --gpu=h200 --profile_out=x
-types='AdaDelta, AdaGrad, Adam, AdamW, LAMB, LARC, LARS, RMSProp or SGD'
+types='AdaDelta, AdaGrad, Adam, AdamW, LAMB, LARC, LARS, Muon, RMSProp or SGD'
 refused "solver.type is \"ADAM\", must be $types; did you mean \"Adam\"?" \
   $net --cost --gpu=h200 --solver=ADAM
 refused "must be $types" --net=models/lenet.prototxt --solver=ADAM

@@ -17,8 +17,8 @@ DEFINE_string(profile_out, "", "write each layer's times to this `FILE`, for gfs
 DEFINE_bool(allow_tf32, false, "on GPUs: products of FP32 may use the tensor cores as TF32");
 DEFINE_bool(recompute, false, "recompute batch norms in backward to save memory");
 DEFINE_string(solver, "",
-              "the `SOLVER` that updates: SGD, LARS, LARC, LAMB, Adam, AdamW, AdaGrad, RMSProp or "
-              "AdaDelta");
+              "the `SOLVER` that updates: SGD, LARS, LARC, LAMB, Adam, AdamW, AdaGrad, RMSProp, "
+              "AdaDelta or Muon");
 
 namespace gf {
 

@@ -64,7 +64,8 @@ void TrainingSteps::Exchange(const CommConfig& config, std::shared_ptr<GradientT
                                    store->gradient().desc.dtype, device_->shares_host_memory());
   first_step_ = step_;
   flow_ = NewGradientFlow(store->layout(), store->gradient(), comm_, options);
-  ahead_.emplace(flow_.get(), store, solver_.get());
+  updated_.emplace(SolverConfig(), *store, nullptr);
+  ahead_.emplace(flow_.get(), store, solver_.get(), &*updated_);
   ahead_->Prepare();
   choosing_ = config.mode() == CommConfig::AUTO && comm_->size() > 1 && store->layout().count() > 0;
   taken_ = taken;
@@ -110,7 +111,7 @@ StepTimes TrainingSteps::Step() {
 
 StepTimes TrainingSteps::OneStep() {
   const auto start = Clock::now();
-  const bool is_ahead = flow_ && FLAGS_replay_update && ahead_->Go(kRate, 1);
+  const bool is_ahead = flow_ && FLAGS_replay_update && ahead_->Go(step_, kRate, 1);
   const double ahead_s = is_ahead ? Seconds(Clock::now() - start) : 0;
   if (flow_) flow_->BeginStep(step_ - first_step_);
   workload_->Forward(step_++);

@@ -12,6 +12,7 @@
 #include "core/device.h"
 #include "solvers/solver.h"
 #include "solvers/train/step_ahead.h"
+#include "solvers/updated_parameters.h"
 #include "tools/gfbench/workload.h"
 
 namespace gf {
@@ -61,8 +62,9 @@ class TrainingSteps {
   Device* const device_;
   Communicator* const comm_;
   std::unique_ptr<Solver> solver_;
-  std::unique_ptr<GradientFlow> flow_;  // null: nothing is exchanged
-  std::optional<StepAhead> ahead_;      // for flow_
+  std::unique_ptr<GradientFlow> flow_;        // null: nothing is exchanged
+  std::optional<UpdatedParameters> updated_;  // all of them
+  std::optional<StepAhead> ahead_;            // for flow_
   int64_t step_ = 0;
   int64_t first_step_ = 0;  // of this exchange
   bool choosing_ = false;   // of mode AUTO

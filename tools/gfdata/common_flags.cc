@@ -16,7 +16,10 @@ DEFINE_string(
     "what the labels of an image are, a `TYPE`: class (one class), classes (any number of "
     "them) or values (real numbers)");
 DEFINE_string(labels_file, "", "take the labels from this `FILE`, a line \"key labels\" per image");
-DEFINE_string(out, "", "the `FOLDER` to make");
+DEFINE_string(out, "", "the `PATH` to write: a folder, with whiten a file");
+DEFINE_int64(images, 0,
+             "draw: training images, besides a fifth as many for validation; whiten: the images to "
+             "measure, the first ones of train_data; 0 = 20,000 and 5,000");
 DEFINE_bool(skip_damaged, false,
             "leave out samples whose files or headers are damaged instead of giving up");
 DEFINE_bool(force, false, "move a folder that is in the way aside");

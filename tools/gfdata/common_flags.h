@@ -13,6 +13,7 @@ DECLARE_string(from_format);
 DECLARE_string(labels);
 DECLARE_string(labels_file);
 DECLARE_string(out);
+DECLARE_int64(images);
 DECLARE_bool(skip_damaged);
 DECLARE_bool(force);
 DECLARE_int32(workers);

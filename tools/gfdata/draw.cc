@@ -7,7 +7,6 @@
 #include "tools/command.h"
 #include "tools/gfdata/common_flags.h"
 
-DEFINE_int64(images, 20000, "training images; a fifth as many are added for validation");
 DEFINE_int32(size, 32, "height and width of the images");
 
 namespace gf {
@@ -28,14 +27,14 @@ class DrawCommand : public Command {
     RequireFlag("out", FLAGS_out);
     DrawOptions options;
     options.folder = FLAGS_out;
-    options.images = FLAGS_images;
+    if (FLAGS_images != 0) options.images = FLAGS_images;
     options.size = FLAGS_size;
     options.seed = FLAGS_seed;
     options.force = FLAGS_force;
     const std::string old = DrawDataSet(options);
     std::printf("%lld training and %lld validation images drawn in %s\n",
-                static_cast<long long>(FLAGS_images),
-                static_cast<long long>((FLAGS_images + 4) / 5), FLAGS_out.c_str());
+                static_cast<long long>(options.images),
+                static_cast<long long>((options.images + 4) / 5), FLAGS_out.c_str());
     ReportOld(old);
     return 0;
   }

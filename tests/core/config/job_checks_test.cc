@@ -66,6 +66,11 @@ TEST_F(ConfigTest, EveryRangeIsChecked) {
       {"solver.type=Adam", "solver.epsilon=0"},
       {"solver.type=AdamW", "solver.epsilon=0"},
       {"solver.type=AdaDelta", "solver.epsilon=0"},
+      {"solver.type=Muon", "solver.epsilon=0"},
+      {"solver.type=Muon", "comm.mode=SPARSE"},
+      {"solver.muon.momentum=1"},
+      {"solver.muon.iterations=0"},
+      {"solver.muon.iterations=31"},
       {"solver.beta1=1"},
       {"solver.beta2=-0.1"},
       {"solver.label_smoothing=1"},
@@ -75,6 +80,9 @@ TEST_F(ConfigTest, EveryRangeIsChecked) {
       {"solver.loss_scale.least=65537"},
       {"solver.loss_scale.growth_interval=0"},
       {"solver.loss_scale.most_bad_steps=0"},
+      {"solver.rule[0].pattern=*", "solver.rule[0].until_epoch=-0.1"},
+      {"solver.rule[0].pattern=*", "solver.rule[0].until_epoch=1000001"},
+      {"solver.rule[0].pattern=*", "solver.rule[0].until_epoch=nan"},
       {"solver.batch_phase[0].epoch=1"},
       {"solver.batch_phase[0].iter_size=2", "solver.batch_phase[0].epoch=-1"},
       {"solver.batch_phase[0].epoch=2", "solver.batch_phase[0].iter_size=2",
@@ -156,6 +164,13 @@ TEST_F(ConfigTest, EveryRangeIsChecked) {
       {"train_data.erasing.min_aspect=4"},
       {"train_data.erasing.max_aspect=101"},
       {"train_data.test_flips=true"},
+      {"train_data.test_shifts=1"},
+      {"validation_data.test_shifts=-1"},
+      {"validation_data.crop_size=28", "validation_data.test_shifts=28"},
+      {"train_data.pad_mode=MIRROR"},
+      {"train_data.resize_shorter=32", "train_data.pad_mode=REFLECT", "train_data.pad=32"},
+      {"train_data.resize_height=9", "train_data.resize_width=8", "train_data.pad_mode=REFLECT",
+       "train_data.pad=8"},
       {"train_data.mirror=false", "train_data.alternate_mirror=true"},
       {"train_data.mix.mixup=-0.1"},
       {"train_data.mix.cutmix=1001"},
@@ -241,6 +256,20 @@ TEST_F(ConfigTest, ModesSayTheSettingTheValueAndTheLimit) {
   }
 }
 
+TEST_F(ConfigTest, ImagesAreReflectedWithinTheirSize) {
+  const std::string job = "net: 'n' solver { base_lr: 1 max_steps: 1 }\n";
+  EXPECT_EQ(ErrorOfFile(job + "train_data { source: 'd' resize_shorter: 8 pad_mode: REFLECT\n"
+                              "pad: 8 }"),
+            "FILE:3:1: train_data.pad is 8, must be less than 8 (resize_shorter) with pad_mode: "
+            "REFLECT");
+  EXPECT_EQ(ErrorOfFile(job + "train_data { source: 'd' } validation_data { source: 'v'\n"
+                              "crop_size: 8\ntest_shifts: 8 }"),
+            "FILE:4:1: validation_data.test_shifts is 8, must be less than 8 (crop_size)");
+  EXPECT_EQ(ErrorOfFile(job + "train_data { source: 'd'\ntest_shifts: 1 }"),
+            "FILE:3:1: train_data.test_shifts only applies to evaluation; set it in "
+            "validation_data");
+}
+
 TEST_F(ConfigTest, TheLimitsThemselvesAreAllowed) {
   for (const std::vector<std::string>& overrides : std::vector<std::vector<std::string>>{
            {"solver.momentum=0"},
@@ -263,6 +292,8 @@ TEST_F(ConfigTest, TheLimitsThemselvesAreAllowed) {
            {"train_data.workers=1024"},
            {"solver.loss_scale.scale=1"},
            {"solver.epsilon=0"},
+           {"solver.rule[0].pattern=*", "solver.rule[0].until_epoch=0"},
+           {"solver.rule[0].pattern=*", "solver.rule[0].until_epoch=1000000"},
            {"solver.lr_policy=SIGMOID", "solver.step_size=9", "solver.gamma=-0.5"},
            {"solver.lr_policy=SIGMOID", "solver.step_size=9", "solver.gamma=0"},
            {"validation_interval_steps=0", "validation_interval_epochs=2"},
@@ -277,6 +308,9 @@ TEST_F(ConfigTest, TheLimitsThemselvesAreAllowed) {
            {"train_data.pixel_type=FP32", "train_data.mean=0.5"},
            {"train_data.device_cache_mib=1", "train_data.mean=1", "train_data.channels=5"},
            {"train_data.resize_shorter=32", "train_data.pad=2", "train_data.crop_size=36"},
+           {"train_data.resize_shorter=32", "train_data.pad_mode=REFLECT", "train_data.pad=31"},
+           {"train_data.pad_mode=REFLECT", "train_data.pad=99"},
+           {"validation_data.crop_size=28", "validation_data.test_shifts=27"},
            {"solver.lr_policy=MULTISTEP", "solver.step_value=1,2"}}) {
     EXPECT_EQ(Error(overrides), "no error") << overrides.back();
   }

@@ -5,7 +5,10 @@
 #include <cmath>
 #include <map>
 #include <set>
+#include <tuple>
 
+#include "data/augment/picture.h"
+#include "tests/data/pixel_util.h"
 #include "tests/data/test_util.h"
 
 namespace gf {
@@ -128,6 +131,92 @@ TEST(Augment, PaddingIsMirroredWithTheImage) {
     seen.insert(Apply(Config("pad: 1 crop_size: 3 mirror: true"), true, {1, 2}, {1, 2}, 1, i));
   }
   EXPECT_EQ(seen, (std::set<std::vector<uint8_t>>{plain, mirrored}));
+}
+
+// The picture of a recipe, out of the image's rows. T is the type of `format`.
+template <typename T>
+std::vector<T> MakePicture(const Augment& augment, const Recipe& recipe, const std::vector<T>& in,
+                           ImageSize size, PixelFormat format) {
+  std::vector<T> out(recipe.out.pixels() * format.channels);
+  PictureScratch scratch;
+  PictureSink sink(
+      augment, format, [&](ImageSize) { return recipe; }, /*keep_resized=*/false,
+      reinterpret_cast<uint8_t*>(out.data()), &scratch);
+  SendRows(in.data(), size, format, &sink);
+  sink.Finish();
+  return out;
+}
+
+// Windows at every place, mirrored and not, against the definition.
+template <typename T>
+void ExpectReflected(double most, int channels) {
+  const ImageSize size = {5, 7};
+  const Augment augment(
+      Config("pad: 4 pad_mode: REFLECT crop_size: 3 random_crop: true mirror: true"), true);
+  const std::vector<T> in = NoisePixels<T>(size, channels, most, 3);
+  std::set<std::tuple<int, int, bool>> seen;
+  for (int i = 0; i < 5000; ++i) {
+    const Recipe recipe = augment.Draw(size, Random(1, i));
+    const ImageWindow& w = recipe.window;
+    if (!seen.emplace(w.top, w.left, recipe.mirrored).second) continue;
+    const bool inside = w.top >= 0 && w.left >= 0 && w.top <= 2 && w.left <= 4;
+    ASSERT_EQ(recipe.reflected, !inside);
+    const std::vector<T> out = MakePicture(augment, recipe, in, size, {kTypeOf<T>, channels});
+    for (int k = 0; k < 3 * 3 * channels; ++k) {
+      const int c = k % channels, x = k / channels % 3, y = k / channels / 3;
+      const int row = Reflected(w.top + y, size.height);
+      const int column = Reflected(w.left + (recipe.mirrored ? 2 - x : x), size.width);
+      ASSERT_EQ(out[k], in[(row * size.width + column) * channels + c])
+          << w.top << " " << w.left << " " << recipe.mirrored << " " << k;
+    }
+  }
+  // 5 + 2 * 4 - 3 + 1 rows times 7 + 2 * 4 - 3 + 1 columns, twice.
+  EXPECT_EQ(seen.size(), 2u * 11 * 13);
+}
+
+TEST(Augment, ReflectedPaddingIsTheMirrorImageWithoutTheBorder) {
+  for (const int channels : {1, 3}) {
+    ExpectReflected<uint8_t>(255, channels);
+    ExpectReflected<uint16_t>(65535, channels);
+    ExpectReflected<float>(-300, channels);
+  }
+  EXPECT_EQ(Reflected(-1, 4), 1);
+  EXPECT_EQ(Reflected(4, 4), 2);
+}
+
+// In evaluation and in training, where an image may be resized in another way.
+TEST(Augment, ReflectedPaddingFollowsTheResizing) {
+  const ImageSize size = {31, 40}, resized = {12, 10};
+  const std::vector<uint8_t> in = NoisePixels<uint8_t>(size, 3, 255, 3);
+  for (const bool random : {false, true}) {
+    const Augment plain(Config("resize_height: 12 resize_width: 10"), random);
+    const std::vector<uint8_t> whole =
+        MakePicture(plain, plain.Draw(size, Random(1, 1)), in, size, {});
+    const Augment padded(Config("resize_height: 12 resize_width: 10 pad: 9 pad_mode: REFLECT"),
+                         random);
+    const std::vector<uint8_t> out =
+        MakePicture(padded, padded.Draw(size, Random(1, 1)), in, size, {});
+    ASSERT_EQ(out.size(), 30u * 28 * 3);
+    for (int k = 0; k < 30 * 28 * 3; ++k) {
+      const int row = Reflected(k / 84 - 9, resized.height);
+      const int column = Reflected(k / 3 % 28 - 9, resized.width);
+      ASSERT_EQ(out[k], whole[(row * resized.width + column) * 3 + k % 3]) << random << " " << k;
+    }
+  }
+}
+
+TEST(Augment, AnImageIsReflectedWithinItsSize) {
+  const Augment augment(Config("pad: 4 pad_mode: REFLECT"), true);
+  EXPECT_EQ(augment.OutputSize({5, 9}), (ImageSize{13, 17}));
+  for (const ImageSize size : {ImageSize{4, 9}, {9, 4}, {1, 1}}) {
+    const std::string error = ErrorOf([&] { augment.OutputSize(size); });
+    EXPECT_NE(error.find("pad: 4 with pad_mode: REFLECT needs images of more than 4 pixels in "
+                         "height and width, but an image has " +
+                         size.ToString()),
+              std::string::npos)
+        << error;
+  }
+  EXPECT_EQ(Augment(Config("pad_mode: REFLECT"), true).OutputSize({1, 1}), (ImageSize{1, 1}));
 }
 
 TEST(Augment, ResizedCropsHaveTheRequestedAreasAndShapes) {

@@ -3,6 +3,7 @@
 #include <cstring>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/device.h"
@@ -30,9 +31,13 @@ std::vector<uint8_t> TakeIn(const Batch& batch, const Shape& image, int* sent) {
       from = batch.kept.At(place);
     }
     const ImageCut& cut = batch.cuts[n];
-    for (int64_t y = cut.top; y < cut.top + height; ++y) {
+    for (int64_t line = cut.top; line < cut.top + height; ++line) {
       for (int64_t x = 0; x < width; ++x) {
-        const int64_t column = cut.left + (cut.mirrored != 0 ? width - 1 - x : x);
+        int64_t y = line, column = cut.left + (cut.mirrored != 0 ? width - 1 - x : x);
+        if (cut.reflected != 0) {
+          y = Reflected(static_cast<int>(y), static_cast<int>(own[2]));
+          column = Reflected(static_cast<int>(column), static_cast<int>(own[3]));
+        }
         const bool inside = y >= 0 && y < own[2] && column >= 0 && column < own[3];
         for (int64_t c = 0; c < channels; ++c) {
           out[at++] = inside ? from[(y * own[3] + column) * channels + c] : 0;
@@ -80,9 +85,12 @@ TEST_F(DeviceCacheTest, EachImageIsSentOnceAndCutAnewEachTime) {
   config.set_resize_height(32);
   config.set_resize_width(36);
   config.set_mirror(true);
-  for (const int pad : {0, 5}) {
+  for (const auto& [pad, mode] :
+       {std::pair(0, DataConfig::ZERO), std::pair(5, DataConfig::ZERO),
+        std::pair(5, DataConfig::REFLECT), std::pair(31, DataConfig::REFLECT)}) {
     for (const int crop : {0, 24, 32}) {
       config.set_pad(pad);
+      config.set_pad_mode(mode);
       config.set_crop_size(crop);
       config.set_random_crop(crop > 0);
       Start(config);

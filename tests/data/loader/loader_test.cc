@@ -302,6 +302,25 @@ TEST(Loader, WrongSettingsAreNamed) {
   EXPECT_NE(message([](C c) { c->clear_source(); }).find("source"), std::string::npos);
   EXPECT_NE(message([](C c) { c->set_crop_size(5); }).find("a.tar:s0:512: crop_size: 5"),
             std::string::npos);
+  EXPECT_NE(message([](C c) {
+              c->set_pad(4), c->set_pad_mode(DataConfig::REFLECT);
+            }).find("a.tar:s0:512: pad: 4 with pad_mode: REFLECT needs images of more than 4"),
+            std::string::npos);
+}
+
+TEST(Loader, ImagesMoveByLessThanTheirSize) {
+  TempFolder folder;
+  WriteShard(folder / "a.tar", 0, 3, 2, {4, 6});
+  DataConfig config = Config(folder / "a.tar", 2);
+  const LoaderOptions options = Ranked(LoaderOptions::kEvaluate, 0, 1);
+  config.set_test_shifts(3);
+  EXPECT_EQ(Loader(config, options).test_shifts(), 3);
+  EXPECT_EQ(ErrorOf([&] { Loader(config, {}); }),
+            "test_shifts only applies to evaluation; set it in validation_data");
+  config.set_test_shifts(4);
+  EXPECT_EQ(ErrorOf([&] { Loader(config, options); }),
+            "test_shifts: 4, but the net takes images of 4x6 (height x width): set it to less than "
+            "both");
 }
 
 TEST(Loader, EndsAtOnceWithWorkInFlight) {

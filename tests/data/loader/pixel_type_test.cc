@@ -240,6 +240,39 @@ TEST_F(PixelTypeTest, CropsAndMirroredImagesAreParts) {
   EXPECT_LT(mirrored, 31);
 }
 
+// With images from the data set and from memory.
+TEST_F(PixelTypeTest, ReflectedBordersAreNormalizedLikeTheImage) {
+  constexpr int kPad = 4, kHeight = kSize.height + 2 * kPad, kWidth = kSize.width + 2 * kPad;
+  const auto expect = [&](DataConfig config, int channels, const auto& planes) {
+    config.set_pad(kPad);
+    config.set_pad_mode(DataConfig::REFLECT);
+    for (const int mib : {0, 1}) {
+      config.set_cache_mib(mib);
+      Loader loader(config, Ranked(LoaderOptions::kEvaluate, 0, 1));
+      ASSERT_EQ(loader.image_shape(), (Shape{channels, kHeight, kWidth}));
+      for (int turn = 0; turn < 2; ++turn) {
+        const Batch& batch = loader.Next();
+        const float* value = batch.images.as<float>();
+        for (int n = 0; n < 3; ++n) {
+          const auto image = planes(n);
+          for (int k = 0; k < channels * kHeight * kWidth; ++k) {
+            const int c = k / kWidth / kHeight, row = Reflected(k / kWidth % kHeight - kPad, 6),
+                      column = Reflected(k % kWidth - kPad, 7);
+            const auto x = static_cast<float>(image[(c * 6 + row) * 7 + column]);
+            ASSERT_EQ(*value++, (x - Mean(c)) / Std(c)) << mib << " " << n << " " << k;
+          }
+        }
+        loader.Seek(0);
+      }
+    }
+  };
+  WriteFloats(3, 2);
+  expect(TypeConfig("db", 3, 2, DataConfig::FP32), 2, [](int i) { return Planes(i, 2); });
+  WriteWords(3, 3);
+  expect(TypeConfig("a.tar", 3, 3, DataConfig::UINT16), 3,
+         [](int i) { return ToPlanes(Words(i, 3), 3); });
+}
+
 TEST_F(PixelTypeTest, ADamagedImageBecomesGray) {
   WriteBytes(3, 2, /*bad=*/1);
   for (const auto type : {DataConfig::UINT8, DataConfig::UINT16, DataConfig::FP32}) {

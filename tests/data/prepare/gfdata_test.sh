@@ -57,6 +57,33 @@ expect 2 "a mean image needs images of one size" \
 [ -e "$work/no_mean" ] && fail "a mean image of several sizes"
 expect 2 "--mean_file=$work/none/mean: $work/none is not a folder" \
   stats "$work/both" --mean_file="$work/none/mean"
+cat >"$work/job.prototxt" <<'JOB'
+net: "net.prototxt"
+train_data { source: "drawn/train-*.tar" mean: 128 std: 64 }
+solver { base_lr: 1 max_steps: 1 }
+JOB
+whiten=(whiten --config="$work/job.prototxt" --name=conv.weight)
+expect 0 "only 30 images could be measured, expected 5,000" "${whiten[@]}" --out="$work/white"
+expect 0 "28,830 patches of 30 images" "${whiten[@]}" --out="$work/again" --images=30
+cmp "$work/white" "$work/again" || fail "other filters of the same images"
+expect 0 "filters of 54x3x3x3 (outputs x channels x height x width) written to $work/three as" \
+  "${whiten[@]}" --out="$work/three" --kernel=3 --eps=0.001 --images=10
+[ "$(stat -c %s "$work/three")" -gt $((4 * 54 * 27)) ] || fail "short filters"
+expect 0 "6,750 patches of 30 images" \
+  "${whiten[@]}" --out="$work/crops" --images=30 --set train_data.crop_size=16
+expect 2 "--set train_data.crop_size=-1" \
+  "${whiten[@]}" --out="$work/x" --set train_data.crop_size=-1
+expect 2 "--config is missing" whiten --name=conv.weight --out="$work/x"
+expect 2 "--name is missing" whiten --config="$work/job.prototxt" --out="$work/x"
+expect 2 "--out is missing" "${whiten[@]}"
+expect 2 "$work/none.prototxt" whiten --config="$work/none.prototxt" --name=w --out="$work/x"
+expect 2 "--out=$work/none/white: $work/none is not a folder" \
+  "${whiten[@]}" --out="$work/none/white"
+expect 2 "kernel: 33 is larger than the images, 32x32" "${whiten[@]}" --out="$work/x" --kernel=33
+expect 2 "images: -1, expected at least 1" "${whiten[@]}" --out="$work/x" --images=-1
+expect 2 "eps: 0, expected a number greater than 0" "${whiten[@]}" --out="$work/x" --eps=0
+expect 2 "--name holds" whiten --config="$work/job.prototxt" --name='a b' --out="$work/x"
+[ -e "$work/x" ] && fail "a file of filters after a mistake"
 head -c 30000 "$work/drawn/train-000000.tar" > "$work/cut.tar"
 expect 2 "not in the index                1" verify "$work/cut.tar"
 expect 2 "give --train=" imagenet --out="$work/x"

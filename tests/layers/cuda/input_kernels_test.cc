@@ -8,6 +8,12 @@ namespace {
 
 class InputKernelsTest : public KernelTest {
  protected:
+  // The pixel at place `i` of an axis whose reflections go on without end.
+  static int64_t Reflected(int64_t i, int64_t size) {
+    const int64_t period = 2 * (size - 1), place = (i % period + period) % period;
+    return place < size ? place : period - place;
+  }
+
   // Images of height x width, and the part of out_height x out_width of each that is taken.
   struct Sizes {
     int64_t n, height, width, out_height, out_width;
@@ -36,6 +42,13 @@ class InputKernelsTest : public KernelTest {
           below(word[0], s.height + s.out_height - 1) - static_cast<int32_t>(s.out_height) + 1,
           below(word[1], s.width + s.out_width - 1) - static_cast<int32_t>(s.out_width) + 1,
           below(word[2], 2)};
+      // As far out as reflections reach.
+      const int64_t rows = 3 * s.height - s.out_height - 1, columns = 3 * s.width - s.out_width - 1;
+      if (below(word[3], 2) == 1 && rows > 0 && columns > 0) {
+        cuts[n].top = below(word[0], rows) - static_cast<int32_t>(s.height) + 1;
+        cuts[n].left = below(word[1], columns) - static_cast<int32_t>(s.width) + 1;
+        cuts[n].reflected = 1;
+      }
       // Not in their order.
       of[n] = static_cast<const uint8_t*>(gpu_bytes.get()) + (n * 3 + 1) % s.n * image;
     }
@@ -68,6 +81,10 @@ class InputKernelsTest : public KernelTest {
         from = bytes.data() + (n * 3 + 1) % s.n * image;
         column = cuts[n].left + (cuts[n].mirrored ? s.out_width - 1 - x : x);
         row = cuts[n].top + y;
+        if (cuts[n].reflected != 0) {
+          column = Reflected(column, s.width);
+          row = Reflected(row, s.height);
+        }
       }
       float value = 0;
       if (column >= 0 && column < s.width && row >= 0 && row < s.height) {

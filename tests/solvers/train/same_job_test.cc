@@ -3,9 +3,11 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <utility>
 
 #include "comm/agree.h"
 #include "comm/local/communicator.h"
+#include "core/estimate/estimate_device.h"
 
 namespace gf {
 namespace {
@@ -24,6 +26,40 @@ TEST(SameConfigTest, RanksThatDifferAreNamed) {
     const std::string message = e.what();
     EXPECT_NE(message.find("solver.base_lr: 0.5 on rank 0"), std::string::npos) << message;
     EXPECT_NE(message.find("0.25 on rank 1"), std::string::npos) << message;
+  }
+}
+
+// A device that says what it is.
+class NamedDevice : public EstimateDevice {
+ public:
+  explicit NamedDevice(std::string model)
+      : EstimateDevice(FindGpu("gpu", "h200")), model_(std::move(model)) {}
+  std::string Model() const override { return model_; }
+
+ private:
+  const std::string model_;
+};
+
+TEST(SameProductsTest, RanksOnOtherProcessorsAreNamedWhereItMatters) {
+  SolverConfig solver;
+  const auto check = [&](const std::string& second) {
+    RunLocal(2, 20, [&](Communicator* comm) {
+      const NamedDevice device(comm->rank() == 0 ? "cpu, 2 threads" : second);
+      CheckSameProducts(solver, device, comm);
+    });
+  };
+  check("cpu, 4 threads");
+  solver.set_type("Muon");
+  check("cpu, 2 threads");
+  try {
+    check("cpu, 4 threads");
+    FAIL();
+  } catch (const AgreedError& e) {
+    const std::string message = e.what();
+    EXPECT_EQ(message.find("ranks disagree on the device (solver.type Muon needs the same"), 0u)
+        << message;
+    EXPECT_NE(message.find("cpu, 2 threads on rank 0"), std::string::npos) << message;
+    EXPECT_NE(message.find("cpu, 4 threads on rank 1"), std::string::npos) << message;
   }
 }
 

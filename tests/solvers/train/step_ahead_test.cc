@@ -54,6 +54,7 @@ struct Case {
   std::string solver = "SGD";
   int batches = 1;
   double loss_scale = 0;
+  int weight_steps = 0;  // that update fc.weight; 0: all
 };
 
 // A rank that trains without a net.
@@ -71,6 +72,10 @@ class Rank {
       config.mutable_loss_scale()->set_policy(LossScaleConfig::STATIC);
       config.mutable_loss_scale()->set_scale(c.loss_scale);
     }
+    if (c.weight_steps > 0) {
+      config.add_rule()->set_pattern("fc.weight");
+      config.mutable_rule(0)->set_until_epoch(c.weight_steps);
+    }
     options_.config = c.config;
     options_.total_steps = 40;
     options_.momentum = kMomentum;
@@ -79,15 +84,10 @@ class Rank {
     options_.device = TestDevice();
     solver_ = NewSolver("solver", c.solver, config, &store_);
     flow_ = NewGradientFlow(store_.layout(), store_.gradient(), comm, options_);
-    update_ = std::make_unique<StepUpdate>(config, c.config, comm->size(),
-                                           StepUpdate::Parts{&store_,
-                                                             solver_.get(),
-                                                             flow_.get(),
-                                                             nullptr,
-                                                             &state_,
-                                                             [](const std::string&) {},
-                                                             {},
-                                                             {}});
+    StepUpdate::Parts parts = {
+        &store_, solver_.get(), flow_.get(), nullptr, &state_, [](const std::string&) {}, {}, {}};
+    parts.steps_of = [](double epochs) { return static_cast<int64_t>(epochs); };
+    update_ = std::make_unique<StepUpdate>(config, c.config, comm->size(), parts);
     update_->Restore();
   }
 
@@ -297,6 +297,38 @@ TEST(StepAheadStateTest, WeightsAreWhereTheyBelongAfterASkippedStep) {
         }
       }
     }
+  });
+}
+
+// Nobody applies what is kept of them.
+TEST(StepAheadStateTest, WeightsThatAreNoLongerUpdatedAreNotAhead) {
+  RunLocal(2, 60, [&](Communicator* comm) {
+    Case c;
+    c.weight_steps = 7;
+    Rank rank(comm, c);
+    std::vector<float> at_end;
+    bool kept_some = false;
+    for (int step = 0; step < 16; ++step) {
+      if (step == c.weight_steps) at_end = rank.Master();
+      rank.Begin();
+      const std::vector<float> compute = rank.Compute(), master = rank.Master(), kept = rank.Kept();
+      // fc.bias has 64 values, fc.weight 64 x 80.
+      const auto first = 64, last = 64 + 64 * 80;
+      EXPECT_EQ(std::equal(compute.begin() + last, compute.end(), master.begin() + last),
+                std::all_of(kept.begin() + last, kept.end(), [](float h) { return h == 0; }));
+      if (step >= c.weight_steps) {
+        EXPECT_TRUE(
+            std::equal(compute.begin() + first, compute.begin() + last, at_end.begin() + first))
+            << step;
+        EXPECT_TRUE(
+            std::equal(master.begin() + first, master.begin() + last, at_end.begin() + first))
+            << step;
+        kept_some = kept_some || std::any_of(kept.begin() + first, kept.begin() + last,
+                                             [](float h) { return h != 0; });
+      }
+      rank.Step();
+    }
+    EXPECT_TRUE(kept_some);
   });
 }
 

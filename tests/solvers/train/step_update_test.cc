@@ -27,7 +27,9 @@ class SumOfUpdates : public Solver {
       : gradients_(store.gradient().as<float>()), sums_(store.layout().count()) {}
   void SetCarried(const std::vector<bool>&) override {}
   void BeginStep(const UpdateScalars& scalars) override { scale_ = scalars.gradient_scale; }
-  void Inspect(const std::vector<ElementRange>&) override {}
+  void Inspect(const std::vector<ElementRange>& ranges) override {
+    for (const ElementRange& range : ranges) inspected += range.end - range.begin;
+  }
   bool Finite() override { return true; }
   void Update(const std::vector<ElementRange>& ranges) override {
     ++updates;
@@ -42,6 +44,7 @@ class SumOfUpdates : public Solver {
   const std::vector<double>& sums() const { return sums_; }
   bool whole = false;
   int updates = 0;
+  int64_t inspected = 0;  // elements
 
  private:
   const float* const gradients_;
@@ -55,7 +58,8 @@ enum class Knows { kSchedule, kIterSize };
 class Rank {
  public:
   Rank(Communicator* comm, const CommConfig& config, Batches batches, float momentum = 0,
-       Knows knows = Knows::kSchedule, double loss_scale = 0, std::string* calls = nullptr)
+       Knows knows = Knows::kSchedule, double loss_scale = 0, std::string* calls = nullptr,
+       SolverConfig solver = SolverConfig())
       : comm_(comm), batches_(std::move(batches)) {
     PoolLayout layout;
     layout.Add(TestEntry("fc.bias", Shape({64})));
@@ -75,7 +79,6 @@ class Rank {
     options_.device = TestDevice();
     flow_ = NewGradientFlow(store_->layout(), store_->gradient(), comm, options_);
     solver_ = std::make_unique<SumOfUpdates>(*store_);
-    SolverConfig solver;
     solver.set_iter_size(batches_[0]);
     if (loss_scale > 0) {
       solver.mutable_loss_scale()->set_policy(LossScaleConfig::STATIC);
@@ -83,6 +86,7 @@ class Rank {
     }
     StepUpdate::Parts parts = {
         store_.get(), solver_.get(), flow_.get(), nullptr, &state_, {}, {}, {}};
+    parts.steps_of = [](double epochs) { return static_cast<int64_t>(2 * epochs); };
     if (knows == Knows::kSchedule) {
       parts.micro_batches = [this](int64_t step) { return BatchesOf(step); };
     }
@@ -151,6 +155,7 @@ class Rank {
   const StepUpdate& update() const { return *update_; }
   int rank() const { return comm_->rank(); }
   int64_t count() const { return store_->layout().count(); }
+  const PoolEntry& entry(int number) const { return store_->layout().entries()[number]; }
 
  private:
   Communicator* const comm_;
@@ -314,6 +319,62 @@ TEST(StepUpdateTest, TheUpdateBeginsAfterAllExchanges) {
     rank.Start();
     for (int step = 0; step < 2; ++step) rank.Step([](int64_t, int, int64_t) { return 1.f; });
     EXPECT_EQ(calls, "sums before after 0 sums before after 1 ");
+  });
+}
+
+// The exchange goes on.
+TEST(StepUpdateTest, ParametersWhoseRuleHasEndedAreNotUpdated) {
+  SolverConfig solver;
+  ParameterRuleConfig* const rule = solver.add_rule();
+  rule->set_pattern("fc.weight");
+  rule->set_until_epoch(1.5);  // three steps
+  std::vector<std::pair<std::string, CommConfig>> modes = AllModes();
+  modes.emplace_back("LAZY", Mode(CommConfig::LAZY));
+  for (const auto& [name, config] : modes) {
+    for (const double loss_scale : {0., 1024.}) {
+      RunLocal(2, 60, [&, &name = name, &config = config](Communicator* comm) {
+        const auto batch = [&](int64_t step, int, int64_t i) {
+          return Wave(comm->rank(), step, 0, i);
+        };
+        Rank rank(comm, config, {1}, 0.9f, Knows::kSchedule, loss_scale, nullptr, solver);
+        Rank plain(comm, config, {1}, 0.9f, Knows::kSchedule, loss_scale);
+        rank.Start();
+        plain.Start();
+        std::vector<double> at_end;
+        for (int step = 0; step < 7; ++step) {
+          if (step == 3) at_end = rank.updates();
+          rank.Step(batch);
+          plain.Step(batch);
+          ASSERT_EQ(rank.Saved(), plain.Saved()) << name;
+        }
+        const int64_t begin = rank.entry(1).offset, end = rank.entry(2).offset;
+        bool went_on = false;
+        for (int64_t i = 0; i < rank.count(); ++i) {
+          const bool ended = i >= begin && i < end;
+          ASSERT_EQ(rank.updates()[i], ended ? at_end[i] : plain.updates()[i]) << name << " " << i;
+          went_on = went_on || (ended && plain.updates()[i] != at_end[i]);
+        }
+        EXPECT_TRUE(went_on) << name;
+      });
+    }
+  }
+}
+
+// A gradient that nobody uses makes no step bad.
+TEST(StepUpdateTest, GradientsOfEndedRulesAreNotInspected) {
+  RunLocal(1, 60, [&](Communicator* comm) {
+    SolverConfig solver;
+    ParameterRuleConfig* const rule = solver.add_rule();
+    rule->set_pattern("fc.weight");
+    rule->set_until_epoch(1);  // two steps
+    Rank rank(comm, Mode(CommConfig::LAZY), {1}, 0, Knows::kSchedule, 1024, nullptr, solver);
+    rank.Start();
+    for (int step = 0; step < 4; ++step) {
+      rank.solver()->inspected = 0;
+      rank.Step([](int64_t, int, int64_t) { return 1.f; });
+      const int64_t ended = step < 2 ? 0 : rank.entry(2).offset - rank.entry(1).offset;
+      EXPECT_EQ(rank.solver()->inspected, rank.count() - ended) << step;
+    }
   });
 }
 

@@ -1,9 +1,44 @@
-#include "layers/cuda/matmul.h"
+#include "core/cuda/matmul.h"
 
-#include "layers/cuda/libraries.h"
+#include <glog/logging.h>
+
+#include "core/cuda/context.h"
+#include "core/cuda/error.h"
 
 namespace gf {
 namespace {
+
+void CheckCublas(cublasStatus_t status, const char* call, const char* file, int line) {
+  if (status == CUBLAS_STATUS_SUCCESS) return;
+  FailCall("cuBLAS", call, file, line, cublasLtGetStatusString(status), "");
+}
+
+#define GF_CUBLAS(call) CheckCublas((call), #call, __FILE__, __LINE__)
+
+// The handle of this process.
+cublasLtHandle_t Handle() {
+  static const cublasLtHandle_t handle = [] {
+    cublasLtHandle_t created;
+    CudaContext::Get();
+    GF_CUBLAS(cublasLtCreate(&created));
+    return created;
+  }();
+  return handle;
+}
+
+cudaDataType_t ToCublas(DType type) {
+  switch (type) {
+    case DType::kFP32:
+      return CUDA_R_32F;
+    case DType::kFP16:
+      return CUDA_R_16F;
+    case DType::kBF16:
+      return CUDA_R_16BF;
+    default:
+      LOG(FATAL) << Name(type);
+      return CUDA_R_32F;
+  }
+}
 
 template <typename T>
 void Set(cublasLtMatmulDesc_t operation, cublasLtMatmulDescAttributes_t name, const T& value) {
@@ -68,9 +103,8 @@ std::unique_ptr<Matmul> Matmul::Find(const MatmulShape& s, DType type, bool allo
   }
   int count = 0;
   const cublasStatus_t status = cublasLtMatmulAlgoGetHeuristic(
-      CublasLtHandle(), product->operation_, product->first_, product->second_,
-      product->result_layout_, product->result_layout_, preference.get(), 1, &product->result_,
-      &count);
+      Handle(), product->operation_, product->first_, product->second_, product->result_layout_,
+      product->result_layout_, preference.get(), 1, &product->result_, &count);
   if (status == CUBLAS_STATUS_NOT_SUPPORTED || count == 0) return nullptr;
   GF_CUBLAS(status);
   return product->result_.state == CUBLAS_STATUS_SUCCESS ? std::move(product) : nullptr;
@@ -95,7 +129,7 @@ void Matmul::Run(const void* a, const void* b, const void* bias, void* d, void* 
                  cudaStream_t stream) const {
   if (bias_) Set(operation_, CUBLASLT_MATMUL_DESC_BIAS_POINTER, bias);
   const float one = 1, zero = 0;
-  GF_CUBLAS(cublasLtMatmul(CublasLtHandle(), operation_, &one, b, first_, a, second_, &zero, d,
+  GF_CUBLAS(cublasLtMatmul(Handle(), operation_, &one, b, first_, a, second_, &zero, d,
                            result_layout_, d, result_layout_, &result_.algo, workspace,
                            result_.workspaceSize, stream));
 }

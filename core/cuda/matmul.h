@@ -19,11 +19,11 @@ struct MatmulShape {
   bool relu = false;  // then the result is clipped at 0
 };
 
-// A matrix product by cuBLASLt.
+// A matrix product by cuBLASLt. Only for the thread that runs nets.
 class Matmul {
  public:
   // Returns null if cuBLASLt cannot compute this product. Memory must be aligned to 64 bytes.
-  // allow_tf32: see KernelContext.
+  // allow_tf32: FP32 factors may be rounded to TF32.
   static std::unique_ptr<Matmul> Find(const MatmulShape& shape, DType type, bool allow_tf32);
   ~Matmul();
   Matmul(const Matmul&) = delete;
