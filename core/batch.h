@@ -21,7 +21,7 @@ constexpr bool ReflectionReaches(int64_t begin, int64_t length, int64_t size) {
 }
 
 // The part of an image that enters the net: its origin in pixels, and whether it is mirrored left
-// to right. Pixels outside the image are 0, or with `reflected` those of ReflectedPixel.
+// to right. Pixels outside the image are 0; with `reflected`, ReflectedPixel says which.
 struct ImageCut {
   int32_t top = 0, left = 0;
   int32_t mirrored = 0;   // 0 or 1

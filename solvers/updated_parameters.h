@@ -18,8 +18,8 @@ class UpdatedParameters {
   UpdatedParameters(const SolverConfig& config, const ParameterStore& store,
                     const std::function<int64_t(double epochs)>& steps_of);
 
-  // The parts of `ranges` that a step updates, and the other parts. Ranges end within a tensor only
-  // where those of `ranges` do. Steps count from 0.
+  // The parts of `ranges` that a step updates, and the other parts. Results end within a tensor
+  // only where `ranges` do. Steps count from 0.
   std::vector<ElementRange> Updated(int64_t step, const std::vector<ElementRange>& ranges) const {
     return Select(step, ranges, true);
   }

@@ -14,7 +14,7 @@ namespace gf {
 struct Arguments {
   int argc = 0;
   char** argv = nullptr;               // for MPI
-  std::vector<std::string> words;      // what is neither the command's name nor a flag
+  std::vector<std::string> words;      // neither the command's name nor flags
   std::vector<std::string> overrides;  // of commands with --set
   FlagSpec spec;                       // of the command
   std::exception_ptr mistake;  // of the flags; null unless the command tells mistakes itself

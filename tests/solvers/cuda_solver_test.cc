@@ -186,7 +186,7 @@ TEST_P(CudaSolverTest, TakesTheSameStepsInChangingChunks) {
   ExpectSameSteps([&](int step) { return step % 2 == 0 ? chunks(step) : Calls{{}}; }, true);
 }
 
-// The first tensor goes on, others end after different steps.
+// The first tensor is updated in every step, the others end after different steps.
 TEST_P(CudaSolverTest, ParametersThatEndKeepTheirBits) {
   const auto steps_of = [](double epochs) { return static_cast<int64_t>(epochs); };
   for (const bool record : {false, true}) {

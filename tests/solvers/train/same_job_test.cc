@@ -29,7 +29,7 @@ TEST(SameConfigTest, RanksThatDifferAreNamed) {
   }
 }
 
-// A device that says what it is.
+// A device with the model that the test gives it.
 class NamedDevice : public EstimateDevice {
  public:
   explicit NamedDevice(std::string model)

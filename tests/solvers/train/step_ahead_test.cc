@@ -300,7 +300,7 @@ TEST(StepAheadStateTest, WeightsAreWhereTheyBelongAfterASkippedStep) {
   });
 }
 
-// Nobody applies what is kept of them.
+// The gradients that a rank keeps of ended parameters are never applied.
 TEST(StepAheadStateTest, WeightsThatAreNoLongerUpdatedAreNotAhead) {
   RunLocal(2, 60, [&](Communicator* comm) {
     Case c;

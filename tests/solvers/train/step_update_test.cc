@@ -322,7 +322,7 @@ TEST(StepUpdateTest, TheUpdateBeginsAfterAllExchanges) {
   });
 }
 
-// The exchange goes on.
+// The gradients of ended parameters still travel.
 TEST(StepUpdateTest, ParametersWhoseRuleHasEndedAreNotUpdated) {
   SolverConfig solver;
   ParameterRuleConfig* const rule = solver.add_rule();
