@@ -13,7 +13,7 @@
 namespace gf {
 namespace {
 
-// Dropout (phase TEST) and Split.
+// Dropout and StochasticDepth (phase TEST), and Split.
 void ConvertIdentity(LayerWriter* w) {
   for (int i = 0; i < w->param().top_size(); ++i) w->SetTop(w->Input(), i);
 }
@@ -109,6 +109,7 @@ GF_REGISTER(ConverterRegistry, "Reshape", ConvertBy<&ConvertReshape>);
 GF_REGISTER(ConverterRegistry, "ShuffleChannel", ConvertBy<&ConvertShuffleChannel>);
 GF_REGISTER(ConverterRegistry, "Slice", ConvertBy<&ConvertSlice>);
 GF_REGISTER(ConverterRegistry, "Split", ConvertBy<&ConvertIdentity>);
+GF_REGISTER(ConverterRegistry, "StochasticDepth", ConvertBy<&ConvertIdentity>);
 GF_REGISTER(ConverterRegistry, "Tile", ConvertBy<&ConvertTile>);
 
 }  // namespace

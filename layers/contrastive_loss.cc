@@ -16,7 +16,7 @@ double ContrastiveLossLayer::Normalizer(int64_t pairs) const {
 void ContrastiveLossLayer::SetUp(const std::vector<Shape>& bottoms) {
   CheckPair(bottoms[0], bottoms[1]);
   RefuseNormalization();
-  RefuseLabelSmoothing();
+  RefuseOtherTargets();
   pairs_ = bottoms[0][0];
   inner_ = bottoms[0].count() / pairs_;
   if (bottoms[2].count() != pairs_) {

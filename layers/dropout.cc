@@ -4,13 +4,8 @@
 
 namespace gf {
 
-bool DropoutLayer::identity() const { return phase() == TEST || ratio() == 0; }
-float DropoutLayer::ratio() const { return param().dropout_param().dropout_ratio(); }
-
 void DropoutLayer::SetUp(const std::vector<Shape>& bottoms) {
-  if (!(ratio() >= 0 && ratio() < 1)) {
-    Fail("dropout_param.dropout_ratio is ", ratio(), "; it must be at least 0 and less than 1");
-  }
+  SetRatio(param().dropout_param().dropout_ratio(), "dropout_param.dropout_ratio");
   SameShapeLayer::SetUp(bottoms);
 }
 

@@ -2,18 +2,16 @@
 
 #include <vector>
 
-#include "layers/layer.h"
+#include "layers/dropping.h"
 
 namespace gf {
 
-// Phase TRAIN: y = x / (1 - ratio) with probability 1 - ratio, otherwise 0. Phase TEST: y = x.
-class DropoutLayer : public SameShapeLayer {
+// Drops single elements, in the order of their storage.
+class DropoutLayer : public DroppingLayer {
  public:
-  using SameShapeLayer::SameShapeLayer;
+  using DroppingLayer::DroppingLayer;
   void SetUp(const std::vector<Shape>& bottoms) override;
-
-  float ratio() const;
-  bool identity() const;
+  int64_t Parts(const TensorDesc& bottom) const override { return bottom.storage_count(); }
 };
 
 }  // namespace gf

@@ -18,7 +18,7 @@ void HingeLossLayer::SetUp(const std::vector<Shape>& bottoms) {
   view_ = {scores[Axis(0, scores.rank())], scores.count(1, scores.rank()), 1};
   CheckLabels(*this, scores, bottoms[1], view_);
   RefuseNormalization();
-  RefuseLabelSmoothing();
+  RefuseOtherTargets();
   tops_ = {Shape{1}};
 }
 

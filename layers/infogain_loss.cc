@@ -24,7 +24,7 @@ void InfogainLossLayer::SetUp(const std::vector<Shape>& bottoms) {
          ", but infogain_loss_param.axis, the axis of the classes, is ", infogain.axis(),
          ": remove softmax_param");
   }
-  RefuseLabelSmoothing();
+  RefuseOtherTargets();
   SetUpScores(bottoms, infogain.axis());
   const int64_t classes = view().classes;
   if (bottoms.size() > 2) {

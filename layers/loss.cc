@@ -1,7 +1,5 @@
 #include "layers/loss.h"
 
-#include <algorithm>
-
 #include "core/config/net.pb.h"
 
 namespace gf {
@@ -24,7 +22,7 @@ double LossLayer::Divisor(const LossCounts& counts, LossParameter_NormalizationM
       divisor = static_cast<double>(counts.all);
       break;
     case LossParameter::VALID:
-      divisor = static_cast<double>(counts.counted);
+      divisor = counts.weight ? *counts.weight : static_cast<double>(counts.counted);
       break;
     case LossParameter::BATCH_SIZE:
       divisor = static_cast<double>(counts.samples);
@@ -32,7 +30,7 @@ double LossLayer::Divisor(const LossCounts& counts, LossParameter_NormalizationM
     case LossParameter::NONE:
       break;
   }
-  return std::max(divisor, 1.0);
+  return divisor > 0 ? divisor : 1;
 }
 
 void LossLayer::RefuseNormalization() const {
@@ -42,11 +40,15 @@ void LossLayer::RefuseNormalization() const {
   }
 }
 
-void LossLayer::RefuseLabelSmoothing() const {
-  if (param().loss_param().label_smoothing() == 0) return;
-  Fail(
-      "loss_param.label_smoothing does not go with this type: remove it, or the job's "
-      "solver.label_smoothing");
+void LossLayer::RefuseOtherTargets() const {
+  const LossParameter& loss = param().loss_param();
+  const auto refuse = [&](bool given, const char* field) {
+    if (!given) return;
+    Fail("loss_param.", field, " does not go with this type: remove it, or the job's solver.",
+         field);
+  };
+  refuse(loss.label_smoothing() != 0, "label_smoothing");
+  refuse(loss.class_weight_size() > 0, "class_weight");
 }
 
 void LossLayer::CheckPair(const Shape& a, const Shape& b) const {

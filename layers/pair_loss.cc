@@ -7,7 +7,7 @@ namespace gf {
 void PairLossLayer::SetUp(const std::vector<Shape>& bottoms) {
   CheckPair(bottoms[0], bottoms[1]);
   if (is_euclidean()) RefuseNormalization();
-  RefuseLabelSmoothing();
+  RefuseOtherTargets();
   samples_ = bottoms[0][0];
   inner_ = bottoms[0].count() / samples_;
   tops_ = {Shape{1}};

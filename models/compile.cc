@@ -89,6 +89,10 @@ class Compiler {
     if (options_.label_smoothing && IsClassLoss(p.type())) {
       p.mutable_loss_param()->set_label_smoothing(*options_.label_smoothing);
     }
+    if (!options_.class_weights.empty() && IsClassLoss(p.type())) {
+      p.mutable_loss_param()->mutable_class_weight()->Assign(options_.class_weights.begin(),
+                                                             options_.class_weights.end());
+    }
     const bool is_loss = IsLoss(p);
     // As in Caffe, a loss may omit its top.
     if (is_loss && p.top_size() == 0) {

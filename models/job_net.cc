@@ -1,6 +1,7 @@
 #include "models/job_net.h"
 
 #include <algorithm>
+#include <exception>
 #include <map>
 #include <set>
 #include <string>
@@ -37,10 +38,10 @@ void Replace(const InputConfig& input, const std::string& location, LayerParamet
 // Whether a layer has as many channels as its bottom.
 bool KeepsChannels(const std::string& type) {
   static const auto* const kTypes = new std::set<std::string>{
-      "AbsVal",  "BNLL",  "BatchNorm", "Bias",      "Clip",   "Crop",  "Dropout",
-      "ELU",     "Exp",   "GELU",      "HardSwish", "Interp", "LRN",   "LayerNorm",
-      "Log",     "PReLU", "Pooling",   "Power",     "ReLU",   "Scale", "SiLU",
-      "Sigmoid", "Split", "Swish",     "TanH"};
+      "AbsVal",  "BNLL",  "BatchNorm", "Bias",   "Clip", "Crop",      "Dropout", "ELU",
+      "Exp",     "GELU",  "HardSwish", "Interp", "LRN",  "LayerNorm", "Log",     "PReLU",
+      "Pooling", "Power", "ReLU",      "Scale",  "SiLU", "Sigmoid",   "Split",   "StochasticDepth",
+      "Swish",   "TanH"};
   return kTypes->count(type) != 0;
 }
 
@@ -131,12 +132,18 @@ void ChangeInput(const InputConfig& input, NetSource* net) {
 }
 
 void ChangeClasses(int64_t classes, NetSource* net, LabelConfig::Type labels) {
-  std::vector<GraphNode> heads = Heads(*net, TRAIN, labels);
-  try {
-    for (GraphNode& head : Heads(*net, TEST, labels)) heads.push_back(std::move(head));
-  } catch (const UserError&) {
-    // A phase that is used says itself what is wrong with it.
+  // A net may have one phase alone, as those of checkpoints; a phase that is used says itself what
+  // is wrong with it.
+  std::vector<GraphNode> heads;
+  std::exception_ptr errors[2];
+  for (const Phase phase : {TRAIN, TEST}) {
+    try {
+      for (GraphNode& head : Heads(*net, phase, labels)) heads.push_back(std::move(head));
+    } catch (const UserError&) {
+      errors[phase] = std::current_exception();
+    }
   }
+  if (errors[TRAIN] && errors[TEST]) std::rethrow_exception(errors[TRAIN]);
   if (heads.empty()) {
     ThrowUserError(net->file, ": classes: the net has no ", ReadersOfOutputs(labels),
                    ": remove classes from the job");
@@ -197,6 +204,8 @@ NetOptions NetOptionsOf(const JobConfig& config, Phase phase) {
   net.mixed = MixesImages(config.train_data());
   if (config.solver().has_label_smoothing())
     net.label_smoothing = config.solver().label_smoothing();
+  net.class_weights.assign(config.solver().class_weight().begin(),
+                           config.solver().class_weight().end());
   for (const InitConfig& init : config.init()) {
     net.init.emplace_back(init.pattern(), init.filler());
   }

@@ -51,10 +51,11 @@ struct NetOptions {
   GroupSum* batch_norm_group = nullptr;
   // Batches may be mixed (Batch::mix), which not every loss allows (MixMistake).
   bool mixed = false;
-  // Override settings of the net: the label smoothing of losses, and the initial values of
-  // parameters by name pattern. The last matching pattern applies; a pattern without match is an
-  // error.
+  // Override settings of the net: the label smoothing and the class weights (empty: the net's) of
+  // losses, and the initial values of parameters by name pattern. The last matching pattern
+  // applies; a pattern without match is an error.
   std::optional<float> label_smoothing;
+  std::vector<float> class_weights;
   std::vector<std::pair<std::string, FillerParameter>> init;
   // Parameters that keep their values, by name pattern; a pattern without match is an error. No
   // gradient is computed below the lowest parameter that is trained, and batch norms there use

@@ -103,8 +103,8 @@ void DropIdentities(Phase phase, BlobLinks* graph) {
     const bool flatten = p.type() == "Flatten" && p.flatten_param().axis() == 1 &&
                          p.flatten_param().end_axis() == -1 && next.type() == "InnerProduct" &&
                          next.inner_product_param().axis() == 1;
-    const bool dropout = p.type() == "Dropout" && phase == TEST;
-    if (flatten || dropout) Bypass(graph, i, reader);
+    const bool drops = p.type() == "Dropout" || p.type() == "StochasticDepth";
+    if (flatten || (drops && phase == TEST)) Bypass(graph, i, reader);
   }
 }
 

@@ -14,8 +14,8 @@ void MergeBatchNormAndScale(std::vector<GraphNode>* nodes);
 // Merges layers that need no separate pass over memory: a ReLU into the layer before it
 // (Convolution, InnerProduct, BatchNorm, Eltwise), a residual sum into the BatchNorm before it, and
 // the gradient of a ReLU into the max pooling after it. Removes Flatten before InnerProduct, and
-// Dropout in phase TEST. In phase TRAIN, then fuses BatchNorms with their neighbors. Results do not
-// change but for rounding.
+// Dropout and StochasticDepth in phase TEST. In phase TRAIN, then fuses BatchNorms with their
+// neighbors. Results do not change but for rounding.
 void FuseLayers(Phase phase, const BatchNormFusions& fusions, std::vector<GraphNode>* nodes);
 
 }  // namespace gf

@@ -58,7 +58,7 @@ class Muon : public PoolSolver {
     return static_cast<int>(&entry - store()->layout().entries().data());
   }
   bool IsMatrix(const PoolEntry& entry) const {
-    return entry.shape.rank() > 1 && rule(IndexOf(entry)).adaptive;
+    return gf::IsMatrix(entry, rule(IndexOf(entry)).adaptive);
   }
 
   void UpdateOthers(const std::vector<ElementRange>& ranges) {

@@ -12,7 +12,8 @@ namespace gf {
 struct ParameterRule {
   float lr_mult = 1;
   float decay_mult = 1;
-  // Whether LARS, LARC and LAMB compute a separate learning rate for it.
+  // Whether LARS, LARC and LAMB compute a separate learning rate for it, and Muon may take it as a
+  // matrix.
   bool adaptive = true;
   // The epochs of training that update it (UpdatedParameters); nothing: all.
   std::optional<double> until_epoch;

@@ -6,6 +6,7 @@
 #include "comm/flow/gradient_flow.h"
 #include "core/config/config.h"
 #include "core/config/ignored_fields.h"
+#include "core/config/job_checks.h"
 #include "core/device.h"
 #include "core/error.h"
 #include "core/host_memory.h"
@@ -157,8 +158,7 @@ LabelConfig PlannedLabels(const JobConfig& config, Phase phase) {
   LabelConfig labels = LabelsOf(config, phase);
   if (labels.type() == LabelConfig::CLASS || labels.count() > 0) return labels;
   const DataConfig& data = config.train_data();
-  const SourceOptions options = {data.source(), data.on_error() != DataConfig::FAIL, data.labels()};
-  const auto source = OpenSource(DataConfig::Format_Name(data.format()), options);
+  const auto source = OpenSource(DataConfig::Format_Name(data.format()), SourceOptionsOf(data));
   labels.set_count(static_cast<int32_t>(source->classes()));
   return labels;
 }
@@ -182,6 +182,24 @@ void CheckValidation(const JobConfig& config, const NetSource& source, const Net
   const Net test(source, options, device);
 }
 
+// What training would refuse of the sizes of the images.
+void CheckSizes(const JobConfig& config, const NetSource& source, const Net& net, Device* device) {
+  for (int i = 0; i < config.train_data().size_phase_size(); ++i) {
+    const DataConfig data = DataOfPhase(config.train_data(), i);
+    NetOptions options = NetOptionsOf(config, TRAIN);
+    options.plan_only = true;
+    options.batch_size = data.batch_size();
+    options.labels = PlannedLabels(config, TRAIN);
+    options.parameters = net.parameters();
+    try {
+      options.image_shape = ImageShape(data, TRAIN);
+      Net(source, options, device);
+    } catch (const UserError& error) {
+      ThrowUserError("train_data.size_phase[", i, "]: ", error.what());
+    }
+  }
+}
+
 // What training would refuse of the solver once it knows the net and the data, and its warnings.
 void CheckTraining(const JobConfig& config, const NetSource& source, const Net& net, Device* device,
                    Communicator* comm) {
@@ -190,14 +208,13 @@ void CheckTraining(const JobConfig& config, const NetSource& source, const Net& 
   const SolverConfig& solver = config.solver();
   const DataConfig& data = config.train_data();
   RulesOf(solver, *net.parameters());
+  CheckSizes(config, source, net, device);
   int64_t images = data.images();
   const bool by_epochs = solver.has_max_epochs() || solver.warmup_epochs() > 0 ||
                          solver.epoch_value_size() > 0 || solver.batch_phase_size() > 0;
   if (images == 0 && by_epochs) {
     try {
-      const SourceOptions options = {data.source(), data.on_error() != DataConfig::FAIL,
-                                     data.labels()};
-      images = OpenSource(DataConfig::Format_Name(data.format()), options)->size();
+      images = OpenSource(DataConfig::Format_Name(data.format()), SourceOptionsOf(data))->size();
     } catch (const UserError& error) {
       if (comm->rank() == 0) {
         PrintWarning("the length of training was not checked: train_data: ", error.what());

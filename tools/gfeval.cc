@@ -96,10 +96,12 @@ bool Sets(const std::vector<std::string>& overrides, const std::string& field) {
   });
 }
 
-// Takes --data in place of the job's own images, whose number and labels it does not have.
+// Takes --data in place of the job's own images, whose number, format and labels it does not have.
 void TakeData(const std::vector<std::string>& overrides, DataConfig* data) {
   data->set_source(FLAGS_data);
   if (!Sets(overrides, "validation_data.images")) data->clear_images();
+  if (!Sets(overrides, "validation_data.format")) data->clear_format();
+  if (!Sets(overrides, "validation_data.root_folder")) data->clear_root_folder();
   if (data->has_labels() && !Sets(overrides, "validation_data.labels.file")) {
     data->mutable_labels()->clear_file();
   }

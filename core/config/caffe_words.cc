@@ -57,7 +57,6 @@ const Words& DataWords() {
       {"new_height", "resize_height"},
       {"new_width", "resize_width"},
       {"rand_skip", "not needed: every rank takes images of its own"},
-      {"root_folder", "source"},
       {"scale", "std, of which it is 1 / scale"},
   };
   return *words;

@@ -117,6 +117,9 @@ JobConfig ReadJobConfig(const std::string& file, const std::vector<std::string>&
   config.set_net(resolve("net", config.net(), true));
   const auto resolve_data = [&](const std::string& block, DataConfig* data, bool opens) {
     data->set_source(resolve(block + ".source", data->source(), opens));
+    if (!data->root_folder().empty()) {
+      data->set_root_folder(resolve(block + ".root_folder", data->root_folder(), opens));
+    }
     if (!data->mean_file().empty()) {
       data->set_mean_file(resolve(block + ".mean_file", data->mean_file(), opens));
     }
@@ -145,6 +148,7 @@ void MakePathsAbsolute(JobConfig* config) {
   };
   const auto resolve = [&](DataConfig* data) {
     data->set_source(absolute(data->source()));
+    if (!data->root_folder().empty()) data->set_root_folder(absolute(data->root_folder()));
     if (!data->mean_file().empty()) data->set_mean_file(absolute(data->mean_file()));
     if (data->labels().file().empty()) return;
     data->mutable_labels()->set_file(absolute(data->labels().file()));

@@ -77,6 +77,27 @@ void CheckCrop(const DataConfig& data, bool resized, const MistakeReport& report
   CheckWindowRanges(data, report);
 }
 
+void CheckSizes(const DataConfig& data, bool training, const MistakeReport& report) {
+  if (data.size_phase().empty()) return;
+  report.Require(training, "size_phase", " only applies to training; set crop_size here");
+  report.Require(data.crop_size() > 0, "size_phase",
+                 " needs crop_size, the size of the images before the first phase: set it");
+  for (int i = 0; i < data.size_phase_size(); ++i) {
+    const double epoch = data.size_phase(i).epoch();
+    report.Require(i == 0 || epoch > data.size_phase(i - 1).epoch(),
+                   StrCat("size_phase[", i, "].epoch"), " is ", epoch,
+                   ", must be greater than the epoch of the phase before (",
+                   i == 0 ? 0 : data.size_phase(i - 1).epoch(), ")");
+    const DataConfig phase = DataOfPhase(data, i);
+    for (const auto& [name, side] : SidesOf(phase)) {
+      const int64_t most = side + 2 * int64_t{data.pad()};
+      report.Require(side == 0 || data.random_resized_crop() || phase.crop_size() <= most,
+                     StrCat("size_phase[", i, "].crop_size"), " is ", phase.crop_size(),
+                     ", must be at most ", most, " (", name, " and 2 pad)");
+    }
+  }
+}
+
 void CheckShifts(const DataConfig& data, bool training, const MistakeReport& report) {
   if (data.test_shifts() == 0) return;
   report.Require(!training, "test_shifts",
@@ -142,6 +163,14 @@ void CheckMeanFile(const DataConfig& data, const MistakeReport& report) {
 
 }  // namespace
 
+DataConfig DataOfPhase(const DataConfig& data, int phase) {
+  DataConfig of_phase = data;
+  const SizePhase& size = data.size_phase(phase);
+  of_phase.set_crop_size(size.crop_size());
+  if (size.has_resize_shorter()) of_phase.set_resize_shorter(size.resize_shorter());
+  return of_phase;
+}
+
 bool MixesImages(const DataConfig& data) {
   return (data.mix().mixup() > 0 || data.mix().cutmix() > 0) && data.mix().probability() > 0;
 }
@@ -168,6 +197,7 @@ void CheckData(const DataConfig& data, bool training, const std::string& path,
                  " needs mirror: true");
   report.Require(!training || !data.test_flips(), "test_flips",
                  " only applies to evaluation; set it in validation_data");
+  CheckSizes(data, training, report);
   CheckShifts(data, training, report);
   report.RefuseBoth(data.exchange() < 1 && data.shuffle_window() > 0, "exchange", "shuffle_window");
   CheckDeviceCache(data, training, report);
@@ -195,6 +225,11 @@ void CheckLabels(const JobConfig& config, const Places& places) {
         ", and both are the outputs of the net: make them equal, or remove one of them");
   };
   check(train, "train_data.labels");
+  MistakeReport(places, "solver")
+      .Require(train.type() == LabelConfig::CLASS || config.solver().class_weight().empty(),
+               "class_weight", " does not go with train_data.labels.type ",
+               LabelConfig::Type_Name(train.type()),
+               ", whose loss has no class weights: remove it");
   if (!config.has_validation_data()) return;
   const LabelConfig& validation = config.validation_data().labels();
   check(validation, "validation_data.labels");

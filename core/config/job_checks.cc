@@ -2,6 +2,7 @@
 
 #include "core/config/job_checks.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "core/config/checked_proto.h"
@@ -69,6 +70,11 @@ void CheckSolver(const SolverConfig& solver, const MistakeReport& report) {
   check_warmup("warmup_steps", static_cast<double>(solver.warmup_steps()), "max_steps",
                static_cast<double>(solver.max_steps()));
   check_warmup("warmup_epochs", solver.warmup_epochs(), "max_epochs", solver.max_epochs());
+  const auto& weights = solver.class_weight();
+  report.Require(
+      weights.empty() || std::any_of(weights.begin(), weights.end(), [](float w) { return w > 0; }),
+      "class_weight",
+      " is 0 for all classes, must be more than 0 for at least one: correct it, or remove it");
   for (int i = 1; i < solver.batch_phase_size(); ++i) {
     const double epoch = solver.batch_phase(i).epoch(), before = solver.batch_phase(i - 1).epoch();
     report.Require(epoch > before, StrCat("batch_phase[", i, "].epoch"), " is ", epoch,

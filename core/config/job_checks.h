@@ -33,6 +33,9 @@ bool OfferNames(const std::string& field, std::vector<std::string> (*names)());
 void CheckData(const DataConfig& data, bool training, const std::string& path = "",
                const Places& places = Places());
 
+// The data during data.size_phase(phase).
+DataConfig DataOfPhase(const DataConfig& data, int phase);
+
 // Whether batches of training are mixed.
 bool MixesImages(const DataConfig& data);
 

@@ -218,7 +218,12 @@ std::string SetField(const std::string& assignment, Message* message) {
   }
   target.message->GetReflection()->ClearField(target.message, target.field);
   if (removes) return target.path;
-  for (const std::string& element : Split(value, ',')) SetValue(target, element);
+  // Also in the brackets that a list has in a file.
+  std::string list = Trim(value);
+  if (list.size() >= 2 && list.front() == '[' && list.back() == ']') {
+    list = list.substr(1, list.size() - 2);
+  }
+  for (const std::string& element : Split(list, ',')) SetValue(target, element);
   return target.path;
 }
 

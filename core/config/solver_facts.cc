@@ -66,17 +66,17 @@ int64_t UpdateBytes(const SolverFacts& solver, int64_t gradient) {
   return update;
 }
 
+bool IsMatrix(const PoolEntry& entry, bool adaptive) { return adaptive && entry.shape.rank() > 1; }
+
 double UpdateFlops(const SolverConfig& config, const PoolLayout& layout) {
   double flops = 0;
   if (SolverFactsOf(config.type()).norms != SolverFacts::kOfMatrices) return flops;
   for (const PoolEntry& entry : layout.entries()) {
-    bool matrix = entry.shape.rank() > 1;
+    bool adaptive = true;
     for (const ParameterRuleConfig& rule : config.rule()) {
-      if (rule.has_adaptive() && NameFits(rule.pattern(), entry.name)) {
-        matrix = entry.shape.rank() > 1 && rule.adaptive();
-      }
+      if (rule.has_adaptive() && NameFits(rule.pattern(), entry.name)) adaptive = rule.adaptive();
     }
-    if (!matrix) continue;
+    if (!IsMatrix(entry, adaptive)) continue;
     const auto rows = static_cast<double>(entry.shape[0]);
     const double columns = static_cast<double>(entry.shape.count()) / rows;
     const double shorter = std::min(rows, columns), longer = std::max(rows, columns);

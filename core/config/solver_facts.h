@@ -39,6 +39,10 @@ const SolverFacts& SolverFactsOf(const std::string& type);
 // which is a copy unless it is FP32, has as many.
 int64_t UpdateBytes(const SolverFacts& solver, int64_t gradient);
 
+// Whether an update by matrices (kOfMatrices) treats a parameter as a matrix. `adaptive`: as the
+// last rule says that matches it and sets this field; true without one.
+bool IsMatrix(const PoolEntry& entry, bool adaptive);
+
 // FLOPs of the products of matrices in one update; a multiply-add counts as two. `layout`: of the
 // trained parameters.
 double UpdateFlops(const SolverConfig& config, const PoolLayout& layout);

@@ -1,7 +1,9 @@
 // Lists of image files, as Caffe's ImageData reads them: a line "path label" per image.
 
 #include <algorithm>
+#include <functional>
 #include <string_view>
+#include <unordered_set>
 
 #include "core/error.h"
 #include "core/file.h"
@@ -94,10 +96,14 @@ class ListSource : public RecordSource {
 
   explicit ListSource(const SourceOptions& options)
       : list_(options.path),
-        folder_(ParentFolder(options.path)),
+        folder_(options.root_folder.empty() ? ParentFolder(options.path) : options.root_folder),
         // Labels of a file come later.
         type_(options.labels.file().empty() ? options.labels.type() : LabelConfig::CLASS),
         has_labels_(options.labels.file().empty()) {
+    if (!IsFolder(folder_)) {
+      ThrowUserError("root_folder: ", folder_, " is not a folder, expected the folder where the ",
+                     "paths of ", list_, " start: correct root_folder");
+    }
     LabelParser parser(options.labels, {});
     const InputFile file(list_);
     TextLines lines(&file);
@@ -114,6 +120,7 @@ class ListSource : public RecordSource {
     text_offsets_.push_back(text_.size());
     classes_ = has_labels_ ? parser.classes() : 0;
     names_ = ReadClassNames(list_, &classes_);
+    if (has_labels_) FindRepeatedKeys();
     KeyIndex{*this};  // refuses a key twice
   }
 
@@ -130,10 +137,8 @@ class ListSource : public RecordSource {
     labels->assign(1, 0.f);
   }
   std::string Key(int64_t i) const override {
-    const std::string path = Path(i);
-    const size_t slash = path.rfind('/') + 1, dot = path.rfind('.');  // npos + 1 = 0
-    const bool has_ending = dot != std::string::npos && dot > slash;
-    return path.substr(0, has_ending ? dot : path.size());
+    const std::string key = PathWithoutEnding(i);
+    return repeated_.count(i) == 0 ? key : StrCat(key, "#", lines_[i]);
   }
   std::string Where(int64_t i) const override {
     return StrCat(list_, ":", lines_[i], ":", Printable(Path(i)));
@@ -174,11 +179,31 @@ class ListSource : public RecordSource {
     lines_.push_back(number);
   }
 
+  std::string PathWithoutEnding(int64_t i) const {
+    const std::string path = Path(i);
+    const size_t slash = path.rfind('/') + 1, dot = path.rfind('.');  // npos + 1 = 0
+    const bool has_ending = dot != std::string::npos && dot > slash;
+    return path.substr(0, has_ending ? dot : path.size());
+  }
+
+  // Lists repeat lines to make images more frequent.
+  void FindRepeatedKeys() {
+    std::vector<std::pair<size_t, int64_t>> hashes;
+    for (int64_t i = 0; i < size(); ++i) {
+      hashes.emplace_back(std::hash<std::string>()(PathWithoutEnding(i)), i);
+    }
+    std::sort(hashes.begin(), hashes.end());
+    for (size_t k = 1; k < hashes.size(); ++k) {
+      if (hashes[k].first == hashes[k - 1].first) repeated_.insert(hashes[k].second);
+    }
+  }
+
   const std::string list_, folder_;
   const LabelConfig::Type type_;
   const bool has_labels_;
   LabelTable table_;
-  std::vector<int64_t> lines_;  // numbers of the images' lines
+  std::vector<int64_t> lines_;            // numbers of the images' lines
+  std::unordered_set<int64_t> repeated_;  // images whose key has the line's number
   // All paths in one text.
   std::string text_;
   std::vector<uint64_t> text_offsets_;

@@ -58,9 +58,10 @@ std::string DetectFormat(const std::string& path) {
   if (!name.empty()) return name;
   for (const char* ending : {".txt", ".csv", ".tsv", ".list"}) {
     if (!HasEnding(path, ending)) continue;
-    ThrowUserError(path, ": if this is a list of image files, it has no line \"path label\" whose ",
-                   "image exists: paths start at the list's folder; --from_format=list (format: "
-                   "LIST) tells more");
+    ThrowUserError(
+        path, ": if this is a list of image files, it has no line \"path label\" whose ",
+        "image exists: paths start at root_folder, or at the list's folder; --from_format=list "
+        "(format: LIST) tells more");
   }
   ThrowUserError(path, " holds no data set in a known format (",
                  SourceFormatRegistry::Get().Names(),
@@ -68,8 +69,18 @@ std::string DetectFormat(const std::string& path) {
                  "image files, an idx3 file of images, or a Caffe LMDB (data.mdb)");
 }
 
+SourceOptions SourceOptionsOf(const DataConfig& config) {
+  SourceOptions options;
+  options.path = config.source();
+  options.skip_damaged = config.on_error() != DataConfig::FAIL;
+  options.labels = config.labels();
+  options.root_folder = config.root_folder();
+  return options;
+}
+
 std::string FormatOf(const std::string& format, const SourceOptions& options) {
   if (format != "AUTO") return format;
+  if (!options.root_folder.empty() && IsFile(options.path)) return "LIST";
   const bool has_labels = !options.labels.file().empty() && IsFolder(options.path);
   std::string name = has_labels ? RecognizedFormat(options.path) : DetectFormat(options.path);
   return name.empty() ? "FOLDER" : name;
@@ -80,6 +91,10 @@ std::unique_ptr<RecordSource> OpenSource(const std::string& format, const Source
     ThrowUserError("source: no data set is given; expected a folder, a file or a glob");
   }
   const std::string name = FormatOf(format, options);
+  if (!options.root_folder.empty() && name != "LIST") {
+    ThrowUserError("root_folder goes with a list of image files, but ", options.path,
+                   " has the format ", name, ": remove root_folder, or name a list");
+  }
   std::unique_ptr<RecordSource> source;
   try {
     source = SourceFormatRegistry::Get().Create("data format", name)->Open(options);

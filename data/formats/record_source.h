@@ -43,9 +43,14 @@ struct SourceOptions {
   // The kind of labels. labels.file, if set, replaces the format's own labels (AttachLabels); an
   // image without a line is an error, or left out as a damaged one is.
   LabelConfig labels = LabelConfig();
+  // LIST: the folder where its paths start; empty: the list's folder.
+  std::string root_folder = {};
   // Names of the net's classes by number, for names in labels.file if the data have no classes.txt.
   std::vector<std::string> net_classes = {};
 };
+
+// Source, labels and root folder of a phase; damaged samples are left out unless on_error is FAIL.
+SourceOptions SourceOptionsOf(const DataConfig& config);
 
 // A data set that can be read at random. Its order is the same for every process that
 // opens the same files. All functions are safe to call from several threads.
@@ -114,7 +119,8 @@ std::unique_ptr<RecordSource> OpenSource(const std::string& format, const Source
 // The format that "AUTO" stands for.
 std::string DetectFormat(const std::string& path);
 
-// The format that OpenSource opens: with labels.file, a folder of any images is a FOLDER, too.
+// The format that OpenSource opens: with labels.file, a folder of any images is a FOLDER, too; with
+// root_folder, a file is a LIST.
 std::string FormatOf(const std::string& format, const SourceOptions& options);
 
 // Reads a file that holds one encoded image. Throws SampleError.

@@ -1,11 +1,12 @@
-// Formats that OpenCV's imgcodecs reads. A header is not parsed a second time here: probing decodes
-// the image.
+// Formats that OpenCV's imgcodecs reads. Probing decodes the image; a header is checked before that
+// if its library allocates what the header says.
 
 #include <iterator>
 #include <utility>
 
 #include "data/image/codec.h"
 #include "data/image/opencv_library.h"
+#include "data/image/openexr_header.h"
 
 namespace gf {
 namespace {
@@ -57,13 +58,15 @@ struct Format {
   const char* name;
   bool (*recognizes)(const uint8_t* data, size_t size);
   bool needs_path = false;
+  // Throws SampleError for a header that must not reach imgcodecs.
+  void (*check)(const uint8_t* data, size_t size) = nullptr;
 };
 
 constexpr Format kFormats[] = {
     {"WebP", IsWebp},
     {"BMP", IsBmp},
     {"JPEG 2000", IsJpeg2000},
-    {"OpenEXR", IsOpenExr, true},
+    {"OpenEXR", IsOpenExr, true, CheckOpenExrHeader},
     {"Radiance HDR", IsRadiance, true},
     {"PNM", IsPnm},
     {"PAM", IsPam},
@@ -95,28 +98,33 @@ void ToRgb(uint8_t* pixels, int64_t count, const PixelFormat& format) {
   }
 }
 
+void DecodeChecked(const Format& format, const uint8_t* data, size_t size,
+                   const UseOpenCvImage& use) {
+  if (format.check) format.check(data, size);
+  DecodeWithOpenCv(format.name, format.needs_path, data, size, use);
+}
+
 template <size_t kFormat>
 ImageInfo Probe(const uint8_t* data, size_t size) {
   ImageInfo info;
   info.format = kFormats[kFormat].name;
-  DecodeWithOpenCv(info.format, kFormats[kFormat].needs_path, data, size,
-                   [&](uint8_t*, ImageSize image, const PixelFormat& format) {
-                     info.size = image;
-                     info.type = format.type;
-                     info.alpha = HasAlpha(format);
-                     info.channels = format.channels - info.alpha;
-                   });
+  DecodeChecked(kFormats[kFormat], data, size,
+                [&](uint8_t*, ImageSize image, const PixelFormat& format) {
+                  info.size = image;
+                  info.type = format.type;
+                  info.alpha = HasAlpha(format);
+                  info.channels = format.channels - info.alpha;
+                });
   return info;
 }
 
 template <size_t kFormat>
 void Decode(const uint8_t* data, size_t size, RowSink* sink) {
-  DecodeWithOpenCv(kFormats[kFormat].name, kFormats[kFormat].needs_path, data, size,
-                   [&](uint8_t* pixels, ImageSize image, const PixelFormat& format) {
-                     ToRgb(pixels, image.pixels(), format);
-                     SendImage(kFormats[kFormat].name, pixels, image, format, HasAlpha(format),
-                               sink);
-                   });
+  DecodeChecked(kFormats[kFormat], data, size,
+                [&](uint8_t* pixels, ImageSize image, const PixelFormat& format) {
+                  ToRgb(pixels, image.pixels(), format);
+                  SendImage(kFormats[kFormat].name, pixels, image, format, HasAlpha(format), sink);
+                });
 }
 
 template <size_t... kFormat>

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <filesystem>
 #include <optional>
 
 #include "core/error.h"
@@ -17,6 +18,11 @@ namespace {
 // Gray level of the replacement for a damaged image, of 8 and of 16 bits.
 constexpr uint8_t kGray = 128;
 constexpr uint16_t kWideGray = kGray * 257;
+
+// Images with the same keys may be others elsewhere.
+std::string PlaceOf(const std::string& path) {
+  return path.empty() ? "" : std::filesystem::absolute(path).lexically_normal().string();
+}
 
 // Damaged samples that get a warning each. A data set of the wrong kind would print millions.
 constexpr size_t kMostWarnings = 20;
@@ -32,10 +38,10 @@ SampleReader::SampleReader(const DataConfig& config, uint64_t seed, bool random,
       alternates_(random && config.mirror() && config.alternate_mirror()),
       normalization_(config, random),
       whole_(random && config.device_cache_mib() > 0) {
-  source_ = MatchClasses(
-      OpenSource(DataConfig::Format_Name(config.format()),
-                 {config.source(), on_error_ != DataConfig::FAIL, config.labels(), class_names}),
-      class_names);
+  SourceOptions options = SourceOptionsOf(config);
+  options.net_classes = class_names;
+  source_ =
+      MatchClasses(OpenSource(DataConfig::Format_Name(config.format()), options), class_names);
   if (source_->label_type() != LabelConfig::CLASS) label_values_ = source_->classes();
   if (classes > 0) CheckLabels(classes);
   FindImageSize();
@@ -51,7 +57,8 @@ std::unique_ptr<PixelCache> SampleReader::OpenCache(const DataConfig& config) co
   std::string text =
       StrCat(narrow ? StrCat(format_.channels) : format_.ToString(), " ", config.resize_shorter(),
              " ", config.resize_height(), " ", config.resize_width(), " ", config.filter(), " ",
-             augment_.Exact() ? "exact" : "quick", " ", source_->Describe());
+             augment_.Exact() ? "exact" : "quick", " ", source_->Describe(), " ",
+             PlaceOf(config.source()), " ", PlaceOf(config.root_folder()));
   uint64_t identity = XXH3_64bits(text.data(), text.size());
   for (int64_t i = 0; i < source_->size(); ++i) {
     text = source_->Key(i);

@@ -64,7 +64,8 @@ ConvertResult ConvertDataSet(const ConvertOptions& options) {
                    "type ", LabelConfig::Type_Name(options.labels.type()),
                    " are given: write --format=tar");
   }
-  const SourceOptions from = {options.from, options.skip_damaged, options.labels};
+  const SourceOptions from = {options.from, options.skip_damaged, options.labels,
+                              options.root_folder};
   const auto source = OpenSource(options.from_format, from);
   CheckOutside(options, from);
   OutputFolder folder(options.to, options.force);

@@ -13,6 +13,8 @@ struct ConvertOptions {
   std::string from, from_format = "AUTO";
   // The kind of its labels. Only TAR can be written with several labels per image.
   LabelConfig labels;
+  // Where the paths of a list start; empty: at the list's folder.
+  std::string root_folder;
   // The folder to make, and the format in it.
   std::string to, format = "TAR";
   int shards = 0;

@@ -57,9 +57,9 @@ void PrintValues(const DataSetInfo& info, std::ostream& out) {
 }  // namespace
 
 DataSetInfo InspectDataSet(const std::string& path, const std::string& format,
-                           const LabelConfig& labels) {
+                           const LabelConfig& labels, const std::string& root_folder) {
   constexpr size_t kExamples = 5;
-  const auto source = OpenSource(format, {path, /*skip_damaged=*/true, labels});
+  const auto source = OpenSource(format, {path, /*skip_damaged=*/true, labels, root_folder});
   DataSetInfo info;
   info.description = source->Describe();
   info.images = source->size();

@@ -35,9 +35,10 @@ struct DataSetInfo {
   std::vector<std::string> damaged_examples;
 };
 
-// Reads the data set at `path`; format and labels as for OpenSource. Throws UserError.
+// Reads the data set at `path`; format, labels and root folder as for OpenSource. Throws UserError.
 DataSetInfo InspectDataSet(const std::string& path, const std::string& format,
-                           const LabelConfig& labels = LabelConfig());
+                           const LabelConfig& labels = LabelConfig(),
+                           const std::string& root_folder = "");
 
 // The text that `gfdata info` prints.
 std::string FormatInfo(const DataSetInfo& info);

@@ -140,8 +140,9 @@ void ForPieces(int64_t size, int workers, const SampleProgress& progress,
 }  // namespace
 
 Verification VerifyDataSet(const std::string& path, const std::string& format, int workers,
-                           const SampleProgress& progress, const LabelConfig& labels) {
-  const auto source = OpenSource(format, {path, /*skip_damaged=*/true, labels});
+                           const SampleProgress& progress, const LabelConfig& labels,
+                           const std::string& root_folder) {
+  const auto source = OpenSource(format, {path, /*skip_damaged=*/true, labels, root_folder});
   Verification result;
   result.description = source->Describe();
   result.images = source->size();
@@ -177,8 +178,8 @@ Verification VerifyDataSet(const std::string& path, const std::string& format, i
 
 DataSetStatistics MeasureDataSet(const std::string& path, const std::string& format, int workers,
                                  const SampleProgress& progress, PixelSums* pixel_sums,
-                                 const LabelConfig& labels) {
-  const auto source = OpenSource(format, {path, /*skip_damaged=*/true, labels});
+                                 const LabelConfig& labels, const std::string& root_folder) {
+  const auto source = OpenSource(format, {path, /*skip_damaged=*/true, labels, root_folder});
   DataSetStatistics result;
   result.description = source->Describe();
   result.damaged = source->skipped();

@@ -27,11 +27,12 @@ struct Verification {
   std::map<std::string, int64_t> oddities;
 };
 
-// workers: 0 = one per processor. labels: as for OpenSource. Throws UserError if the data set
-// cannot be opened.
+// workers: 0 = one per processor. labels, root_folder: as for OpenSource. Throws UserError if the
+// data set cannot be opened.
 Verification VerifyDataSet(const std::string& path, const std::string& format, int workers,
                            const SampleProgress& progress,
-                           const LabelConfig& labels = LabelConfig());
+                           const LabelConfig& labels = LabelConfig(),
+                           const std::string& root_folder = "");
 
 // Figures over all pixels of a data set, every image counting alike.
 struct DataSetStatistics {
@@ -58,6 +59,7 @@ struct DataSetStatistics {
 // UINT8.
 DataSetStatistics MeasureDataSet(const std::string& path, const std::string& format, int workers,
                                  const SampleProgress& progress, PixelSums* pixel_sums = nullptr,
-                                 const LabelConfig& labels = LabelConfig());
+                                 const LabelConfig& labels = LabelConfig(),
+                                 const std::string& root_folder = "");
 
 }  // namespace gf

@@ -1,8 +1,5 @@
 #include "layers/dropout.h"
 
-#include <cmath>
-
-#include "core/random.h"
 #include "layers/cpu/dropout_kernels.h"
 #include "layers/cpu/elementwise.h"
 #include "layers/kernel.h"
@@ -16,21 +13,17 @@ class DropoutKernel : public Kernel {
       : layer_(layer), context_(context), functions_(ForType(Dropout(), context.compute)) {}
 
   void Setup(KernelSetup* setup) override {
-    setup->tops[0].layout = setup->bottoms[0].layout;
+    SetUpDropping(layer_, setup);
     count_ = setup->bottoms[0].storage_count();
     bytes_ = setup->bottoms[0].bytes();
-    setup->in_place = setup->in_place_backward = true;
-    if (!layer_.identity()) setup->saved_bytes = count_;  // one byte per element: kept or not
   }
 
   void Forward(const KernelArgs& args) override {
     if (layer_.identity()) return CopyStorage(args.bottoms[0], args.tops[0], bytes_);
-    const DropoutStream random = {
-        context_.seed, StreamId(RandomUse::kDropout, context_.layer_index, args.sequence),
-        static_cast<uint32_t>(std::ceil(layer_.ratio() * 0x1p24))};
+    const KeepDraws draws = layer_.Draws(context_, args.sequence);
     auto* keep = static_cast<uint8_t*>(args.saved);
     ParallelFor(count_, kElementGrain, [&](int64_t begin, int64_t end) {
-      functions_.forward(args.bottoms[0], args.tops[0], keep, Scale(), random, begin, end);
+      functions_.forward(args.bottoms[0], args.tops[0], keep, layer_.scale(), draws, begin, end);
     });
   }
 
@@ -39,13 +32,11 @@ class DropoutKernel : public Kernel {
     if (layer_.identity()) return CopyStorage(dy, args.bottom_diffs[0], bytes_);
     const auto* keep = static_cast<const uint8_t*>(args.saved);
     ParallelFor(count_, kElementGrain, [&](int64_t begin, int64_t end) {
-      functions_.backward(dy, keep, args.bottom_diffs[0], Scale(), begin, end);
+      functions_.backward(dy, keep, args.bottom_diffs[0], layer_.scale(), begin, end);
     });
   }
 
  private:
-  float Scale() const { return 1 / (1 - layer_.ratio()); }
-
   const DropoutLayer& layer_;
   KernelContext context_;
   const DropoutFunctions& functions_;

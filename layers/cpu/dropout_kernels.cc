@@ -9,11 +9,11 @@ namespace {
 constexpr int kBlock = 4 * kPhiloxCounters;
 
 // Sets keep[0, kBlock) for the elements whose counters start at `first`.
-inline void KeepBlock(const DropoutStream& random, uint64_t first, uint8_t* keep) {
+inline void KeepBlock(const KeepDraws& draws, uint64_t first, uint8_t* keep) {
   uint32_t words[4][kPhiloxCounters];
-  PhiloxBlock(random.key, random.stream, first, words);
+  PhiloxBlock(draws.key, draws.stream, first, words);
   for (int j = 0; j < kPhiloxCounters; ++j) {
-    for (int w = 0; w < 4; ++w) keep[4 * j + w] = (words[w][j] >> 8) >= random.threshold;
+    for (int w = 0; w < 4; ++w) keep[4 * j + w] = (words[w][j] >> 8) >= draws.threshold;
   }
 }
 
@@ -24,15 +24,15 @@ inline void Apply(const T* x, const uint8_t* keep, T* y, float scale, int64_t be
 }
 
 template <typename T>
-void Forward(const void* x, void* y, uint8_t* keep, float scale, const DropoutStream& random,
+void Forward(const void* x, void* y, uint8_t* keep, float scale, const KeepDraws& draws,
              int64_t begin, int64_t end) {
   for (int64_t at = begin; at < end; at += kBlock) {
     const int64_t stop = end - at < kBlock ? end : at + kBlock;
     if (stop - at == kBlock) {
-      KeepBlock(random, at / 4, keep + at);
+      KeepBlock(draws, at / 4, keep + at);
     } else {
       uint8_t block[kBlock];
-      KeepBlock(random, at / 4, block);
+      KeepBlock(draws, at / 4, block);
       for (int64_t i = at; i < stop; ++i) keep[i] = block[i - at];
     }
     Apply(static_cast<const T*>(x), keep, static_cast<T*>(y), scale, at, stop);

@@ -3,20 +3,15 @@
 #include <cstdint>
 
 #include "core/simd.h"
+#include "layers/draws.h"
 
 namespace gf {
 
-// The random stream that selects the elements to keep: element i is kept if the upper 24 bits of
-// word i % 4 of Philox(key, stream, i / 4) are at least `threshold`.
-struct DropoutStream {
-  uint64_t key, stream;
-  uint32_t threshold;
-};
-
-// Dropout on the elements [begin, end) of arrays of one number type; begin is a multiple of 64.
+// Dropout on the elements [begin, end) of arrays of one number type; a part is an element. begin is
+// a multiple of 64.
 struct DropoutFunctions {
   // y = keep ? scale * x : 0, keep[i] = 1 or 0.
-  void (*forward)(const void* x, void* y, uint8_t* keep, float scale, const DropoutStream& random,
+  void (*forward)(const void* x, void* y, uint8_t* keep, float scale, const KeepDraws& draws,
                   int64_t begin, int64_t end);
   // dx = keep ? scale * dy : 0
   void (*backward)(const void* dy, const uint8_t* keep, void* dx, float scale, int64_t begin,

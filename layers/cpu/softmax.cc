@@ -23,7 +23,7 @@ class SoftmaxKernel : public Kernel {
       const int64_t at = SpanStart(view, outer, inner);
       const void* x = At(args.bottoms[0], at, type_);
       SoftmaxSums sums;
-      functions_.sums(span, x, &sums);
+      functions_.sums(span, x, nullptr, &sums);
       functions_.normalize(span, x, sums, At(args.tops[0], at, type_));
     });
   }

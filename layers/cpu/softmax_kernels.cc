@@ -30,8 +30,8 @@ inline __attribute__((always_inline)) float ExpNegative(float x) {
 }
 
 // One softmax over contiguous classes.
-template <typename T>
-void RowSums(int64_t classes, const T* x, SoftmaxSums* sums) {
+template <bool kWeighted, typename T>
+void RowSums(int64_t classes, const T* x, const float* weights, SoftmaxSums* sums) {
   float max = Load(x);
 #pragma omp simd reduction(max : max)
   for (int64_t c = 0; c < classes; ++c) max = Load(x + c) > max ? Load(x + c) : max;
@@ -46,7 +46,7 @@ void RowSums(int64_t classes, const T* x, SoftmaxSums* sums) {
     for (int64_t c = begin; c < end; ++c) {
       const float below = Load(x + c) - max;
       block_sum += ExpNegative(below);
-      block_deficit -= below;
+      block_deficit -= kWeighted ? weights[c] * below : below;
     }
     sum += block_sum;
     deficit += block_deficit;
@@ -56,10 +56,9 @@ void RowSums(int64_t classes, const T* x, SoftmaxSums* sums) {
   sums->deficit[0] = deficit;
 }
 
-template <typename T>
-void Sums(const SoftmaxSpan& span, const void* x_data, SoftmaxSums* sums) {
-  const T* x = static_cast<const T*>(x_data);
-  if (span.stride == 1) return RowSums(span.classes, x, sums);
+template <bool kWeighted, typename T>
+void SumsOf(const SoftmaxSpan& span, const T* x, const float* weights, SoftmaxSums* sums) {
+  if (span.stride == 1) return RowSums<kWeighted>(span.classes, x, weights, sums);
   for (int j = 0; j < span.width; ++j) {
     sums->max[j] = Load(x + j);
     sums->sum[j] = sums->deficit[j] = 0;
@@ -78,9 +77,16 @@ void Sums(const SoftmaxSpan& span, const void* x_data, SoftmaxSums* sums) {
     for (int j = 0; j < span.width; ++j) {
       const float below = Load(row + j) - sums->max[j];
       sums->sum[j] += ExpNegative(below);
-      sums->deficit[j] -= below;
+      sums->deficit[j] -= kWeighted ? weights[c] * below : below;
     }
   }
+}
+
+template <typename T>
+void Sums(const SoftmaxSpan& span, const void* x_data, const float* weights, SoftmaxSums* sums) {
+  const T* x = static_cast<const T*>(x_data);
+  if (weights == nullptr) return SumsOf<false>(span, x, weights, sums);
+  SumsOf<true>(span, x, weights, sums);
 }
 
 template <typename T, typename U>
@@ -160,8 +166,29 @@ void LossBackward(const SoftmaxSpan& span, const float* p, const float* factor, 
 }
 
 template <typename T>
+void WeightedLossBackward(const SoftmaxSpan& span, const float* p, const float* factor,
+                          const float* target, const float* weights, void* dx_data) {
+  T* dx = static_cast<T*>(dx_data);
+  if (span.stride == 1) {
+    const float scale = factor[0], share = target[0];
+#pragma omp simd
+    for (int64_t c = 0; c < span.classes; ++c) Store(dx + c, scale * p[c] - share * weights[c]);
+    return;
+  }
+  for (int64_t c = 0; c < span.classes; ++c) {
+    const int64_t at = c * span.stride;
+    const float weight = weights[c];
+#pragma omp simd
+    for (int j = 0; j < span.width; ++j) {
+      Store(dx + at + j, factor[j] * p[at + j] - target[j] * weight);
+    }
+  }
+}
+
+template <typename T>
 constexpr SoftmaxFunctions Functions() {
-  return {&Sums<T>, &Normalize<T>, &NormalizeFp32<T>, &Backward<T>, &LossBackward<T>};
+  return {&Sums<T>,     &Normalize<T>,    &NormalizeFp32<T>,
+          &Backward<T>, &LossBackward<T>, &WeightedLossBackward<T>};
 }
 
 }  // namespace

@@ -24,14 +24,15 @@ void SoftmaxLossKernel::Forward(const KernelArgs& args) {
   share_ = LabelShare(layer_, args, view.outer);
   const int64_t samples = CountedSamples(args, view.outer);
   const auto* labels = static_cast<const int64_t*>(args.bottoms[1]);
-  const int64_t counted = CountLabels(layer_, view, labels, samples,
-                                      [&](int64_t label) { return layer_.Ignored(label); });
+  normalizer_ = layer_.Normalizer(labels, samples);
+  const float* const weights =
+      layer_.class_weights().empty() ? nullptr : layer_.class_weights().data();
   auto* losses = static_cast<float*>(args.scratch);
   ForSoftmaxSpans(view, [&](int64_t outer, int64_t inner, const SoftmaxSpan& span) {
     const int64_t at = SpanStart(view, outer, inner);
     const void* x = At(args.bottoms[0], at, type_);
     SoftmaxSums sums;
-    functions_.sums(span, x, &sums);
+    functions_.sums(span, x, weights, &sums);
     for (int j = 0; j < span.width; ++j) {
       const auto loss_of = [&](int64_t sample) {
         const int64_t label = labels[sample * view.inner + inner + j];
@@ -49,7 +50,6 @@ void SoftmaxLossKernel::Forward(const KernelArgs& args) {
       functions_.normalize_fp32(span, x, sums, static_cast<float*>(args.saved) + at);
     }
   });
-  normalizer_ = layer_.Normalizer(counted, samples);
   *static_cast<float*>(args.tops[0]) = MeanLoss(losses, view.predictions(), normalizer_);
 }
 

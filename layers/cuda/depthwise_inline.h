@@ -43,7 +43,7 @@ inline int MultiplierOf(const ConvolutionShape& s) {
 template <typename T, typename F>
 void WithDepthwisePacks(const ConvolutionShape& s, const F& f) {
   if (s.outputs == s.channels) {
-    WithPacks<T>(static_cast<int>(s.channels), f);
+    WithPacks<T>(s.channels, f);
   } else {
     f(std::integral_constant<int, 1>());
   }

@@ -1,6 +1,6 @@
 #include "core/cuda/launch_inline.h"
-#include "core/random.h"
 #include "layers/cuda/dropout_kernels.h"
+#include "layers/draws_inline.h"
 
 namespace gf {
 namespace {
@@ -11,20 +11,20 @@ struct Forward {
   T* y;
   uint8_t* keep;
   float scale;
-  DropoutWords words;
+  KeepDraws draws;
 
   template <int kCount>
   __device__ void Run(int64_t i) const {
     Floats<kCount> v = LoadFloats<kCount>(x + i);
     Pack<uint8_t, kCount> kept;
     if constexpr (kCount == 1) {
-      kept.v[0] = Kept(Philox(words.key, words.stream, i / 4)[i % 4]);
+      kept.v[0] = Keeps(draws, i);
     } else {
 #pragma unroll
       for (int k = 0; k < kCount; k += 4) {
-        const auto four = Philox(words.key, words.stream, (i + k) / 4);
+        const auto four = Philox(draws.key, draws.stream, (i + k) / 4);
 #pragma unroll
-        for (int w = 0; w < 4; ++w) kept.v[k + w] = Kept(four[w]);
+        for (int w = 0; w < 4; ++w) kept.v[k + w] = four[w] >> 8 >= draws.threshold;
       }
     }
 #pragma unroll
@@ -32,9 +32,6 @@ struct Forward {
     *reinterpret_cast<Pack<uint8_t, kCount>*>(keep + i) = kept;
     StoreFloats(y + i, v);
   }
-
- private:
-  __device__ uint8_t Kept(uint32_t word) const { return (word >> 8) >= words.threshold; }
 };
 
 template <typename T>
@@ -56,11 +53,11 @@ struct Backward {
 
 }  // namespace
 
-void Dropout(DType type, const void* x, void* y, uint8_t* keep, float scale,
-             const DropoutWords& words, int64_t count, cudaStream_t stream) {
+void Dropout(DType type, const void* x, void* y, uint8_t* keep, float scale, const KeepDraws& draws,
+             int64_t count, cudaStream_t stream) {
   WithType(type, [&](auto t) {
     using T = decltype(t);
-    const Forward<T> f = {static_cast<const T*>(x), static_cast<T*>(y), keep, scale, words};
+    const Forward<T> f = {static_cast<const T*>(x), static_cast<T*>(y), keep, scale, draws};
     Elementwise<kPack<T>>(count, f, stream);
   });
 }

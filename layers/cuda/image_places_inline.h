@@ -52,11 +52,11 @@ struct Images {
   }
 };
 
-// Calls f(std::integral_constant<int, n>), where n is the number of neighboring channels of T that
-// a thread moves at once.
+// Calls f(std::integral_constant<int, n>), where n is the number of neighboring elements of T that
+// a thread moves at once, in rows of `count` elements, such as the channels of a pixel.
 template <typename T, typename F>
-void WithPacks(int channels, const F& f) {
-  if (channels % kPack<T> == 0) {
+void WithPacks(int64_t count, const F& f) {
+  if (count % kPack<T> == 0) {
     f(std::integral_constant<int, kPack<T>>());
   } else {
     f(std::integral_constant<int, 1>());

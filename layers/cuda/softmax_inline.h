@@ -29,11 +29,12 @@ __device__ inline int64_t StartOf(const ClassAxis& view, int64_t prediction) {
 }
 
 struct RowSums {
-  float max, sum, deficit;  // largest score; sum of exp(x - max); sum of max - x
+  float max, sum, deficit;  // largest score; sum of exp(x - max); sum of weight * (max - x)
 };
 
-template <typename T>
-__device__ RowSums SumsOf(const ClassAxis& view, const T* x) {
+// `weights`: one per class, if kWeighted; otherwise all are 1.
+template <bool kWeighted = false, typename T>
+__device__ RowSums SumsOf(const ClassAxis& view, const T* x, const float* weights = nullptr) {
   RowSums sums;
   float max = -INFINITY;
   for (int64_t c = threadIdx.x; c < view.classes; c += blockDim.x) {
@@ -44,7 +45,7 @@ __device__ RowSums SumsOf(const ClassAxis& view, const T* x) {
   for (int64_t c = threadIdx.x; c < view.classes; c += blockDim.x) {
     const float below = ToFloat(x[c * view.inner]) - sums.max;
     sum += expf(below);
-    deficit -= below;
+    deficit -= kWeighted ? weights[c] * below : below;
   }
   sums.sum = BlockSum(sum);
   sums.deficit = BlockSum(deficit);

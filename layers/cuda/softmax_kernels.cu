@@ -1,3 +1,5 @@
+#include <type_traits>
+
 #include "core/batch.h"
 #include "core/cuda/items_inline.h"
 #include "layers/cuda/loss_kernels.h"
@@ -36,31 +38,44 @@ __global__ void Backward(ClassAxis view, const T* y, const T* dy, T* dx) {
   }
 }
 
-// The loss of scores x with the label of a prediction: -sum of target * log(probability), where
-// log(probability) = x - max - log(sum).
-template <typename T>
+// The loss of scores x with the label of a prediction: -sum of weight * target * log(probability),
+// where log(probability) = x - max - log(sum). kWeighted: the call has class weights.
+template <bool kWeighted, typename T>
 __device__ float LossOf(const SoftmaxLoss& call, const RowSums& sums, const T* x, int64_t sample,
                         int64_t prediction) {
   const ClassAxis& view = call.view;
   if (!Counts(call, sample, prediction)) return 0;
-  float loss = (1 - call.smoothing) * (sums.max - ToFloat(x[call.labels[prediction] * view.inner]));
-  if (call.smoothing > 0) loss += call.smoothing * sums.deficit / view.classes;
-  return loss + logf(sums.sum);
+  if constexpr (kWeighted) {
+    const int64_t label = call.labels[prediction];
+    const float log_sum = logf(sums.sum);
+    float loss = (1 - call.smoothing) * call.class_weights[label] *
+                 (sums.max - ToFloat(x[label * view.inner]) + log_sum);
+    if (call.smoothing > 0) {
+      loss += call.smoothing * (sums.deficit + call.sum_of_class_weights * log_sum) / view.classes;
+    }
+    return loss;
+  } else {
+    float loss =
+        (1 - call.smoothing) * (sums.max - ToFloat(x[call.labels[prediction] * view.inner]));
+    if (call.smoothing > 0) loss += call.smoothing * sums.deficit / view.classes;
+    return loss + logf(sums.sum);
+  }
 }
 
-template <typename T>
+template <typename T, bool kWeighted>
 __global__ void LossForward(SoftmaxLoss call, const T* x, float* losses, T* probabilities,
                             float* saved) {
   const ClassAxis& view = call.view;
   for (int64_t p = blockIdx.x; p < view.predictions(); p += gridDim.x) {
     const int64_t start = StartOf(view, p);
-    const RowSums sums = SumsOf(view, x + start);
+    const RowSums sums = SumsOf<kWeighted>(view, x + start, call.class_weights);
     if (threadIdx.x == 0) {
       const int64_t sample = SampleOf(view, p);
-      float loss = LossOf(call, sums, x + start, sample, p);
+      float loss = LossOf<kWeighted>(call, sums, x + start, sample, p);
       if (call.share < 1) {
         const int64_t other = MixedImage(sample, view.outer);
-        const float mixed = LossOf(call, sums, x + start, other, p + (other - sample) * view.inner);
+        const int64_t of = p + (other - sample) * view.inner;
+        const float mixed = LossOf<kWeighted>(call, sums, x + start, other, of);
         loss = call.share * loss + (1 - call.share) * mixed;
       }
       losses[p] = loss;
@@ -76,7 +91,7 @@ __global__ void LossForward(SoftmaxLoss call, const T* x, float* losses, T* prob
 }
 
 // Rows of items are the outer parts of the view.
-template <typename T>
+template <typename T, bool kWeighted>
 struct LossBackward {
   SoftmaxLoss call;
   FastDivide classes, inner;
@@ -103,7 +118,15 @@ struct LossBackward {
   __device__ float GradientOf(int64_t sample, int64_t of, int64_t c, float probability) const {
     if (!Counts(call, sample, of)) return 0;
     const float spread = call.smoothing / call.view.classes;
-    return probability - (call.labels[of] == c ? 1 - call.smoothing + spread : spread);
+    if constexpr (kWeighted) {
+      const int64_t label = call.labels[of];
+      const float peak = 1 - call.smoothing;
+      const float target = label == c ? peak + spread : spread;
+      const float sum = peak * call.class_weights[label] + spread * call.sum_of_class_weights;
+      return probability * sum - call.class_weights[c] * target;
+    } else {
+      return probability - (call.labels[of] == c ? 1 - call.smoothing + spread : spread);
+    }
   }
 };
 
@@ -143,6 +166,15 @@ __global__ void SharesKernel(int64_t classes, const int* counts, float* share, f
   if (threadIdx.x == 0) *share = Share(right, all);
 }
 
+// Calls f with a value of the type of the scores, and with whether there are class weights.
+template <typename F>
+void WithLoss(const SoftmaxLoss& call, const F& f) {
+  WithType(call.type, [&](auto t) {
+    if (call.class_weights == nullptr) return f(t, std::false_type());
+    f(t, std::true_type());
+  });
+}
+
 }  // namespace
 
 void Softmax(const ClassAxis& view, DType type, const void* x, void* y, cudaStream_t stream) {
@@ -164,26 +196,27 @@ void SoftmaxGradient(const ClassAxis& view, DType type, const void* y, const voi
 
 void SoftmaxLossForward(const SoftmaxLoss& call, const void* x, double normalizer, float* losses,
                         float* loss, void* probabilities, float* saved, cudaStream_t stream) {
-  WithType(call.type, [&](auto t) {
+  WithLoss(call, [&](auto t, auto weighted) {
     using T = decltype(t);
-    Launch({RowBlocks(call.view), kRowThreads, stream}, LossForward<T>, call,
-           static_cast<const T*>(x), losses, static_cast<T*>(probabilities), saved);
+    Launch({RowBlocks(call.view), kRowThreads, stream}, LossForward<T, decltype(weighted)::value>,
+           call, static_cast<const T*>(x), losses, static_cast<T*>(probabilities), saved);
   });
   MeanLoss(losses, call.view.predictions(), normalizer, loss, stream);
 }
 
 void SoftmaxLossGradient(const SoftmaxLoss& call, const float* saved, float scale, void* dx,
                          cudaStream_t stream) {
-  WithType(call.type, [&](auto t) {
+  WithLoss(call, [&](auto t, auto weighted) {
     using T = decltype(t);
     const ClassAxis& view = call.view;
     const ItemGroups groups = GroupsOf(view.outer, view.classes * view.inner);
-    const LossBackward<T> f = {call,
-                               FastDivide(static_cast<uint32_t>(view.classes)),
-                               FastDivide(static_cast<uint32_t>(view.inner)),
-                               saved,
-                               scale,
-                               static_cast<T*>(dx)};
+    const LossBackward<T, decltype(weighted)::value> f = {
+        call,
+        FastDivide(static_cast<uint32_t>(view.classes)),
+        FastDivide(static_cast<uint32_t>(view.inner)),
+        saved,
+        scale,
+        static_cast<T*>(dx)};
     ForItems(groups, f, stream);
   });
 }

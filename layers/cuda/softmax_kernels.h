@@ -24,6 +24,8 @@ struct SoftmaxLoss {
   bool has_ignored = false;
   int64_t ignored = 0;  // label of predictions that do not count
   float smoothing = 0;
+  const float* class_weights = nullptr;  // one per class; null: all are 1
+  float sum_of_class_weights = 0;
   // The weight of a prediction's own label in its loss (LabelShare).
   float share = 1;
 };
@@ -32,7 +34,8 @@ struct SoftmaxLoss {
 // prediction. `probabilities` (in the type) and `saved` (FP32) have x's shape and may be null.
 void SoftmaxLossForward(const SoftmaxLoss& call, const void* x, double normalizer, float* losses,
                         float* loss, void* probabilities, float* saved, cudaStream_t stream);
-// dx = scale * (saved - target), 0 for predictions that do not count.
+// dx = scale * (saved * (sum of weight * target) - weight * target), 0 for predictions that do not
+// count.
 void SoftmaxLossGradient(const SoftmaxLoss& call, const float* saved, float scale, void* dx,
                          cudaStream_t stream);
 

@@ -14,6 +14,11 @@ void CudaSoftmaxLossKernel::Setup(KernelSetup* setup) {
   CheckRowSize(layer_, layer_.view().classes * layer_.view().inner);
   if (backward_) setup->saved_bytes = setup->bottoms[0].shape.count() * sizeof(float);
   setup->forward_scratch_bytes = layer_.view().predictions() * sizeof(float);
+  const std::vector<float>& weights = layer_.class_weights();
+  if (weights.empty()) return;
+  class_weights_ = context_.device->Allocate(weights.size() * sizeof(float));
+  context_.device->CopyFromHost(weights.data(), class_weights_.get(),
+                                weights.size() * sizeof(float), context_.device->compute_stream());
 }
 
 void CudaSoftmaxLossKernel::Forward(const KernelArgs& args) {
@@ -21,9 +26,7 @@ void CudaSoftmaxLossKernel::Forward(const KernelArgs& args) {
   share_ = LabelShare(layer_, args, view.outer);
   const std::vector<int64_t> labels = HostLabels(args, args.bottoms[1], view, context_);
   const SoftmaxLoss call = Call(args);
-  const int64_t counted = CountLabels(layer_, view, labels.data(), call.samples,
-                                      [&](int64_t label) { return layer_.Ignored(label); });
-  normalizer_ = layer_.Normalizer(counted, call.samples);
+  normalizer_ = layer_.Normalizer(labels.data(), call.samples);
   SoftmaxLossResults results;
   results.losses = static_cast<float*>(args.scratch);
   results.loss = static_cast<float*>(args.tops[0]);
@@ -52,6 +55,8 @@ SoftmaxLoss CudaSoftmaxLossKernel::Call(const KernelArgs& args) const {
   call.has_ignored = layer_.has_ignored();
   call.ignored = layer_.ignored();
   call.smoothing = layer_.label_smoothing();
+  call.class_weights = static_cast<const float*>(class_weights_.get());
+  call.sum_of_class_weights = static_cast<float>(layer_.sum_of_class_weights());
   call.share = share_;
   return call;
 }

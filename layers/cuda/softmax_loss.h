@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 
 #include "layers/cuda/softmax_kernels.h"
 #include "layers/kernel.h"
@@ -38,6 +39,7 @@ class CudaSoftmaxLossKernel : public Kernel {
 
   const SoftmaxWithLossLayer& layer_;
   const KernelContext context_;
+  std::shared_ptr<void> class_weights_;  // FP32, on the GPU; null: none
   bool backward_ = false;
   // Of the last Forward: the divisor, and the weight of own labels.
   double normalizer_ = 1;

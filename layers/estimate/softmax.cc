@@ -48,15 +48,17 @@ class SoftmaxWithLossEstimate : public EstimateKernel {
   void ForwardCost(const KernelArgs& args) override {
     const bool probabilities = setup().tops.size() > 1;
     Move(OperationKind::kLoss,
-         Bottom(0) + Bottom(1) + Saved() + MatrixBytes() + (probabilities ? Top(1) : 0), 2);
+         Bottom(0) + Bottom(1) + Saved() + ConstantBytes() + (probabilities ? Top(1) : 0), 2);
   }
   void BackwardCost(const KernelArgs& args) override {
-    Move(OperationKind::kLoss, Bottom(0) + Bottom(1) + Saved() + MatrixBytes());
+    Move(OperationKind::kLoss, Bottom(0) + Bottom(1) + Saved() + ConstantBytes());
   }
 
  private:
   // What is read beside scores and labels.
-  virtual int64_t MatrixBytes() const { return 0; }
+  virtual int64_t ConstantBytes() const {
+    return static_cast<int64_t>(layer_.class_weights().size() * sizeof(float));
+  }
 
   const SoftmaxWithLossLayer& layer_;
 };
@@ -76,7 +78,7 @@ class InfogainLossEstimate : public SoftmaxWithLossEstimate {
   }
 
  private:
-  int64_t MatrixBytes() const override { return matrix_; }
+  int64_t ConstantBytes() const override { return matrix_; }
 
   const int64_t matrix_;  // bytes of the matrix and the sums of its rows
 };

@@ -17,8 +17,8 @@ namespace {
 
 const std::map<std::string, NetParameter (*)()>& Networks() {
   static const auto* const networks = new std::map<std::string, NetParameter (*)()>{
-      {"googlenet", GoogLeNet}, {"resnet18", ResNet18},      {"resnet20_cifar", ResNet20Cifar},
-      {"resnet50", ResNet50},   {"resnet50_v2", ResNet50V2},
+      {"googlenet", GoogLeNet}, {"resnet18", ResNet18},          {"resnet20_cifar", ResNet20Cifar},
+      {"resnet50", ResNet50},   {"resnet50_blur", ResNet50Blur}, {"resnet50_v2", ResNet50V2},
   };
   return *networks;
 }

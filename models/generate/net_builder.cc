@@ -81,6 +81,18 @@ std::string NetBuilder::Conv(const std::string& name, const std::string& bottom,
   return name;
 }
 
+std::string NetBuilder::Blur(const std::string& name, const std::string& bottom, int channels) {
+  LayerParameter* layer = Add(name, "Convolution", {bottom}, name);
+  AddParam(0, 0, layer);
+  ConvolutionParameter* conv = layer->mutable_convolution_param();
+  conv->set_num_output(channels);
+  conv->set_group(channels);
+  conv->set_bias_term(false);
+  SetWindow({3, 1, 1}, conv);
+  conv->mutable_weight_filler()->set_type("binomial");
+  return name;
+}
+
 std::string NetBuilder::ConvBias(const std::string& name, const std::string& bottom, int outputs,
                                  Window window, const FillerParameter& filler,
                                  const FillerParameter& bias, float bias_lr_mult) {

@@ -37,6 +37,8 @@ class NetBuilder {
   std::string ConvBias(const std::string& name, const std::string& bottom, int outputs,
                        Window window, const FillerParameter& filler, const FillerParameter& bias,
                        float bias_lr_mult);
+  // A fixed binomial filter of 3x3 on each channel (BlurPool without its stride).
+  std::string Blur(const std::string& name, const std::string& bottom, int channels);
   std::string InnerProduct(const std::string& name, const std::string& bottom, int outputs,
                            const FillerParameter& filler, const FillerParameter& bias,
                            float bias_lr_mult);

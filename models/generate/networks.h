@@ -9,6 +9,9 @@ namespace gf {
 NetParameter ResNet18();
 NetParameter ResNet50();
 
+// ResNet-50 with a fixed binomial filter before each convolution of a block that has a stride.
+NetParameter ResNet50Blur();
+
 // ResNet-50 with full pre-activation (He et al., "Identity mappings in deep residual networks",
 // arXiv 1603.05027) and projections without batch normalization: 153 tensors.
 NetParameter ResNet50V2();

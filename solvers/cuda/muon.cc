@@ -33,7 +33,7 @@ class CudaMuon : public CudaSolver {
     int64_t most = 0, most_square = 0;
     size_t workspace = 0;
     for (const PoolEntry& entry : entries) {
-      const bool is_matrix = entry.shape.rank() > 1 && rules[rates.size()].adaptive;
+      const bool is_matrix = IsMatrix(entry, rules[rates.size()].adaptive);
       // Without padding, for the rate.
       const MatrixSize plain = {entry.shape[0], entry.shape.count() / entry.shape[0]};
       rates.push_back(is_matrix ? static_cast<float>(MuonRate(plain, match)) : 0);

@@ -128,7 +128,7 @@ class MuonEstimate : public SolverEstimate {
       for (size_t i = 0; i < entries.size(); ++i) {
         const PoolEntry& entry = entries[i];
         if (entry.offset < range.begin || entry.offset >= range.end) continue;
-        const bool is_matrix = entry.shape.rank() > 1 && rules_[i].adaptive;
+        const bool is_matrix = IsMatrix(entry, rules_[i].adaptive);
         (is_matrix ? matrices : others).push_back({entry.offset, entry.offset + entry.count});
       }
     }

@@ -77,13 +77,24 @@ void SetPixels(const JobConfig& wanted, JobConfig* job) {
   }
 }
 
+// Whether --set gives the field.
+bool IsSet(const std::vector<std::string>& overrides, const std::string& field) {
+  return std::any_of(overrides.begin(), overrides.end(), [&](const std::string& assignment) {
+    return assignment.compare(0, field.size() + 1, field + "=") == 0;
+  });
+}
+
+// Another source is not a list with the layer's root folder.
+void DropListOfLayer(const std::vector<std::string>& overrides, const std::string& block,
+                     DataConfig* data) {
+  if (!IsSet(overrides, block + ".source")) return;
+  data->clear_format();
+  data->clear_root_folder();
+}
+
 // Removes the fields of the solver that --set replaces by their alternatives.
 void DropReplaced(const std::vector<std::string>& overrides, JobConfig* job) {
-  const auto is_set = [&](const std::string& field) {
-    return std::any_of(overrides.begin(), overrides.end(), [&](const std::string& assignment) {
-      return assignment.compare(0, field.size() + 1, field + "=") == 0;
-    });
-  };
+  const auto is_set = [&](const std::string& field) { return IsSet(overrides, field); };
   SolverConfig* const solver = job->mutable_solver();
   if (is_set("validation_interval_epochs")) job->clear_validation_interval_steps();
   if (is_set("validation_interval_steps")) job->clear_validation_interval_epochs();
@@ -155,11 +166,13 @@ CaffeJob ReadCaffeJob(const std::string& path, const std::vector<std::string>& o
   const NetSource net = ReadNet(wanted.net());
   const DataFields train = TranslateData(net, TRAIN);
   *job.config.mutable_train_data() = train.config;
+  DropListOfLayer(overrides, "train_data", job.config.mutable_train_data());
   job.remarks = train.remarks;
   DataFields test;
   if (Tests(solver.param) || wanted.has_validation_data()) {
     test = TranslateData(net, TEST);
     *job.config.mutable_validation_data() = test.config;
+    DropListOfLayer(overrides, "validation_data", job.config.mutable_validation_data());
   }
   wanted = job.config;
   for (const std::string& assignment : overrides) SetField(assignment, &wanted);

@@ -116,28 +116,41 @@ void TranslateTransform(const GraphNode& node, Phase phase, DataFields* fields) 
              to->min_aspect(), " to ", to->max_aspect()));
 }
 
+// In Caffe, paths of a list without root_folder start at the working folder.
+void TranslateList(const ImageDataParameter& images, const GraphNode& node, DataConfig* to) {
+  to->set_source(images.source());
+  to->set_format(DataConfig::LIST);
+  to->set_root_folder(images.root_folder().empty() ? "." : images.root_folder());
+  if (!images.is_color()) to->set_channels(1);
+  if (images.new_height() == 0 && images.new_width() == 0) return;
+  if (images.new_height() == 0 || images.new_width() == 0) {
+    ThrowUserError(Before(node), "new_height is ", images.new_height(), " and new_width ",
+                   images.new_width(), ": set both or none");
+  }
+  to->set_resize_height(Checked(images.new_height(), "new_height", node));
+  to->set_resize_width(Checked(images.new_width(), "new_width", node));
+}
+
 void TranslateSource(const GraphNode& node, Phase phase, DataFields* fields) {
   const LayerParameter& layer = node.param;
   DataConfig* const to = &fields->config;
   const std::string& type = layer.type();
   if (type == "Data") {
     to->set_source(layer.data_param().source());
-    return;
+  } else if (type == "ImageData" && layer.image_data_param().has_source()) {
+    TranslateList(layer.image_data_param(), node, to);
+  } else if (type == "ImageData") {
+    fields->no_source =
+        StrCat(Before(node),
+               "image_data_param.source is missing: name a list of images there, or "
+               "name data with --set ",
+               NameOf(phase), ".source=PATH");
+  } else {
+    fields->no_source = StrCat(Before(node),
+                               "its data are not read: put the images into an LMDB, shards, or a "
+                               "folder for each class, and name it with --set ",
+                               NameOf(phase), ".source=PATH");
   }
-  const bool list = type == "ImageData" && layer.image_data_param().has_source();
-  if (type == "ImageData" && layer.image_data_param().new_height() > 0) {
-    const ImageDataParameter& images = layer.image_data_param();
-    to->set_resize_height(Checked(images.new_height(), "new_height", node));
-    to->set_resize_width(Checked(images.new_width(), "new_width", node));
-  }
-  fields->no_source = StrCat(Before(node),
-                             list ? StrCat("its list is read with --set ", NameOf(phase),
-                                           ".source=", layer.image_data_param().source(),
-                                           " if its paths start at the list's folder; otherwise ")
-                                  : "its data are not read: ",
-                             "put the images into an LMDB, shards, or a folder "
-                             "for each class, and name it with --set ",
-                             NameOf(phase), ".source=PATH");
 }
 
 }  // namespace
@@ -165,8 +178,7 @@ PixelFormat PixelsOf(const DataConfig& data) {
   PixelFormat format = {PixelType::kUINT8, 0};
   try {
     if (!data.source().empty()) {
-      const SourceOptions options = {data.source(), /*skip_damaged=*/true, data.labels()};
-      const auto source = OpenSource(DataConfig::Format_Name(data.format()), options);
+      const auto source = OpenSource(DataConfig::Format_Name(data.format()), SourceOptionsOf(data));
       Record record;
       source->Read(0, &record);
       if (record.raw) return record.raw_format;

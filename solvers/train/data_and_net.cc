@@ -106,7 +106,35 @@ void CheckOutputs(const Loader& data, const Net& net, const NetSource& source, P
   if (phase == TEST) OutputTable::CheckMemory(data.size(), net.classes());
 }
 
+// Of the net of `phase` for the images of a loader.
+NetOptions OptionsFor(const DataConfig& data, Phase phase, const Loader& loader,
+                      const BuildOptions& options) {
+  NetOptions net = options.net;
+  net.phase = phase;
+  net.batch_size = data.batch_size();
+  net.labels = data.labels();
+  if (loader.label_type() != LabelConfig::CLASS) {
+    net.labels->set_count(static_cast<int32_t>(loader.classes()));
+  }
+  net.image_shape = loader.image_shape();
+  if (phase == TEST) {
+    net.label_smoothing.reset();
+    net.class_weights.clear();
+    net.mixed = false;
+  }
+  return net;
+}
+
 }  // namespace
+
+void CheckNetTakes(const DataConfig& data, const NetSource& source, const BuildOptions& options,
+                   const DataAndNet& built, Device* device) {
+  NetOptions net = OptionsFor(data, TRAIN, *built.loader, options);
+  net.image_shape = {data.channels(), data.crop_size(), data.crop_size()};
+  net.parameters = built.net->parameters();
+  net.plan_only = true;
+  Net(source, net, device);
+}
 
 DataAndNet BuildDataAndNet(const DataConfig& config, const NetSource& source, Phase phase,
                            const BuildOptions& options, std::shared_ptr<ParameterStore> parameters,
@@ -124,20 +152,9 @@ DataAndNet BuildDataAndNet(const DataConfig& config, const NetSource& source, Ph
   result.loader = NewLoader(data, phase, loader);
   CheckSize(data, phase, result.loader->size());
 
-  NetOptions net = options.net;
-  net.phase = phase;
-  net.batch_size = data.batch_size();
-  const LabelConfig::Type type = result.loader->label_type();
-  net.labels = data.labels();
-  if (type != LabelConfig::CLASS) {
-    net.labels->set_count(static_cast<int32_t>(result.loader->classes()));
-  }
-  net.image_shape = result.loader->image_shape();
+  NetOptions net = OptionsFor(data, phase, *result.loader, options);
   net.parameters = std::move(parameters);
-  if (phase == TEST) {
-    net.label_smoothing.reset();
-    net.mixed = false;
-  }
+  const LabelConfig::Type type = result.loader->label_type();
   result.net = std::make_unique<Net>(source, net, device);
   if (phase == TRAIN && !HasLoss(source, type)) {
     ThrowUserError(source.file, ": the net has no ", LossesOf(type),
@@ -155,7 +172,7 @@ DataAndNet BuildDataAndNet(const DataConfig& config, const NetSource& source, Ph
     result.loader.reset();
     result.loader = NewLoader(data, phase, loader);
   }
-  if (options.rank > 0) return result;
+  if (options.rank > 0 || !options.warns) return result;
   if (phase == TRAIN) {
     WarnOfFewClasses(*result.loader, *result.net, source);
   } else {

@@ -26,6 +26,8 @@ struct BuildOptions {
   // Names of the classes that the parameters know, by number: the data's are matched with them by
   // name. None = labels are these numbers.
   std::vector<std::string> class_names;
+  // Whether rank 0 warns of data and nets that are probably not meant for each other.
+  bool warns = true;
   // How many of the net's classes have training images; 0 = all. With labels of type CLASSES: how
   // many there are, unless labels.count says it.
   int64_t trained_classes = 0;
@@ -38,5 +40,10 @@ struct BuildOptions {
 DataAndNet BuildDataAndNet(const DataConfig& data, const NetSource& source, Phase phase,
                            const BuildOptions& options, std::shared_ptr<ParameterStore> parameters,
                            Device* device);
+
+// Throws UserError unless the net of training, built for other images of the same data set, can
+// take the images of `data`, whose crop_size is set.
+void CheckNetTakes(const DataConfig& data, const NetSource& source, const BuildOptions& options,
+                   const DataAndNet& built, Device* device);
 
 }  // namespace gf

@@ -14,6 +14,7 @@
 #include "solvers/report/announce.h"
 #include "solvers/report/run_folder.h"
 #include "solvers/train/advice.h"
+#include "solvers/train/image_size.h"
 #include "solvers/train/prediction_files.h"
 #include "solvers/train/same_job.h"
 #include "solvers/train/signals.h"
@@ -51,8 +52,11 @@ void Open(const JobConfig& config, const TrainOptions& options, Communicator* co
 void BuildNets(const JobConfig& config, const TrainOptions& options, Communicator* comm,
                TrainingParts* parts) {
   Device* const device = parts->device.get();
-  BuildOptions build = {
-      NetOptionsOf(config, TRAIN), comm->rank(), comm->size(), options.threads, {}};
+  BuildOptions& build = parts->build;
+  build.net = NetOptionsOf(config, TRAIN);
+  build.rank = comm->rank();
+  build.world = comm->size();
+  build.threads = options.threads;
   build.net.deterministic = options.deterministic;
   build.net.batch_norm_group = parts->batch_norm_group.get();
   // First, because GPUs connect while the net is built.
@@ -66,9 +70,10 @@ void BuildNets(const JobConfig& config, const TrainOptions& options, Communicato
     const bool averages = config.solver().average().decay() > 0;
     if (averages) parts->store->AddAverage();
     if (config.has_validation_data()) {
-      build.class_names = parts->train.loader->class_names();
-      build.trained_classes = parts->train.loader->classes();
-      parts->validation = BuildDataAndNet(config.validation_data(), parts->source, TEST, build,
+      BuildOptions test = build;
+      test.class_names = parts->train.loader->class_names();
+      test.trained_classes = parts->train.loader->classes();
+      parts->validation = BuildDataAndNet(config.validation_data(), parts->source, TEST, test,
                                           averages ? parts->store->average() : parameters, device);
     }
     parts->solver = NewSolver("solver.type", config.solver().type(), config.solver(), parts->store);
@@ -77,6 +82,8 @@ void BuildNets(const JobConfig& config, const TrainOptions& options, Communicato
     parts->batches =
         std::make_unique<BatchSchedule>(config.solver(), parts->train.loader->size(),
                                         int64_t{config.train_data().batch_size()} * comm->size());
+    parts->sizes = std::make_unique<SizeSchedule>(config.train_data(), *parts->batches);
+    if (config.train_data().size_phase_size() > 0) CheckSizes(*parts);
     parts->rate = std::make_unique<LearningRate>(config.solver(), *parts->batches);
     if (averages) {
       parts->average = std::make_unique<WeightAverage>(config.solver().average(),
@@ -151,7 +158,8 @@ void BuildFlow(const JobConfig& config, bool deterministic, Communicator* comm,
   parts->flow = NewGradientFlow(parts->store->layout(), parts->store->gradient(), comm, flow);
   const bool automatic = config.comm().mode() == CommConfig::AUTO;
   if (!config.comm().threshold_auto() && !automatic) {
-    parts->train.net->SetBucketEnds(LastEntries(*parts->flow));
+    parts->bucket_ends = LastEntries(*parts->flow);
+    parts->train.net->SetBucketEnds(parts->bucket_ends);
   }
   std::function<void()> before_update;
   if (comm->rank() == 0 && WhyStepsAreNotKept(config, deterministic, *parts).empty()) {

@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "comm/communicator.h"
 #include "comm/flow/gradient_flow.h"
@@ -22,6 +23,7 @@
 #include "solvers/report/mlperf_log.h"
 #include "solvers/report/report.h"
 #include "solvers/report/timeline_writer.h"
+#include "solvers/size_schedule.h"
 #include "solvers/solver.h"
 #include "solvers/train/batch_feed.h"
 #include "solvers/train/data_and_net.h"
@@ -63,11 +65,14 @@ struct TrainingParts {
   std::shared_ptr<GradientTransport> transport;
 
   NetSource source;
+  BuildOptions build;  // of the net and the data of training
   DataAndNet train;
   DataAndNet validation;  // both null without validation_data
   ParameterStore* store = nullptr;
   std::unique_ptr<Solver> solver;
   std::unique_ptr<BatchSchedule> batches;
+  std::unique_ptr<SizeSchedule> sizes;
+  int64_t size_step = 0;  // the first step whose images are as large as those of `train`
   std::unique_ptr<LearningRate> rate;
   std::unique_ptr<WeightAverage> average;  // null without solver.average
   int64_t last_step = 0;                   // training ends after it
@@ -75,6 +80,7 @@ struct TrainingParts {
 
   TrainingState state;
   std::unique_ptr<GradientFlow> flow;
+  std::vector<int> bucket_ends;  // of `train.net`; none: it does not know them
   std::unique_ptr<StepUpdate> update;
   std::unique_ptr<Accumulator> accumulator;  // null where each step has one batch per rank
   std::unique_ptr<StatisticsMean> statistics;

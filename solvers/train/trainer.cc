@@ -17,6 +17,7 @@
 #include "solvers/evaluate/evaluator.h"
 #include "solvers/report/meter.h"
 #include "solvers/train/due_events.h"
+#include "solvers/train/image_size.h"
 #include "solvers/train/signals.h"
 #include "solvers/train/step_outcome.h"
 
@@ -49,6 +50,7 @@ class Trainer {
  private:
   // Enqueues a step and concludes the one before.
   void Step();
+  void TakeSize();
   PendingLoss Forward(const Batch& batch, int64_t number);
   // Gives the gradients to the accumulator, after the last batch of a step to the flow.
   void Backward(bool last_batch);
@@ -90,7 +92,17 @@ Trainer::Trainer(const JobConfig& config, const TrainOptions& options, Communica
   due_.emplace(config_, parts_.train.loader->size());
 }
 
+// Before a step whose images may have another size.
+void Trainer::TakeSize() {
+  if (parts_.sizes->FirstStepOf(state_.step) == parts_.size_step) return;
+  Conclude();
+  meter_.Pause();
+  TakeImageSize(comm_, &parts_);
+  meter_.Resume();
+}
+
 void Trainer::Step() {
+  TakeSize();
   const int batches = parts_.batches->IterSize(state_.step);
   const int64_t batches_before = parts_.batches->BatchesBefore(state_.step);
   StepInFlight step;

@@ -42,6 +42,7 @@ SINGLE = {
     "Swish": "swish_param { beta: 1.5 }",
     "TanH": "",
     "Dropout": "",
+    "StochasticDepth": "",
     "Convolution": "convolution_param { num_output: 5 kernel_size: 3 }",
     "Convolution windows": "convolution_param { num_output: 4 kernel_h: 3 kernel_w: 2 pad_h: 2 "
                            "stride_h: 2 stride_w: 1 bias_term: false }",

@@ -2,7 +2,8 @@
 // and as a plain test.
 //
 // Usage: TARGET_test CORPUS_FOLDER. Makes mutations for $GF_FUZZ_SECONDS, or $GF_FUZZ_RUNS of them,
-// from number $GF_FUZZ_FIRST (0) on; without either a fixed number. After a crash the input lies in
+// from number $GF_FUZZ_FIRST (0) on; without either a fixed number. $GF_FUZZ_FILE is the name of
+// one file of the corpus: only that one is changed. After a crash the input lies in
 // $TEST_TMPDIR/input (or /tmp/input).
 
 #include <fcntl.h>
@@ -132,6 +133,16 @@ int Main(int argc, char** argv) {
   const auto asked = static_cast<int64_t>(Setting("GF_FUZZ_RUNS"));
   const auto first = static_cast<int64_t>(Setting("GF_FUZZ_FIRST"));
   std::vector<Seed> corpus = ReadCorpus(argv[1]);
+  std::vector<Seed*> changed;
+  const char* const only = std::getenv("GF_FUZZ_FILE");
+  const std::string name = only ? only : "";
+  for (Seed& seed : corpus) {
+    if (name.empty() || seed.name == name) changed.push_back(&seed);
+  }
+  if (changed.empty()) {
+    std::fprintf(stderr, "GF_FUZZ_FILE is %s, expected the name of a file in %s\n", only, argv[1]);
+    return 2;
+  }
   LastInput last;
   const auto run = [&](const Bytes& input) {
     last.Set(input);
@@ -149,14 +160,14 @@ int Main(int argc, char** argv) {
   int64_t runs = 0;
   for (; goes_on(runs); ++runs) {
     Random random(1, static_cast<uint64_t>(first + runs));
-    Seed& seed = corpus[random.Below(corpus.size())];
+    Seed& seed = *changed[random.Below(changed.size())];
     Bytes input = seed.bytes;
     Mutate(corpus, &random, &input);
     run(input);
     ++seed.runs;
   }
-  for (const Seed& seed : corpus) {
-    std::printf("%10lld of %s\n", static_cast<long long>(seed.runs), seed.name.c_str());
+  for (const Seed* seed : changed) {
+    std::printf("%10lld of %s\n", static_cast<long long>(seed->runs), seed->name.c_str());
   }
   std::printf("%zu files, %lld mutations, no find\n", corpus.size() - 1,
               static_cast<long long>(runs));

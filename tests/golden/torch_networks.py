@@ -86,6 +86,23 @@ class ResNet20(nn.Module):
         return self.fc(x.mean((2, 3)))
 
 
+def blur(channels):
+    return nn.Conv2d(channels, channels, 3, padding=1, groups=channels, bias=False)
+
+
+def resnet50_blur():
+    """ResNet-50 with a filter before each convolution of a block that has a stride."""
+    net = torchvision.models.resnet50()
+    for layer in (net.layer2, net.layer3, net.layer4):
+        block = layer[0]
+        block.blur2 = blur(block.conv2.in_channels)
+        block.conv2.register_forward_pre_hook(lambda _, x, filters=block.blur2: filters(x[0]))
+        block.downsample = nn.Sequential(OrderedDict([
+            ("blur", blur(block.downsample[0].in_channels)),
+            ("0", block.downsample[0]), ("1", block.downsample[1])]))
+    return net
+
+
 class PreActivationBottleneck(nn.Module):
     def __init__(self, inputs, width, stride):
         super().__init__()
@@ -171,5 +188,6 @@ NETWORKS = {
     "resnet18": torchvision.models.resnet18,
     "resnet20_cifar": ResNet20,
     "resnet50": torchvision.models.resnet50,
+    "resnet50_blur": resnet50_blur,
     "resnet50_v2": ResNet50V2,
 }

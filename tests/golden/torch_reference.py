@@ -2,7 +2,8 @@
 """Loss, logits and gradients of a shipped network as PyTorch computes them.
 
   torch_reference.py --net NAME --weights W.safetensors --input I.safetensors --output O.safetensors
-                     [--mode train|eval] [--label_smoothing E] [--double]
+                     [--mode train|eval] [--label_smoothing E] [--class_weights W0,W1,...]
+                     [--double]
 
 --weights  A checkpoint's weights: "<layer>.weight" and "<layer>.bias" in FP32, convolutions
            [outputs, inputs / groups, height, width], inner products [outputs, inputs]; for each
@@ -14,6 +15,7 @@
            "state/<name>" for every running mean and variance after this one step.
 --mode     train: batch statistics, dropout off (the other side must set its ratios to 0).
            eval: running statistics, no gradients.
+--class_weights  of the loss, as CrossEntropyLoss(weight=...); default: none.
 --double   Computes in FP64; only the results are rounded to FP32.
 
 How close two right answers are. A ReLU or a maximum whose arguments differ by less than the
@@ -41,7 +43,8 @@ import safetensors_io
 from torch_networks import NETWORKS
 
 
-def compute(net, weights, data, label, mode="train", label_smoothing=0.0, double=False):
+def compute(net, weights, data, label, mode="train", label_smoothing=0.0, double=False,
+            class_weights=None):
     """{name: numpy array} of results, from numpy arrays; as the module's docstring says."""
     dtype = torch.float64 if double else torch.float32
     model = NETWORKS[net]()
@@ -50,6 +53,7 @@ def compute(net, weights, data, label, mode="train", label_smoothing=0.0, double
     with torch.set_grad_enabled(mode == "train"):
         logits = model(torch.from_numpy(data).to(dtype))
         loss = F.cross_entropy(logits, torch.from_numpy(label).long(),
+                               weight=class_weights and torch.tensor(class_weights, dtype=dtype),
                                label_smoothing=label_smoothing)
     results = {"loss": loss.reshape(1), "logits": logits}
     if mode == "train":
@@ -62,6 +66,11 @@ def compute(net, weights, data, label, mode="train", label_smoothing=0.0, double
     return {name: tensor.detach().float().numpy() for name, tensor in results.items()}
 
 
+def numbers(text):
+    """Of a flag, with commas."""
+    return [float(number) for number in text.split(",")]
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -71,11 +80,12 @@ def main():
     parser.add_argument("--output", required=True)
     parser.add_argument("--mode", choices=["train", "eval"], default="train")
     parser.add_argument("--label_smoothing", type=float, default=0.0)
+    parser.add_argument("--class_weights", type=numbers)
     parser.add_argument("--double", action="store_true")
     args = parser.parse_args()
     batch = safetensors_io.read(args.input)
     results = compute(args.net, safetensors_io.read(args.weights), batch["data"], batch["label"],
-                      args.mode, args.label_smoothing, args.double)
+                      args.mode, args.label_smoothing, args.double, args.class_weights)
     safetensors_io.write(args.output, results)
     print(f"{args.net} {args.mode}: loss {results['loss'][0]:.6f}, {len(results)} tensors")
 

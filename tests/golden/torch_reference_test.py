@@ -61,6 +61,21 @@ class TorchReferenceTest(unittest.TestCase):
             numpy.testing.assert_allclose(out["grad/ip2.bias"], (softmax - target).mean(0),
                                           atol=1e-6)
 
+    def test_class_weights_multiply_the_targets_and_the_count(self):
+        data, label = random_batch(1, 28)
+        weights = numpy.linspace(0, 3, 10)
+        out = torch_reference.compute("lenet", random_weights("lenet"), data, label,
+                                      label_smoothing=0.1, double=True,
+                                      class_weights=list(weights))
+        exp = numpy.exp(out["logits"] - out["logits"].max(1, keepdims=True))
+        softmax = exp / exp.sum(1, keepdims=True)
+        target = weights * (0.9 * numpy.eye(10)[label] + 0.1 / 10)
+        loss = -(target * numpy.log(softmax)).sum() / weights[label].sum()
+        self.assertAlmostEqual(out["loss"][0], loss, places=5)
+        gradient = softmax * target.sum(1, keepdims=True) - target
+        numpy.testing.assert_allclose(out["grad/ip2.bias"],
+                                      gradient.sum(0) / weights[label].sum(), atol=1e-6)
+
     def test_single_and_double_precision_agree(self):
         data, label = random_batch(3, 32)
         weights = random_weights("resnet20_cifar")
@@ -92,7 +107,8 @@ class TorchReferenceTest(unittest.TestCase):
                     "alexnet": (16, 60965224), "alexnet_bn": (26, 60967976),
                     "alexnet_owt": (16, 61100840), "lenet": (8, 431080),
                     "resnet18": (62, 11689512), "resnet20_cifar": (65, 272474),
-                    "resnet50": (161, 25557032), "resnet50_v2": (153, 25549352)}
+                    "resnet50": (161, 25557032), "resnet50_blur": (167, 25581224),
+                    "resnet50_v2": (153, 25549352)}
         self.assertEqual(set(expected), set(NETWORKS))
         for name, counts in expected.items():
             sizes = [p.numel() for p in NETWORKS[name]().parameters()]

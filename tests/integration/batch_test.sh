@@ -46,10 +46,12 @@ same small large
 [ "$(sed -n '25p;40p' large.txt | cut -d' ' -f1 | paste -s -d' ')" = "1.0 2.2" ] ||
   fail "the batch did not double after epoch 1: $(sed -n '25p;40p' large.txt)"
 
-# First values of parameters, and losses with smoothed labels.
+# First values of parameters, and losses with smoothed labels and with class weights.
 losses zero 1 --set 'init[0].pattern=ip2.*' --set 'init[0].filler.type=constant'
 awk 'NR == 1 && ($2 < 2.302584 || $2 > 2.302586) { print; exit 1 }' zero.txt >&2 ||
   fail "a classifier of zeros has another first loss than log 10"
 losses smooth 1 --set solver.label_smoothing=0.1 --set train_data.batch_size=12
 (same smooth one 2>/dev/null) && fail "label_smoothing changes nothing"
+losses weighted 1 --set solver.class_weight=3,1,1,1,1,1,1,1,1,1 --set train_data.batch_size=12
+(same weighted one 2>/dev/null) && fail "class_weight changes nothing"
 echo PASS

@@ -95,6 +95,33 @@ same_weights examples/small/step-00000200 elsewhere/again/step-00000200
   fail "two ranks"
 "$gftrain" --solver=examples/solver.prototxt --dry_run >dry.log 2>&1 || fail "dry run"
 
+# Lists of the same images.
+"$gfdata" convert --from=examples/train_lmdb --to=images --format=folder >convert.log 2>&1 ||
+  fail "convert to a folder"
+"$gfdata" convert --from=examples/val_lmdb --to=tests --format=folder >>convert.log 2>&1 ||
+  fail "convert to a folder"
+list() { # FOLDER: "path class" of its images, in a list that lies elsewhere
+  (cd "$1" && find . -name '*.png' | sort | sed 's|^\./\([0-9]*\)\(.*\)|\1\2 \1|')
+}
+list images >examples/train.txt && list tests >examples/val.txt
+python3 - <<'PY' || fail "the net of lists"
+text = open("examples/net.prototxt").read()
+text = text.replace('type: "Data"', 'type: "ImageData"')
+for lmdb, batch, name, root in (("train", 25, "train", "images/"), ("val", 20, "val", "tests/")):
+    text = text.replace(
+        f'data_param {{ source: "examples/{lmdb}_lmdb" batch_size: {batch} backend: LMDB }}',
+        f'image_data_param {{ source: "examples/{name}.txt" root_folder: "{root}" '
+        f'batch_size: {batch} shuffle: true }}')
+assert text.count("image_data_param") == 2, text
+open("examples/lists.prototxt", "w").write(text)
+PY
+sed 's/net.prototxt/lists.prototxt/; s/small/lists/' examples/solver.prototxt >lists_solver.prototxt
+"$gftrain" --solver=lists_solver.prototxt --set device=cpu --max_steps=2 >lists.log 2>&1 ||
+  fail "lists of images"
+grep -q 'LIST, 600 images, 10 classes' lists.log || fail "the list"
+(cd elsewhere && "$gftrain" --config=../examples/lists/job.prototxt --set checkpoint.dir=lists \
+  --max_steps=1) >lists.log 2>&1 || fail "the job of lists"
+
 # Mistakes.
 expect_error 'give --config or --solver, not both' \
   "$gftrain" --solver=examples/solver.prototxt --config=x

@@ -34,8 +34,8 @@ steps() {
 }
 
 # Recipes in a type in which this processor does not compute are checked in FP32.
-for config in alexnet_95ep alexnet_95ep_dense alexnet_512 resnet50_90ep resnet50_mlperf_3264 \
-  resnet50_mlperf_8192 resnet50_mlperf_32768; do
+for config in alexnet_95ep alexnet_95ep_dense alexnet_512 resnet50_16ep resnet50_90ep \
+  resnet50_mlperf_3264 resnet50_mlperf_8192 resnet50_mlperf_32768; do
   if ! "$gftrain" --config="$configs/$config.prototxt" --dry_run >"$config.dry.log" 2>&1; then
     grep -q 'BF16 is not supported here' "$config.dry.log" || fail "--dry_run of $config"
     echo "NOT TESTED: $config in BF16, in which this processor does not compute"
@@ -74,6 +74,13 @@ steps resnet50_90ep 1760
 at resnet50_90ep 0 lr 0
 at resnet50_90ep 607 lr 24.7
 at resnet50_90ep 1183 lr "$(awk 'BEGIN { printf "%.10g", 1e-4 + 24.6999 * (1 - 576 / 1153) ^ 2 }')"
+
+# 1,281,167 / 4,096 = 312.785 steps per epoch: a straight line up in 626 steps, and down to the end.
+schedule resnet50_16ep 8
+steps resnet50_16ep 5005
+at resnet50_16ep 313 lr 0.85
+at resnet50_16ep 626 lr 1.7
+at resnet50_16ep 5004 lr "$(awk 'BEGIN { printf "%.10g", 1.7 / 4379 }')"
 
 # 1,281,167 / 3,264 = 392.51
 schedule resnet50_mlperf_3264 24

@@ -111,6 +111,8 @@ TEST_P(ContrastiveLossTest, RefusesWhatDoesNotFit) {
                    "normalization and normalize do not go with this type");
   ExpectSetUpError(Pairs("loss_param { label_smoothing: 0.1 }", {1, 2}, {0}),
                    "label_smoothing does not go with this type");
+  ExpectSetUpError(Pairs("loss_param { class_weight: [1, 2] }", {1, 2}, {0}),
+                   "class_weight does not go with this type");
 }
 
 GF_FOR_EVERY_DEVICE(ContrastiveLossTest);

@@ -231,6 +231,7 @@ TEST_P(InfogainLossTest, RefusesFieldsThatDoNotFit) {
   };
   expect("softmax_param { axis: 0 }", "softmax_param.axis is 0, but infogain_loss_param.axis");
   expect("loss_param { label_smoothing: 0.1 }", "label_smoothing does not go with this type");
+  expect("loss_param { class_weight: [1, 1, 1] }", "class_weight does not go with this type");
   expect(Param("axis: 2 "), "axis 2 is out of range");
   ExpectSetUpError(WithMatrix(Loss("", {2, 3}, {3}, {0, 1, 2}), {3, 3}), "labels 3 are 3");
 }

@@ -49,6 +49,20 @@ Cases Elementwise() {
   };
 }
 
+Cases StochasticDepth() {
+  const std::string type = "type: 'StochasticDepth' ";
+  const std::string batch = type + "stochastic_depth_param { mode: BATCH }";
+  return {
+      Case("StochasticDepth", type, {{7, 19, 3, 2}}),
+      Case("StochasticDepthBlocks", type + "stochastic_depth_param { drop_ratio: 0.1 }",
+           {{5, 32, 3, 5}}),
+      Case("StochasticDepthVectors", type, {{70, 1024}}),
+      Case("StochasticDepthBatch", batch, {kImage}),
+      Case("StochasticDepthBatchVectors", batch, {{33, 24}}),
+      InTest(Case("StochasticDepthTest", type, {kImage})),
+  };
+}
+
 Cases Eltwise() {
   const std::string sum = "type: 'Eltwise' eltwise_param { operation: SUM }";
   return {
@@ -305,9 +319,9 @@ Cases SizesAndLayerNorm() {
 
 std::vector<LayerCase> LayerCases() {
   Cases all;
-  for (const auto& some :
-       {Elementwise, Eltwise, Copies, Normalization, LossCases, Weighted, BatchNorm, Pooling, Large,
-        FromOtherCaffes, PointwiseFunctions, FurtherLayers, Deconvolutions, SizesAndLayerNorm}) {
+  for (const auto& some : {Elementwise, Eltwise, Copies, Normalization, LossCases, Weighted,
+                           BatchNorm, Pooling, Large, FromOtherCaffes, PointwiseFunctions,
+                           FurtherLayers, Deconvolutions, SizesAndLayerNorm, StochasticDepth}) {
     for (LayerCase& test : some()) all.push_back(std::move(test));
   }
   for (LayerCase& test : all) test.seed = SeedOf(test.name);

@@ -17,6 +17,13 @@ std::vector<int64_t> EighthsOf(int pixels) {
   return labels;
 }
 
+// Field of loss_param; every fourth weight is 0.
+std::string ClassWeights(int classes) {
+  std::string text;
+  for (int c = 0; c < classes; ++c) text += StrCat("class_weight: ", 0.6 * ((c + 1) % 4), " ");
+  return text;
+}
+
 }  // namespace
 
 // HingeLoss with the norm L1 has few scores here, as none may lie exactly at a kink, 1 or -1.
@@ -44,6 +51,34 @@ Cases LossCases() {
                  pixels),
       WithLabels(Case("LossPerPixelWide", loss + "softmax_param { axis: 0 }", {{3, 81}, {81}}),
                  std::vector<int64_t>(81, 1)),
+      WithLabels(
+          Case("LossWeighted", loss + "loss_param { " + ClassWeights(33) + "}", {scores, labels}),
+          some),
+      WithLabels(Case("LossWeightedSmoothed",
+                      loss + "loss_param { label_smoothing: 0.1 " + ClassWeights(33) +
+                          "} loss_weight: 0.3",
+                      {scores, labels}),
+                 some),
+      WithLabels(
+          Case("LossWeightedIgnoring",
+               loss + "loss_param { ignore_label: 5 label_smoothing: 0.2 " + ClassWeights(33) + "}",
+               {scores, labels}),
+          some),
+      WithLabels(Case("LossWeightedPerPixel",
+                      loss + "loss_param { normalization: BATCH_SIZE label_smoothing: 0.2 " +
+                          ClassWeights(5) + "}",
+                      {map, map_labels}),
+                 pixels),
+      WithLabels(Case("LossWeightedPerPixelWide",
+                      loss + "softmax_param { axis: 0 } loss_param { ignore_label: 1 " +
+                          ClassWeights(3) + "}",
+                      {{3, 81}, {81}}),
+                 EighthsOf(81)),
+      WithLabels(Case("LossWeightedLastAxis",
+                      loss + "softmax_param { axis: -1 } loss_param { label_smoothing: 0.1 " +
+                          ClassWeights(5) + "}",
+                      {{2, 9, 5}, {18}}),
+                 pixels),
       WithLabels(Case("Contrastive", contrastive + "12 } loss_weight: 0.3", {scores, scores, {4}}),
                  {0, 1, 0, 7}),
       WithLabels(Case("ContrastiveLegacy", contrastive + "100 legacy_version: true }",

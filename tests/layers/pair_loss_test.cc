@@ -81,6 +81,9 @@ TEST_P(PairLossTest, RefusesWhatDoesNotFit) {
   ExpectSetUpError(
       Case("type: 'EuclideanLoss' loss_param { label_smoothing: 0.1 }", {{2, 3}, {2, 3}}),
       "label_smoothing does not go with this type");
+  ExpectSetUpError(Case("type: 'SigmoidCrossEntropyLoss' loss_param { class_weight: [1, 2, 1] }",
+                        {{2, 3}, {2, 3}}),
+                   "class_weight does not go with this type");
 }
 
 GF_FOR_EVERY_DEVICE(PairLossTest);

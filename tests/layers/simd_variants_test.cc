@@ -38,13 +38,13 @@ std::vector<const Table*> Supported(const Table& baseline, const Table& avx2, co
 
 TEST(SimdVariants, DropoutKeepsTheSameElements) {
   const std::vector<float> x = Numbers(1);
-  const DropoutStream stream = {0xfedcba9876543210u, 0x0123456789abcdefu, 7u << 20};
+  const KeepDraws draws = {0xfedcba9876543210u, 0x0123456789abcdefu, 7u << 20};
   for (const DropoutKernels* table : Supported(Dropout_baseline, Dropout_avx2, Dropout_avx512)) {
     std::vector<float> y(kCount);
     std::vector<uint8_t> keep(kCount);
-    table->fp32.forward(x.data(), y.data(), keep.data(), 2, stream, 0, kCount);
+    table->fp32.forward(x.data(), y.data(), keep.data(), 2, draws, 0, kCount);
     for (int i = 0; i < kCount; ++i) {
-      const bool kept = Philox(stream.key, stream.stream, i / 4)[i % 4] >> 8 >= stream.threshold;
+      const bool kept = Philox(draws.key, draws.stream, i / 4)[i % 4] >> 8 >= draws.threshold;
       EXPECT_EQ(keep[i], kept) << i;
       EXPECT_EQ(y[i], kept ? 2 * x[i] : 0) << i;
     }
@@ -53,18 +53,33 @@ TEST(SimdVariants, DropoutKeepsTheSameElements) {
 
 TEST(SimdVariants, SoftmaxMatchesItsFormula) {
   const std::vector<float> x = Numbers(2);
-  double largest = x[0], sum = 0;
+  std::vector<float> weights = Numbers(3);
+  double largest = x[0], sum = 0, deficit = 0, weighted = 0;
+  for (float& weight : weights) weight = std::fabs(weight);
   for (float value : x) largest = std::max<double>(largest, value);
-  for (float value : x) sum += std::exp(value - largest);
+  for (int i = 0; i < kCount; ++i) {
+    sum += std::exp(x[i] - largest);
+    deficit += largest - x[i];
+    weighted += weights[i] * (largest - x[i]);
+  }
   for (const SoftmaxKernels* table : Supported(Softmax_baseline, Softmax_avx2, Softmax_avx512)) {
     const SoftmaxSpan span = {kCount, 1, 1};
     SoftmaxSums sums;
     std::vector<float> y(kCount);
-    table->fp32.sums(span, x.data(), &sums);
+    table->fp32.sums(span, x.data(), weights.data(), &sums);
+    EXPECT_NEAR(sums.deficit[0], weighted, 1e-5 * weighted);
+    table->fp32.sums(span, x.data(), nullptr, &sums);
+    EXPECT_NEAR(sums.deficit[0], deficit, 1e-5 * deficit);
     table->fp32.normalize(span, x.data(), sums, y.data());
     for (int i = 0; i < kCount; ++i) {
       const double expected = std::exp(x[i] - largest) / sum;
       EXPECT_NEAR(y[i], expected, 2e-6 * expected + 1e-37) << i;
+    }
+    const float factor = 0.75f, target = 0.5f;
+    table->fp32.weighted_loss_backward(span, x.data(), &factor, &target, weights.data(), y.data());
+    for (int i = 0; i < kCount; ++i) {
+      const double expected = 0.75 * x[i] - 0.5 * weights[i];
+      EXPECT_NEAR(y[i], expected, 1e-6 * (std::fabs(x[i]) + weights[i])) << i;
     }
   }
 }

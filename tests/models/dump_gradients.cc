@@ -8,6 +8,8 @@
 #include <gflags/gflags.h>
 
 #include <cstdio>
+#include <sstream>
+#include <string>
 
 #include "tests/models/named_tensors.h"
 #include "tests/models/net_for_test.h"
@@ -20,6 +22,8 @@ DEFINE_double(gamma, 0.35, "middle of the batch norms' gammas");
 DEFINE_string(last_norm, "", "part of the names of the batch norms whose gamma is 0.1");
 DEFINE_uint64(seed, 7, "of the batch");
 DEFINE_string(compute, "FP32", "compute type of the training net: FP32, BF16 or FP16");
+DEFINE_double(label_smoothing, 0, "of the training net's loss");
+DEFINE_string(class_weights, "", "of the training net's loss, with commas; empty: none");
 DEFINE_bool(deterministic, false, "as the job's setting");
 DEFINE_string(out, ".", "folder");
 
@@ -40,6 +44,11 @@ int Main(int argc, char** argv) {
                      : FLAGS_compute == "FP16" ? DType::kFP16
                                                : DType::kFP32;
   training.deterministic = FLAGS_deterministic;
+  training.label_smoothing = static_cast<float>(FLAGS_label_smoothing);
+  std::istringstream of_classes(FLAGS_class_weights);
+  for (std::string weight; std::getline(of_classes, weight, ',');) {
+    training.class_weights.push_back(std::stof(weight));
+  }
   const auto net = NewNet(source, training);
   const ParameterStore& store = *net->parameters();
   RandomParameters how;
@@ -62,6 +71,8 @@ int Main(int argc, char** argv) {
   std::vector<NamedTensor> ours;
   NetOptions options = training;
   options.phase = TEST;
+  options.label_smoothing.reset();
+  options.class_weights.clear();
   const auto alone = NewNet(source, options);
   CopyParameters(*net, alone.get());
   options.parameters = net->parameters();

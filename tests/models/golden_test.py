@@ -1,11 +1,14 @@
 """Loss, logits, gradients and statistics of one training step, and evaluation logits, of a shipped
 network on random parameters: ours against PyTorch's. See torch_reference.py for the metric.
 
+  golden_test.py DUMP_GRADIENTS NET [--label_smoothing=E] [--class_weights=W0,W1,...] [FLAGS...]
+
 Ours must agree with PyTorch in FP32 or in FP64. Where two arguments of a maximum are equal but for
 rounding, gradients of programs and types differ by up to 1 %, and the batches where that happens
 depend on the processor. So gradients must agree on one of SEEDS batches, everything else and
 gradients within LIMIT on each."""
 
+import argparse
 import os
 import subprocess
 import sys
@@ -27,13 +30,14 @@ def error(ours, expected, floor=0.0):
     return difference / (numpy.linalg.norm(expected) + floor) if difference else 0.0
 
 
-def differing(net, ours, weights, batch, double):
-    """{name: error} of tensors that differ from PyTorch's by more than TOLERANCE."""
-    def reference(mode):
+def differing(net, loss, ours, weights, batch, double):
+    """{name: error} of tensors that differ from PyTorch's by more than TOLERANCE. loss: settings of
+    the training loss."""
+    def reference(mode, **settings):
         return torch_reference.compute(net, weights, batch["data"], batch["label"], mode=mode,
-                                       double=double)
+                                       double=double, **settings)
 
-    train, evaluated = reference("train"), reference("eval")
+    train, evaluated = reference("train", **loss), reference("eval")
     expected = dict(train)
     expected["eval_loss"] = evaluated["loss"]
     expected["eval_logits"] = expected["eval_alone_logits"] = evaluated["logits"]
@@ -55,7 +59,7 @@ def differing(net, ours, weights, batch, double):
     return {name: errors[name] for name in worst if not errors[name] <= TOLERANCE}
 
 
-def differing_on(dump, net, flags, seed):
+def differing_on(dump, net, loss, flags, seed):
     """{name: error} of tensors that differ from PyTorch's in FP32 and in FP64 on a batch."""
     with tempfile.TemporaryDirectory() as folder:
         subprocess.run([dump, "--net=" + net, "--out=" + folder, f"--seed={seed}"] + flags,
@@ -63,15 +67,19 @@ def differing_on(dump, net, flags, seed):
         files = [safetensors_io.read(os.path.join(folder, name + ".safetensors"))
                  for name in ("weights", "input", "ours")]
     weights, batch, ours = files
-    single = differing(net, ours, weights, batch, double=False)
-    double = single and differing(net, ours, weights, batch, double=True)
+    single = differing(net, loss, ours, weights, batch, double=False)
+    double = single and differing(net, loss, ours, weights, batch, double=True)
     return {name: min(by, single.get(name, 0)) for name, by in double.items()}
 
 
 def main():
     dump, net, flags = sys.argv[1], sys.argv[2], sys.argv[3:]
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--label_smoothing", type=float, default=0.0)
+    parser.add_argument("--class_weights", type=torch_reference.numbers)
+    loss = vars(parser.parse_known_args(flags)[0])
     for seed in SEEDS:
-        bad = differing_on(dump, net, flags, seed)
+        bad = differing_on(dump, net, loss, flags, seed)
         if not bad:
             return
         print(f"{net}, batch {seed}: {len(bad)} tensors differ by more than {TOLERANCE}: "

@@ -2,7 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
 #include <string>
+#include <vector>
 
 #include "core/output_file.h"
 #include "models/graph.h"
@@ -74,6 +77,21 @@ TEST(JobNetTest, AConvolutionBeforeAPoolingMakesClassesToo) {
   EXPECT_EQ(net->classes(), 12);
 }
 
+TEST(JobNetTest, ANetOfOnePhaseHasClassesToo) {
+  std::string inputs = kInputs;
+  for (size_t at = 0; (at = inputs.find("type: 'Input'", at)) != std::string::npos; at += 40) {
+    inputs.insert(at, "include { phase: TEST } ");
+  }
+  const std::string text = inputs + Inner("ip", "x", 1000) + Loss("ip");
+  NetSource source = ParseNet(text, "test.prototxt");
+  ChangeClasses(10, &source);
+  const auto& layers = source.param.layer();
+  const auto ip = std::find_if(layers.begin(), layers.end(),
+                               [](const LayerParameter& layer) { return layer.name() == "ip"; });
+  ASSERT_NE(ip, layers.end());
+  EXPECT_EQ(ip->inner_product_param().num_output(), 10u);
+}
+
 TEST(JobNetTest, LossesOfClassesAreKnown) {
   const auto net =
       WithClasses(kInputs + Inner("a", "x", 1000) +
@@ -110,7 +128,9 @@ TEST(JobNetTest, LayersThatKeepTheChannelsLeadToTheClasses) {
                                   "top: 'k' }\n"
                                   "layer { name: 'n' type: 'LayerNorm' bottom: 'k' top: 'n' "
                                   "layer_norm_param { channels_only: true } }\n"
-                                  "layer { name: 'p' type: 'Pooling' bottom: 'n' top: 'p' "
+                                  "layer { name: 'd' type: 'StochasticDepth' bottom: 'n' "
+                                  "top: 'd' }\n"
+                                  "layer { name: 'p' type: 'Pooling' bottom: 'd' top: 'p' "
                                   "pooling_param { pool: AVE global_pooling: true } }\n") +
                       Loss("p"),
                   12);
@@ -220,6 +240,30 @@ TEST(JobNetTest, AnInputThatDoesNotFitTheDataIsRefused) {
               InputOf(kInputs, "", Shape());
             }).find("takes the size of the data (input of the job), which is not known"),
             std::string::npos);
+}
+
+TEST(JobNetTest, TheJobsClassWeightsReplaceThoseOfTheNetInTraining) {
+  JobConfig config;
+  for (float weight : {1, 2, 0}) config.mutable_solver()->add_class_weight(weight);
+  EXPECT_EQ(NetOptionsOf(config, TRAIN).class_weights, (std::vector<float>{1, 2, 0}));
+  EXPECT_TRUE(NetOptionsOf(config, TEST).class_weights.empty());
+  const auto loss = [](const std::string& weights, const std::vector<float>& of_job) {
+    NetOptions options = TestOptions();
+    options.class_weights = of_job;
+    const auto net = NewNet(kInputs + Inner("ip", "x", 3) +
+                                "layer { name: 'loss' type: 'SoftmaxWithLoss' bottom: 'ip' "
+                                "bottom: 'y' top: 'loss' loss_param { normalization: NONE " +
+                                weights + " } }",
+                            options);
+    net->InitParameters();
+    Batch batch = RandomBatch(net->input_shape(), 3);
+    batch.labels = {1};
+    return net->Forward(batch).Value();
+  };
+  const float plain = loss("", {});
+  EXPECT_FLOAT_EQ(plain, std::log(3.f));  // the weights are 0
+  EXPECT_FLOAT_EQ(loss("class_weight: [1, 3, 1]", {}), 3 * plain);
+  EXPECT_FLOAT_EQ(loss("class_weight: [1, 3, 1]", {1, 2, 0}), 2 * plain);
 }
 
 TEST(JobNetTest, AJobChangesTheNetThatItNames) {

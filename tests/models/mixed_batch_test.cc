@@ -12,8 +12,9 @@ namespace {
 
 class MixedBatchTest : public testing::Test {
  protected:
-  MixedBatchTest() {
-    NetOptions options = TestOptions();
+  MixedBatchTest() { Build(TestOptions()); }
+
+  void Build(NetOptions options) {
     options.mixed = true;
     net_ = NewNet(kInputs + Conv("c", "x", 6) + Inner("ip", "c", 5) + Loss("loss", "ip"), options);
     net_->InitParameters();
@@ -37,22 +38,31 @@ class MixedBatchTest : public testing::Test {
     return batch;
   }
 
+  void ExpectGradientsOfBothLabels() {
+    const Values own = Step(Mixed(1)), other = Step(Mixed(0)), mixed = Step(Mixed(0.3f));
+    double difference = 0;
+    for (const auto& [name, values] : mixed) {
+      ASSERT_EQ(values.size(), own.at(name).size()) << name;
+      for (size_t i = 0; i < values.size(); ++i) {
+        const float expected = 0.3f * own.at(name)[i] + 0.7f * other.at(name)[i];
+        ASSERT_NEAR(values[i], expected, 1e-5f) << name << " " << i;
+        difference += std::abs(own.at(name)[i] - other.at(name)[i]);
+      }
+    }
+    EXPECT_GT(difference, 1);
+  }
+
   std::unique_ptr<Net> net_;
   Batch batch_;
 };
 
 TEST_F(MixedBatchTest, GradientsAreThoseOfBothLabels) {
-  const Values own = Step(Mixed(1)), other = Step(Mixed(0)), mixed = Step(Mixed(0.3f));
-  double difference = 0;
-  for (const auto& [name, values] : mixed) {
-    ASSERT_EQ(values.size(), own.at(name).size()) << name;
-    for (size_t i = 0; i < values.size(); ++i) {
-      const float expected = 0.3f * own.at(name)[i] + 0.7f * other.at(name)[i];
-      ASSERT_NEAR(values[i], expected, 1e-5f) << name << " " << i;
-      difference += std::abs(own.at(name)[i] - other.at(name)[i]);
-    }
+  for (const bool weighted : {false, true}) {
+    NetOptions options = TestOptions();
+    if (weighted) options.class_weights = {1, 4, 1, 0.5f, 2};
+    Build(options);
+    ExpectGradientsOfBothLabels();
   }
-  EXPECT_GT(difference, 1);
 }
 
 TEST_F(MixedBatchTest, TheOtherLabelIsThatOfTheImageBefore) {

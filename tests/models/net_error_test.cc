@@ -138,5 +138,19 @@ TEST(NetErrorTest, LabelSmoothingIsForSoftmaxWithLoss) {
   EXPECT_EQ(Error(Inner("s", "x", 5) + hinge), "(no error)");
 }
 
+TEST(NetErrorTest, ClassWeightsAreForSoftmaxWithLossWithSoManyClasses) {
+  NetOptions options = TestOptions();
+  options.class_weights = {1, 2};
+  const std::string hinge =
+      "layer { name: 'l' type: 'HingeLoss' bottom: 's' bottom: 'y' top: 'l' }";
+  EXPECT_TRUE(Has(Error(Inner("s", "x", 2) + hinge, options),
+                  "layer \"l\" (HingeLoss): loss_param.class_weight does not go with this type: "
+                  "remove it, or the job's solver.class_weight"));
+  EXPECT_TRUE(Has(Error(Inner("s", "x", 5) + Loss("l", "s"), options),
+                  "layer \"l\" (SoftmaxWithLoss): class_weight, of loss_param or of the job's "
+                  "solver, has 2 values, expected 5, one for each class of scores 4x5"));
+  EXPECT_EQ(Error(Inner("s", "x", 2) + Loss("l", "s"), options), "(no error)");
+}
+
 }  // namespace
 }  // namespace gf

@@ -42,8 +42,8 @@ INSTANTIATE_TEST_SUITE_P(
         Shipped{"alexnet", 60965224, 16, 1000}, Shipped{"alexnet_bn", 60967976, 26, 1000},
         Shipped{"alexnet_owt", 61100840, 16, 1000}, Shipped{"resnet18", 11689512, 62, 1000},
         Shipped{"resnet20_cifar", 272474, 65, 10}, Shipped{"resnet50", 25557032, 161, 1000},
-        Shipped{"resnet50_v2", 25549352, 153, 1000}, Shipped{"googlenet", 13378280, 128, 1000},
-        Shipped{"airbench94", 1972792, 21, 10}),
+        Shipped{"resnet50_blur", 25581224, 167, 1000}, Shipped{"resnet50_v2", 25549352, 153, 1000},
+        Shipped{"googlenet", 13378280, 128, 1000}, Shipped{"airbench94", 1972792, 21, 10}),
     [](const testing::TestParamInfo<Shipped>& info) { return std::string(info.param.name); });
 
 }  // namespace

@@ -42,7 +42,9 @@ class RecordingKernel : public Kernel {
 
   void Setup(KernelSetup* setup) override { kernel_->Setup(setup); }
   bool CanRecompute() const override { return kernel_->CanRecompute(); }
-  bool ForwardRepeats() const override { return BackwardRepeats() && type_ != "Dropout"; }
+  bool ForwardRepeats() const override {
+    return BackwardRepeats() && type_ != "Dropout" && type_ != "StochasticDepth";
+  }
   bool BackwardRepeats() const override {
     static const std::set<std::string> others = {"Input", "SoftmaxWithLoss", "Accuracy"};
     return others.count(type_) == 0;

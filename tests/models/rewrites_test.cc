@@ -354,13 +354,17 @@ TEST(FuseTest, FlattenBeforeInnerProductIsDropped) {
 }
 
 TEST(FuseTest, DropoutIsDroppedInPhaseTestUnlessItIsAResult) {
-  const std::string dropout = "layer { name: 'd' type: 'Dropout' bottom: 'c' top: 'c' }";
-  const std::string after = "layer { name: 'q' type: 'Sigmoid' bottom: 'c' top: 'q' }";
-  EXPECT_EQ(Names(Fused(kConv + dropout + after, TEST)), "c q");
-  EXPECT_EQ(Names(Fused(kConv + dropout + after, TRAIN)), "c d q");
-  EXPECT_EQ(Names(Fused(kConv + dropout, TEST)), "c d");
-  // What stood on both sides of it can fuse.
-  EXPECT_EQ(Names(Fused(kConv + dropout + kReluC + after, TEST)), "c q");
+  for (const char* type : {"Dropout", "StochasticDepth"}) {
+    SCOPED_TRACE(type);
+    const std::string dropout =
+        StrCat("layer { name: 'd' type: '", type, "' bottom: 'c' top: 'c' }");
+    const std::string after = "layer { name: 'q' type: 'Sigmoid' bottom: 'c' top: 'q' }";
+    EXPECT_EQ(Names(Fused(kConv + dropout + after, TEST)), "c q");
+    EXPECT_EQ(Names(Fused(kConv + dropout + after, TRAIN)), "c d q");
+    EXPECT_EQ(Names(Fused(kConv + dropout, TEST)), "c d");
+    // What stood on both sides of it can fuse.
+    EXPECT_EQ(Names(Fused(kConv + dropout + kReluC + after, TEST)), "c q");
+  }
 }
 
 }  // namespace

@@ -51,7 +51,8 @@ constexpr char kOtherLayers[] = R"(
   layer { name: "leaky" type: "ReLU" bottom: "up" top: "leaky"
           relu_param { negative_slope: -0.1 } }
   layer { name: "dropout" type: "Dropout" bottom: "leaky" top: "dropout" }
-  layer { name: "interp" type: "Interp" bottom: "dropout" top: "interp"
+  layer { name: "depth" type: "StochasticDepth" bottom: "dropout" top: "depth" }
+  layer { name: "interp" type: "Interp" bottom: "depth" top: "interp"
           interp_param { zoom_factor: 2 } }
   layer { name: "crop" type: "Crop" bottom: "interp" bottom: "concat" top: "crop"
           crop_param { offset: 2 } }

@@ -11,6 +11,8 @@
 #include "core/readable.h"
 
 DEFINE_string(from_format, "auto", "the `FORMAT` to read: auto, tar, folder, list, idx or lmdb");
+DEFINE_string(root_folder, "",
+              "the `FOLDER` where the paths of a list of image files start; empty = the list's");
 DEFINE_string(
     labels, "class",
     "what the labels of an image are, a `TYPE`: class (one class), classes (any number of "

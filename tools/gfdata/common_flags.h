@@ -10,6 +10,7 @@
 
 // Flags that mean the same for every command.
 DECLARE_string(from_format);
+DECLARE_string(root_folder);
 DECLARE_string(labels);
 DECLARE_string(labels_file);
 DECLARE_string(out);

@@ -4,6 +4,7 @@
 
 #include <cstdio>
 
+#include "core/readable.h"
 #include "tools/command.h"
 #include "tools/gfdata/common_flags.h"
 
@@ -26,11 +27,12 @@ class ConvertCommand : public Command {
                      "gfdata convert --from='shards/*.tar' --to=images --format=folder",
                      "gfdata convert --from=images --to=lmdb --format=lmdb --resize=256x256",
                      "gfdata convert --from=images --labels=classes --labels_file=tags.csv "
-                     "--to=shards"};
-    spec.groups = {
-        {"Data sets",
-         {"from", "from_format", "labels", "labels_file", "to", "format", "shards", "force"}},
-        {"Images", {"resize", "quality", "grayscale", "skip_damaged"}}};
+                     "--to=shards",
+                     "gfdata convert --from=train.txt --root_folder=/data/train --to=shards"};
+    spec.groups = {{"Data sets",
+                    {"from", "from_format", "root_folder", "labels", "labels_file", "to", "format",
+                     "shards", "force"}},
+                   {"Images", {"resize", "quality", "grayscale", "skip_damaged"}}};
     spec.notes =
         "Between tar, folder and lmdb the image files keep their bytes. Raw images (idx, some "
         "LMDBs) become PNGs, or JPEGs with --quality; in an LMDB they stay raw without it. Shards "
@@ -45,6 +47,7 @@ class ConvertCommand : public Command {
     options.from = FLAGS_from;
     options.from_format = Upper(FLAGS_from_format);
     options.labels = LabelsOfFlags();
+    options.root_folder = FLAGS_root_folder;
     options.to = FLAGS_to;
     options.format = Upper(FLAGS_format);
     options.shards = FLAGS_shards;
@@ -54,9 +57,9 @@ class ConvertCommand : public Command {
     options.skip_damaged = FLAGS_skip_damaged;
     options.force = FLAGS_force;
     const ConvertResult result = ConvertDataSet(options);
-    std::printf("%lld images written to %s, %lld left out as damaged\n",
-                static_cast<long long>(result.written), FLAGS_to.c_str(),
-                static_cast<long long>(result.skipped));
+    std::printf("%s written to %s, %s left out as damaged\n",
+                Counted(result.written, "image").c_str(), FLAGS_to.c_str(),
+                WithCommas(result.skipped).c_str());
     ReportOld(result.old);
     return 0;
   }

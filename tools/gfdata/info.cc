@@ -15,15 +15,16 @@ class InfoCommand : public Command {
     spec.summary = "prints format, images per class, sizes and bytes; reads headers only.";
     spec.usage = {"gfdata info SOURCE [FLAGS]"};
     spec.examples = {"gfdata info 'shards/train-*.tar'"};
-    spec.groups = {{"Data set", {"from_format", "labels", "labels_file"}}};
+    spec.groups = {{"Data set", {"from_format", "root_folder", "labels", "labels_file"}}};
     return spec;
   }
 
   bool takes_words() const override { return true; }
 
   int Run(const Arguments& arguments) override {
-    const DataSetInfo info = InspectDataSet(OneArgument(arguments.words, "info"),
-                                            Upper(FLAGS_from_format), LabelsOfFlags());
+    const DataSetInfo info =
+        InspectDataSet(OneArgument(arguments.words, "info"), Upper(FLAGS_from_format),
+                       LabelsOfFlags(), FLAGS_root_folder);
     std::fputs(FormatInfo(info).c_str(), stdout);
     return 0;
   }

@@ -10,9 +10,9 @@ namespace {
 
 constexpr char kSources[] =
     R"(SOURCE is a folder, a file or a glob ("shards/train-*.tar"): tar shards with <key>.jpg (or
-another image) and <key>.cls; a folder with one folder of images per class; a list of image files, a
-line "path label" each; an idx3 file of images with its idx1 labels beside it, gzipped or not; or a
-Caffe LMDB. With --labels_file, a folder may hold images in any way.
+another image) and <key>.cls; a folder with one folder of images per class; a list of image
+files, a line "path label" each; an idx3 file of images with its idx1 labels beside it, gzipped
+or not; or a Caffe LMDB. With --labels_file, a folder may hold images in any way.
 )";
 
 int Main(int argc, char** argv) {

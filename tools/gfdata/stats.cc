@@ -23,7 +23,7 @@ class StatsCommand : public Command {
     spec.usage = {"gfdata stats SOURCE [FLAGS]"};
     spec.examples = {"gfdata stats 'shards/train-*.tar' --workers=8",
                      "gfdata stats train_lmdb --mean_file=mean.binaryproto"};
-    spec.groups = {{"Data set", {"from_format", "labels", "labels_file", "workers"}},
+    spec.groups = {{"Data set", {"from_format", "root_folder", "labels", "labels_file", "workers"}},
                    {"Result", {"mean_file"}}};
     spec.notes =
         "Every image counts alike. Mean and deviation have the form of a config. Exit code "
@@ -82,7 +82,8 @@ class StatsCommand : public Command {
     ProgressLine line;
     return MeasureDataSet(
         source, Upper(FLAGS_from_format), FLAGS_workers,
-        [&](int64_t done, int64_t all) { line.Show(done, all); }, sums, LabelsOfFlags());
+        [&](int64_t done, int64_t all) { line.Show(done, all); }, sums, LabelsOfFlags(),
+        FLAGS_root_folder);
   }
 };
 

@@ -16,7 +16,8 @@ class VerifyCommand : public Command {
     spec.summary = "decodes every image and lists the damaged ones.";
     spec.usage = {"gfdata verify SOURCE [FLAGS]"};
     spec.examples = {"gfdata verify 'shards/train-*.tar'"};
-    spec.groups = {{"Data set", {"from_format", "labels", "labels_file", "workers"}}};
+    spec.groups = {
+        {"Data set", {"from_format", "root_folder", "labels", "labels_file", "workers"}}};
     spec.notes =
         "Also counts unusual images (grayscale, CMYK, ...). Exit code 2 if something is damaged.\n";
     return spec;
@@ -43,7 +44,8 @@ class VerifyCommand : public Command {
     ProgressLine line;
     return VerifyDataSet(
         source, Upper(FLAGS_from_format), FLAGS_workers,
-        [&](int64_t done, int64_t all) { line.Show(done, all); }, LabelsOfFlags());
+        [&](int64_t done, int64_t all) { line.Show(done, all); }, LabelsOfFlags(),
+        FLAGS_root_folder);
   }
 };
 

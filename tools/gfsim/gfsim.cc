@@ -78,9 +78,9 @@ FlagSpec Spec() {
                  {"One step in detail", {"timeline", "timeline_ranks"}}};
   spec.notes = R"(Axes of --sweep:
   ranks              number of devices
-  theta, threshold   bytes of gradients that must be waiting before lazy allreduce starts a bucket:
-                     comm.threshold_first and comm.threshold_middle together. K, M, G: powers of
-                     1024; 0: a bucket per tensor
+  theta, threshold   bytes of gradients that must be waiting before lazy allreduce starts a
+                     bucket: comm.threshold_first and comm.threshold_middle together. K, M, G:
+                     powers of 1024; 0: a bucket per tensor
   nic, device_link, switch_link, uplink
                      bandwidth of a link of the cluster, per direction: 25gbit, 800mbit or 3.1gb_s
   batch_size, density, mode, algorithm, ...

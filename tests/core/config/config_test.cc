@@ -20,8 +20,10 @@ TEST_F(ConfigTest, InputsAreRelativeToTheConfigOutputsToTheWorkingFolder) {
 }
 
 TEST_F(ConfigTest, AMeanFileIsRelativeToTheConfig) {
-  const JobConfig config = Read({"train_data.mean=", "train_data.mean_file=mean.binaryproto",
-                                 "validation_data.mean_file=/abs/mean.binaryproto"});
+  const JobConfig config =
+      Read({"train_data.mean=", "train_data.mean_file=mean.binaryproto",
+            "validation_data.mean_file=/abs/mean.binaryproto", "train_data.root_folder=images"});
+  EXPECT_EQ(config.train_data().root_folder(), testing::TempDir() + "/images");
   EXPECT_EQ(config.train_data().mean_file(), testing::TempDir() + "/mean.binaryproto");
   EXPECT_EQ(config.validation_data().mean_file(), "/abs/mean.binaryproto");
   EXPECT_FALSE(Read().train_data().has_mean_file());

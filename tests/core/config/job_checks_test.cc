@@ -74,6 +74,9 @@ TEST_F(ConfigTest, EveryRangeIsChecked) {
       {"solver.beta1=1"},
       {"solver.beta2=-0.1"},
       {"solver.label_smoothing=1"},
+      {"solver.class_weight=1,-1"},
+      {"solver.class_weight=1,inf"},
+      {"solver.class_weight=0,0"},
       {"solver.loss_scale.scale=0.5"},
       {"solver.loss_scale.scale=2e12"},
       {"solver.loss_scale.least=0"},
@@ -123,6 +126,10 @@ TEST_F(ConfigTest, EveryRangeIsChecked) {
       {"train_data.resize_shorter=65501"},
       {"train_data.resize_width=-1"},
       {"train_data.crop_size=65501"},
+      {"train_data.size_phase[0].crop_size=8"},  // without an epoch
+      {"train_data.size_phase[0].epoch=1"},
+      {"train_data.size_phase[0].epoch=0", "train_data.size_phase[0].crop_size=8"},
+      {"train_data.size_phase[0].epoch=1", "train_data.size_phase[0].crop_size=65501"},
       {"train_data.brightness=-1"},
       {"train_data.contrast=-1"},
       {"train_data.saturation=-1"},
@@ -270,6 +277,36 @@ TEST_F(ConfigTest, ImagesAreReflectedWithinTheirSize) {
             "validation_data");
 }
 
+TEST_F(ConfigTest, PhasesOfImageSizesAscendAndFit) {
+  const std::string job = "net: 'n' solver { base_lr: 1 max_steps: 1 }\n";
+  const auto error = [&](const std::string& data) {
+    return ErrorOfFile(job + "train_data { source: 'd'\n" + data + " }");
+  };
+  EXPECT_EQ(error("crop_size: 8 resize_shorter: 12 size_phase { epoch: 0.5 crop_size: 12 }"),
+            "no error");
+  EXPECT_EQ(error("crop_size: 8 resize_shorter: 12\n"
+                  "size_phase { epoch: 1 crop_size: 16 resize_shorter: 16 }"),
+            "no error");
+  EXPECT_EQ(error("crop_size: 8 resize_shorter: 12\nsize_phase { epoch: 1 crop_size: 13 }"),
+            "FILE:4:23: train_data.size_phase[0].crop_size is 13, must be at most 12 "
+            "(resize_shorter and 2 pad)");
+  EXPECT_EQ(error("size_phase { epoch: 1 crop_size: 8 }"),
+            "FILE:3:1: train_data.size_phase needs crop_size, the size of the images before the "
+            "first phase: set it");
+  EXPECT_EQ(error("crop_size: 4\nsize_phase { epoch: 1 crop_size: 8 }\n"
+                  "size_phase { epoch: 1 crop_size: 9 }"),
+            "FILE:5:14: train_data.size_phase[1].epoch is 1, must be greater than the epoch of the "
+            "phase before (1)");
+}
+
+TEST_F(ConfigTest, ClassWeightsAreForLabelsOfOneClass) {
+  const std::string job = "net: 'n' solver { base_lr: 1 max_steps: 1 class_weight: [1, 2] }\n";
+  EXPECT_EQ(ErrorOfFile(job + "train_data { source: 'd' }"), "no error");
+  EXPECT_EQ(ErrorOfFile(job + "train_data { source: 'd' labels { type: CLASSES } }"),
+            "FILE:1:43: solver.class_weight does not go with train_data.labels.type CLASSES, whose "
+            "loss has no class weights: remove it");
+}
+
 TEST_F(ConfigTest, TheLimitsThemselvesAreAllowed) {
   for (const std::vector<std::string>& overrides : std::vector<std::vector<std::string>>{
            {"solver.momentum=0"},
@@ -302,6 +339,8 @@ TEST_F(ConfigTest, TheLimitsThemselvesAreAllowed) {
            {"solver.type=AdaGrad", "solver.epsilon=0"},
            {"solver.type=RMSProp", "solver.epsilon=0"},
            {"solver.type=Adam", "solver.epsilon=1e-10"},
+           {"solver.class_weight=0,0.5"},
+           {"solver.class_weight=[0, 0.5]"},
            {"train_data.mean=1"},
            {"train_data.mean=1", "train_data.channels=16"},
            {"train_data.pixel_type=UINT16"},

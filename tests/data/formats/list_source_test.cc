@@ -65,6 +65,35 @@ TEST_F(ListSourceTest, PathsAndOneClassAsInCaffe) {
   EXPECT_EQ(source->Where(1), (folder_ / "list.txt") + ":2:b c.png");
 }
 
+TEST_F(ListSourceTest, PathsStartAtTheRootFolder) {
+  SourceOptions options = Options("d.png 1\n", LabelConfig::CLASS);
+  ExpectIn("d.png", ErrorOf([&] {
+             Record record;
+             OpenSource("LIST", options)->Read(0, &record);
+           }));
+  options.root_folder = folder_ / "deep";
+  const auto source = OpenSource("AUTO", options);
+  Record record;
+  source->Read(0, &record);
+  EXPECT_EQ(std::string(record.data, record.data + record.size), FlatPng({2, 2}, 'd'));
+  EXPECT_EQ(source->Key(0), "d");
+  options.path = folder_.path();
+  EXPECT_EQ(ErrorOf([&] { OpenSource("AUTO", options); }),
+            StrCat("root_folder goes with a list of image files, but ", options.path,
+                   " has the format FOLDER: remove root_folder, or name a list"));
+  options.path = folder_ / "list.txt";
+  options.root_folder = folder_ / "none";
+  EXPECT_EQ(ErrorOf([&] { OpenSource("AUTO", options); }),
+            StrCat("root_folder: ", options.root_folder,
+                   " is not a folder, expected the folder where the paths of ", options.path,
+                   " start: correct root_folder"));
+}
+
+TEST_F(ListSourceTest, LinesMayBeRepeated) {
+  WriteFile(folder_ / "a.jpg", FlatPng({2, 2}, 'a'));
+  EXPECT_EQ(Open("a.png 1\nb c.png 0\na.png 1\n\na.jpg 3\n"), "a: 1\nb c: 0\na#3: 1\na#5: 3\n");
+}
+
 TEST_F(ListSourceTest, PathsEndBeforeTheNumbers) {
   EXPECT_EQ(Open("img 5.jpg 1 0\nb c.png\na.png 2,2", LabelConfig::CLASSES),
             "img 5: 0 1\nb c:\na: 2\n");
@@ -90,7 +119,6 @@ TEST_F(ListSourceTest, MistakesAreNamedWithTheirLine) {
   ExpectIn("list.txt:1: 0 labels", Error("a.png\n"));
   ExpectIn("list.txt:1: an empty path", Error("\"\" 1\n"));
   ExpectIn("list.txt:1: a double quote", Error("\"a.png 1\n"));
-  ExpectIn("list.txt:2:a.png: the key \"a\" belongs to", Error("a.png 1\na.png 2\n"));
   ExpectIn("list.txt:2: 1 value, expected 2", Error("a.png 1 2\nb c.png 3\n", LabelConfig::VALUES));
   ExpectIn("is not a finite", Error("a.png inf\n", LabelConfig::VALUES));
   ExpectIn("0 images", Error("# nothing\n"));

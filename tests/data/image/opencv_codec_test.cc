@@ -142,6 +142,18 @@ TEST(OpenCv, AHugeImageIsRefused) {
             "BMP: too many pixels, expected sides of 1 to 65535 and at most 100000000 pixels");
 }
 
+// The header is checked before OpenEXR, or anything of OpenCV, sees it.
+TEST(OpenCv, AHugeOpenExrIsRefused) {
+  std::string file;
+  for (const uint32_t number : {20000630u, 2u}) Append(number, 4, &file);
+  file += std::string("dataWindow\0box2i\0", 17);
+  for (const uint32_t number : {16, 0, 0, 69'999, 0}) Append(number, 4, &file);
+  file += '\0';
+  EXPECT_EQ(ErrorOf([&] { Probe(file); }),
+            "OpenEXR: 1x70000 (height x width) pixels, expected sides of 1 to 65535 and at most "
+            "100000000 pixels");
+}
+
 // A PFM of one channel: rows from the bottom up.
 std::string Pfm(ImageSize size, const std::vector<float>& gray) {
   std::string file = StrCat("Pf\n", size.width, " ", size.height, "\n-1.0\n");

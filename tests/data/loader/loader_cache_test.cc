@@ -93,6 +93,24 @@ TEST(LoaderCache, ACacheFileThatIsCutOffIsGivenUp) {
   }
 }
 
+// Images with the same keys in another place are not those of the cache.
+TEST(LoaderCache, ACacheFileIsOfOnePlace) {
+  TempFolder folder;
+  WritePictures(folder / "a.tar", 10);
+  WriteFile(folder / "list.txt", "a.png 0\n");
+  for (const char* root : {"one", "two"}) {
+    WriteFile(folder / StrCat(root, "/a.png"), FlatPng({16, 16}, root[0]));
+  }
+  DataConfig config = Config(folder / "list.txt", 1);
+  config.set_root_folder(folder / "one");
+  config.set_cache_mib(1);
+  config.set_cache_file(folder / "cache");
+  Loader(config, {}).Next();
+  EXPECT_NO_THROW(Loader(config, {}));
+  config.set_root_folder(folder / "two");
+  EXPECT_NE(ErrorOf([&] { Loader(config, {}); }).find("delete it"), std::string::npos);
+}
+
 TEST(LoaderCache, RanksShareACacheFile) {
   TempFolder folder;
   WritePictures(folder / "a.tar", 40);

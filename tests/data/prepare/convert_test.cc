@@ -48,6 +48,21 @@ TEST(Convert, TarToFolderToTarKeepsBytesLabelsAndClasses) {
   EXPECT_FALSE(std::filesystem::exists(folder / "out/out-000004.tar"));
 }
 
+TEST(Convert, AListIsReadFromItsRootFolder) {
+  TempFolder folder;
+  const std::string png = FlatPng({2, 2}, 'a');
+  WriteFile(folder / "images/deep/a.png", png);
+  WriteFile(folder / "lists/train.txt", "deep/a.png 3\n");
+  ConvertOptions options = To(folder / "lists/train.txt", folder / "out", "TAR");
+  EXPECT_NE(ErrorOf([&] { ConvertDataSet(options); }), "");
+  options.root_folder = folder / "images";
+  EXPECT_EQ(ConvertDataSet(options).written, 1);
+  EXPECT_EQ(Contents(folder / "out"), (std::map<std::string, int64_t>{{png, 3}}));
+  const DataSetInfo info =
+      InspectDataSet(folder / "lists/train.txt", "AUTO", LabelConfig(), folder / "images");
+  EXPECT_EQ(info.images, 1);
+}
+
 TEST(Convert, IdxThroughTarKeepsPixels) {
   TempFolder folder;
   const std::string pixels = "0123456789ab";

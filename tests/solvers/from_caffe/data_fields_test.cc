@@ -91,15 +91,33 @@ TEST(DataFieldsTest, RandomSizesAreApproximated) {
             -1);
 }
 
+TEST(DataFieldsTest, ListsOfImages) {
+  const DataFields fields = FieldsOf(R"(type: "ImageData" image_data_param { source: "list.txt"
+      batch_size: 8 new_height: 32 new_width: 48 root_folder: "images/" is_color: false })");
+  EXPECT_EQ(fields.config.DebugString(), R"(source: "list.txt"
+format: LIST
+batch_size: 8
+channels: 1
+resize_height: 32
+resize_width: 48
+root_folder: "images/"
+)");
+  EXPECT_EQ(fields.no_source, "");
+  const DataFields plain = FieldsOf(R"(type: "ImageData" image_data_param { source: "l.txt" })");
+  EXPECT_EQ(plain.config.DebugString(),
+            "source: \"l.txt\"\nformat: LIST\nbatch_size: 1\nroot_folder: \".\"\n");
+  EXPECT_EQ(ErrorIn(R"(type: "ImageData" image_data_param { source: "l.txt" new_width: 48 })"),
+            "net:1:1: layer \"d\" (ImageData): new_height is 0 and new_width 48: set both or none");
+}
+
 TEST(DataFieldsTest, DataThatAreNotRead) {
-  const DataFields images = FieldsOf(R"(type: "ImageData" image_data_param { source: "list.txt"
-      batch_size: 8 new_height: 32 new_width: 48 })");
-  EXPECT_EQ(images.config.DebugString(), "batch_size: 8\nresize_height: 32\nresize_width: 48\n");
-  EXPECT_EQ(images.no_source,
-            "net:1:1: layer \"d\" (ImageData): its list is read with --set "
-            "train_data.source=list.txt if its paths start at the list's folder; otherwise put the "
-            "images into an LMDB, shards, or a folder for each class, and name it with --set "
-            "train_data.source=PATH");
+  const DataFields windows = FieldsOf(R"(type: "WindowData" window_data_param { source: "w.txt"
+      batch_size: 8 })");
+  EXPECT_EQ(windows.config.DebugString(), "batch_size: 8\n");
+  EXPECT_EQ(
+      windows.no_source,
+      "net:1:1: layer \"d\" (WindowData): its data are not read: put the images into an LMDB, "
+      "shards, or a folder for each class, and name it with --set train_data.source=PATH");
   const DataFields none =
       TranslateData(ParseNet("layer { name: 'a' type: 'Input' top: 'a' }", "net"), TEST);
   EXPECT_FALSE(none.found);

@@ -1,21 +1,18 @@
-#include "layers/dropout.h"
+#include "layers/dropping.h"
 
 #include "layers/estimate/kernel.h"
 
 namespace gf {
 namespace {
 
-class DropoutEstimate : public EstimateKernel {
+// Dropout and StochasticDepth.
+class DroppingEstimate : public EstimateKernel {
  public:
-  DropoutEstimate(const DropoutLayer& layer, const KernelContext& context)
+  DroppingEstimate(const DroppingLayer& layer, const KernelContext& context)
       : EstimateKernel(layer, context), layer_(layer) {}
 
  protected:
-  void Agree(KernelSetup* setup) override {
-    setup->tops[0].layout = setup->bottoms[0].layout;
-    setup->in_place = setup->in_place_backward = true;
-    if (!layer_.identity()) setup->saved_bytes = setup->bottoms[0].storage_count();
-  }
+  void Agree(KernelSetup* setup) override { SetUpDropping(layer_, setup); }
   void ForwardCost(const KernelArgs& args) override {
     if (layer_.identity()) {
       return Copy(OperationKind::kEltwise, args.bottoms[0], args.tops[0], Bottom());
@@ -30,10 +27,12 @@ class DropoutEstimate : public EstimateKernel {
   }
 
  private:
-  const DropoutLayer& layer_;
+  const DroppingLayer& layer_;
 };
 
-GF_REGISTER(KernelRegistry, "cuda_estimate/Dropout", KernelOf<DropoutLayer, DropoutEstimate>);
+GF_REGISTER(KernelRegistry, "cuda_estimate/Dropout", KernelOf<DroppingLayer, DroppingEstimate>);
+GF_REGISTER(KernelRegistry, "cuda_estimate/StochasticDepth",
+            KernelOf<DroppingLayer, DroppingEstimate>);
 
 }  // namespace
 }  // namespace gf
