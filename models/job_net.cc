@@ -132,8 +132,7 @@ void ChangeInput(const InputConfig& input, NetSource* net) {
 }
 
 void ChangeClasses(int64_t classes, NetSource* net, LabelConfig::Type labels) {
-  // A net may have one phase alone, as those of checkpoints; a phase that is used says itself what
-  // is wrong with it.
+  // The net of a checkpoint has phase TEST alone. Building the net reports the mistakes of a phase.
   std::vector<GraphNode> heads;
   std::exception_ptr errors[2];
   for (const Phase phase : {TRAIN, TEST}) {

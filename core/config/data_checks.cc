@@ -57,13 +57,18 @@ void CheckPad(const DataConfig& data, const MistakeReport& report) {
   }
 }
 
-// `resized`: the window has a random size and is resized to crop_size.
-void CheckCrop(const DataConfig& data, bool resized, const MistakeReport& report) {
+// Whether the padded images hold the window. `field`: where crop_size comes from.
+void CheckFits(const DataConfig& data, const std::string& field, const MistakeReport& report) {
   for (const auto& [name, side] : SidesOf(data)) {
     const int64_t most = side + 2 * int64_t{data.pad()};
-    report.Require(side == 0 || resized || data.crop_size() <= most, "crop_size", " is ",
-                   data.crop_size(), ", must be at most ", most, " (", name, " and 2 pad)");
+    report.Require(side == 0 || data.crop_size() <= most, field, " is ", data.crop_size(),
+                   ", must be at most ", most, " (", name, " and 2 pad)");
   }
+}
+
+// `resized`: the window has a random size and is resized to crop_size.
+void CheckCrop(const DataConfig& data, bool resized, const MistakeReport& report) {
+  if (!resized) CheckFits(data, "crop_size", report);
   const std::pair<const char*, bool> crops[] = {
       {"random_crop", data.random_crop()}, {"random_resized_crop", data.random_resized_crop()}};
   for (const auto& [name, given] : crops) {
@@ -88,13 +93,8 @@ void CheckSizes(const DataConfig& data, bool training, const MistakeReport& repo
                    StrCat("size_phase[", i, "].epoch"), " is ", epoch,
                    ", must be greater than the epoch of the phase before (",
                    i == 0 ? 0 : data.size_phase(i - 1).epoch(), ")");
-    const DataConfig phase = DataOfPhase(data, i);
-    for (const auto& [name, side] : SidesOf(phase)) {
-      const int64_t most = side + 2 * int64_t{data.pad()};
-      report.Require(side == 0 || data.random_resized_crop() || phase.crop_size() <= most,
-                     StrCat("size_phase[", i, "].crop_size"), " is ", phase.crop_size(),
-                     ", must be at most ", most, " (", name, " and 2 pad)");
-    }
+    if (data.random_resized_crop()) continue;
+    CheckFits(DataOfPhase(data, i), StrCat("size_phase[", i, "].crop_size"), report);
   }
 }
 

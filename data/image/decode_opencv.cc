@@ -1,5 +1,5 @@
-// Formats that OpenCV's imgcodecs reads. Probing decodes the image; a header is checked before that
-// if its library allocates what the header says.
+// Formats that OpenCV's imgcodecs reads. Probing decodes the image. OpenEXR headers are checked
+// first, because OpenEXR allocates what they say.
 
 #include <iterator>
 #include <utility>

@@ -19,7 +19,6 @@ void CheckSizes(const TrainingParts& parts) {
 
 void TakeImageSize(Communicator* comm, TrainingParts* parts) {
   const int64_t step = parts->state.step;
-  if (parts->sizes->FirstStepOf(step) == parts->size_step) return;
   parts->size_step = parts->sizes->FirstStepOf(step);
   comm->watchdog()->SetActivity(StrCat("a new image size after step ", step));
   AgreeOnErrors(comm, "building the net for another image size", [&] {

@@ -72,7 +72,7 @@ struct TrainingParts {
   std::unique_ptr<Solver> solver;
   std::unique_ptr<BatchSchedule> batches;
   std::unique_ptr<SizeSchedule> sizes;
-  int64_t size_step = 0;  // the first step whose images are as large as those of `train`
+  int64_t size_step = 0;  // the first step of the phase for which `train` was built
   std::unique_ptr<LearningRate> rate;
   std::unique_ptr<WeightAverage> average;  // null without solver.average
   int64_t last_step = 0;                   // training ends after it

@@ -12,7 +12,7 @@ namespace gf {
 // The device "recording" (GF_TEST_DEVICE=recording): a processor that nets find as hard to use as a
 // GPU. The host cannot read its memory, and it records: while Record runs, a kernel's call is kept
 // with its arguments as they are then and not done; a replay does it with these. Its kernels are
-// the processor's; those of Input, Dropout and StochasticDepth (forward), SoftmaxWithLoss and
+// the processor's. The kernels of Input, Dropout and StochasticDepth (forward), SoftmaxWithLoss and
 // Accuracy do not repeat, and calling one inside of Record is a CHECK failure.
 class RecordingDevice : public SeparateDevice {
  public:

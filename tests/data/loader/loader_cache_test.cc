@@ -93,7 +93,7 @@ TEST(LoaderCache, ACacheFileThatIsCutOffIsGivenUp) {
   }
 }
 
-// Images with the same keys in another place are not those of the cache.
+// A cache file must not serve images of another folder that have the same keys.
 TEST(LoaderCache, ACacheFileIsOfOnePlace) {
   TempFolder folder;
   WritePictures(folder / "a.tar", 10);
