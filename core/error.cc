@@ -13,6 +13,7 @@
 #include <system_error>
 
 #include "core/file_descriptor.h"
+#include "core/interruption.h"
 #include "core/printable.h"
 
 namespace gf {
@@ -93,6 +94,11 @@ int RunMain(int (*body)(int, char**), int argc, char** argv) {
     std::fflush(stdout);
     PrintError(failure.kind, failure.message);
     return failure.exit_code;
+  } catch (const Interrupted& interrupted) {
+    std::fflush(stdout);
+    std::signal(interrupted.signal, SIG_DFL);
+    std::raise(interrupted.signal);
+    return 128 + interrupted.signal;
   }
 }
 

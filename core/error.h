@@ -50,7 +50,8 @@ void PrintWarning(const Args&... args) {
 }
 
 // Runs a program's body. An exception that leaves the body becomes one line on standard error and
-// an exit code: see Describe. So does standard output that could not be written.
+// an exit code: see Describe. So does standard output that could not be written. Interrupted
+// (core/interruption.h) ends the process by its signal and prints nothing.
 int RunMain(int (*body)(int argc, char** argv), int argc, char** argv);
 
 }  // namespace gf

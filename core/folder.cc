@@ -99,7 +99,8 @@ std::vector<std::string> ListFilesBelow(const std::string& path) {
   const size_t prefix = (fs::path(path) / "").string().size();
   Walk<fs::recursive_directory_iterator>(path, [&](const fs::directory_entry& entry) {
     std::error_code error;  // set for a link that leads nowhere
-    if (!entry.is_regular_file(error)) return;
+    const bool lost_link = entry.is_symlink(error) && !entry.exists(error);
+    if (!lost_link && !entry.is_regular_file(error)) return;
     files.push_back(entry.path().string().substr(prefix));
   });
   std::sort(files.begin(), files.end());

@@ -34,6 +34,7 @@ void SyncFolder(const std::string& path);
 std::vector<std::string> ListFolder(const std::string& path);
 
 // The files in a folder and in the folders below it, by their paths from it on, in byte order.
+// Links that lead nowhere count as files, which cannot be opened.
 std::vector<std::string> ListFilesBelow(const std::string& path);
 
 // The files that a folder (those with this ending), a glob or a file's own name stand for,

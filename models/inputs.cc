@@ -38,9 +38,11 @@ void FromData(int64_t batch_size, const Shape& image_shape, GraphNode* node) {
     }
   }
   if (image.rank() != 3) {
-    ThrowUserError(node->location, ": layer \"", p.name(), "\" (", p.type(),
-                   ") does not state the image size: set crop_size, or resize_height and "
-                   "resize_width, of the data, or --input=3x32x32 where a program has no data");
+    ThrowUserError(
+        node->location, ": layer \"", p.name(), "\" (", p.type(),
+        ") does not state the image size: set crop_size, or resize_height and resize_width, of the "
+        "data (gfpredict: --set crop_size=32); where a program reads no data, give "
+        "--input=3x32x32");
   }
   p.set_type("Input");
   p.clear_input_param();

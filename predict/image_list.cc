@@ -22,6 +22,11 @@ bool ImageList::Next(std::string* file, std::string* error) {
     if (reads_input_) {
       if (NextLine(file, error)) return true;
       reads_input_ = false;
+      if (!input_has_names_) {
+        *file = "-";
+        *error = "standard input names no files, expected one name per line";
+        return true;
+      }
     }
     if (next_word_ == words_.size()) return false;
     const std::string& word = words_[next_word_++];
@@ -46,6 +51,7 @@ bool ImageList::NextLine(std::string* file, std::string* error) {
   for (std::string line; std::getline(*input_, line);) {
     if (!line.empty() && line.back() == '\r') line.pop_back();
     if (line.empty()) continue;
+    input_has_names_ = true;
     const bool has_nul = line.find('\0') != std::string::npos;
     *file = std::move(line);
     if (has_nul) {

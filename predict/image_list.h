@@ -15,9 +15,9 @@ class ImageList {
   // `input` outlives the object.
   ImageList(std::vector<std::string> words, std::istream* input);
 
-  // The next file; false = there is none. For a folder that holds no images or cannot be read, the
-  // folder and, in `error`, why; otherwise `error` is empty. Lines of `input` are read only when
-  // they are asked for.
+  // The next file; false = there is none. For a folder that holds no images or cannot be read, and
+  // for "-" if the input has no names, the word and, in `error`, why; otherwise `error` is empty.
+  // Lines of `input` are read only when they are asked for.
   bool Next(std::string* file, std::string* error);
 
  private:
@@ -27,7 +27,7 @@ class ImageList {
   const std::vector<std::string> words_;
   std::istream* const input_;
   size_t next_word_ = 0;
-  bool reads_input_ = false;
+  bool reads_input_ = false, input_has_names_ = false;
   std::string folder_;
   std::vector<std::string> files_;  // in folder_
   size_t next_file_ = 0;

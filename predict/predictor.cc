@@ -91,7 +91,7 @@ Predictor::Predictor(const PredictionOptions& options) : threads_(ThreadsOf(opti
   if (source.options.labels) labels_ = source.options.labels->type();
   if (net_->classes() == 0) {
     ThrowUserError(source.net.file, ": the net has no ", ReadersOfOutputs(labels_),
-                   " in phase TEST: there is nothing to predict");
+                   " in phase TEST: there is nothing to predict; add a Softmax layer at its end");
   }
   CheckClassifiesImages(source.net);
   if (!source.prepared) {
@@ -100,6 +100,9 @@ Predictor::Predictor(const PredictionOptions& options) : threads_(ThreadsOf(opti
         "from 0 to 255 enter as they are; name a preprocessing or a config unless this is meant");
   }
   FitDataToNet(&source);
+  const Shape& input = net_->input_shape();
+  CheckTestShifts(source.data, {static_cast<int>(input[2]), static_cast<int>(input[3])});
+  average_ = {source.data.test_flips(), source.data.test_shifts()};
   weights_ = source.weights;
   LoadWeightsFile(weights_, {/*complete=*/true, options.bgr}, net_->parameters().get(), note);
   class_names_ = std::move(source.class_names);
@@ -199,8 +202,7 @@ void Predictor::Run(const ImageBatch& images, const TakeResult& take) {
   const int64_t count = classes();
   std::vector<float> scores, probabilities(count);
   if (std::any_of(errors.begin(), errors.end(), [](const auto& error) { return error.empty(); })) {
-    net_->Forward(images.batch());
-    scores = net_->Logits();
+    scores = AveragedOutputs(images.batch(), average_, net_.get());
     CHECK_EQ(static_cast<int64_t>(scores.size()), batch_size() * count);
   }
   for (size_t i = 0; i < errors.size(); ++i) {

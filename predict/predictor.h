@@ -10,6 +10,7 @@
 #include "models/net.h"
 #include "predict/image_batch.h"
 #include "predict/prediction_source.h"
+#include "solvers/evaluate/averaged_outputs.h"
 
 namespace gf {
 
@@ -65,6 +66,7 @@ class Predictor {
   std::vector<std::string> class_names_;
   std::unique_ptr<Device> device_;
   std::unique_ptr<Net> net_;
+  OutputAverage average_;
   std::unique_ptr<ImageBatch> batches_[2];
 };
 

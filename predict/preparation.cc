@@ -14,9 +14,9 @@ namespace {
 // `where` names the place of the field in messages.
 void CheckHasMeaning(const std::string& where, const std::string& field) {
   static const auto* const kFields = new std::set<std::string>{
-      "batch_size",    "channels",       "crop_size",    "filter",   "labels",
-      "mean",          "mean_file",      "pad",          "pad_mode", "pixel_type",
-      "resize_height", "resize_shorter", "resize_width", "std"};
+      "batch_size",   "channels", "crop_size",  "filter",     "labels",        "mean",
+      "mean_file",    "pad",      "pad_mode",   "pixel_type", "resize_height", "resize_shorter",
+      "resize_width", "std",      "test_flips", "test_shifts"};
   if (kFields->count(field) > 0) return;
   ThrowUserError(where, ": ", field, " has no meaning for predictions, expected ",
                  Join({kFields->begin(), kFields->end()}), ": remove it");
@@ -42,6 +42,8 @@ DataConfig WithoutRandomParts(const DataConfig& data) {
   kept.set_pad_mode(data.pad_mode());
   kept.set_crop_size(data.crop_size());
   kept.set_filter(data.filter());
+  kept.set_test_flips(data.test_flips());
+  kept.set_test_shifts(data.test_shifts());
   *kept.mutable_mean() = data.mean();
   *kept.mutable_std() = data.std();
   if (data.has_mean_file()) kept.set_mean_file(data.mean_file());

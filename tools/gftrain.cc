@@ -81,7 +81,8 @@ FlagSpec Spec() {
        {"run_dir", "tensorboard", "timeline_steps", "timeline_file", "mlperf_log", "verbose"}},
       {"Without training",
        {"dry_run", "net", "input", "batch_size", "phase", "print_schedule", "ranks"}}};
-  spec.notes = "SIGTERM and SIGINT write a checkpoint and stop, SIGUSR1 writes a checkpoint.\n";
+  spec.notes =
+      "SIGTERM, SIGINT and SIGHUP write a checkpoint and stop, SIGUSR1 writes a checkpoint.\n";
   spec.bare = {{"resume", "latest"}, {"print_schedule", "1"}};
   spec.hints_at_settings = true;
   return spec;

@@ -166,6 +166,13 @@ PixelFormat PixelFormatOf(const DataConfig& config) {
   return {static_cast<PixelType>(config.pixel_type()), config.channels()};
 }
 
+void CheckTestShifts(const DataConfig& config, ImageSize image) {
+  const int shift = config.test_shifts();
+  if (shift == 0 || shift < std::min(image.height, image.width)) return;
+  ThrowUserError("test_shifts: ", shift, ", but the net takes images of ", image.ToString(),
+                 ": set it to less than both");
+}
+
 Shape ImageShapeOf(const DataConfig& config) {
   if (config.crop_size() > 0) return {config.channels(), config.crop_size(), config.crop_size()};
   if (config.resize_height() == 0) return {};

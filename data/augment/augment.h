@@ -75,6 +75,9 @@ bool CutsTwice(const Recipe& recipe, ImageSize in);
 // The format in which pixels are read, resized and cached.
 PixelFormat PixelFormatOf(const DataConfig& config);
 
+// Throws UserError unless config.test_shifts is less than the height and width of the net's images.
+void CheckTestShifts(const DataConfig& config, ImageSize image);
+
 // C, H, W of every image as it enters the net; no axes where the data decide it.
 Shape ImageShapeOf(const DataConfig& config);
 

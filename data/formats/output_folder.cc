@@ -34,6 +34,7 @@ OutputFolder::~OutputFolder() {
 }
 
 std::string OutputFolder::Finish() {
+  CheckInterruption();
   std::string old;
   if (HoldsSomething(path_)) {
     old = path_ + ".old";

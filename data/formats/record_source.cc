@@ -59,9 +59,10 @@ std::string DetectFormat(const std::string& path) {
   for (const char* ending : {".txt", ".csv", ".tsv", ".list"}) {
     if (!HasEnding(path, ending)) continue;
     ThrowUserError(
-        path, ": if this is a list of image files, it has no line \"path label\" whose ",
-        "image exists: paths start at root_folder, or at the list's folder; --from_format=list "
-        "(format: LIST) tells more");
+        path, ": if this is a list of image files, its first line is not \"path label\" with an ",
+        "image that exists: paths start at root_folder, or at the list's folder, and a header "
+        "needs "
+        "# before it; --from_format=list (format: LIST) tells more");
   }
   ThrowUserError(path, " holds no data set in a known format (",
                  SourceFormatRegistry::Get().Names(),

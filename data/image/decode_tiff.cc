@@ -22,6 +22,8 @@ struct Layout {
   bool inks = false;
   // libtiff converts the samples to RGB of 8 bits.
   bool converted = false;
+  // X, Y, Z in FP32, to be converted to R, G, B.
+  bool xyz = false;
   // Integers of channel 0 count from white to black.
   bool inverted = false;
   const char* oddity = "";
@@ -40,7 +42,8 @@ bool IsCmyk(const TiffFile& file, uint16_t photometric, int samples) {
 }
 
 // The type of samples that are delivered as they are stored.
-PixelType StoredType(const TiffFile& file, int bits) {
+PixelType StoredType(const TiffFile& file) {
+  const int bits = file.Short(TIFFTAG_BITSPERSAMPLE);
   const uint16_t kind = file.Short(TIFFTAG_SAMPLEFORMAT, SAMPLEFORMAT_UINT);
   const bool is_unsigned = kind == SAMPLEFORMAT_UINT || kind == SAMPLEFORMAT_VOID;
   if (is_unsigned && bits == 8) return PixelType::kUINT8;
@@ -63,6 +66,21 @@ bool HasAlpha(const TiffFile& file, uint16_t photometric, int samples) {
   return colors > 0 && samples == colors + 1 &&
          TIFFGetFieldDefaulted(file.get(), TIFFTAG_EXTRASAMPLES, &count, &kinds) && count == 1 &&
          kinds && (kinds[0] == EXTRASAMPLE_ASSOCALPHA || kinds[0] == EXTRASAMPLE_UNASSALPHA);
+}
+
+// Makes libtiff decode the logarithms of LogL and LogLuv to FP32: Y, or X, Y, Z of CIE 1931.
+void DecodeLogarithms(const TiffFile& file, uint16_t photometric, int samples) {
+  const int compression = file.Short(TIFFTAG_COMPRESSION);
+  const bool known = compression == COMPRESSION_SGILOG || compression == COMPRESSION_SGILOG24;
+  const int expected = photometric == PHOTOMETRIC_LOGLUV ? 3 : 1;
+  if (!known || samples != expected) {
+    throw SampleError(StrCat("TIFF: LogLuv pixels of ", Counted(samples, "channel"),
+                             " in compression ", compression, ", expected ", expected,
+                             " in SGI's compression: convert the image"));
+  }
+  if (TIFFSetField(file.get(), TIFFTAG_SGILOGDATAFMT, SGILOGDATAFMT_FLOAT) != 1) {
+    file.Fail("its logarithms cannot be decoded");
+  }
 }
 
 // Throws SampleError for what libtiff or we do not read, before anything is allocated for it.
@@ -93,13 +111,18 @@ Layout ReadLayout(const TiffFile& file) {
       layout.converted = cmyk && bits == 8;
       layout.inks = !layout.converted && samples > 1;
       break;
+    case PHOTOMETRIC_LOGL:
+    case PHOTOMETRIC_LOGLUV:
+      DecodeLogarithms(file, photometric, samples);
+      layout.xyz = photometric == PHOTOMETRIC_LOGLUV;
+      break;
     default:
       layout.converted = true;
   }
   if (layout.converted) {
     layout.format = {PixelType::kUINT8, IsGray(photometric) ? 1 : 3};
   } else {
-    layout.format = {StoredType(file, bits), samples};
+    layout.format = {StoredType(file), samples};
     layout.alpha = HasAlpha(file, photometric, samples);
     layout.inverted = IsInverted(photometric) && layout.format.type != PixelType::kFP32;
   }
@@ -112,7 +135,8 @@ Layout ReadLayout(const TiffFile& file) {
   // libtiff reads a strip or a tile at once.
   const uint64_t block =
       TIFFIsTiled(file.get()) ? TIFFTileSize64(file.get()) : TIFFStripSize64(file.get());
-  const int64_t stored = layout.size.pixels() * samples * ((bits + 7) / 8);
+  const int stored_bits = file.Short(TIFFTAG_BITSPERSAMPLE);  // as DecodeLogarithms leaves them
+  const int64_t stored = layout.size.pixels() * samples * ((stored_bits + 7) / 8);
   if (block == 0 || block > static_cast<uint64_t>(std::max(stored, kTileBytes))) {
     throw SampleError(StrCat("TIFF: a strip or tile of ", block, " bytes in an image of ", stored));
   }
@@ -210,6 +234,18 @@ void ReadConverted(const TiffFile& file, const Layout& layout, uint8_t* to) {
   }
 }
 
+// X, Y, Z in FP32 to linear R, G, B of sRGB (IEC 61966-2-1).
+void XyzToRgb(const Layout& layout, uint8_t* pixels) {
+  for (int64_t i = 0; i < layout.size.pixels(); ++i) {
+    float xyz[3];
+    std::memcpy(xyz, pixels + i * sizeof(xyz), sizeof(xyz));
+    const float rgb[3] = {3.240479f * xyz[0] - 1.53715f * xyz[1] - 0.498535f * xyz[2],
+                          -0.969256f * xyz[0] + 1.875991f * xyz[1] + 0.041556f * xyz[2],
+                          0.055648f * xyz[0] - 0.204043f * xyz[1] + 1.057311f * xyz[2]};
+    std::memcpy(pixels + i * sizeof(rgb), rgb, sizeof(rgb));
+  }
+}
+
 void InvertChannel0(const Layout& layout, uint8_t* pixels) {
   const int64_t pixel = layout.format.bytes(), sample = pixel / layout.format.channels;
   for (int64_t i = 0; i < layout.size.pixels(); ++i) {
@@ -254,6 +290,7 @@ void Decode(const uint8_t* data, size_t size, RowSink* sink) {
   } else {
     ReadSamples(file, layout, pixels);
   }
+  if (layout.xyz) XyzToRgb(layout, pixels);
   if (layout.inverted) InvertChannel0(layout, pixels);
   if (layout.inks) return SendInks(pixels, layout, sink);
   SendImage("TIFF", pixels, layout.size, layout.format, layout.alpha, sink);

@@ -18,7 +18,8 @@ constexpr NamedFormat kEndings[] = {
     {".tiff", "TIFF"},     {".webp", "WebP"},      {".bmp", "BMP"},          {".jp2", "JPEG 2000"},
     {".j2k", "JPEG 2000"}, {".exr", "OpenEXR"},    {".hdr", "Radiance HDR"}, {".pnm", "PNM"},
     {".pbm", "PNM"},       {".pgm", "PNM"},        {".ppm", "PNM"},          {".pam", "PAM"},
-    {".pfm", "PFM"},       {".ras", "Sun raster"},
+    {".pfm", "PFM"},       {".ras", "Sun raster"}, {".jpe", "JPEG"},         {".jfif", "JPEG"},
+    {".dib", "BMP"},
 };
 
 }  // namespace

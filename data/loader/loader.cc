@@ -53,12 +53,7 @@ Loader::Loader(const DataConfig& config, const LoaderOptions& options)
                    " are kept (prefetch: ", config.prefetch(), "), but this process can have ",
                    HumanBytes(HostMemory()), ": lower batch_size or prefetch");
   }
-  const ImageSize image = reader_.image_size();
-  if (const int shift = config.test_shifts();
-      shift > 0 && shift >= std::min(image.height, image.width)) {
-    ThrowUserError("test_shifts: ", shift, ", but the net takes images of ", image.ToString(),
-                   ": set it to less than both");
-  }
+  CheckTestShifts(config, reader_.image_size());
   if (reader_.whole()) {
     const ImageSize size = reader_.read_size();
     CHECK(options.device != nullptr);

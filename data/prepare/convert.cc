@@ -89,6 +89,7 @@ ConvertResult ConvertDataSet(const ConvertOptions& options) {
   Renderer renderer;
   EncodedImage resized;
   for (int64_t i = 0; i < source->size(); ++i) {
+    folder.CheckInterruption();
     try {
       source->Read(i, &record);
       if (several) source->Labels(i, &record.labels);

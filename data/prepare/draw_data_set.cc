@@ -6,10 +6,10 @@
 namespace gf {
 namespace {
 
-void DrawPart(const DrawOptions& options, const std::string& folder, const std::string& name,
+void DrawPart(const DrawOptions& options, const OutputFolder& folder, const std::string& name,
               int64_t first, int64_t count) {
   WriterOptions writer_options;
-  writer_options.folder = folder;
+  writer_options.folder = folder.temporary();
   writer_options.name = name;
   writer_options.count = count;
   writer_options.class_names = ShapeNames();
@@ -23,6 +23,7 @@ void DrawPart(const DrawOptions& options, const std::string& folder, const std::
   record.raw_size = {options.size, options.size};
   record.raw_format = {PixelType::kUINT8, 3};
   for (int64_t i = 0; i < count; ++i) {
+    folder.CheckInterruption();
     record.label = DrawImage(options.seed, first + i, options.size, pixels.data());
     writer->Add(record, StrCat(name, "-", first + i));
   }
@@ -39,8 +40,8 @@ std::string DrawDataSet(const DrawOptions& options) {
     ThrowUserError("size: ", options.size, ", expected 16 to 1024");
   }
   OutputFolder folder(options.folder, options.force);
-  DrawPart(options, folder.temporary(), "train", 0, options.images);
-  DrawPart(options, folder.temporary(), "val", options.images, (options.images + 4) / 5);
+  DrawPart(options, folder, "train", 0, options.images);
+  DrawPart(options, folder, "val", options.images, (options.images + 4) / 5);
   return folder.Finish();
 }
 

@@ -54,18 +54,27 @@ class DnnlConvolutionKernel : public WeightedKernel {
 
   // Note [Winograd]
   // For 3x3 filters with stride 1, Winograd's algorithm F(4x4, 3x3) (Lavin and Gray, 2015) needs a
-  // quarter of the multiplications but must transform data and weights. It is twice as fast with
-  // many channels and large images, and slower with few channels or small images. Its rounding
-  // errors are about ten times as large as with direct sums, and far smaller than with BF16.
+  // quarter of the multiplications but must transform data and filters. It is up to twice as fast.
+  // It is slower with few channels, with few tiles of 4x4 results, because transforming the filters
+  // then dominates, and if tiles reach far over the edge. Its rounding errors are about ten times
+  // as large as with direct sums, and far smaller than with BF16.
+  //
+  // Without a backward pass (evaluation, frozen layers) the choice ignores the number of images, so
+  // that all batches give the same bits.
   bool WinogradPays(const KernelSetup& setup) const {
-    constexpr int64_t kLeastChannels = 64, kLeastExtent = 12;
+    constexpr int64_t kTile = 4, kBlock = 16, kLeastTiles = 32, kLeastTilesPerImage = 9;
+    const Shape &bottom = setup.bottoms[0].shape, &top = setup.tops[0].shape;
     const Window& w = layer_.window();
+    int64_t tiles = 1;  // per image
     for (int i = 0; i < 2; ++i) {
       if (w.kernel[i] != 3 || w.stride[i] != 1 || w.dilation[i] != 1) return false;
-      if (setup.tops[0].shape[2 + i] < kLeastExtent) return false;
+      tiles *= (top[2 + i] + kTile - 1) / kTile;
     }
-    return math_ == DType::kFP32 && layer_.groups() == 1 &&
-           setup.bottoms[0].shape[1] >= kLeastChannels && setup.tops[0].shape[1] >= kLeastChannels;
+    const bool enough_tiles =
+        setup.backward ? top[0] * tiles >= kLeastTiles : tiles >= kLeastTilesPerImage;
+    const bool tiles_filled = 2 * top[2] * top[3] >= tiles * kTile * kTile;
+    return math_ == DType::kFP32 && layer_.groups() == 1 && bottom[1] > kBlock && top[1] > kBlock &&
+           enough_tiles && tiles_filled;
   }
 
   const ConvolutionLayer& layer_;

@@ -6,7 +6,7 @@ namespace gf {
 namespace {
 
 // Pixels whose sums stay in registers.
-constexpr int kTile = kMostLanes == 4 ? 4 : 8;
+constexpr int kTile = kNativeLanes == 4 ? 4 : 8;
 
 // Note [Combs]
 // Along an axis, results and gradients are sums of the same form. Result phase + j * step, where
@@ -126,7 +126,7 @@ GF_INLINE void Correlate(const Task<In, Out>& task, const Comb& rows, const Comb
 template <typename T>
 void Forward(const DepthwisePlane& p, const T* x, const float* w, const float* bias, bool relu,
              T* y) {
-  ForLanes(p, [&](auto lanes, int l) {
+  ForLanes(p.lanes, [&](auto lanes, int l) {
     const Task<T, T> task = {
         x + l, p.x_step, w + l,    p.lanes, p.kernel[1], bias != nullptr ? bias + l : nullptr,
         relu,  y + l,    p.y_step, p.out[1]};
@@ -136,7 +136,7 @@ void Forward(const DepthwisePlane& p, const T* x, const float* w, const float* b
 
 template <typename T, typename Out>
 void BackwardData(const DepthwisePlane& p, const T* dy, const float* w, Out* dx) {
-  ForLanes(p, [&](auto lanes, int l) {
+  ForLanes(p.lanes, [&](auto lanes, int l) {
     const Task<T, Out> task = {dy + l,  p.y_step, w + l,  p.lanes,  p.kernel[1],
                                nullptr, false,    dx + l, p.x_step, p.in[1]};
     for (int64_t i = 0; i < Min(p.stride[0], p.in[0]); ++i) {

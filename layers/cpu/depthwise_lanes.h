@@ -4,62 +4,13 @@
 
 #include <cstdint>
 
-#include "core/bf16_inline.h"
-#include "core/simd_vector.h"
+#include "core/simd_lanes.h"
 #include "layers/cpu/depthwise_kernels.h"
 
 namespace gf {
 
-// Lanes of the widest vectors.
-#if defined(__AVX512F__)
-constexpr int kMostLanes = 16;
-#elif defined(__AVX2__)
-constexpr int kMostLanes = 8;
-#else
-constexpr int kMostLanes = 4;
-#endif
-
 GF_INLINE int64_t Min(int64_t a, int64_t b) { return a < b ? a : b; }
 GF_INLINE int64_t Max(int64_t a, int64_t b) { return a < b ? b : a; }
-
-// Neighboring channels as a vector; one channel as a number.
-template <int kCount>
-struct Lanes {
-  using V = Vec<kCount>;
-  template <typename T>
-  GF_INLINE V From(const T* p) {
-    return LoadVec<kCount>(p);
-  }
-  template <typename T>
-  GF_INLINE void To(T* p, V v) {
-    StoreVec<kCount>(p, v);
-  }
-  GF_INLINE V Positive(V v) { return Relu<kCount>(v); }
-};
-
-template <>
-struct Lanes<1> {
-  using V = float;
-  template <typename T>
-  GF_INLINE V From(const T* p) {
-    return Load(p);
-  }
-  template <typename T>
-  GF_INLINE void To(T* p, V v) {
-    Store(p, v);
-  }
-  GF_INLINE V Positive(V v) { return v < 0 ? 0.f : v; }
-};
-
-// Calls f(Lanes<n>(), l) for vectors of n lanes [l, l + n) that cover the plane's lanes.
-template <typename F>
-GF_INLINE void ForLanes(const DepthwisePlane& p, const F& f) {
-  if (p.lanes == 1) return f(Lanes<1>(), 0);
-  if constexpr (kMostLanes == 16) {
-    if (p.lanes == 8) return f(Lanes<8>(), 0);
-  }
-  for (int l = 0; l < p.lanes; l += kMostLanes) f(Lanes<kMostLanes>(), l);
-}
 
 struct Range {
   int64_t begin, end;

@@ -85,7 +85,7 @@ GF_INLINE void Biases(const DepthwisePlane& p, const T* dy, float* dbias) {
 
 template <typename T>
 void BackwardWeights(const DepthwisePlane& p, const T* x, const T* dy, float* dw, float* dbias) {
-  ForLanes(p, [&](auto lanes, int l) {
+  ForLanes(p.lanes, [&](auto lanes, int l) {
     using L = decltype(lanes);
     int64_t tap = 0;
     ManyWeights<7, 1, L>(p, &tap, x + l, dy + l, dw + l);

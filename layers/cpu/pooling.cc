@@ -70,7 +70,7 @@ class PoolingKernel : public Kernel {
     const Tap* taps = static_cast<const Tap*>(args.saved);
     T* dx = static_cast<T*>(args.bottom_diffs[0]);
     Planes([&](int64_t i, std::vector<float>* sums) {
-      sums->resize(In());
+      if (sizeof(T) < sizeof(float)) sums->resize(In());
       if (layer_.max()) {
         Table().max_backward(plane_, dy + i * Out(), y ? y + i * Out() : nullptr, taps + i * Out(),
                              sums->data(), dx + i * In());

@@ -1,6 +1,6 @@
 #include "layers/cpu/pooling_kernels.h"
 
-#include "core/bf16_inline.h"
+#include "core/simd_lanes.h"
 
 namespace gf {
 namespace {
@@ -10,13 +10,13 @@ struct Range {
 };
 
 // The part of output i's window inside the image, along an axis.
-inline Range Inside(const PoolingPlane& p, int axis, int64_t i, int64_t size) {
+GF_INLINE Range Inside(const PoolingPlane& p, int axis, int64_t i, int64_t size) {
   const int64_t begin = i * p.stride[axis] - p.pad[axis], end = begin + p.kernel[axis];
   return {begin < 0 ? 0 : begin, end > size ? size : end};
 }
 
 // Number of taps that an average divides by: the taps inside the padded image (Caffe).
-inline float AverageCount(const PoolingPlane& p, int64_t oh, int64_t ow) {
+GF_INLINE float AverageCount(const PoolingPlane& p, int64_t oh, int64_t ow) {
   int64_t count = 1;
   const int64_t out[2] = {oh, ow}, size[2] = {p.height, p.width};
   for (int a = 0; a < 2; ++a) {
@@ -27,157 +27,144 @@ inline float AverageCount(const PoolingPlane& p, int64_t oh, int64_t ow) {
   return static_cast<float>(count);
 }
 
-// Calls body(out_index, oh, ow) for every output pixel of the plane.
+// The window of an output pixel: its place, the part inside the image, and the number of the first
+// tap there. Taps are numbered row by row, also those outside of the image.
+struct OutputWindow {
+  int64_t oh, ow;
+  Range rows, columns;
+  int64_t first_tap;
+};
+
+// Calls body(out, window) for every output pixel of the plane; `out` is its offset.
 template <typename Body>
-inline void ForEachOutput(const PoolingPlane& p, const Body& body) {
+GF_INLINE void ForEachOutput(const PoolingPlane& p, const Body& body) {
   for (int64_t oh = 0; oh < p.out_height; ++oh) {
-    for (int64_t ow = 0; ow < p.out_width; ++ow) body(oh * p.out_width + ow, oh, ow);
+    const Range rows = Inside(p, 0, oh, p.height);
+    const int64_t top = oh * p.stride[0] - p.pad[0];
+    for (int64_t ow = 0; ow < p.out_width; ++ow) {
+      const Range columns = Inside(p, 1, ow, p.width);
+      const int64_t left = ow * p.stride[1] - p.pad[1];
+      const int64_t first_tap = (rows.begin - top) * p.kernel[1] + columns.begin - left;
+      body((oh * p.out_width + ow) * p.block, OutputWindow{oh, ow, rows, columns, first_tap});
+    }
   }
 }
 
-template <int kBlock, typename T, typename Tap>
-void MaxForwardBlock(const PoolingPlane& p, const T* x, T* y, Tap* taps) {
-  ForEachOutput(p, [&](int64_t out, int64_t oh, int64_t ow) {
-    const Range rows = Inside(p, 0, oh, p.height), columns = Inside(p, 1, ow, p.width);
-    const int64_t top = oh * p.stride[0] - p.pad[0], left = ow * p.stride[1] - p.pad[1];
-    float best[kBlock];
-    int32_t which[kBlock];
-    const int32_t first =
-        static_cast<int32_t>((rows.begin - top) * p.kernel[1] + (columns.begin - left));
-    for (int l = 0; l < kBlock; ++l) {
-      best[l] = -__builtin_inff();
-      which[l] = first;
+// Calls body(in, tap) for every tap of a window; `in` is the offset of its pixel.
+template <typename Body>
+GF_INLINE void ForEachTap(const PoolingPlane& p, const OutputWindow& window, const Body& body) {
+  int64_t first_tap = window.first_tap;
+  for (int64_t h = window.rows.begin; h < window.rows.end; ++h, first_tap += p.kernel[1]) {
+    auto tap = static_cast<int32_t>(first_tap);
+    for (int64_t w = window.columns.begin; w < window.columns.end; ++w) {
+      body((h * p.width + w) * p.block, tap++);
     }
-    for (int64_t h = rows.begin; h < rows.end; ++h) {
-      for (int64_t w = columns.begin; w < columns.end; ++w) {
-        const T* in = x + (h * p.width + w) * kBlock;
-        const int32_t tap = static_cast<int32_t>((h - top) * p.kernel[1] + (w - left));
-#pragma omp simd
-        for (int l = 0; l < kBlock; ++l) {
-          const float value = Load(in + l);
-          // A NaN always wins, so that it stays visible.
-          const bool larger = value > best[l] || value != value;
-          best[l] = larger ? value : best[l];
-          which[l] = larger ? tap : which[l];
-        }
-      }
-    }
-    for (int l = 0; l < kBlock; ++l) Store(y + out * kBlock + l, best[l]);
-    if (taps == nullptr) return;
-    for (int l = 0; l < kBlock; ++l) taps[out * kBlock + l] = static_cast<Tap>(which[l]);
-  });
-}
-
-template <typename T>
-inline void StorePlane(const PoolingPlane& p, const float* sums, T* dx) {
-  const int64_t count = p.height * p.width * p.block;
-#pragma omp simd
-  for (int64_t i = 0; i < count; ++i) Store(dx + i, sums[i]);
-}
-
-template <int kBlock, typename T, typename Tap>
-void MaxBackwardBlock(const PoolingPlane& p, const T* dy, const T* y, const Tap* taps,
-                      float* sums) {
-  ForEachOutput(p, [&](int64_t out, int64_t oh, int64_t ow) {
-    const Range rows = Inside(p, 0, oh, p.height), columns = Inside(p, 1, ow, p.width);
-    const int64_t top = oh * p.stride[0] - p.pad[0], left = ow * p.stride[1] - p.pad[1];
-    float gradient[kBlock];
-    int32_t which[kBlock];
-    for (int l = 0; l < kBlock; ++l) {
-      const float g = Load(dy + out * kBlock + l);
-      gradient[l] = y == nullptr || Load(y + out * kBlock + l) > 0 ? g : 0.f;
-      which[l] = taps[out * kBlock + l];
-    }
-    if (kBlock == 1) {
-      const int64_t h = top + which[0] / p.kernel[1], w = left + which[0] % p.kernel[1];
-      sums[h * p.width + w] += gradient[0];
-      return;
-    }
-    for (int64_t h = rows.begin; h < rows.end; ++h) {
-      for (int64_t w = columns.begin; w < columns.end; ++w) {
-        float* in = sums + (h * p.width + w) * kBlock;
-        const int32_t tap = static_cast<int32_t>((h - top) * p.kernel[1] + (w - left));
-#pragma omp simd
-        for (int l = 0; l < kBlock; ++l) in[l] += which[l] == tap ? gradient[l] : 0.f;
-      }
-    }
-  });
-}
-
-template <int kBlock, typename T>
-void AverageForwardBlock(const PoolingPlane& p, const T* x, T* y) {
-  ForEachOutput(p, [&](int64_t out, int64_t oh, int64_t ow) {
-    const Range rows = Inside(p, 0, oh, p.height), columns = Inside(p, 1, ow, p.width);
-    float sum[kBlock] = {};
-    for (int64_t h = rows.begin; h < rows.end; ++h) {
-      for (int64_t w = columns.begin; w < columns.end; ++w) {
-        const T* in = x + (h * p.width + w) * kBlock;
-#pragma omp simd
-        for (int l = 0; l < kBlock; ++l) sum[l] += Load(in + l);
-      }
-    }
-    const float scale = 1 / AverageCount(p, oh, ow);
-    for (int l = 0; l < kBlock; ++l) Store(y + out * kBlock + l, sum[l] * scale);
-  });
-}
-
-template <int kBlock, typename T>
-void AverageBackwardBlock(const PoolingPlane& p, const T* dy, float* sums) {
-  ForEachOutput(p, [&](int64_t out, int64_t oh, int64_t ow) {
-    const Range rows = Inside(p, 0, oh, p.height), columns = Inside(p, 1, ow, p.width);
-    const float scale = 1 / AverageCount(p, oh, ow);
-    float gradient[kBlock];
-    for (int l = 0; l < kBlock; ++l) gradient[l] = Load(dy + out * kBlock + l) * scale;
-    for (int64_t h = rows.begin; h < rows.end; ++h) {
-      for (int64_t w = columns.begin; w < columns.end; ++w) {
-        float* in = sums + (h * p.width + w) * kBlock;
-#pragma omp simd
-        for (int l = 0; l < kBlock; ++l) in[l] += gradient[l];
-      }
-    }
-  });
-}
-
-// Calls f with the plane's block size as a compile-time constant.
-template <int kValue>
-struct Constant {
-  static constexpr int value = kValue;
-};
-
-template <typename F>
-inline void WithBlock(int block, const F& f) {
-  if (block == 16) {
-    f(Constant<16>());
-  } else if (block == 8) {
-    f(Constant<8>());
-  } else {
-    f(Constant<1>());
   }
 }
 
 template <typename T, typename Tap>
 void MaxForward(const PoolingPlane& p, const T* x, T* y, Tap* taps) {
-  WithBlock(p.block, [&](auto b) { MaxForwardBlock<decltype(b)::value>(p, x, y, taps); });
+  ForLanes(p.block, [&](auto lanes, int l) {
+    using L = decltype(lanes);
+    ForEachOutput(p, [&](int64_t out, const OutputWindow& window) {
+      typename L::V best = typename L::V{} - __builtin_inff();
+      typename L::I which = typename L::I{} + static_cast<int32_t>(window.first_tap);
+      ForEachTap(p, window, [&](int64_t in, int32_t tap) {
+        const typename L::V value = L::From(x + in + l);
+        // A NaN always wins, so that it stays visible.
+        const auto larger = (value > best) | (value != value);
+        best = larger ? value : best;
+        which = larger ? typename L::I{} + tap : which;
+      });
+      L::To(y + out + l, best);
+      if (taps != nullptr) L::ToInts(taps + out + l, which);
+    });
+  });
+}
+
+template <typename T>
+GF_INLINE void StoreSums(int64_t count, const float* sums, T* dx) {
+#pragma omp simd
+  for (int64_t i = 0; i < count; ++i) Store(dx + i, sums[i]);
+}
+
+// Adds the gradients of taps to their pixels. value(lanes, window, out, l) gives, for the lanes [l,
+// l + n) of an output, the function from a tap's number to its gradient. Windows that do not
+// overlap write to dx; others add in FP32, in dx_sums if T is BF16.
+template <typename T, typename Value>
+GF_INLINE void Scatter(const PoolingPlane& p, float* dx_sums, T* dx, const Value& value) {
+  const int64_t count = p.height * p.width * p.block;
+  const auto scatter = [&](auto* to, bool add) {
+    __builtin_memset(to, 0, count * sizeof(*to));
+    ForLanes(p.block, [&](auto lanes, int l) {
+      using L = decltype(lanes);
+      ForEachOutput(p, [&](int64_t out, const OutputWindow& window) {
+        const auto gradient = value(lanes, window, out, l);
+        ForEachTap(p, window, [&](int64_t in, int32_t tap) {
+          const typename L::V g = gradient(tap);
+          L::To(to + in + l, add ? L::From(to + in + l) + g : g);
+        });
+      });
+    });
+  };
+  const bool apart = (p.out_height == 1 || p.stride[0] >= p.kernel[0]) &&
+                     (p.out_width == 1 || p.stride[1] >= p.kernel[1]);
+  if (apart) return scatter(dx, false);
+  if constexpr (sizeof(T) == sizeof(float)) return scatter(dx, true);
+  scatter(dx_sums, true);
+  StoreSums(count, dx_sums, dx);
+}
+
+// MaxBackward of one channel: each gradient goes to one pixel.
+template <typename T, typename Tap>
+void MaxBackwardOfOne(const PoolingPlane& p, const T* dy, const T* y, const Tap* taps,
+                      float* dx_sums, T* dx) {
+  float* sums = dx_sums;
+  if constexpr (sizeof(T) == sizeof(float)) sums = dx;
+  __builtin_memset(sums, 0, p.height * p.width * sizeof(float));
+  ForEachOutput(p, [&](int64_t out, const OutputWindow& window) {
+    if (y != nullptr && !(Load(y + out) > 0)) return;
+    const int64_t h = window.oh * p.stride[0] - p.pad[0] + taps[out] / p.kernel[1];
+    const int64_t w = window.ow * p.stride[1] - p.pad[1] + taps[out] % p.kernel[1];
+    sums[h * p.width + w] += Load(dy + out);
+  });
+  if constexpr (sizeof(T) < sizeof(float)) StoreSums(p.height * p.width, sums, dx);
 }
 
 template <typename T, typename Tap>
-void MaxBackward(const PoolingPlane& p, const T* dy, const T* y, const Tap* taps, float* sums,
+void MaxBackward(const PoolingPlane& p, const T* dy, const T* y, const Tap* taps, float* dx_sums,
                  T* dx) {
-  __builtin_memset(sums, 0, p.height * p.width * p.block * sizeof(float));
-  WithBlock(p.block, [&](auto b) { MaxBackwardBlock<decltype(b)::value>(p, dy, y, taps, sums); });
-  StorePlane(p, sums, dx);
+  if (p.block == 1) return MaxBackwardOfOne(p, dy, y, taps, dx_sums, dx);
+  Scatter(p, dx_sums, dx, [&](auto lanes, const OutputWindow&, int64_t out, int l) {
+    using L = decltype(lanes);
+    typename L::V gradient = L::From(dy + out + l);
+    if (y != nullptr) gradient = L::From(y + out + l) > 0 ? gradient : typename L::V{};
+    const typename L::I which = L::FromInts(taps + out + l);
+    return [gradient, which](int32_t tap) {
+      return which == typename L::I{} + tap ? gradient : typename L::V{};
+    };
+  });
 }
 
 template <typename T>
 void AverageForward(const PoolingPlane& p, const T* x, T* y) {
-  WithBlock(p.block, [&](auto b) { AverageForwardBlock<decltype(b)::value>(p, x, y); });
+  ForLanes(p.block, [&](auto lanes, int l) {
+    using L = decltype(lanes);
+    ForEachOutput(p, [&](int64_t out, const OutputWindow& window) {
+      typename L::V sum{};
+      ForEachTap(p, window, [&](int64_t in, int32_t) { sum += L::From(x + in + l); });
+      L::To(y + out + l, sum * (1 / AverageCount(p, window.oh, window.ow)));
+    });
+  });
 }
 
 template <typename T>
-void AverageBackward(const PoolingPlane& p, const T* dy, float* sums, T* dx) {
-  __builtin_memset(sums, 0, p.height * p.width * p.block * sizeof(float));
-  WithBlock(p.block, [&](auto b) { AverageBackwardBlock<decltype(b)::value>(p, dy, sums); });
-  StorePlane(p, sums, dx);
+void AverageBackward(const PoolingPlane& p, const T* dy, float* dx_sums, T* dx) {
+  Scatter(p, dx_sums, dx, [&](auto lanes, const OutputWindow& window, int64_t out, int l) {
+    const auto gradient =
+        decltype(lanes)::From(dy + out + l) * (1 / AverageCount(p, window.oh, window.ow));
+    return [gradient](int32_t) { return gradient; };
+  });
 }
 
 #define GF_POOLING_FUNCTIONS(T, Tap) \

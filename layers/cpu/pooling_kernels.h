@@ -21,8 +21,8 @@ template <typename T, typename Tap>
 struct PoolingFunctions {
   // taps may be null (evaluation).
   void (*max_forward)(const PoolingPlane& plane, const T* x, T* y, Tap* taps);
-  // Clears dx_sums (FP32 [height][width][block]), accumulates into it, then writes dx. If y is
-  // given, only gradients where y > 0 count (the gradient of a ReLU before the pooling).
+  // dx_sums: scratch memory, FP32 [height][width][block]; unused if T is float. If y is given, only
+  // gradients where y > 0 count (the gradient of a ReLU before the pooling).
   void (*max_backward)(const PoolingPlane& plane, const T* dy, const T* y, const Tap* taps,
                        float* dx_sums, T* dx);
   void (*average_forward)(const PoolingPlane& plane, const T* x, T* y);

@@ -57,6 +57,11 @@ class Collector {
       names.push_back(tensor.name);
     }
     report.unused = std::move(unused_);
+    if (values_.empty() && report.missing.empty()) {
+      ThrowUserError(path_,
+                     ": --weights_skip leaves out all parameters of the net: name fewer, or "
+                     "start without weights");
+    }
     if (values_.empty()) {
       ThrowUserError(path_, ": none of its layers is in the net; the file has ",
                      SomeNames(report.unused), ", the net ", SomeNames(report.missing),
@@ -69,7 +74,9 @@ class Collector {
     report.reads_color_images = reads_color_images_;
     if (options_.bgr && !reads_color_images_) {
       ThrowUserError("--bgr: no convolution of ", path_,
-                     " reads images of 3 channels: leave it out");
+                     " reads images of 3 channels, as far as its layers say what they read; so no "
+                     "channels can be exchanged. Leave --bgr out if it was trained on RGB or gray "
+                     "images");
     }
     for (const auto& [name, values] : values_) CheckValues(path_, name, values);
     for (const PoolTensor& tensor : tensors_) {

@@ -234,7 +234,8 @@ bool Averages(const TrainingState& state) {
 
 TrainingState LoadCheckpoint(const std::string& folder, const std::string& solver_type,
                              ParameterStore* store, const Solver* solver) {
-  TrainingState state = VerifyCheckpoint(folder);
+  TrainingState state = VerifyCheckpoint(
+      folder, solver != nullptr ? CheckpointUse::kTraining : CheckpointUse::kPrediction);
   if (solver != nullptr && state.solver != solver_type) {
     ThrowUserError(folder, ": was written by solver ", Excerpt(state.solver),
                    ", but the config says ", solver_type,

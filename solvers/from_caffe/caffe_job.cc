@@ -200,9 +200,16 @@ std::string WriteCaffeJob(const std::string& solver, const JobConfig& config,
   resolved.mutable_checkpoint()->set_dir(absolute(config.checkpoint().dir()));
   std::string start = weights.empty() ? "" : " --weights=" + absolute(weights);
   if (HasEnding(weights, ".caffemodel")) start += " --bgr";
-  ReplaceFile(path, StrCat("# ", absolute(solver), " as a job: gftrain --config=FILE", start,
-                           ", gfeval --config=FILE\n", resolved.DebugString()));
-  return path;
+  const std::string text = StrCat("# ", absolute(solver), " as a job: gftrain --config=FILE", start,
+                                  ", gfeval --config=FILE\n", resolved.DebugString());
+  constexpr int64_t kMostJobBytes = 64 << 20;
+  std::string kept;
+  if (IsFile(path) && ReadSmallFile(path, kMostJobBytes) != text) {
+    kept = path + ".old";
+    Rename(path, kept);
+  }
+  ReplaceFile(path, text);
+  return kept.empty() ? path : StrCat(path, " (the one that was there is now ", kept, ")");
 }
 
 }  // namespace gf

@@ -5,6 +5,7 @@
 
 #include "core/config/caffe_blob.h"
 #include "core/error.h"
+#include "core/readable.h"
 #include "data/formats/datum.h"
 #include "data/formats/record_source.h"
 #include "models/data_layers.h"
@@ -50,6 +51,10 @@ void TranslateMean(const TransformationParameter& from, const GraphNode& node, D
   }
   if (from.has_mean_file()) to->set_mean_file(from.mean_file());
   const int values = from.mean_value_size();
+  if (values > 1 && to->has_channels() && to->channels() != values) {
+    ThrowUserError(Before(node), "has ", values, " values of mean_value, but images of ",
+                   Counted(to->channels(), "channel"), ": give one value, or one per channel");
+  }
   for (int c = 0; c < values; ++c) to->add_mean(from.mean_value(DatumPlane(c, values)));
   if (values > 1) to->set_channels(values);
   if (!(from.scale() > 0) || !std::isfinite(1 / from.scale())) {

@@ -62,6 +62,11 @@ void WatchSignals() {
   Warnings();
   Install(SIGTERM, OnStop);
   Install(SIGINT, OnStop);
+  // nohup has it ignored.
+  struct sigaction hangup = {};
+  if (sigaction(SIGHUP, nullptr, &hangup) == 0 && hangup.sa_handler != SIG_IGN) {
+    Install(SIGHUP, OnStop);
+  }
   Install(SIGCONT, OnContinue);
   Install(SIGUSR1, OnCheckpoint);
 }

@@ -1,6 +1,7 @@
 // Convolution and InnerProduct.
 
 #include "tests/layers/device_test.h"
+#include "tests/layers/how_on_the_cpu.h"
 
 namespace gf {
 namespace {
@@ -160,6 +161,30 @@ TEST_P(ConvolutionTest, ADepthwiseConvolutionHasAFilterPerChannel) {
 }
 
 GF_FOR_EVERY_DEVICE(ConvolutionTest);
+
+TEST(WinogradChoice, NeedsChannelsAndTilesThatImagesFill) {
+  const auto winograd = [](int outputs, const Shape& images, bool backward) {
+    const std::string fields = StrCat("num_output: ", outputs, " kernel_size: 3 pad: 1");
+    return HowOnTheCpu(fields, images, backward).find("wino") != std::string::npos;
+  };
+  if (!winograd(64, {4, 64, 56, 56}, true)) {
+    GTEST_SKIP() << "oneDNN has no Winograd convolutions on this processor";
+  }
+  EXPECT_TRUE(winograd(512, {8, 512, 7, 7}, true));
+  EXPECT_TRUE(winograd(64, {2, 24, 31, 31}, true));
+  EXPECT_FALSE(winograd(64, {4, 16, 32, 32}, true)) << "one block of channels";
+  EXPECT_FALSE(winograd(16, {4, 64, 32, 32}, true)) << "one block of results";
+  EXPECT_FALSE(winograd(256, {64, 256, 5, 5}, true)) << "25 pixels in tiles of 64";
+  // The cases of every_layer_test.
+  EXPECT_TRUE(winograd(32, {3, 20, 13, 12}, true));
+  EXPECT_TRUE(winograd(18, {32, 17, 3, 3}, true));
+  EXPECT_FALSE(winograd(18, {31, 17, 3, 3}, true)) << "31 tiles";
+  for (const int batch : {1, 64}) {
+    EXPECT_FALSE(winograd(512, {batch, 512, 7, 7}, false));
+    EXPECT_TRUE(winograd(64, {batch, 64, 12, 12}, false));
+    EXPECT_FALSE(winograd(64, {batch, 64, 12, 8}, false));
+  }
+}
 
 }  // namespace
 }  // namespace gf

@@ -148,12 +148,17 @@ Cases Weighted() {
 
 // Algorithms for which a case must be large (Note [Winograd]).
 Cases Large() {
-  LayerCase winograd = SplitsSums(Case("ConvolutionWinograd",
-                                       "type: 'Convolution' convolution_param { num_output: 64 "
-                                       "kernel_size: 3 pad: 1 }",
-                                       {{1, 64, 13, 12}}));
-  winograd.linear = true;
-  return {winograd};
+  const auto winograd = [](const std::string& name, int outputs, const Shape& images) {
+    LayerCase result =
+        SplitsSums(Case(name,
+                        StrCat("type: 'Convolution' convolution_param { num_output: ", outputs,
+                               " kernel_size: 3 pad: 1 }"),
+                        {images}));
+    result.linear = true;
+    return result;
+  };
+  return {winograd("ConvolutionWinograd", 32, {3, 20, 13, 12}),
+          winograd("ConvolutionSmallWinograd", 18, {32, 17, 3, 3})};
 }
 
 Cases BatchNorm() {
@@ -182,6 +187,10 @@ Cases Pooling() {
       Case("PoolingAverage", pool + "pool: AVE kernel_size: 3 stride: 2 pad: 1 }", {kImage}),
       Case("PoolingAverageOblong",
            pool + "pool: AVE kernel_h: 2 kernel_w: 3 stride_h: 1 stride_w: 2 }", {{1, 5, 6, 8}}),
+      // Windows that do not overlap.
+      Case("PoolingMaxApart", pool + "kernel_size: 2 stride: 2 }", {{1, 19, 7, 5}}),
+      Case("PoolingMaxGaps", pool + "kernel_size: 2 stride: 3 round_mode: FLOOR }", {kImage}),
+      Case("PoolingAverageApart", pool + "pool: AVE kernel_size: 2 stride: 2 pad: 1 }", {kImage}),
       Case("PoolingGlobal", pool + "pool: AVE global_pooling: true }", {kImage}),
       Case("PoolingGlobalMax", pool + "global_pooling: true }", {{1, 16, 5, 4}}),
   };

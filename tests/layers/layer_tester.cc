@@ -21,8 +21,9 @@ Layout ProducedLayout(const Shape& shape, const RunOptions& options) {
   const std::string& format = options.format;
   if (format == "plain" || shape.rank() != 4) return Layout();
   if (options.device == "cuda") return ImageLayout(shape);
-  const auto tag =
-      format == "nhwc" ? dnnl::memory::format_tag::nhwc : dnnl::memory::format_tag::nChw16c;
+  const auto tag = format == "nhwc"       ? dnnl::memory::format_tag::nhwc
+                   : format == "blocked8" ? dnnl::memory::format_tag::nChw8c
+                                          : dnnl::memory::format_tag::nChw16c;
   return FromDnnl(dnnl::memory::desc(shape.dims(), dnnl::memory::data_type::f32, tag));
 }
 

@@ -51,7 +51,8 @@ inline void PrintTo(const LayerCase& test, std::ostream* out) { *out << test.nam
 struct RunOptions {
   std::string device = "cpu";
   DType compute = DType::kFP32;
-  // Of the bottoms with four axes: plain, blocked, nhwc. The last two are one on GPUs.
+  // Of the bottoms with four axes: plain, blocked (of 16 channels), blocked8, nhwc. GPUs have plain
+  // and nhwc.
   std::string format = "plain";
   bool backward = true;
   bool in_place = false;  // where the kernel's setup allows it

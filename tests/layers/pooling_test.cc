@@ -53,7 +53,7 @@ class PoolingTest : public DeviceTest {
           " kernel_h: ", pool.kernel[0], " kernel_w: ", pool.kernel[1],
           " stride_h: ", pool.stride[0], " stride_w: ", pool.stride[1], " pad_h: ", pool.pad[0],
           " pad_w: ", pool.pad[1], pool.floor ? " round_mode: FLOOR }" : " }");
-      for (const char* format : {"plain", "blocked", "nhwc"}) {
+      for (const char* format : {"plain", "blocked", "blocked8", "nhwc"}) {
         RunOptions options = Options();
         options.format = format;
         LayerRun run(Case(prototxt, {in}), options);
@@ -107,7 +107,7 @@ TEST_P(PoolingTest, FusedReluGradientMatchesBothLayers) {
   // A ReLU, then the pooling, against the pooling that does the ReLU's backward pass.
   const Shape in = {2, 19, 8, 7};
   const std::string pool = "type: 'Pooling' pooling_param { kernel_size: 3 stride: 2 } ";
-  for (const char* format : {"plain", "blocked"}) {
+  for (const char* format : {"plain", "blocked", "blocked8"}) {
     RunOptions options = Options();
     options.format = format;
     LayerRun relu(Case("type: 'ReLU'", {in}), options);

@@ -56,6 +56,7 @@ TEST(InputsTest, ADataLayerWithoutCropTakesTheJobsImageShape) {
   EXPECT_NE(error.find("test.prototxt:1:1: layer \"d\" (Data) does not state the image size"),
             std::string::npos)
       << error;
+  EXPECT_NE(error.find("gfpredict: --set crop_size=32"), std::string::npos);
 }
 
 TEST(InputsTest, ImagesOfAnotherSizeThanTheNetsAreRefused) {

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <sstream>
 
 #include "tests/data/test_util.h"
@@ -47,6 +48,16 @@ TEST(ImageListTest, WordsThatNameNoImagesHaveErrors) {
   EXPECT_NE(all[2].find("NUL byte"), std::string::npos);
   EXPECT_EQ(all[3], "c");
   EXPECT_EQ(all[4], "last");
+  // A link that leads nowhere is an image that cannot be read.
+  std::filesystem::create_symlink("/nowhere/x.png", folder / "x.png");
+  ImageList links({folder.path()}, &input);
+  EXPECT_EQ(All(&links), std::vector<std::string>{folder / "x.png"});
+  std::istringstream empty("\n\n");
+  ImageList nothing({"-", "last"}, &empty);
+  const std::vector<std::string> entries = All(&nothing);
+  ASSERT_EQ(entries.size(), 2U);
+  EXPECT_NE(entries[0].find("standard input names no files"), std::string::npos);
+  EXPECT_EQ(entries[1], "last");
 }
 
 }  // namespace

@@ -88,9 +88,9 @@ class PredictorTest : public testing::Test {
     Net net(ParseNet(kNetText, "net"), Options(TEST), device_.get());
     LoadCheckpoint(checkpoint_, "", net.parameters().get(), nullptr);
     std::map<std::string, std::vector<float>> scores;
+    const OutputAverage average = {loader.test_flips(), loader.test_shifts()};
     for (int64_t i = 0; i < loader.batches(); ++i) {
-      net.Forward(loader.Next());
-      const std::vector<float> all = net.Logits();
+      const std::vector<float> all = AveragedOutputs(loader.Next(), average, &net);
       for (size_t k = 0; k < loader.samples().size(); ++k) {
         const auto begin = all.begin() + static_cast<int64_t>(k) * net.classes();
         scores[loader.Where(loader.samples()[k])] = {begin, begin + net.classes()};

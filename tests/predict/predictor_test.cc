@@ -27,6 +27,26 @@ TEST_F(PredictorTest, ScoresEqualAnEvaluationsBitForBit) {
   EXPECT_NE(scores[0], scores[1]);
 }
 
+TEST_F(PredictorTest, ScoresAreAveragedAsInTheEvaluationOfTheJob) {
+  const auto plain = Evaluated();
+  job_.mutable_validation_data()->set_test_flips(true);
+  job_.mutable_validation_data()->set_test_shifts(2);
+  WriteCheckpoint();
+  const auto averaged = Evaluated();
+  const std::string file = averaged.begin()->first;
+  EXPECT_NE(averaged.at(file), plain.at(file));
+  Predictor predictor(Checkpoint());
+  EXPECT_EQ(Scores(&predictor, {File(file)})[0], averaged.at(file));
+
+  PredictionOptions options = Checkpoint();
+  options.preprocessing_overrides = {"test_flips=false", "test_shifts=0"};
+  Predictor without(options);
+  EXPECT_EQ(Scores(&without, {File(file)})[0], plain.at(file));
+  options.preprocessing_overrides = {"crop_size=0", "resize_shorter=0", "test_shifts=16"};
+  EXPECT_NE(Error(options).find("test_shifts: 16, but the net takes images of 16x16"),
+            std::string::npos);
+}
+
 TEST_F(PredictorTest, FilesBytesAndPixelsAreEqual) {
   Predictor predictor(Checkpoint());
   const ImageSize size = {24, 40};

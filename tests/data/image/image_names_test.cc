@@ -8,9 +8,9 @@ namespace gf {
 namespace {
 
 TEST(ImageNames, EndingsDecideWhichFilesOfADataSetAreImages) {
-  for (const char* name :
-       {"a.jpg", "b/a.JPEG", "a.b.png", "a.tif", "a.TIFF", "a.webp", "a.bmp", "a.jp2", "a.j2k",
-        "a.exr", "a.hdr", "a.pnm", "a.pbm", "a.pgm", "a.ppm", "a.pam", "a.pfm", "a.ras"}) {
+  for (const char* name : {"a.jpg", "b/a.JPEG", "a.b.png", "a.tif", "a.TIFF", "a.webp", "a.bmp",
+                           "a.jp2", "a.j2k",    "a.exr",   "a.hdr", "a.pnm",  "a.pbm",  "a.pgm",
+                           "a.ppm", "a.pam",    "a.pfm",   "a.ras", "a.jpe",  "a.jfif", "a.dib"}) {
     EXPECT_TRUE(IsImageName(name)) << name;
   }
   for (const char* name :

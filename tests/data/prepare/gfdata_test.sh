@@ -105,4 +105,22 @@ expect 2 "0 images" index "$work/zeros.tar"
 expect 2 "0 images" info "$work/zeros.tar"
 expect 2 "known: FOLDER, IDX, LMDB, TAR" convert --from="$work/folder" --to="$work/x" --format=zip
 expect 2 "cannot create the folder" draw --out=/proc/nowhere/x --images=30
+# A signal that ends the program leaves no unfinished folder behind.
+expect 0 "20000 training" draw --out="$work/many" --images=20000 --size=16
+for signal in INT TERM HUP; do
+  long=(draw --out="$work/endless" --images=1000000)
+  [ $signal = TERM ] &&
+    long=(convert --from="$work/many/train-*.tar" --to="$work/endless" --resize=4000)
+  (trap - INT && exec "$gfdata" "${long[@]}") &
+  until [ -n "$(find "$work/endless.tmp-$!" -name '*.tar' -size +0 2>/dev/null)" ]; do
+    kill -0 $! || fail "gfdata draw ended by itself"
+    sleep 0.05
+  done
+  kill -s "$signal" $!
+  wait $!
+  got=$?
+  [ "$got" = $((128 + $(kill -l "$signal"))) ] || fail "SIG$signal: exit code $got"
+  left=$(ls -d "$work"/endless* 2>/dev/null)
+  [ -z "$left" ] || fail "SIG$signal leaves $left"
+done
 echo passed

@@ -3,6 +3,7 @@
 #include <filesystem>
 
 #include "core/config/config.h"
+#include "core/file.h"
 #include "tests/solvers/from_caffe/caffe_files.h"
 
 namespace gf {
@@ -90,6 +91,14 @@ TEST_F(CaffeJobTest, IsWrittenAsAJobThatReadsTheSame) {
   expected.mutable_checkpoint()->set_dir(std::filesystem::absolute(dir).string());
   EXPECT_EQ(ReadJobConfig(path, {}).DebugString(), expected.DebugString());
   EXPECT_EQ(expected.train_data().source(), std::filesystem::absolute("lmdb").string());
+
+  EXPECT_EQ(WriteCaffeJob(solver_, job.config, "x.caffemodel"), path) << "the same text";
+  const std::string written = ReadSmallFile(path, 1 << 20);
+  std::ofstream(path, std::ios::app) << "# my edit\n";
+  EXPECT_EQ(WriteCaffeJob(solver_, job.config, "x.caffemodel"),
+            path + " (the one that was there is now " + path + ".old)");
+  EXPECT_EQ(ReadSmallFile(path + ".old", 1 << 20), written + "# my edit\n");
+  EXPECT_EQ(ReadSmallFile(path, 1 << 20), written);
 }
 
 }  // namespace

@@ -132,6 +132,13 @@ TEST(DataFieldsTest, Contradictions) {
   EXPECT_NE(ErrorIn("type: 'Data' transform_param { force_gray: true force_color: true }")
                 .find("has force_color and force_gray"),
             -1);
+  const std::string three = "transform_param { mean_value: 1 mean_value: 2 mean_value: 3 ";
+  const char* const message = "has 3 values of mean_value, but images of 1 channel: give one value";
+  EXPECT_NE(ErrorIn("type: 'Data' " + three + "force_gray: true }").find(message), -1);
+  EXPECT_NE(
+      ErrorIn("type: 'ImageData' " + three + "} image_data_param { source: 'l' is_color: false }")
+          .find(message),
+      -1);
 }
 
 TEST(DataFieldsTest, ChannelsOfNothingAreUnknown) {

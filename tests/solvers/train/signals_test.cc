@@ -15,9 +15,20 @@ TEST(SignalsTest, WhatTheyAskForIsRemembered) {
   EXPECT_TRUE(CheckpointRequested());
   ClearCheckpointRequest();
   EXPECT_FALSE(CheckpointRequested());
+  for (const int signal : {SIGTERM, SIGINT, SIGHUP}) {
+    WatchSignals();
+    EXPECT_FALSE(StopRequested());
+    std::raise(signal);
+    EXPECT_TRUE(StopRequested()) << signal;
+  }
+}
+
+TEST(SignalsTest, NohupIsRespected) {
+  std::signal(SIGHUP, SIG_IGN);
+  WatchSignals();
+  std::raise(SIGHUP);
   EXPECT_FALSE(StopRequested());
-  std::raise(SIGTERM);
-  EXPECT_TRUE(StopRequested());
+  std::signal(SIGHUP, SIG_DFL);
 }
 
 TEST(SignalsTest, TheSecondInterruptEndsTheProcess) {
