@@ -60,9 +60,8 @@ std::string DetectFormat(const std::string& path) {
     if (!HasEnding(path, ending)) continue;
     ThrowUserError(
         path, ": if this is a list of image files, its first line is not \"path label\" with an ",
-        "image that exists: paths start at root_folder, or at the list's folder, and a header "
-        "needs "
-        "# before it; --from_format=list (format: LIST) tells more");
+        "image that exists: paths start at root_folder, or at the list's folder; put # before a ",
+        "header; --from_format=list (format: LIST) tells more");
   }
   ThrowUserError(path, " holds no data set in a known format (",
                  SourceFormatRegistry::Get().Names(),

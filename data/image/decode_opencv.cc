@@ -1,5 +1,5 @@
-// Formats that OpenCV's imgcodecs reads. Probing decodes the image. OpenEXR headers are checked
-// first, because OpenEXR allocates what they say.
+// Formats that OpenCV's imgcodecs reads. Probing decodes the image. OpenEXR allocates as much
+// memory as a header claims, so headers are checked before.
 
 #include <iterator>
 #include <utility>

@@ -74,9 +74,8 @@ class Collector {
     report.reads_color_images = reads_color_images_;
     if (options_.bgr && !reads_color_images_) {
       ThrowUserError("--bgr: no convolution of ", path_,
-                     " reads images of 3 channels, as far as its layers say what they read; so no "
-                     "channels can be exchanged. Leave --bgr out if it was trained on RGB or gray "
-                     "images");
+                     " is known to read images of 3 channels, so no channels can be exchanged; "
+                     "leave --bgr out if the model was trained on RGB or gray images");
     }
     for (const auto& [name, values] : values_) CheckValues(path_, name, values);
     for (const PoolTensor& tensor : tensors_) {

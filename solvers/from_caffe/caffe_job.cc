@@ -206,6 +206,7 @@ std::string WriteCaffeJob(const std::string& solver, const JobConfig& config,
   std::string kept;
   if (IsFile(path) && ReadSmallFile(path, kMostJobBytes) != text) {
     kept = path + ".old";
+    for (int i = 2; Exists(kept); ++i) kept = StrCat(path, ".old", i);
     Rename(path, kept);
   }
   ReplaceFile(path, text);

@@ -21,9 +21,10 @@ struct CaffeJob {
 CaffeJob ReadCaffeJob(const std::string& solver, const std::vector<std::string>& overrides);
 
 // Writes the job to "job.prototxt" in its checkpoint.dir, with absolute paths, so that --config
-// takes it from anywhere; its first line names the solver and the weights. A file that differs is
-// kept as "job.prototxt.old". Returns the path for people, and what was kept. Throws UserError if
-// it cannot be written.
+// takes it from anywhere; its first line names the solver and the weights. If another text
+// stands there, that file is renamed to "job.prototxt.old" (.old2 and so on if there is one).
+// Returns a text for the user: the path, and the new name of the other file. Throws UserError if
+// the job cannot be written.
 std::string WriteCaffeJob(const std::string& solver, const JobConfig& config,
                           const std::string& weights);
 

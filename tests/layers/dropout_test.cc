@@ -1,5 +1,6 @@
 #include "core/random.h"
 #include "tests/layers/device_test.h"
+#include "tests/layers/own_draws.h"
 
 namespace gf {
 namespace {
@@ -37,19 +38,7 @@ TEST_P(DropoutTest, KeepsTheRequestedFraction) {
 }
 
 TEST_P(DropoutTest, EachStepHasItsOwnMask) {
-  LayerCase test = Case("type: 'Dropout'", {{1000}});
-  RunOptions options = Options();
-  LayerRun first(test, options);
-  options.sequence = 1;
-  LayerRun second(test, options);
-  options.layer_index += 1;
-  LayerRun other_layer(test, options);
-  for (LayerRun* run : {&first, &second, &other_layer}) {
-    run->SetBottom(0, Values(1000, 1));
-    run->Forward();
-  }
-  EXPECT_NE(first.Top(0), second.Top(0));
-  EXPECT_NE(second.Top(0), other_layer.Top(0));
+  ExpectOwnDraws(Case("type: 'Dropout'", {{1000}}), Options());
 }
 
 TEST_P(DropoutTest, DoesNothingInPhaseTest) {

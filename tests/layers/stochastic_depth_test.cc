@@ -4,6 +4,7 @@
 
 #include "core/random.h"
 #include "tests/layers/device_test.h"
+#include "tests/layers/own_draws.h"
 
 namespace gf {
 namespace {
@@ -98,19 +99,7 @@ TEST_P(StochasticDepthTest, ModeBatchDropsAllImagesOrNone) {
 }
 
 TEST_P(StochasticDepthTest, EachStepAndLayerHasItsOwnImages) {
-  const LayerCase test = Case(Type(""), {{1000, 3}});
-  RunOptions options = Options();
-  LayerRun first(test, options);
-  options.sequence = 1;
-  LayerRun second(test, options);
-  options.layer_index += 1;
-  LayerRun other_layer(test, options);
-  for (LayerRun* run : {&first, &second, &other_layer}) {
-    run->SetBottom(0, Values(3000, 1));
-    run->Forward();
-  }
-  EXPECT_NE(first.Top(0), second.Top(0));
-  EXPECT_NE(second.Top(0), other_layer.Top(0));
+  ExpectOwnDraws(Case(Type(""), {{1000, 3}}), Options());
 }
 
 TEST_P(StochasticDepthTest, DroppedImagesBecomeZeroWhateverTheyHold) {

@@ -99,6 +99,10 @@ TEST_F(CaffeJobTest, IsWrittenAsAJobThatReadsTheSame) {
             path + " (the one that was there is now " + path + ".old)");
   EXPECT_EQ(ReadSmallFile(path + ".old", 1 << 20), written + "# my edit\n");
   EXPECT_EQ(ReadSmallFile(path, 1 << 20), written);
+  std::ofstream(path, std::ios::app) << "# another edit\n";
+  WriteCaffeJob(solver_, job.config, "x.caffemodel");
+  EXPECT_EQ(ReadSmallFile(path + ".old", 1 << 20), written + "# my edit\n");
+  EXPECT_EQ(ReadSmallFile(path + ".old2", 1 << 20), written + "# another edit\n");
 }
 
 }  // namespace
