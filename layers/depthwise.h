@@ -12,7 +12,7 @@ namespace gf {
 // kernels of its own for all of them:
 //  - Processors (layers/cpu/depthwise_convolution.h) use these kernels where oneDNN names no kernel
 //    for depthwise convolutions for one of the passes, and for BF16 where oneDNN would convert all
-//    images to FP32 (Note [BF16 on slow units], layers/cpu/weighted.h).
+//    images to FP32 (Note [FP32 arithmetic on BF16 tensors], layers/cpu/weighted.h).
 //  - GPUs (layers/cuda/depthwise_kernels.h) time them against cuDNN. Deterministic runs, which do
 //    not time, always use them.
 

@@ -1,5 +1,6 @@
 #include <glog/logging.h>
 
+#include <algorithm>
 #include <map>
 #include <set>
 #include <string>
@@ -49,7 +50,8 @@ class Compiler {
       fusions.pairs = HasKernel("_BatchNormPair");
       fusions.pooling = HasKernel("_BatchNormPooling");
     }
-    if (options.fuse) FuseLayers(options.phase, fusions, &nodes_);
+    if (options.fuse) net_.unfused = FuseLayers(options.phase, fusions, &nodes_);
+    if (options.fuse && options.phase == TRAIN) ExplainDevice(fusions);
   }
 
   CompiledNet Run() {
@@ -70,6 +72,27 @@ class Compiler {
   }
 
  private:
+  // Adds the reasons that concern all batch norms.
+  void ExplainDevice(const BatchNormFusions& fusions) {
+    const bool has_norm = std::any_of(nodes_.begin(), nodes_.end(), [](const GraphNode& node) {
+      return node.param.type().find("BatchNorm") != std::string::npos &&
+             !node.param.batch_norm_param().use_global_stats();
+    });
+    // Devices without such kernels fuse no batch norms with each other.
+    if (!has_norm || !HasKernel("_BatchNormPair")) return;
+    if (!options_.freeze.empty()) {
+      net_.unfused.push_back(
+          {"batch norms with convolutions, with each other and with poolings, "
+           "since parameters are frozen",
+           {}});
+    } else if (!fusions.sums) {
+      net_.unfused.push_back({StrCat("sums of batch norms' inputs, since convolutions do not add "
+                                     "them up in ",
+                                     Name(options_.compute), " on this GPU"),
+                              {}});
+    }
+  }
+
   bool HasKernel(const std::string& type) const {
     return KernelRegistry::Get().Has(device_->name() + "/" + type);
   }

@@ -7,6 +7,7 @@
 
 #include "layers/kernel.h"
 #include "models/arena.h"
+#include "models/fuse_batch_norms.h"
 #include "models/net.h"
 
 namespace gf {
@@ -66,6 +67,7 @@ struct CompiledOp {
 struct CompiledNet {
   std::vector<CompiledBlob> blobs;
   std::vector<CompiledOp> ops;
+  std::vector<Unfused> unfused;
   Arena memory;
   std::shared_ptr<void> arena;  // null: the net is plan_only
   std::shared_ptr<ParameterStore> parameters;

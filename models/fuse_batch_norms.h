@@ -1,5 +1,8 @@
 #pragma once
 
+#include <string>
+#include <vector>
+
 #include "models/blob_links.h"
 
 namespace gf {
@@ -11,7 +14,15 @@ struct BatchNormFusions {
   bool pooling = false;  // a BatchNorm and the max pooling after it are computed together
 };
 
+// Layers that could have been fused with a batch norm but for this reason.
+struct Unfused {
+  std::string reason;               // begins with what was not fused
+  std::vector<std::string> layers;  // empty: all of the net
+  // "reason: layer, layer, layer and 4 more"
+  std::string Line() const;
+};
+
 // For phase TRAIN, after residual sums and ReLUs were merged into BatchNorms.
-void FuseBatchNorms(const BatchNormFusions& fusions, BlobLinks* graph);
+std::vector<Unfused> FuseBatchNorms(const BatchNormFusions& fusions, BlobLinks* graph);
 
 }  // namespace gf

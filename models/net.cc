@@ -291,6 +291,11 @@ std::vector<float> Net::BlobGradient(const std::string& blob) const {
 }
 
 const std::vector<NetOp>& Net::ops() const { return impl_->lines_; }
+std::vector<std::string> Net::Unfused() const {
+  std::vector<std::string> lines;
+  for (const auto& unfused : impl_->net_.unfused) lines.push_back(unfused.Line());
+  return lines;
+}
 size_t Net::arena_bytes() const { return impl_->net_.memory.bytes(); }
 size_t Net::arena_bytes_without_reuse() const { return impl_->net_.memory.bytes_without_reuse(); }
 

@@ -139,6 +139,9 @@ class Net {
   std::vector<float> BlobGradient(const std::string& blob) const;
 
   const std::vector<NetOp>& ops() const;
+  // Lines that say which batch norms were not fused with a neighbor, and why. Empty for devices
+  // that never do so.
+  std::vector<std::string> Unfused() const;
   // Bytes of the arena of activations, and bytes that it would need without reuse.
   size_t arena_bytes() const;
   size_t arena_bytes_without_reuse() const;

@@ -151,14 +151,17 @@ void MergeBatchNormAndScale(std::vector<GraphNode>* nodes) {
   graph.Compact();
 }
 
-void FuseLayers(Phase phase, const BatchNormFusions& fusions, std::vector<GraphNode>* nodes) {
+std::vector<Unfused> FuseLayers(Phase phase, const BatchNormFusions& fusions,
+                                std::vector<GraphNode>* nodes) {
   BlobLinks graph(nodes);
   DropIdentities(phase, &graph);
   FuseAdd(&graph);
   FuseRelu(&graph);
   FuseReluBackward(&graph);
-  if (phase == TRAIN) FuseBatchNorms(fusions, &graph);
+  std::vector<Unfused> unfused;
+  if (phase == TRAIN) unfused = FuseBatchNorms(fusions, &graph);
   graph.Compact();
+  return unfused;
 }
 
 }  // namespace gf

@@ -15,7 +15,8 @@ void MergeBatchNormAndScale(std::vector<GraphNode>* nodes);
 // (Convolution, InnerProduct, BatchNorm, Eltwise), a residual sum into the BatchNorm before it, and
 // the gradient of a ReLU into the max pooling after it. Removes Flatten before InnerProduct, and
 // Dropout and StochasticDepth in phase TEST. In phase TRAIN, then fuses BatchNorms with their
-// neighbors. Results do not change but for rounding.
-void FuseLayers(Phase phase, const BatchNormFusions& fusions, std::vector<GraphNode>* nodes);
+// neighbors, and returns what FuseBatchNorms returns. Results do not change but for rounding.
+std::vector<Unfused> FuseLayers(Phase phase, const BatchNormFusions& fusions,
+                                std::vector<GraphNode>* nodes);
 
 }  // namespace gf

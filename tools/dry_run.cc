@@ -7,6 +7,7 @@
 #include "core/config/config.h"
 #include "core/config/ignored_fields.h"
 #include "core/config/job_checks.h"
+#include "core/config/solver_facts.h"
 #include "core/device.h"
 #include "core/error.h"
 #include "core/host_memory.h"
@@ -59,6 +60,9 @@ void PrintLayers(const Net& net, FILE* out) {
   table.Print(out);
   std::fprintf(out, "\n  forward: %s GFLOP per batch of %lld\n", Flops(flops).c_str(),
                static_cast<long long>(net.input_shape()[0]));
+  for (const std::string& line : net.Unfused()) {
+    std::fprintf(out, "  not fused: %s\n", line.c_str());
+  }
 }
 
 double BytesOf(const Tensor& pool) { return static_cast<double>(pool.desc.bytes()); }
@@ -69,8 +73,14 @@ double AverageBytes(const ParameterStore& store) {
   return BytesOf(average.master()) + (average.has_own_compute() ? BytesOf(average.compute()) : 0);
 }
 
+// Of the solver's state and work memory. `config`: null for a net without a job.
+double SolverBytes(const JobConfig* config, const Net& net, const Device& device) {
+  if (config == nullptr || !net.parameters()->has_gradients()) return 0;
+  return UpdateMemory(config->solver(), net.parameters()->layout(), !device.shares_host_memory());
+}
+
 // Says that this host cannot run what is planned.
-void WarnOfMemory(const Net& net, const Device& device) {
+void WarnOfMemory(const Net& net, double solver_bytes, const Device& device) {
   if (!device.shares_host_memory()) return;
   const ParameterStore& store = *net.parameters();
   double bytes = static_cast<double>(net.arena_bytes()) + BytesOf(store.master()) +
@@ -79,14 +89,15 @@ void WarnOfMemory(const Net& net, const Device& device) {
   if (store.frozen_compute().desc.dtype != DType::kFP32) bytes += BytesOf(store.frozen_compute());
   if (store.has_gradients()) bytes += BytesOf(store.gradient());
   if (store.average()) bytes += AverageBytes(store);
+  bytes += solver_bytes;
   const double memory = HostMemory();
   if (bytes <= memory) return;
-  PrintWarning("activations and parameters take ", HumanBytes(bytes),
+  PrintWarning("activations, parameters and solver take ", HumanBytes(bytes),
                ", but this process can have ", HumanBytes(memory),
                ": the net cannot run here; lower batch_size, or use a host with more memory");
 }
 
-void PrintMemory(const Net& net, FILE* out) {
+void PrintMemory(const Net& net, double solver_bytes, FILE* out) {
   const ParameterStore& store = *net.parameters();
   const auto megabytes = [](const Tensor& pool) { return HumanBytes(BytesOf(pool)); };
   const int64_t frozen = store.frozen_layout().parameter_count();
@@ -103,6 +114,9 @@ void PrintMemory(const Net& net, FILE* out) {
        {"compute weights",
         store.has_own_compute() ? megabytes(store.compute()) : "the master weights"},
        {"gradients", store.has_gradients() ? megabytes(store.gradient()) : "none"},
+       {"solver state", solver_bytes > 0        ? HumanBytes(solver_bytes)
+                        : store.has_gradients() ? "unknown without --config"
+                                                : "none"},
        {"average weights", store.average() ? HumanBytes(AverageBytes(store)) : "none"}},
       out);
 }
@@ -270,10 +284,11 @@ void DryRun(const JobConfig* config, const DryRunOptions& options, Communicator*
   if (config != nullptr && phase == TRAIN && config->solver().average().decay() > 0) {
     net.parameters()->AddAverage();
   }
-  WarnOfMemory(net, *device);
+  const double solver_bytes = SolverBytes(config, net, *device);
+  WarnOfMemory(net, solver_bytes, *device);
   PrintLayers(net, out);
   std::fprintf(out, "\n");
-  PrintMemory(net, out);
+  PrintMemory(net, solver_bytes, out);
   std::fprintf(out, "\n");
   PrintPool(net.parameters()->layout(), out);
   std::fprintf(out, "\n");

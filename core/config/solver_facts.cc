@@ -11,6 +11,22 @@ namespace {
 
 constexpr int64_t kFloat = sizeof(float);
 
+// Calls body(shorter side, longer side) for each parameter that an update treats as a matrix.
+template <typename Body>
+void ForMatrices(const SolverConfig& config, const PoolLayout& layout, const Body& body) {
+  if (SolverFactsOf(config.type()).norms != SolverFacts::kOfMatrices) return;
+  for (const PoolEntry& entry : layout.entries()) {
+    bool adaptive = true;
+    for (const ParameterRuleConfig& rule : config.rule()) {
+      if (rule.has_adaptive() && NameFits(rule.pattern(), entry.name)) adaptive = rule.adaptive();
+    }
+    if (!IsMatrix(entry, adaptive)) continue;
+    const auto rows = static_cast<double>(entry.shape[0]);
+    const double columns = static_cast<double>(entry.shape.count()) / rows;
+    body(std::min(rows, columns), std::max(rows, columns));
+  }
+}
+
 }  // namespace
 
 const std::vector<SolverFacts>& AllSolverFacts() {
@@ -68,22 +84,27 @@ int64_t UpdateBytes(const SolverFacts& solver, int64_t gradient) {
 
 bool IsMatrix(const PoolEntry& entry, bool adaptive) { return adaptive && entry.shape.rank() > 1; }
 
+double UpdateMemory(const SolverConfig& config, const PoolLayout& layout, bool all_directions) {
+  const SolverFacts& facts = SolverFactsOf(config.type());
+  const bool matrices = facts.norms == SolverFacts::kOfMatrices;
+  const auto pools = static_cast<double>(facts.states.size() + (matrices && all_directions));
+  double count = 0, square = 0;
+  ForMatrices(config, layout, [&](double shorter, double longer) {
+    count = std::max(count, shorter * longer);
+    square = std::max(square, shorter * shorter);
+  });
+  // The direction, which the CPU also needs row by row, the next matrix, and two squares.
+  const double work = (all_directions ? 1 : 3) * count + 2 * square;
+  return kFloat * (pools * static_cast<double>(layout.count()) + work);
+}
+
 double UpdateFlops(const SolverConfig& config, const PoolLayout& layout) {
   double flops = 0;
-  if (SolverFactsOf(config.type()).norms != SolverFacts::kOfMatrices) return flops;
-  for (const PoolEntry& entry : layout.entries()) {
-    bool adaptive = true;
-    for (const ParameterRuleConfig& rule : config.rule()) {
-      if (rule.has_adaptive() && NameFits(rule.pattern(), entry.name)) adaptive = rule.adaptive();
-    }
-    if (!IsMatrix(entry, adaptive)) continue;
-    const auto rows = static_cast<double>(entry.shape[0]);
-    const double columns = static_cast<double>(entry.shape.count()) / rows;
-    const double shorter = std::min(rows, columns), longer = std::max(rows, columns);
+  ForMatrices(config, layout, [&](double shorter, double longer) {
     // The Gram matrix and the new matrix; the square of the Gram matrix.
     flops += config.muon().iterations() *
              (4 * shorter * shorter * longer + 2 * shorter * shorter * shorter);
-  }
+  });
   return flops;
 }
 

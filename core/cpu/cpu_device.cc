@@ -60,10 +60,8 @@ class CpuDevice : public Device {
   std::string Model() const override { return StrCat(Description(), ", ", ProcessorName()); }
 
   bool Supports(DType compute) const override {
-    if (compute == DType::kBF16) {
-      return dnnl::get_effective_cpu_isa() >= dnnl::cpu_isa::avx512_core;
-    }
-    return compute == DType::kFP32;
+    return compute == DType::kFP32 ||
+           (compute == DType::kBF16 && DnnlHas(dnnl::cpu_isa::avx512_core));
   }
 
   std::shared_ptr<void> Allocate(size_t bytes) override {

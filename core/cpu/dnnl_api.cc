@@ -121,6 +121,12 @@ memory::desc DnnlOrder::With(memory::data_type type) const {
 #endif
 }
 
+bool DnnlHas(dnnl::cpu_isa instructions) {
+  // One bit per extension.
+  const auto wanted = static_cast<unsigned>(instructions);
+  return (static_cast<unsigned>(dnnl::get_effective_cpu_isa()) & wanted) == wanted;
+}
+
 std::string DnnlIsaName() {
   using isa = dnnl::cpu_isa;
   switch (dnnl::get_effective_cpu_isa()) {

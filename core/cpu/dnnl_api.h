@@ -45,6 +45,8 @@ inline dnnl::memory::desc Retyped(const dnnl::memory::desc& desc, dnnl::memory::
   return DnnlType(desc) == type ? desc : DnnlOrder(desc).With(type);
 }
 
+// Whether oneDNN uses all of these instructions on this processor.
+bool DnnlHas(dnnl::cpu_isa instructions);
 // The widest instructions that oneDNN uses on this processor.
 std::string DnnlIsaName();
 

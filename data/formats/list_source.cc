@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <optional>
 #include <string_view>
 #include <unordered_set>
 
@@ -97,6 +98,7 @@ class ListSource : public RecordSource {
   explicit ListSource(const SourceOptions& options)
       : list_(options.path),
         folder_(options.root_folder.empty() ? ParentFolder(options.path) : options.root_folder),
+        has_root_(!options.root_folder.empty()),
         // Labels of a file come later.
         type_(options.labels.file().empty() ? options.labels.type() : LabelConfig::CLASS),
         has_labels_(options.labels.file().empty()) {
@@ -174,6 +176,13 @@ class ListSource : public RecordSource {
     }
     if (has_labels_) table_.Add(parser->Parse(line.labels));
     if (StartsWith(line.path, "./")) line.path.erase(0, 2);
+    if (has_root_ && line.path[0] == '/') {
+      // The first such path that names a file decides for the following ones.
+      if (!slash_is_root_ && IsFile(folder_ + line.path)) slash_is_root_ = true;
+      if (!slash_is_root_ && IsFile(line.path)) slash_is_root_ = false;
+      const size_t name = line.path.find_first_not_of('/');
+      if (slash_is_root_.value_or(false) && name != std::string::npos) line.path.erase(0, name);
+    }
     text_offsets_.push_back(text_.size());
     text_ += line.path;
     lines_.push_back(number);
@@ -199,6 +208,10 @@ class ListSource : public RecordSource {
   }
 
   const std::string list_, folder_;
+  const bool has_root_;
+  // Whether a slash at the start of a path stands for root_folder, as in Caffe, and not for the
+  // root of the file system.
+  std::optional<bool> slash_is_root_;
   const LabelConfig::Type type_;
   const bool has_labels_;
   LabelTable table_;

@@ -8,7 +8,8 @@
 
 namespace gf {
 
-// The type of a convolution's arithmetic, see Note [BF16 on slow units] (layers/cpu/weighted.h).
+// The type of arithmetic of all convolutions that have no reason for another one, see Note [FP32
+// arithmetic on BF16 tensors] (layers/cpu/weighted.h).
 DType ConvolutionMath(const KernelContext& context);
 
 // The convolution of a layer for oneDNN. Images, filters and results: Note [Images and results]

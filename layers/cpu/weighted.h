@@ -18,10 +18,11 @@ namespace gf {
 // order, the weights are reordered before each call (in evaluation: once per version of the
 // parameters).
 //
-// Note [BF16 on slow units]
-// On some processors a BF16 multiply-add is slower than an FP32 one (BF16IsFast). Convolutions of
-// BF16 tensors are then computed in FP32 on converted copies, with the master weights. Stored and
-// exchanged tensors stay BF16.
+// Note [FP32 arithmetic on BF16 tensors]
+// Convolutions of BF16 tensors may be computed in FP32 on converted copies, with the master
+// weights. Stored and exchanged tensors stay BF16. All convolutions are, where a BF16 multiply-add
+// is slower than an FP32 one (BF16IsFast); elsewhere single ones for which oneDNN is faster in FP32
+// (layers/cpu/convolution.cc).
 class WeightedKernel : public Kernel {
  public:
   // Work besides products. If `bias` is false, a layer with a bias adds it itself and computes its
@@ -30,7 +31,7 @@ class WeightedKernel : public Kernel {
     bool bias = false, relu = false, relu_backward = false;
   };
 
-  // `math`: the type of the arithmetic, which is the compute type or FP32.
+  // `math`: the type of the arithmetic, which is the compute type or FP32. Build may change it.
   WeightedKernel(const Layer& layer, const KernelContext& context, DType math, const Extras& extras)
       : layer_(layer), context_(context), math_(math), extras_(extras) {}
 
@@ -92,7 +93,7 @@ class WeightedKernel : public Kernel {
 
   const Layer& layer_;
   const KernelContext context_;
-  const DType math_;
+  DType math_;
   Op forward_, backward_data_, backward_weights_;
 
  private:

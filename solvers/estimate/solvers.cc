@@ -39,6 +39,10 @@ class SolverEstimate : public Solver {
       state.data = state.owner.get();
       states_.emplace_back(name, std::move(state));
     }
+    const double work =
+        UpdateMemory(config, store->layout(), true) -
+        static_cast<double>(kFloat * store->layout().count()) * static_cast<double>(states.size());
+    if (work > 0) work_ = device_->Allocate(static_cast<size_t>(work));
   }
 
   // Records one launch that moves `bytes` bytes per element.
@@ -58,6 +62,7 @@ class SolverEstimate : public Solver {
   EstimateDevice* const device_;
   const int64_t gradient_, compute_;
   std::vector<std::pair<std::string, Tensor>> states_;
+  std::shared_ptr<void> work_;
 };
 
 class MomentumEstimate : public SolverEstimate {

@@ -48,6 +48,7 @@ StepEstimate EstimateStep(const NetSource& source, const NetOptions& options,
   estimate.memory_bytes = device.PeakBytes();
   estimate.operations = device.Take();
   GiveToLayers(&estimate.operations);
+  estimate.unfused = net.Unfused();
   return estimate;
 }
 

@@ -20,6 +20,7 @@ struct StepEstimate {
   size_t memory_bytes = 0;
   // In the order of the stream.
   std::vector<Operation> operations;
+  std::vector<std::string> unfused;  // Net::Unfused
 };
 
 // Estimates a training step (in phase TEST, a forward pass) on the GPU; see Note [A step on paper].

@@ -18,7 +18,7 @@ assert peak_kib < 2 << 20, "it held %d KiB" % peak_kib
 PY
   grep -Eq '^ *activations +[0-9.]+ [TP]B \([0-9.]+ [TP]B without reuse\)' "$name.log" ||
     fail "$name: $(grep activations "$name.log")"
-  grep -q 'warning: activations and parameters take .*B, but this process can have' "$name.log" ||
+  grep -q 'warning: activations, parameters and solver take .*B, but this' "$name.log" ||
     fail "$name: no warning"
 }
 
@@ -55,6 +55,16 @@ grep -q '^ *compute weights *the master weights' one.log || fail "compute weight
 master=$(sed -n 's/^ *master weights *//p' ahead.log)
 [ "$(sed -n 's/^ *compute weights *//p' ahead.log)" = "$master" ] && [ -n "$master" ] ||
   fail "compute weights of SPARSE: $(grep weights ahead.log)"
+
+# The solver's state is as large as the weights, or twice as large.
+solver() { # ARGUMENTS...: the memory of the solver
+  "$gftrain" --dry_run --config=job.prototxt "$@" 2>&1 | sed -n 's/^ *solver state *//p'
+}
+[ "$(solver)" = "$master" ] || fail "the state of SGD: $(solver)"
+adam=$(solver --set solver.type=Adam)
+[ -n "$adam" ] && [ "$adam" != "$master" ] || fail "the state of Adam: $adam"
+grep -q '^ *solver state *none$' test.log || fail "a solver in the phase TEST"
+grep -q '^ *solver state *unknown without --config$' net.log || fail "a solver without a job"
 
 # An average is as large as the weights.
 grep -q '^ *average weights *none' one.log || fail "an average without solver.average"

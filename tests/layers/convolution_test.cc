@@ -1,5 +1,6 @@
 // Convolution and InnerProduct.
 
+#include "core/cpu/dnnl.h"
 #include "tests/layers/device_test.h"
 #include "tests/layers/how_on_the_cpu.h"
 
@@ -184,6 +185,69 @@ TEST(WinogradChoice, NeedsChannelsAndTilesThatImagesFill) {
     EXPECT_TRUE(winograd(64, {batch, 64, 12, 12}, false));
     EXPECT_FALSE(winograd(64, {batch, 64, 12, 8}, false));
   }
+}
+
+constexpr char kWideFilters[] = "num_output: 256 kernel_size: 3 pad: 1";
+
+// Why this processor does not choose between types for convolutions in BF16; empty: it does.
+std::string NoChoiceInBF16() {
+  const auto device = DeviceRegistry::Get().Create("device", "cpu", 1);
+  if (!device->Supports(DType::kBF16)) return "no BF16 on this processor";
+  if (DnnlHas(dnnl::cpu_isa::avx512_core_amx)) return "this processor has AMX";
+  if (!BF16IsFast()) return "this processor computes all BF16 convolutions in FP32";
+  return "";
+}
+
+TEST(WinogradChoice, IsRarerInBF16) {
+  if (const std::string why = NoChoiceInBF16(); !why.empty()) GTEST_SKIP() << why;
+  if (HowOnTheCpu(kWideFilters, {64, 64, 15, 15}).find("wino") == std::string::npos) {
+    GTEST_SKIP() << "oneDNN has no Winograd convolutions on this processor";
+  }
+  const auto winograd = [](int outputs, const Shape& images, bool backward = true) {
+    const std::string fields = StrCat("num_output: ", outputs, " kernel_size: 3 pad: 1");
+    return HowOnTheCpu(fields, images, backward, DType::kBF16).find("wino") != std::string::npos;
+  };
+  EXPECT_TRUE(winograd(256, {256, 256, 7, 7}));
+  EXPECT_TRUE(winograd(256, {64, 64, 15, 15}));
+  EXPECT_FALSE(winograd(256, {63, 64, 15, 15})) << "1,008 tiles";
+  EXPECT_FALSE(winograd(256, {64, 63, 15, 15})) << "63 channels";
+  EXPECT_FALSE(winograd(255, {64, 64, 15, 15})) << "255 results";
+  EXPECT_FALSE(winograd(256, {256, 256, 6, 6})) << "36 pixels in tiles of 64";
+  EXPECT_FALSE(winograd(256, {64, 64, 15, 15}, false)) << "evaluation";
+}
+
+TEST(ConvolutionChoice, IsFP32WhereBF16HasNoGradientOfTheFilters) {
+  if (const std::string why = NoChoiceInBF16(); !why.empty()) GTEST_SKIP() << why;
+  for (const bool backward : {true, false}) {
+    for (const Shape& images : {Shape{16, 3, 32, 32}, Shape{16, 1, 28, 28}}) {
+      const std::string how =
+          HowOnTheCpu("num_output: 24 kernel_size: 2", images, backward, DType::kBF16);
+      EXPECT_EQ(how.find("bf16"), std::string::npos) << how;
+      EXPECT_EQ(how.find("gemm:"), std::string::npos) << how;
+    }
+  }
+  const std::string wide =
+      HowOnTheCpu("num_output: 32 kernel_size: 2", {16, 32, 32, 32}, true, DType::kBF16);
+  EXPECT_NE(wide.find("bf16"), std::string::npos) << wide;
+}
+
+TEST(Winograd, BF16FollowsFP32) {
+  if (const std::string why = NoChoiceInBF16(); !why.empty()) GTEST_SKIP() << why;
+  const std::string how = HowOnTheCpu(kWideFilters, {64, 64, 15, 15}, true, DType::kBF16);
+  if (how.find("wino") == std::string::npos) GTEST_SKIP() << "computed by " << how;
+  LayerCase test;
+  test.prototxt = StrCat("type: 'Convolution' convolution_param { ", kWideFilters, " }");
+  test.bottoms = {{64, 64, 15, 15}};
+  RunOptions options;
+  LayerRun expected(test, options);
+  options.compute = DType::kBF16;
+  LayerRun run(test, options);
+  for (LayerRun* each : {&expected, &run}) each->Forward();
+  ExpectNear(run.Top(0), expected.Top(0), 0.01, "top");
+  for (LayerRun* each : {&expected, &run}) each->Backward();
+  ExpectNear(run.BottomDiff(0), expected.BottomDiff(0), 0.01, "gradient of the bottom");
+  ExpectNear(run.ParameterDiff(0), expected.ParameterDiff(0), 0.01, "gradient of the filters");
+  ExpectNear(run.ParameterDiff(1), expected.ParameterDiff(1), 0.01, "gradient of the bias");
 }
 
 }  // namespace

@@ -321,6 +321,52 @@ TEST(FuseTest, ABatchNormTakesTheMaximaOfItsResult) {
       << "with another reader";
 }
 
+TEST(FuseTest, SaysWhatIsNotFusedAndWhy) {
+  const auto lines = [](const std::string& layers, Phase phase = TRAIN) {
+    std::vector<GraphNode> nodes = Nodes(layers, phase);
+    MergeBatchNormAndScale(&nodes);
+    std::vector<std::string> result;
+    for (const Unfused& unfused : FuseLayers(phase, {true, true, true}, &nodes)) {
+      result.push_back(unfused.Line());
+    }
+    return result;
+  };
+  using Lines = std::vector<std::string>;
+  const auto norm_of = [](const std::string& fields) {
+    return "layer { name: 'c' type: 'Convolution' bottom: 'x' top: 'c' convolution_param { " +
+           fields + " } } layer { name: 'n' type: 'BatchNorm' bottom: 'c' top: 'n' }";
+  };
+  const std::string plain = "bias_term: false num_output: 16 ", shortcut = kShortcut;
+  EXPECT_EQ(lines(norm_of(plain)), Lines());
+  EXPECT_EQ(lines(norm_of(""), TEST), Lines());
+  const std::string sums = "sums of a batch norm's input, since the ";
+  EXPECT_EQ(lines(norm_of("")), Lines{sums + "convolution before has a bias: n"});
+  EXPECT_EQ(lines(norm_of(plain + "group: 2")), Lines{sums + "convolution before has groups: n"});
+  std::string norms;
+  for (const char* name : {"n", "o", "p", "q", "r"}) {
+    norms += StrCat("layer { name: '", name, "' type: 'BatchNorm' bottom: 'x' top: 'x' }");
+  }
+  EXPECT_EQ(lines(norms), Lines{sums + "layer before is no convolution: n, o, p and 2 more"});
+
+  EXPECT_EQ(lines(shortcut + kBlockEnd), Lines());
+  EXPECT_EQ(lines(shortcut + "layer { name: 's' type: 'ReLU' bottom: 'm' top: 'm' }" + kBlockEnd),
+            Lines{"batch norm of a shortcut, since it has a ReLU: m"});
+  EXPECT_EQ(
+      lines(shortcut + kBlockEnd + "layer { name: 's' type: 'Sigmoid' bottom: 'm' top: 's' }"),
+      Lines())
+      << "its result is stored for the other reader";
+
+  const auto pool = [](const std::string& fields) {
+    return "layer { name: 'p' type: 'Pooling' bottom: 'n' top: 'p' pooling_param { " + fields +
+           " } }";
+  };
+  EXPECT_EQ(lines(norm_of(plain) + pool("kernel_size: 3 stride: 2")), Lines());
+  EXPECT_EQ(lines(norm_of(plain) + pool("pool: AVE kernel_size: 5")), Lines());
+  EXPECT_EQ(lines(norm_of(plain) + pool("kernel_size: 5 stride: 2")),
+            Lines{"max pooling after a batch norm, since it is not 2x2 or 3x3 with stride 2 on a "
+                  "multiple of 8 channels: p"});
+}
+
 TEST(FuseTest, MaxPoolingDoesTheBackwardPassOfTheReluBeforeIt) {
   const auto nodes = Fused(std::string(kConv) + kReluC +
                            "layer { name: 'p' type: 'Pooling' bottom: 'c' top: 'p' }");

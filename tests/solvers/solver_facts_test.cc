@@ -62,6 +62,26 @@ TEST(SolverFactsTest, MuonMultipliesItsMatrices) {
   EXPECT_EQ(UpdateFlops(config, store->layout()), 2 * conv);
 }
 
+TEST(SolverFactsTest, UpdatesHaveStatesAndWorkMemory) {
+  const auto store = TestStore();
+  const auto pool = static_cast<double>(store->layout().count());
+  SolverConfig config;
+  const auto floats = [&](const char* type, bool all_directions) {
+    config.set_type(type);
+    return UpdateMemory(config, store->layout(), all_directions) / 4;
+  };
+  EXPECT_EQ(floats("SGD", false), pool);
+  EXPECT_EQ(floats("AdamW", true), 2 * pool);
+  // The largest matrix is 7 x 75, the largest square 10 x 10.
+  EXPECT_EQ(floats("Muon", false), 2 * pool + 3 * 7 * 75 + 2 * 100);
+  EXPECT_EQ(floats("Muon", true), 3 * pool + 7 * 75 + 2 * 100);
+  ParameterRuleConfig* const rule = config.add_rule();
+  rule->set_pattern("*");
+  rule->set_adaptive(false);
+  EXPECT_EQ(floats("Muon", true), 3 * pool);
+  EXPECT_EQ(floats("Muon", false), 2 * pool);
+}
+
 TEST(SolverFactsTest, UnknownTypesAreNamed) {
   EXPECT_EQ(FindSolverFacts("Newton"), nullptr);
   try {

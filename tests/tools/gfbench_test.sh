@@ -17,6 +17,9 @@ fail() {
   fail "gfbench"
 "$gfbench" step $net --batch=8 --steps=1 --warmup=0 --forward_only --json="$out/step.json" \
   >"$out/step.txt" || fail "gfbench step"
+"$gfbench" step $net --batch=2 --steps=1 --warmup=0 --forward_only --compute=BF16 \
+  >"$out/bf16.txt" 2>&1 || grep -q 'BF16 is not supported here' "$out/bf16.txt" ||
+  fail "BF16: $(cat "$out/bf16.txt")"
 
 python3 - "$out" <<'PY' || fail "the figures"
 import json

@@ -22,15 +22,19 @@ class Step:
         pixels = self.image(3, side) // HALF
         self.bytes += 3 * self.batch * LABEL + pixels + pixels + HALF * pixels
 
-    def product(self, x, y, weights, multiply_adds, passes):
-        self.bytes += passes * (x + y + weights * HALF)
+    # `unread`: bytes of x that neither forward nor the gradient of the weights reads.
+    def product(self, x, y, weights, multiply_adds, passes, unread=0):
+        self.bytes += passes * (x + y + weights * HALF) - 2 * unread
         self.flops += passes * 2 * multiply_adds
         self.parameters += weights
 
     def convolution(self, inputs, outputs, side, kernel, out, groups=1, first=False):
         weights = outputs * inputs // groups * kernel * kernel
-        self.product(self.image(inputs, side), self.image(outputs, out), weights,
-                     self.batch * out * out * weights, 2 if first else 3)
+        x = self.image(inputs, side)
+        # 1x1 filters with a stride see one pixel of each block.
+        unread = x - self.image(inputs, out) if kernel == 1 else 0
+        self.product(x, self.image(outputs, out), weights, self.batch * out * out * weights,
+                     2 if first else 3, unread)
 
     def inner_product(self, inputs, outputs):
         self.product(self.batch * inputs * HALF, self.batch * outputs * HALF, inputs * outputs,

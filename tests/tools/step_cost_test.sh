@@ -23,6 +23,17 @@ for compute in FP16 BF16; do
   done
 done
 
+unfused() { # NET COMPUTE: counts the lines that match the third argument
+  "$gfbench" step --net="models/$1.prototxt" --batch=8 --compute="$2" --cost --gpu=h200 \
+    >"$out/unfused.txt" || fail "--cost of $1"
+  grep -c "^Not fused: .*$3" "$out/unfused.txt"
+}
+[ "$(unfused resnet50 FP16 '')" = 0 ] || fail "unfused in resnet50: $(cat "$out/unfused.txt")"
+[ "$(unfused resnet50 BF16 'do not add them up in BF16')" = 1 ] || fail "no reason in BF16"
+[ "$(unfused alexnet BF16 '')" = 0 ] || fail "unfused without batch norms"
+[ "$(unfused alexnet_bn FP16 'no convolution: bn1, bn2, bn5')" = 1 ] || fail "after poolings"
+[ "$(unfused alexnet_bn FP16 'has a ReLU: bn3, bn4')" = 1 ] || fail "after ReLUs"
+
 net=--net=models/resnet50.prototxt
 "$gfbench" $net --cost --gpu=t4 --batch=1024 --compute=FP16 >"$out/t4.txt" || fail "a small GPU"
 grep -q 'It does not fit: the GPU has 16.0 GB' "$out/t4.txt" ||

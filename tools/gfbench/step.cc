@@ -55,7 +55,9 @@ SolverConfig SolverSettings() {
 class Stepper {
  public:
   explicit Stepper(Net* net) : net_(net), batch_(SyntheticBatch(*net)) {
-    solver_ = NewSolver("--solver", SolverOfFlag("SGD"), SolverSettings(), net->parameters().get());
+    const std::string type = SolverOfFlag("SGD");  // which also checks the flag
+    if (FLAGS_forward_only) return;
+    solver_ = NewSolver("--solver", type, SolverSettings(), net->parameters().get());
   }
 
   // Returns the seconds of a step and adds those of its parts. As in training, the host waits once
@@ -98,7 +100,7 @@ class Stepper {
 
   Net* net_;
   Batch batch_;
-  std::unique_ptr<Solver> solver_;
+  std::unique_ptr<Solver> solver_;  // null: --forward_only
   uint64_t sequence_ = 0;
   double first_step_ = 0;
 };

@@ -140,6 +140,7 @@ ordered_json ReportCost(const StepEstimate& step, const CostSettings& settings, 
               100 * time.memory / time.total(), 100 * time.arithmetic / time.total(),
               100 * time.launches / time.total());
   PrintAssumptions(step);
+  for (const std::string& line : step.unfused) std::printf("Not fused: %s.\n", line.c_str());
   const ordered_json by_layer = layers ? ReportLayers(step) : ordered_json::array();
   return {{"estimate", true},
           {"net", step.net},
@@ -167,6 +168,7 @@ ordered_json ReportCost(const StepEstimate& step, const CostSettings& settings, 
           {"total", ToJson("kind", "total", total)},
           {"stated_images_per_s", batch / total.stated.total()},
           {"assumed_images_per_s", batch / time.total()},
+          {"not_fused", step.unfused},
           {"layers", by_layer}};
 }
 

@@ -89,6 +89,23 @@ TEST_F(ListSourceTest, PathsStartAtTheRootFolder) {
                    " start: correct root_folder"));
 }
 
+TEST_F(ListSourceTest, ASlashMayStandForTheRootFolder) {
+  const auto key = [&](const std::string& path, const std::string& root) {
+    SourceOptions options = Options(path + " 1\n", LabelConfig::CLASS);
+    options.root_folder = root;
+    const auto source = OpenSource("LIST", options);
+    const int64_t last = source->size() - 1;
+    Record record;
+    source->Read(last, &record);
+    EXPECT_EQ(std::string(record.data, record.data + record.size), FlatPng({2, 2}, 'd'));
+    return source->Key(last);
+  };
+  EXPECT_EQ(key("/d.png", folder_ / "deep"), "d");
+  EXPECT_EQ(key("//deep/d.png", folder_.path()), "deep/d");
+  EXPECT_EQ(key(folder_ / "deep/d.png", folder_.path()), folder_ / "deep/d");
+  EXPECT_EQ(key("/ 0\n/none.png 0\n/d.png", folder_ / "deep"), "d") << "a file decides";
+}
+
 TEST_F(ListSourceTest, LinesMayBeRepeated) {
   WriteFile(folder_ / "a.jpg", FlatPng({2, 2}, 'a'));
   EXPECT_EQ(Open("a.png 1\nb c.png 0\na.png 1\n\na.jpg 3\n"), "a: 1\nb c: 0\na#3: 1\na#5: 3\n");

@@ -84,8 +84,8 @@ TEST(LoaderDamage, ManyDamagedSamplesDoNotFloodTheLog) {
   WriteDamagedShard(folder / "a.tar", 40, damaged);
   DataConfig config = Config(folder / "a.tar", 4);
   config.set_on_error(DataConfig::SKIP);
+  testing::internal::CaptureStderr();  // workers begin with the loader
   Loader loader(config, Ranked(LoaderOptions::kEvaluate, 0, 1));
-  testing::internal::CaptureStderr();
   for (int64_t i = 0; i < loader.batches(); ++i) loader.Next();
   const std::string log = testing::internal::GetCapturedStderr();
   int warnings = 0;
