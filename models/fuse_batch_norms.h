@@ -16,7 +16,7 @@ struct BatchNormFusions {
 
 // Layers that could have been fused with a batch norm but for this reason.
 struct Unfused {
-  std::string reason;               // begins with what was not fused
+  std::string reason;               // "FUSION, since OBSTACLE"
   std::vector<std::string> layers;  // empty: all of the net
   // "reason: layer, layer, layer and 4 more"
   std::string Line() const;

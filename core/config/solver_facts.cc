@@ -84,18 +84,22 @@ int64_t UpdateBytes(const SolverFacts& solver, int64_t gradient) {
 
 bool IsMatrix(const PoolEntry& entry, bool adaptive) { return adaptive && entry.shape.rank() > 1; }
 
-double UpdateMemory(const SolverConfig& config, const PoolLayout& layout, bool all_directions) {
-  const SolverFacts& facts = SolverFactsOf(config.type());
-  const bool matrices = facts.norms == SolverFacts::kOfMatrices;
-  const auto pools = static_cast<double>(facts.states.size() + (matrices && all_directions));
+double MatrixMemory(const SolverConfig& config, const PoolLayout& layout, bool all_directions) {
+  if (SolverFactsOf(config.type()).norms != SolverFacts::kOfMatrices) return 0;
   double count = 0, square = 0;
   ForMatrices(config, layout, [&](double shorter, double longer) {
     count = std::max(count, shorter * longer);
     square = std::max(square, shorter * shorter);
   });
-  // The direction, which the CPU also needs row by row, the next matrix, and two squares.
-  const double work = (all_directions ? 1 : 3) * count + 2 * square;
-  return kFloat * (pools * static_cast<double>(layout.count()) + work);
+  // The CPU also needs the direction row by row.
+  const double directions = all_directions ? static_cast<double>(layout.count()) : 2 * count;
+  return kFloat * (directions + count + 2 * square);  // the next matrix, and two squares
+}
+
+double UpdateMemory(const SolverConfig& config, const PoolLayout& layout, bool all_directions) {
+  const auto states = static_cast<int64_t>(SolverFactsOf(config.type()).states.size());
+  return static_cast<double>(kFloat * states * layout.count()) +
+         MatrixMemory(config, layout, all_directions);
 }
 
 double UpdateFlops(const SolverConfig& config, const PoolLayout& layout) {

@@ -43,9 +43,12 @@ int64_t UpdateBytes(const SolverFacts& solver, int64_t gradient);
 // last rule says that matches it and sets this field; true without one.
 bool IsMatrix(const PoolEntry& entry, bool adaptive);
 
-// Bytes of the solver's states and, if it multiplies matrices, of its work memory for the largest
-// one. `layout`: of the trained parameters. `all_directions`: the directions of all parameters are
-// in memory at a time, as on GPUs.
+// Bytes of work memory of an update by matrices, for the largest one; 0 for other solvers.
+// `layout`: of the trained parameters. `all_directions`: the directions of all parameters are in
+// memory at a time, as on GPUs.
+double MatrixMemory(const SolverConfig& config, const PoolLayout& layout, bool all_directions);
+
+// The same and the solver's states.
 double UpdateMemory(const SolverConfig& config, const PoolLayout& layout, bool all_directions);
 
 // FLOPs of the products of matrices in one update; a multiply-add counts as two. `layout`: of the

@@ -57,7 +57,7 @@ class DnnlConvolutionKernel : public WeightedKernel {
            has_gradient(DType::kFP32);
   }
 
-  // The layouts in `given` are those of the forward pass.
+  // `given`: `any` in the layouts of the forward pass.
   static DnnlConvolution::BwdW::primitive_desc FilterGradient(const DnnlConvolution& given,
                                                               const DnnlConvolution& any,
                                                               const Fwd::primitive_desc& hint) {

@@ -39,9 +39,7 @@ class SolverEstimate : public Solver {
       state.data = state.owner.get();
       states_.emplace_back(name, std::move(state));
     }
-    const double work =
-        UpdateMemory(config, store->layout(), true) -
-        static_cast<double>(kFloat * store->layout().count()) * static_cast<double>(states.size());
+    const double work = MatrixMemory(config, store->layout(), true);
     if (work > 0) work_ = device_->Allocate(static_cast<size_t>(work));
   }
 
