@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <numeric>
 #include <set>
 
@@ -147,6 +148,13 @@ UpdateTraffic TrafficOf(const SolverConfig& solver, ComputeType compute) {
   traffic.encode = gradient + 8;
   traffic.decode = gradient;
   traffic.keep_lost = 8;
+  // Sums are in FP32. Adding reads gradient and sum and writes the sum; merging reads both, writes
+  // the gradient and clears the sum.
+  const bool adds = solver.iter_size() > 1 ||
+                    std::any_of(solver.batch_phase().begin(), solver.batch_phase().end(),
+                                [](const BatchPhase& phase) { return phase.iter_size() > 1; });
+  traffic.add = gradient + 8;
+  traffic.merge = adds ? 2 * gradient + 8 : 0;
   return traffic;
 }
 
@@ -166,6 +174,30 @@ void LeaveFrozenOut(const NetModel& net, const UpdateTraffic& traffic, double me
                     ComputeTimes* times) {
   for (size_t i = 0; i < net.layers.size(); ++i) times->backward[i] *= net.layers[i].backward;
   times->update = UpdateTime(net, traffic, memory_bytes_per_s);
+}
+
+ComputeTimes StretchedTimes(const ComputeTimes& times, const NetModel& from, const NetModel& to) {
+  std::map<std::string, size_t> layers;
+  for (size_t i = 0; i < from.layers.size(); ++i) layers[from.layers[i].name] = i;
+  ComputeTimes stretched = times;
+  stretched.forward.assign(to.layers.size(), 0);
+  stretched.backward.assign(to.layers.size(), 0);
+  for (size_t i = 0; i < to.layers.size(); ++i) {
+    const LayerModel& after = to.layers[i];
+    const auto found = layers.find(after.name);
+    if (found == layers.end()) continue;
+    const LayerModel& before = from.layers[found->second];
+    const bool products = before.forward_flops > 0;
+    const auto work = [&](const LayerModel& layer) {
+      return static_cast<double>(products ? layer.forward_flops : layer.values);
+    };
+    const double scale = work(before) > 0 ? work(after) / work(before) : 1;
+    stretched.forward[i] = scale * times.forward[found->second];
+    stretched.backward[i] = scale * times.backward[found->second];
+  }
+  const double pixels = from.pixels > 0 ? static_cast<double>(to.pixels) / from.pixels : 1;
+  stretched.other *= pixels * to.batch / from.batch;
+  return stretched;
 }
 
 UpdateTraffic TrafficWith(UpdateTraffic traffic, ComputeType compute, bool steps_ahead) {

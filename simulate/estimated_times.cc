@@ -9,11 +9,13 @@
 namespace gf {
 
 ComputeTimes EstimatedTimes(const NetModel& net, const NetSource& source, const Shape& image,
-                            const JobConfig& config, const Gpu& gpu, const UpdateTraffic& traffic) {
+                            const JobConfig& config, const Gpu& gpu, const UpdateTraffic& traffic,
+                            Phase phase) {
   NetOptions options;
+  options.phase = phase;
   options.compute = ToDType(config.compute_type());
   options.batch_size = net.batch;
-  options.labels = LabelsOf(config, TRAIN);
+  options.labels = LabelsOf(config, phase);
   options.image_shape = image;
   options.recompute = config.recompute();
   options.allow_tf32 = config.allow_tf32();

@@ -1,7 +1,6 @@
 #include "simulate/job_run.h"
 
 #include <algorithm>
-#include <cmath>
 #include <utility>
 #include <vector>
 
@@ -9,21 +8,19 @@
 #include "comm/choice/rung_choice.h"
 #include "comm/choice/rung_price.h"
 #include "comm/flow/gradient_flow.h"
-#include "comm/sparse/selection.h"
 #include "comm/topk/topk_buckets.h"
 #include "core/config/job_checks.h"
 #include "core/error.h"
+#include "core/readable.h"
 #include "data/augment/augment.h"
 #include "models/job_net.h"
 #include "simulate/cluster.h"
 #include "simulate/round_end.h"
-#include "solvers/batch_schedule.h"
 
 namespace gf {
 namespace {
 
-// Number of simulated densities of the warm-up; steps between them are interpolated.
-constexpr int kWarmupPoints = 16;
+constexpr int64_t kMostImages = 1'000'000'000'000;  // as of train_data.images
 
 }  // namespace
 
@@ -37,11 +34,6 @@ Simulator::Simulator(const SimulatedJob& job) : job_(job) {
   JobConfig checked = config;
   checked.mutable_comm()->clear_threshold_auto();  // the thresholds themselves are simulated
   CheckJob(checked, Places());
-  if (config.solver().iter_size() != 1 || config.solver().batch_phase_size() > 0) {
-    ThrowUserError(
-        "solver.iter_size, solver.batch_phase: accumulated batches cannot be simulated: set "
-        "iter_size to 1 and remove batch_phase");
-  }
   if (job_.gpu != nullptr && job_.profile != nullptr) {
     ThrowUserError("--gpu replaces --profile: give only one of them");
   }
@@ -53,9 +45,13 @@ Simulator::Simulator(const SimulatedJob& job) : job_(job) {
     ThrowUserError("--price_per_hour is ", job_.node_price_per_hour, ", must be from 0 to ",
                    kHighestPrice);
   }
-  if (job_.train_images < 1 || job_.validation_images < 0) {
-    ThrowUserError("--train_images and --validation_images must be positive");
-  }
+  const auto check_images = [](const char* flag, int64_t images, int64_t least) {
+    if (images >= least && images <= kMostImages) return;
+    ThrowUserError("--", flag, " is ", images, ", must be from ", least, " to ",
+                   WithCommas(kMostImages));
+  };
+  check_images("train_images", job_.train_images, 1);
+  check_images("validation_images", job_.validation_images, 0);
   const NetSource source = ReadJobNet(config);
   const Shape image = ImageShapeOf(config.train_data());
   const int batch = config.train_data().batch_size();
@@ -78,6 +74,7 @@ Simulator::Simulator(const SimulatedJob& job) : job_(job) {
     LeaveFrozenOut(net_, traffic_, memory_bytes_per_s_, &times_);
   }
   compressor_bytes_per_s_ = job_.cluster.device().compressor_gb_s() * 1e9;
+  AddSizes(source);
 }
 
 Simulator::~Simulator() = default;
@@ -95,11 +92,12 @@ DType Simulator::WireOf(const CommConfig& comm) const {
   return WireTypeOf(comm, ToDType(job_.config.compute_type()));
 }
 
-SimulatedSetup Simulator::SetupFor(const CommConfig& comm, int world) const {
+SimulatedSetup Simulator::SetupFor(const CommConfig& comm, const Work& work, int world) const {
   const ClusterConfig& cluster = job_.cluster;
   SimulatedSetup setup;
   setup.layout = &net_.layout;
-  setup.compute = ComputeOf(net_, times_);
+  setup.compute = ComputeOf(net_, *work.times);
+  setup.compute.batches = work.batches;
   setup.traffic =
       TrafficWith(traffic_, job_.config.compute_type(),
                   StepsAhead(comm, job_.config.solver().type(), world,
@@ -113,19 +111,22 @@ SimulatedSetup Simulator::SetupFor(const CommConfig& comm, int world) const {
   return setup;
 }
 
-SimulatedStep Simulator::Mean(const CommConfig& comm, double density, Pricer* pricer) const {
+SimulatedStep Simulator::Mean(const CommConfig& comm, double density, const Work& work,
+                              Pricer* pricer) const {
   const int world = pricer->network().world();
   const BucketSchedule schedule = ScheduleOf(net_.layout, comm, WireOf(comm), world, density);
-  SimulatedSetup setup = SetupFor(comm, world);
+  SimulatedSetup setup = SetupFor(comm, work, world);
   if (job_.cluster.run().has_node_images_per_s()) {
-    setup.load_s = net_.batch * std::min(world, job_.cluster.node().devices()) /
+    setup.load_s = 1.0 * work.batches * net_.batch *
+                   std::min(world, job_.cluster.node().devices()) /
                    job_.cluster.run().node_images_per_s();
   }
   const bool local = comm.mode() == CommConfig::PERIODIC && density < 1;
   SimulatedStep mean;
   for (int i = 0; i < job_.steps; ++i) {
     std::vector<double> factors = JitterOf(job_.cluster.device().jitter(), world, job_.seed, i);
-    if (local) factors = OverRound(std::move(factors), comm.periodic().steps());
+    factors =
+        OverBatches(std::move(factors), 1.0 * work.batches * (local ? comm.periodic().steps() : 1));
     const SimulatedStep step = SimulateStep(setup, schedule, factors, pricer);
     mean.parts.forward += step.parts.forward / job_.steps;
     mean.parts.backward += step.parts.backward / job_.steps;
@@ -148,7 +149,7 @@ CommConfig Simulator::Choose(Pricer* pricer, ExchangeChoice* choice) const {
       comm, {net_.layout, ToDType(job_.config.compute_type()), job_.config.solver().type(), world});
   choice->limit = comm.auto_().exposed();
   choice->slower = comm.auto_().slower();
-  choice->compute = times_.step();
+  choice->compute = FirstWork().seconds();
   for (const Rung& rung : ladder) {
     PricedRung priced;
     priced.name = rung.name;
@@ -157,7 +158,7 @@ CommConfig Simulator::Choose(Pricer* pricer, ExchangeChoice* choice) const {
       for (const int power : ThresholdPowers(comm)) {
         const CommConfig config = WithThresholds(rung.config, power);
         const double density = DensityOf(config);
-        const SimulatedStep step = Mean(config, density, pricer);
+        const SimulatedStep step = Mean(config, density, FirstWork(), pricer);
         if (choice->noted.empty()) {
           choice->noted = rung.name;
           choice->noted_step = step.parts.total();
@@ -202,13 +203,13 @@ RunResult Simulator::Run(int ranks) {
 }
 
 RunResult Simulator::RunWith(Pricer* pricer) {
-  const JobConfig& config = job_.config;
   RunResult result;
   const CommConfig comm = Choose(pricer, &result.choice);
-  const SimulatedStep mean = Mean(comm, DensityOf(comm), pricer);
+  const Work work = FirstWork();
+  const SimulatedStep mean = Mean(comm, DensityOf(comm), work, pricer);
   result.ranks = pricer->network().world();
   result.nodes = pricer->network().nodes();
-  result.batch = net_.batch;
+  result.step_images = int64_t{net_.batch} * work.batches * result.ranks;
   result.layer_times = LayerTimesOf(job_);
   result.guess = times_.guess;
   if (SendingModeOf(comm) == CommConfig::TOPK) {
@@ -221,43 +222,9 @@ RunResult Simulator::RunWith(Pricer* pricer) {
   result.communication = mean.communication;
   result.sent_bytes = mean.sent_bytes;
   result.traffic = mean.traffic;
-  const double step_images = static_cast<double>(net_.batch) * result.ranks;
-  result.images_per_s = step_images / mean.parts.total();
-  result.one_device = net_.batch / times_.step();
-
-  const SolverConfig& solver = config.solver();
-  const BatchSchedule batches(solver, job_.train_images, int64_t{net_.batch} * result.ranks);
-  result.train_images = job_.train_images;
-  result.total_steps =
-      solver.has_max_steps() ? solver.max_steps() : batches.StepsOf(solver.max_epochs());
-  result.startup = job_.cluster.run().startup_s();
-  int64_t warmup_steps = 0;
-  if (DensityOf(comm) < 1) {
-    warmup_steps = static_cast<int64_t>(
-        std::ceil(DensityWarmup(comm) * static_cast<double>(result.total_steps)));
-  }
-  for (int i = 0; i < kWarmupPoints && warmup_steps > 0; ++i) {
-    const int64_t step = (2 * i + 1) * warmup_steps / (2 * kWarmupPoints);
-    const double density = DensityIn(step, result.total_steps, comm);
-    result.warmup += Mean(comm, density, pricer).parts.total() * static_cast<double>(warmup_steps) /
-                     kWarmupPoints;
-  }
-  result.steady = mean.parts.total() * static_cast<double>(result.total_steps - warmup_steps);
-  if (config.has_validation_data()) {
-    const int64_t every = config.validation_interval_steps();
-    const double epochs = config.validation_interval_epochs();
-    double intervals = 1;  // the end of training
-    if (every > 0) {
-      intervals = static_cast<double>(result.total_steps) / static_cast<double>(every);
-    } else if (epochs > 0) {
-      intervals = batches.EpochsBefore(result.total_steps) / epochs;
-    }
-    const double times = std::ceil(intervals - 1e-9) + (config.validate_at_start() ? 1 : 0);
-    double forward = times_.other;
-    for (double layer : times_.forward) forward += layer;
-    const double batches = std::ceil(static_cast<double>(job_.validation_images) / step_images);
-    result.validation = times * batches * forward;
-  }
+  result.images_per_s = static_cast<double>(result.step_images) / mean.parts.total();
+  result.one_device = static_cast<double>(net_.batch) * work.batches / work.seconds();
+  AddTraining(comm, pricer, &result);
   return result;
 }
 
@@ -268,7 +235,7 @@ SimulatedStep Simulator::Trace() {
   const int world = pricer.network().world();
   const double density = DensityOf(comm);
   const BucketSchedule schedule = ScheduleOf(net_.layout, comm, WireOf(comm), world, density);
-  const SimulatedSetup setup = SetupFor(comm, world);
+  const SimulatedSetup setup = SetupFor(comm, FirstWork(), world);
   const std::vector<double> factors = JitterOf(job_.cluster.device().jitter(), world, job_.seed, 0);
   SimulatedStep step = SimulateStep(setup, schedule, factors, &pricer, /*spans=*/true);
   if (comm.mode() != CommConfig::PERIODIC) return step;

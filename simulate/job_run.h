@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -33,10 +34,19 @@ struct SimulatedJob {
 // "estimate for h200", "profile" or "estimated from FLOPs and bytes".
 std::string LayerTimesOf(const SimulatedJob& job);
 
-// Means over the simulated steps at the final density.
+// Consecutive steps on images of one size, with one number of batches
+// (train_data.size_phase, solver.batch_phase).
+struct TrainingPhase {
+  int64_t first_step = 0;  // the first step of training is 0
+  int64_t step_images = 0;
+  int64_t crop_size = 0;  // height and width of the images; 0 = as the net or the data says
+  double step = 0;        // seconds of a step, at the final density
+};
+
+// Means over the simulated steps of the first phase at the final density.
 struct RunResult {
   int ranks = 1, nodes = 1;
-  int batch = 1;            // images per rank and step
+  int64_t step_images = 1;  // of all ranks
   std::string layer_times;  // source of the layer times, see LayerTimesOf
   std::string guess;        // see ComputeTimes
   std::string advice;       // for people: a setting that has no effect; empty = none
@@ -52,6 +62,7 @@ struct RunResult {
 
   // The whole training, in seconds.
   int64_t train_images = 0, total_steps = 0;
+  std::vector<TrainingPhase> phases;  // those that have steps
   double startup = 0, warmup = 0, steady = 0, validation = 0;
   double training() const { return startup + warmup + steady + validation; }
 
@@ -76,12 +87,28 @@ class Simulator {
   const SimulatedJob& job() const { return job_; }
 
  private:
+  // The compute of a step on a rank.
+  struct Work {
+    const ComputeTimes* times;
+    int batches = 1;
+    double seconds() const { return batches * (times->step() - times->update) + times->update; }
+  };
+
   RunResult RunWith(Pricer* pricer);
   // The type that travels.
   DType WireOf(const CommConfig& comm) const;
-  SimulatedSetup SetupFor(const CommConfig& comm, int world) const;
+  SimulatedSetup SetupFor(const CommConfig& comm, const Work& work, int world) const;
   // Mean of the job's steps with this exchange at a density.
-  SimulatedStep Mean(const CommConfig& comm, double density, Pricer* pricer) const;
+  SimulatedStep Mean(const CommConfig& comm, double density, const Work& work,
+                     Pricer* pricer) const;
+  // In the first step of training.
+  Work FirstWork() const;
+  // Fills times_of_size_ and validation_times_.
+  void AddSizes(const NetSource& source);
+  // Adds the times of the whole training to a result. `comm`: as Choose returns it.
+  void AddTraining(const CommConfig& comm, Pricer* pricer, RunResult* result) const;
+  // Seconds of one validation.
+  double ValidationTime(int ranks) const;
   // The job's comm; of mode AUTO the rung that it takes there, with its reasons in `choice`.
   CommConfig Choose(Pricer* pricer, ExchangeChoice* choice) const;
   // Adds to each step of a round its share of the round's end.
@@ -90,7 +117,9 @@ class Simulator {
 
   SimulatedJob job_;
   NetModel net_;
-  ComputeTimes times_;
+  ComputeTimes times_;                             // of the first size of images
+  std::map<int64_t, ComputeTimes> times_of_size_;  // of sizes in train_data.size_phase
+  ComputeTimes validation_times_;                  // of a batch of validation_data
   UpdateTraffic traffic_;
   double memory_bytes_per_s_ = 0;
   double compressor_bytes_per_s_ = 0;  // 0: memory_bytes_per_s_

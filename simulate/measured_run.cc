@@ -57,8 +57,8 @@ void Start(const Json& record, const std::string& where, Lines* lines) {
   }
   if (images.find("at first") != std::string::npos) {
     ThrowUserError(where,
-                   ": the run changes its batch (solver.batch_phase), which cannot be "
-                   "simulated");
+                   ": the run changes its batch (solver.batch_phase), so its steps cannot be "
+                   "compared with one simulated step");
   }
   lines->ranks = static_cast<int>(ranks);
   lines->images = LeadingNumber(images);

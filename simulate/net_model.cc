@@ -59,11 +59,12 @@ void CheckFreeze(const std::vector<std::string>& freeze, const NetModel& net,
 }  // namespace
 
 NetModel ModelOf(const NetSource& source, int batch, const Shape& image,
-                 const std::vector<std::string>& freeze, const LabelConfig* labels) {
-  const ShapedNet shaped = ShapeNet(source, TRAIN, batch, image, labels);
+                 const std::vector<std::string>& freeze, const LabelConfig* labels, Phase phase) {
+  const ShapedNet shaped = ShapeNet(source, phase, batch, image, labels);
   NetModel net;
   net.name = source.param.name();
   net.batch = batch;
+  if (image.rank() == 3) net.pixels = image[1] * image[2];
   // Of each layer, without the parameters that other layers own.
   std::vector<std::vector<PoolEntry>> parameters;
   PoolLayout frozen;
@@ -103,7 +104,8 @@ NetModel ModelOf(const NetSource& source, int batch, const Shape& image,
   }
   CheckFreeze(freeze, net, frozen);
   if (net.layout.entries().empty()) {
-    ThrowUserError(source.file, ": the net has no parameters in phase TRAIN: nothing to simulate");
+    ThrowUserError(source.file, ": the net has no parameters in phase ", Phase_Name(phase),
+                   ": nothing to simulate");
   }
   return net;
 }

@@ -27,6 +27,7 @@ struct LayerModel {
 struct NetModel {
   std::string name;
   int batch = 1;
+  int64_t pixels = 0;              // of an image; 0 = the data do not say
   PoolLayout layout;               // of the trained parameters
   std::vector<LayerModel> layers;  // in the order of forward
 };
@@ -36,7 +37,8 @@ struct NetModel {
 // inputs of labels hold (null: as the net says). Throws UserError for mistakes in the net or the
 // patterns.
 NetModel ModelOf(const NetSource& source, int batch, const Shape& image,
-                 const std::vector<std::string>& freeze = {}, const LabelConfig* labels = nullptr);
+                 const std::vector<std::string>& freeze = {}, const LabelConfig* labels = nullptr,
+                 Phase phase = TRAIN);
 
 // Seconds of a step of a single device, without communication.
 struct ComputeTimes {
@@ -78,11 +80,17 @@ ComputeTimes TimesOf(const NetModel& net, const AcceleratorConfig& device,
 void LeaveFrozenOut(const NetModel& net, const UpdateTraffic& traffic, double memory_bytes_per_s,
                     ComputeTimes* times);
 
+// The times of a net with images of another size, in another batch or phase, from those of `from`:
+// layers take time in proportion to their FLOPs, layers without products in proportion to their
+// values, and `other` in proportion to the pixels. Layers that `from` lacks take none.
+ComputeTimes StretchedTimes(const ComputeTimes& times, const NetModel& from, const NetModel& to);
+
 // Estimates the times of the job's net on a GPU (solvers/estimate/step_estimate.h), at the assumed
-// fractions of its rates. `image`: as in ModelOf. Throws UserError if the GPU does not support the
-// compute type.
+// fractions of its rates. `net`: of this phase. `image`: as in ModelOf. Throws UserError if the GPU
+// does not support the compute type.
 ComputeTimes EstimatedTimes(const NetModel& net, const NetSource& source, const Shape& image,
-                            const JobConfig& config, const Gpu& gpu, const UpdateTraffic& traffic);
+                            const JobConfig& config, const Gpu& gpu, const UpdateTraffic& traffic,
+                            Phase phase = TRAIN);
 // Assumed memory bandwidth of updates, in bytes/s.
 double MemoryRateOf(const Gpu& gpu);
 // Assumed FLOP/s of an update's products of matrices.

@@ -1,7 +1,5 @@
 #include "simulate/round_end.h"
 
-#include <cmath>
-
 #include "comm/periodic/round_schedule.h"
 
 namespace gf {
@@ -26,19 +24,16 @@ SimulatedStep SimulateRoundEnd(const SimulatedSetup& setup, const CommConfig& co
   end.wire_bytes = static_cast<int64_t>(SizeOf(on_wire));
   end.load_s = 0;
   end.compute.data = end.compute.forward = 0;
+  end.compute.batches = 1;
   for (StepCompute::Piece& piece : end.compute.backward) {
     int64_t count = 0;
     for (int entry : piece.entries) count += layout.entries()[entry].count;
     piece.seconds = static_cast<double>(count) * kSubtractBytes / setup.memory_bytes_per_s;
   }
+  end.traffic.merge = 0;
   end.traffic.update = kStepBytes + (config.periodic().outer_momentum() > 0 ? kMomentumBytes : 0);
   const BucketSchedule schedule = ScheduleOf(layout, exchange, on_wire, world, DensityOf(exchange));
   return SimulateStep(end, schedule, std::vector<double>(world, 1.0), pricer, spans);
-}
-
-std::vector<double> OverRound(std::vector<double> factors, int steps) {
-  for (double& factor : factors) factor = 1 + (factor - 1) / std::sqrt(steps);
-  return factors;
 }
 
 }  // namespace gf

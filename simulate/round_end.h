@@ -1,7 +1,5 @@
 #pragma once
 
-#include <vector>
-
 #include "core/dtype.h"
 #include "simulate/plan_price.h"
 #include "simulate/simulated_step.h"
@@ -18,8 +16,5 @@ namespace gf {
 // wire type of gradients.
 SimulatedStep SimulateRoundEnd(const SimulatedSetup& setup, const CommConfig& config, DType wire,
                                Pricer* pricer, bool spans = false);
-
-// A step's factors in a round of `steps` steps: the means of so many steps vary less.
-std::vector<double> OverRound(std::vector<double> factors, int steps);
 
 }  // namespace gf

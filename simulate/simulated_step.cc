@@ -1,6 +1,7 @@
 #include "simulate/simulated_step.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "core/random.h"
 
@@ -72,6 +73,12 @@ std::vector<double> JitterOf(double jitter, int world, uint64_t seed, int64_t st
   if (jitter == 0) return factors;
   Random random(seed, StreamId(RandomUse::kDraw, static_cast<uint64_t>(step)));
   for (double& factor : factors) factor = std::max(0.5, 1 + jitter * random.Gaussian());
+  return factors;
+}
+
+std::vector<double> OverBatches(std::vector<double> factors, double batches) {
+  if (batches == 1) return factors;
+  for (double& factor : factors) factor = 1 + (factor - 1) / std::sqrt(batches);
   return factors;
 }
 

@@ -31,4 +31,7 @@ SimulatedStep SimulateStep(const SimulatedSetup& setup, const BucketSchedule& sc
 // `jitter`, at least 0.5. A pure function of its arguments.
 std::vector<double> JitterOf(double jitter, int world, uint64_t seed, int64_t step);
 
+// The factors over several batches between which ranks do not wait for each other: means vary less.
+std::vector<double> OverBatches(std::vector<double> factors, double batches);
+
 }  // namespace gf

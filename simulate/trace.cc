@@ -9,6 +9,17 @@
 #include "core/telemetry/timeline.h"
 
 namespace gf {
+namespace {
+
+// The name of the step's span in a lane of its own compute.
+std::string NameIn(const std::string& lane, const StepResult& step) {
+  for (const Span& span : step.spans) {
+    if (span.lane == lane) return span.name;
+  }
+  return lane;
+}
+
+}  // namespace
 
 std::string TraceJson(const StepResult& step, const NodeConfig& node, int ranks,
                       const std::string& layer_times) {
@@ -24,7 +35,7 @@ std::string TraceJson(const StepResult& step, const NodeConfig& node, int ranks,
   for (int rank = 0; rank < count; ++rank) {
     Timeline timeline(rank, StrCat("node", rank / node.devices()), {0, 0});
     timeline.SetStep(0);
-    timeline.Add(lane::kForward, "forward", at(0), at(step.forward_ends[rank]));
+    timeline.Add(lane::kForward, NameIn(lane::kForward, step), at(0), at(step.forward_ends[rank]));
     timeline.Add(lane::kBackward, "backward", at(step.forward_ends[rank]),
                  at(step.backward_ends[rank]));
     for (const Span& span : step.spans) {

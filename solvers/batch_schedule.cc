@@ -55,4 +55,10 @@ int BatchSchedule::largest_iter_size() const {
   return largest;
 }
 
+std::vector<int64_t> BatchSchedule::FirstSteps() const {
+  std::vector<int64_t> steps;
+  for (const Phase& phase : phases_) steps.push_back(phase.first_step);
+  return steps;
+}
+
 }  // namespace gf

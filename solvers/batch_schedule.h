@@ -32,6 +32,8 @@ class BatchSchedule {
   // Whether all steps take the same number of images.
   bool constant() const { return phases_.size() == 1; }
   int largest_iter_size() const;
+  // The first steps of phases of one number of batches, ascending from 0.
+  std::vector<int64_t> FirstSteps() const;
 
  private:
   struct Phase {

@@ -20,6 +20,12 @@ const SizeSchedule::Phase& SizeSchedule::PhaseOf(int64_t step) const {
   return phases_[i];
 }
 
+std::vector<int64_t> SizeSchedule::FirstSteps() const {
+  std::vector<int64_t> steps;
+  for (const Phase& phase : phases_) steps.push_back(phase.first_step);
+  return steps;
+}
+
 std::vector<DataConfig> SizeSchedule::AllData() const {
   std::vector<DataConfig> all;
   for (const Phase& phase : phases_) all.push_back(phase.data);

@@ -18,6 +18,8 @@ class SizeSchedule {
   int64_t FirstStepOf(int64_t step) const { return PhaseOf(step).first_step; }
   // The data set as this step reads it.
   const DataConfig& DataOf(int64_t step) const { return PhaseOf(step).data; }
+  // The first steps of the phases, ascending from 0.
+  std::vector<int64_t> FirstSteps() const;
   // The data set in each phase that has steps, the first one from step 0 on.
   std::vector<DataConfig> AllData() const;
 

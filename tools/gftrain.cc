@@ -92,7 +92,7 @@ bool Given(const char* flag) { return !google::GetCommandLineFlagInfoOrDie(flag)
 
 bool HasJob() { return !FLAGS_config.empty() || !FLAGS_solver.empty(); }
 
-void CheckCombination() {
+void CheckCombination(const std::vector<std::string>& overrides) {
   if (FLAGS_config.empty() && FLAGS_solver.empty() && FLAGS_net.empty()) {
     ThrowUserError(
         "--config is missing: name the job's file, or a Caffe solver with --solver "
@@ -122,6 +122,9 @@ void CheckCombination() {
   for (const char* flag : {"input", "batch_size", "phase"}) {
     if (Given(flag) && !FLAGS_dry_run) ThrowUserError("--", flag, " goes with --dry_run");
   }
+  if (!FLAGS_net.empty() && !overrides.empty()) {
+    ThrowUserError("--set goes with --config or --solver, not with --net, which has no settings");
+  }
   if (Given("input") && FLAGS_net.empty()) ThrowUserError("--input goes with --dry_run --net");
   if (Given("print_schedule") && FLAGS_print_schedule < 1) {
     ThrowUserError("--print_schedule is ", FLAGS_print_schedule, ", must be at least 1");
@@ -144,7 +147,7 @@ void CheckCombination() {
 // `remarks` and `weights`: of a Caffe solver.
 JobConfig ReadConfig(const std::vector<std::string>& overrides, std::vector<std::string>* remarks,
                      std::string* weights) {
-  CheckCombination();
+  CheckCombination(overrides);
   if (!HasJob()) return {};
   JobConfig config;
   if (FLAGS_solver.empty()) {

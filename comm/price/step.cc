@@ -2,102 +2,11 @@
 
 #include <algorithm>
 
+#include "comm/price/stretched_compute.h"
 #include "core/telemetry/timeline.h"
 
 namespace gf {
 namespace {
-
-// Bytes per second that compressors read and write.
-double CompressorRate(const StepSetup& setup) {
-  return setup.compressor_bytes_per_s > 0 ? setup.compressor_bytes_per_s : setup.memory_bytes_per_s;
-}
-
-// The compute of a step in nominal seconds, stretched by the ranks' factors and by collectives.
-class Compute {
- public:
-  Compute(const StepSetup& setup, const BucketSchedule& schedule,
-          const std::vector<double>& factors)
-      : setup_(setup),
-        factors_(factors),
-        slowest_(*std::max_element(factors.begin(), factors.end())) {
-    forward_ = setup.compute.data + AheadSeconds(schedule) + setup.compute.forward;
-    ready_.resize(setup.layout->entries().size());
-    double now = forward_;
-    for (const StepCompute::Piece& piece : setup.compute.backward) {
-      now += piece.seconds;
-      for (int entry : piece.entries) now += CompressSeconds(entry, schedule);
-      for (int entry : piece.entries) ready_[entry] = now;
-      if (!piece.entries.empty() || &piece == &setup.compute.backward.back()) ends_.push_back(now);
-    }
-  }
-
-  double forward() const { return forward_; }
-  double backward_end() const { return ends_.back(); }
-  double slowest() const { return slowest_; }
-
-  // Time at which the slowest rank has the gradients up to `entry`, given the collectives so far.
-  double Ready(int entry) const { return ready_[entry] * slowest_ + lost_; }
-  double BackwardEnd(double factor) const { return ends_.back() * factor + lost_; }
-
-  // The earliest time, not before `time`, by which every rank has completed its current layer with
-  // parameters.
-  double LayerEnd(double time) const {
-    double latest = time;
-    for (double factor : factors_) {
-      const double at = (time - lost_) / factor;
-      const auto end = std::lower_bound(ends_.begin(), ends_.end(), at - 1e-12);
-      if (end != ends_.end()) latest = std::max(latest, *end * factor + lost_);
-    }
-    return latest;
-  }
-
-  // Duration of a collective that starts at `begin`, takes `seconds` alone, and loses the fraction
-  // `rate_lost` of its speed during compute.
-  double Stretched(double begin, double seconds, double rate_lost) const {
-    const double computes =
-        std::max(0.0, BackwardEnd(slowest_) - begin) / (1 - setup_.compute_lost);
-    return std::min(seconds / (1 - rate_lost), seconds + computes * rate_lost);
-  }
-
-  // Adds the time that the slowest rank lost to a collective before the end of its backward pass.
-  void Lose(double begin, double end) {
-    const double left = std::max(0.0, BackwardEnd(slowest_) - begin);
-    const double share = setup_.compute_lost;
-    lost_ += share * std::min(end - begin, left / (1 - share));
-  }
-
- private:
-  // The time to write the weights that are ahead.
-  double AheadSeconds(const BucketSchedule& schedule) const {
-    if (!schedule.sparse) return 0;
-    const double waiting = (1 - schedule.density) * static_cast<double>(setup_.layout->count());
-    return waiting * setup_.traffic.ahead / CompressorRate(setup_);
-  }
-
-  // The compressor's arithmetic on a parameter's gradient.
-  double CompressSeconds(int entry, const BucketSchedule& schedule) const {
-    const UpdateTraffic& traffic = setup_.traffic;
-    double bytes = 0;  // per element
-    if (schedule.sparse) bytes += traffic.keep + schedule.density * traffic.pack;
-    if (schedule.topk) bytes += traffic.accumulate;
-    if (schedule.low_rank) bytes += traffic.project;
-    if (schedule.code_bytes > 0) bytes += traffic.encode + schedule.code_bytes;
-    if (schedule.feedback && factors_.size() > 1) bytes += traffic.round;
-    const double count = static_cast<double>(setup_.layout->entries()[entry].count);
-    if (setup_.measured) {
-      return setup_.measured->before * count / static_cast<double>(setup_.layout->count());
-    }
-    return count * bytes / CompressorRate(setup_);
-  }
-
-  const StepSetup& setup_;
-  const std::vector<double>& factors_;
-  const double slowest_;
-  double forward_ = 0;
-  double lost_ = 0;
-  std::vector<double> ready_;  // by entry
-  std::vector<double> ends_;   // ends of layers with parameters and of backward, ascending
-};
 
 class Step {
  public:
@@ -213,14 +122,18 @@ class Step {
   }
 
   void Finish(const std::vector<double>& reduced) {
-    const double slow = compute_.slowest(), data = setup_.compute.data * slow;
+    const double slow = compute_.slowest();
+    const double data = setup_.compute.batches * setup_.compute.data * slow;
+    const double earlier = compute_.earlier_backward() * slow;
     const double forward = compute_.forward() * slow;
     now_ = compute_.BackwardEnd(slow);
     result_.parts.data = data;
-    result_.parts.forward = forward - data;
-    result_.parts.backward = now_ - forward;
+    result_.parts.forward = forward - data - earlier;
+    result_.parts.backward = now_ - forward + earlier;
     if (keep_spans_) {
-      result_.spans.push_back({lane::kForward, "forward", 0, forward});
+      const char* const name =
+          setup_.compute.batches > 1 ? "earlier batches and forward" : "forward";
+      result_.spans.push_back({lane::kForward, name, 0, forward});
       result_.spans.push_back({lane::kBackward, "backward", forward, now_});
     }
     double norms = 0;
@@ -274,7 +187,7 @@ class Step {
   const BucketSchedule& schedule_;
   CollectiveCosts* const costs_;
   const bool keep_spans_;
-  Compute compute_;
+  StretchedCompute compute_;
   double free_ = 0;  // time at which the communication thread is free
   double now_ = 0;   // time of the slowest rank, after backward
   StepResult result_;

@@ -21,17 +21,22 @@ struct StepCompute {
 
   double data = 0, forward = 0;  // preparation of images; the rest before backward
   std::vector<Piece> backward;   // in its order; every entry once
+  // A step adds up the gradients of this many batches, each with these times. Only their sum
+  // travels, during the last batch's backward pass.
+  int batches = 1;
 };
 
 // Memory traffic in bytes per element, of updates, of SPARSE for gradients that it does not send
 // (FP32 weights, momentum and residuals; gradients in the compute type) and for weights that are
 // ahead by these (0: none are), of error feedback, of TOPK, of LOW_RANK's phases, and of QUANTIZED
 // without its codes (BucketSchedule.code_bytes): of encoding, of decoding, and of keeping what a
-// sum has lost, which a rank does for its part only.
+// sum has lost, which a rank does for its part only. `add`, `merge`: of adding the gradients of a
+// batch to the sum of a step's batches, and of merging this sum into the gradients of the last one.
 struct UpdateTraffic {
   double update = 0, keep = 0, ahead = 0, pack = 0, round = 0, accumulate = 0;
   double project = 0, correlate = 0, expand = 0;
   double encode = 0, decode = 0, keep_lost = 0;
+  double add = 0, merge = 0;
 };
 
 // Measured seconds of a compressor's arithmetic in a step, in place of UpdateTraffic's bytes.

@@ -247,6 +247,12 @@ void CheckJob(const JobConfig& config, const Places& places) {
       "sharded_update",
       " does not go with loss scaling, which may skip an update: set solver.loss_scale.policy to "
       "NONE");
+  const SolverFacts* const facts = FindSolverFacts(solver.type());
+  comm.Require(
+      !config.comm().sharded_update() || facts == nullptr || facts->norms == SolverFacts::kNoNorms,
+      "sharded_update", " does not go with solver.type ", solver.type(),
+      ", which needs whole tensors: set sharded_update to false, or solver.type to SGD or "
+      "AdamW");
   comm.Require(config.comm().mode() != CommConfig::TOPK || solver.type() == "SGD", "mode",
                " TOPK needs solver.type SGD, got ", solver.type(),
                ": set solver.type to SGD, or the mode to LOW_RANK, SPARSE or LAZY");

@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "comm/agree.h"
-#include "core/error.h"
 #include "core/readable.h"
 
 namespace gf {
@@ -20,11 +19,8 @@ StepUpdate::StepUpdate(const SolverConfig& solver, const CommConfig& comm, int w
       scaler_(solver.loss_scale()),
       ahead_(parts.flow, parts.store, parts.solver, &updated_),
       keeps_residuals_(!parts.flow->State().empty() || comm.mode() == CommConfig::AUTO) {
-  CHECK(!comm.sharded_update() || !scaler_.active());  // CheckJob
-  if (comm.sharded_update() && parts.solver->whole_tensors()) {
-    ThrowUserError("comm.sharded_update: solver.type ", solver.type(),
-                   " needs whole tensors; set comm.sharded_update to false, or solver.type to SGD");
-  }
+  // CheckJob refuses both.
+  CHECK(!comm.sharded_update() || !(scaler_.active() || parts.solver->whole_tensors()));
   const DType wire = WireTypeOf(comm, parts.store->gradient().desc.dtype);
   if (scaler_.active() && wire == DType::kFP16) {
     while (share_ < world) share_ *= 2;

@@ -58,6 +58,8 @@ differ 'ranks disagree on --max_steps: 1 on rank 0' --max_steps=1
 ! grep -qv '^{' closed.jsonl || fail "closed standard output: $(cat closed.jsonl)"
 expect_error 'none.prototxt' "$gftrain" --config=none.prototxt
 expect_error '--input' "$gftrain" --dry_run --net=net.prototxt --input=3x28
+expect_error '--set goes with --config or --solver' \
+  "$gftrain" --dry_run --net=net.prototxt --set threads=1
 changed net.prototxt 's/"SoftmaxWithLoss" bottom: "ip2" bottom: "label"/"Softmax" bottom: "ip2"/' \
   deploy.prototxt
 expect_error 'deploy.prototxt: the net has no SoftmaxWithLoss, .* HingeLoss in phase TRAIN: there' \

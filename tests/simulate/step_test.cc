@@ -89,6 +89,36 @@ TEST(StepTest, CommunicationHiddenByBackwardIsNotExposed) {
   EXPECT_NEAR(parts.total(), 0.044, kTiny);
 }
 
+// Gradients travel in the last batch's backward pass, whatever came before.
+TEST(StepTest, EarlierBatchesOnlyComputeBefore) {
+  Case c;
+  const StepParts one = c.Run(CommConfig::PER_TENSOR, {1, 1.5}).parts;
+  c.setup.compute.data = 0.002;
+  c.setup.compute.batches = 3;
+  const SimulatedStep step = c.Run(CommConfig::PER_TENSOR, {1, 1.5});
+  EXPECT_NEAR(step.parts.data, 3 * 0.002 * 1.5, 1e-9);
+  EXPECT_NEAR(step.parts.forward, 3 * one.forward, 1e-9);
+  EXPECT_NEAR(step.parts.backward, 3 * one.backward, 1e-9);
+  EXPECT_NEAR(step.parts.exposed, one.exposed, 1e-9);
+  EXPECT_NEAR(step.parts.update, one.update, 1e-9);
+  EXPECT_TRUE(std::any_of(step.spans.begin(), step.spans.end(), [](const Span& span) {
+    return span.name == "earlier batches and forward" && span.begin == 0;
+  }));
+}
+
+// 3,072 gradients are added to the sum once per earlier batch, and merged before they travel.
+TEST(StepTest, SumsOfGradientsTakeTime) {
+  Case c;
+  c.setup.memory_bytes_per_s = 1e6;
+  c.setup.compute.batches = 3;
+  const StepParts free = c.Run(CommConfig::LAZY).parts;
+  c.setup.traffic.add = 12;
+  c.setup.traffic.merge = 16;
+  const StepParts step = c.Run(CommConfig::LAZY).parts;
+  EXPECT_NEAR(step.backward - free.backward, 3072 * (2 * 12 + 16) / 1e6, 1e-9);
+  EXPECT_NEAR(step.forward, free.forward, 1e-9);
+}
+
 TEST(StepTest, WithoutOverlapEverythingIsExposed) {
   EXPECT_NEAR(Case().Run(CommConfig::PER_TENSOR, {1, 1}, false).parts.exposed, 0.012, kTiny);
   EXPECT_NEAR(Case().Run(CommConfig::AFTER_BACKWARD).parts.exposed, 0.012, kTiny);

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <vector>
+
 #include "core/config/config.h"
 
 namespace gf {
@@ -24,6 +26,7 @@ TEST(SizeScheduleTest, PhasesBeginWithTheFirstStepAfterTheirEpoch) {
   const SizeSchedule sizes = Schedule(
       "crop_size: 20 resize_shorter: 24 size_phase { epoch: 1 crop_size: 24 } "
       "size_phase { epoch: 2.55 crop_size: 28 resize_shorter: 32 }");
+  EXPECT_EQ(sizes.FirstSteps(), (std::vector<int64_t>{0, 10, 26}));
   EXPECT_EQ(sizes.FirstStepOf(9), 0);
   EXPECT_EQ(sizes.DataOf(9).crop_size(), 20);
   EXPECT_EQ(sizes.FirstStepOf(10), 10);

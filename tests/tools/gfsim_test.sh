@@ -52,6 +52,15 @@ grep -q 'Nothing that was tried' "$out/suggest1.txt" || fail "one rank has nothi
 "$gfsim" --help >"$out/help.txt" || fail "--help"
 grep -q 'theta, threshold  *bytes of gradients' "$out/help.txt" || fail "--help has no theta"
 
+# Phases on images of other sizes.
+"$gfsim" --config=configs/resnet50_16ep.prototxt $cluster --gpu=h200 --ranks=64 \
+  >"$out/phases.txt" || fail "a job with phases"
+grep -qE '^  step of the first phase  *[0-9.]+ ms  100.0 %$' "$out/phases.txt" ||
+  fail "no first step"
+grep -qE '^ *from step 1  *32,768 images of 160x160, [0-9.]+ ms$' "$out/phases.txt" &&
+  grep -qE '^ *from step 471  *32,768 images of 192x192, [0-9.]+ ms$' "$out/phases.txt" ||
+  fail "no phases: $(cat "$out/phases.txt")"
+
 # A rate that the cluster's file lacks is guessed, and said to be.
 "$gfsim" $config $cluster --set compute_type=FP16 >/dev/null 2>"$out/guess.txt" || fail "FP16"
 grep -q 'warning: configs/clusters/paper_v.prototxt:34:3: no rate of alexnet_bn for FP16' \
@@ -253,6 +262,11 @@ refused 'only one of' $config $cluster --suggest --sweep=ranks=1
 refused 'does not go with' $config $cluster --sweep=ranks=1 --timeline="$out/no.json"
 refused 'the log has 32 images per step, but batch_size 9 on 4 ranks makes 36' $cloud \
   --compare="$out/run" --set train_data.batch_size=9
+"$gfsim" --compare="$out/run" $cloud --set train_data.batch_size=2 --set solver.iter_size=4 \
+  >"$out/compare.txt" 2>&1 || fail "--compare of several batches per step"
+sed 's/^train_data {/& crop_size: 28 size_phase { epoch: 1 crop_size: 24 }/' "$out/lenet.prototxt" \
+  >"$out/run/config.prototxt"
+refused 'changes the size of its images' $cloud --compare="$out/run"
 refused 'nowhere/log.jsonl' $cloud --compare="$out/nowhere/log.jsonl"
 refused 'ranks=8: the run of --compare=.* had 4 ranks' $cloud --compare="$out/run" --ranks=8
 refused 'sweep= has no value' $config $cluster --sweep=

@@ -34,6 +34,20 @@ unfused() { # NET COMPUTE: counts the lines that match the third argument
 [ "$(unfused alexnet_bn FP16 'no convolution: bn1, bn2, bn5')" = 1 ] || fail "after poolings"
 [ "$(unfused alexnet_bn FP16 'has a ReLU: bn3, bn4')" = 1 ] || fail "after ReLUs"
 
+# Layers by themselves move more bytes, in more launches.
+total() { # COLUMN FILE
+  awk -v column="$1" '$1 == "total" { print int($column); exit }' "$2"
+}
+for flags in --fuse --nofuse; do
+  "$gfbench" --net=models/resnet50.prototxt --batch=256 --compute=FP16 --cost --gpu=h200 $flags \
+    >"$out/cost$flags.txt" || fail "$flags"
+done
+[ "$(total 2 "$out/cost--fuse.txt")" = 330 ] || fail "launches of fused layers"
+[ "$(total 2 "$out/cost--nofuse.txt")" -gt 500 ] || fail "launches without fusion"
+[ "$(total 3 "$out/cost--fuse.txt")" = 77 ] || fail "bytes of fused layers"
+[ "$(total 3 "$out/cost--nofuse.txt")" -gt 120 ] || fail "bytes without fusion"
+grep -q '^resnet50, batch 256, FP16, not fused, SGD' "$out/cost--nofuse.txt" || fail "no heading"
+
 net=--net=models/resnet50.prototxt
 "$gfbench" $net --cost --gpu=t4 --batch=1024 --compute=FP16 >"$out/t4.txt" || fail "a small GPU"
 grep -q 'It does not fit: the GPU has 16.0 GB' "$out/t4.txt" ||

@@ -30,6 +30,9 @@ DEFINE_bool(layers, false, "also print each layer's times");
 DEFINE_bool(
     limit, false,
     "also time a product of matrices, and print the share of its speed that the step reaches");
+DEFINE_bool(fuse, true,
+            "compute neighboring layers together where that is faster; --nofuse: each layer of the "
+            "net by itself, to see what fusing brings");
 DEFINE_bool(forward_only, false, "time the evaluation net instead of training steps");
 DEFINE_bool(cost, false, "price the step on the GPU of --gpu instead of running it");
 DEFINE_string(gpu, "", "with --cost: the GPU's `NAME`, a100, b200, h100, h200, l40s or t4");
@@ -164,8 +167,8 @@ void Report(const Net& net, const Measured& step, double first_step, double peak
   const double forward_ms = step.parts.at("forward") * 1e3,
                backward_ms = step.parts.at("backward") * 1e3,
                update_ms = step.parts.at("update") * 1e3;
-  std::printf("%s, batch %d, %s, %s\n", net.name().c_str(), FLAGS_batch, FLAGS_compute.c_str(),
-              device.c_str());
+  std::printf("%s, batch %d, %s%s, %s\n", net.name().c_str(), FLAGS_batch, FLAGS_compute.c_str(),
+              FLAGS_fuse ? "" : ", not fused", device.c_str());
   std::printf("step %.2f ms (median of %d): forward %.2f, backward %.2f, update %.2f\n",
               step.seconds * 1e3, FLAGS_steps, forward_ms, backward_ms, update_ms);
   std::printf("%.2f images/s, peak memory %s (activations %s), start to first step %.2f s\n",
@@ -186,6 +189,7 @@ void Report(const Net& net, const Measured& step, double first_step, double peak
              {"batch", FLAGS_batch},
              {"compute", FLAGS_compute},
              {"device", device},
+             {"fuse", FLAGS_fuse},
              {"step_ms", step.seconds * 1e3},
              {"forward_ms", forward_ms},
              {"backward_ms", backward_ms},
@@ -226,7 +230,8 @@ class StepBenchmark : public Command {
         "gfbench --net=models/resnet50.prototxt --batch=256 --compute=FP16 --cost --gpu=h200"};
     spec.groups = {
         NetFlags(),
-        {"Step", {"layers", "limit", "forward_only", "solver", "profile_out", "cost", "gpu"}},
+        {"Step",
+         {"layers", "limit", "forward_only", "fuse", "solver", "profile_out", "cost", "gpu"}},
         CommonFlags()};
     spec.notes =
         "Times whole training steps (forward, backward, update) on synthetic images and prints the "
@@ -247,15 +252,17 @@ class StepBenchmark : public Command {
     CheckCommonFlags();
     CheckJsonFile();
     CheckOutputFile("profile_out", FLAGS_profile_out);
-    if (FLAGS_forward_only && !FLAGS_profile_out.empty()) {
-      ThrowUserError("--profile_out is for training steps: leave out --forward_only");
+    if ((FLAGS_forward_only || !FLAGS_fuse) && !FLAGS_profile_out.empty()) {
+      ThrowUserError("--profile_out is for training steps: leave out --",
+                     FLAGS_forward_only ? "forward_only" : "nofuse");
     }
     if (FLAGS_forward_only) options.phase = TEST;
+    options.fuse = FLAGS_fuse;
     if (FLAGS_cost) {
       const StepEstimate step = EstimateStep(ReadNet(FLAGS_net), options, SolverSettings(),
                                              FindGpu("--gpu", FLAGS_gpu), "--solver");
       const CostSettings settings = {FLAGS_compute, SolverOfFlag("SGD"), options.allow_tf32,
-                                     options.recompute, FLAGS_forward_only};
+                                     options.fuse,  options.recompute,   FLAGS_forward_only};
       WriteJson(ReportCost(step, settings, FLAGS_layers));
       return 0;
     }

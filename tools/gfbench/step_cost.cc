@@ -90,17 +90,18 @@ ordered_json ReportLayers(const StepEstimate& step) {
   return json;
 }
 
-void PrintAssumptions(const StepEstimate& step) {
+void PrintAssumptions(const StepEstimate& step, bool fuse) {
   const Gpu& gpu = step.gpu;
   std::printf(
       "\nAn estimate; nothing ran. stated: at the data sheet's rates (%.2f TB/s; products in FP16\n"
       "%.4g, BF16 %.4g, TF32 %.4g TFLOP/s on tensor cores, else %.4g), launches free: a step\n"
       "larger than the caches takes longer. assumed: %.0f %% of the memory's rate, %.0f %% of the\n"
       "products', %.1f us per launch.\n"
-      "Both: one launch per product, with bias and ReLU in it, without workspace, on tensor cores\n"
+      "Both: one launch per product%s, without workspace, on tensor cores\n"
       "where they have the type. The exchange of gradients and the bus to the host are left out.\n",
       gpu.bytes_per_s / kTera, gpu.fp16 / kTera, gpu.bf16 / kTera, gpu.tf32 / kTera,
-      gpu.fp32 / kTera, 100 * gpu.memory_share, 100 * gpu.arithmetic_share, gpu.launch_s / kMicro);
+      gpu.fp32 / kTera, 100 * gpu.memory_share, 100 * gpu.arithmetic_share, gpu.launch_s / kMicro,
+      fuse ? ", with bias and ReLU in it" : " and its bias");
   if (static_cast<double>(step.memory_bytes) > gpu.memory_bytes) {
     std::printf("It does not fit: the GPU has %s.\n", HumanBytes(gpu.memory_bytes).c_str());
   }
@@ -117,9 +118,10 @@ ordered_json ReportCost(const StepEstimate& step, const CostSettings& settings, 
     total.Add(operation, gpu);
   }
   const auto batch = static_cast<double>(step.batch);
-  std::printf("%s, batch %lld, %s%s%s, %s, on paper: %s\n", step.net.c_str(),
+  std::printf("%s, batch %lld, %s%s%s%s, %s, on paper: %s\n", step.net.c_str(),
               static_cast<long long>(step.batch), settings.compute.c_str(),
-              settings.allow_tf32 ? " with TF32" : "", settings.recompute ? ", recompute" : "",
+              settings.allow_tf32 ? " with TF32" : "", settings.fuse ? "" : ", not fused",
+              settings.recompute ? ", recompute" : "",
               settings.forward_only ? "forward only" : settings.solver.c_str(), gpu.title.c_str());
   std::printf("%s of memory, without the libraries' own\n\n",
               HumanBytes(static_cast<double>(step.memory_bytes)).c_str());
@@ -139,7 +141,7 @@ ordered_json ReportCost(const StepEstimate& step, const CostSettings& settings, 
   std::printf("Of the assumed time memory takes %.0f %%, arithmetic %.0f %%, launches %.0f %%.\n",
               100 * time.memory / time.total(), 100 * time.arithmetic / time.total(),
               100 * time.launches / time.total());
-  PrintAssumptions(step);
+  PrintAssumptions(step, settings.fuse);
   for (const std::string& line : step.unfused) std::printf("Not fused: %s.\n", line.c_str());
   const ordered_json by_layer = layers ? ReportLayers(step) : ordered_json::array();
   return {{"estimate", true},
@@ -147,6 +149,7 @@ ordered_json ReportCost(const StepEstimate& step, const CostSettings& settings, 
           {"batch", step.batch},
           {"compute", settings.compute},
           {"allow_tf32", settings.allow_tf32},
+          {"fuse", settings.fuse},
           {"recompute", settings.recompute},
           {"forward_only", settings.forward_only},
           {"solver", settings.solver},

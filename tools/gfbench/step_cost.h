@@ -10,7 +10,7 @@ namespace gf {
 // Of what step the cost is, for its heading.
 struct CostSettings {
   std::string compute, solver;
-  bool allow_tf32 = false, recompute = false, forward_only = false;
+  bool allow_tf32 = false, fuse = true, recompute = false, forward_only = false;
 };
 
 // Prints what a step costs by kind of operation, with its times on the estimate's GPU, and with

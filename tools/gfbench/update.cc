@@ -118,7 +118,7 @@ class UpdateBenchmark : public Command {
   static void Report(const Net& net, int64_t bytes, int64_t count, double update, double copy,
                      double ratio) {
     const double moved = static_cast<double>(bytes);
-    std::printf("%s, %s, %s: %s parameters, %s (%lld bytes each)\n", net.name().c_str(),
+    std::printf("%s, %s, %s: %s elements of the pool, %s (%lld bytes each)\n", net.name().c_str(),
                 FLAGS_solver.c_str(), FLAGS_compute.c_str(), WithCommas(count).c_str(),
                 HumanBytes(moved).c_str(), static_cast<long long>(bytes / count));
     std::printf("update %.2f ms, %.1f GB/s; copy of as many bytes %.2f ms, %.1f GB/s\n",

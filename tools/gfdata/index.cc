@@ -4,12 +4,27 @@
 #include "core/file.h"
 #include "core/folder.h"
 #include "core/readable.h"
+#include "data/formats/record_source.h"
 #include "data/formats/tar_walk.h"
 #include "tools/command.h"
 #include "tools/gfdata/common_flags.h"
 
 namespace gf {
 namespace {
+
+// Of files with another ending.
+void CheckTar(const std::string& file) {
+  std::string format;
+  try {
+    format = DetectFormat(file);
+  } catch (const UserError&) {  // with advice for jobs
+    format = "unknown";
+  }
+  if (format == "TAR") return;
+  ThrowUserError(file, " has the format ", format,
+                 ", but only shards of the format TAR have indexes: name these alone, e.g. "
+                 "'shards/*.tar'");
+}
 
 class IndexCommand : public Command {
  public:
@@ -32,6 +47,7 @@ class IndexCommand : public Command {
     const std::string source = OneArgument(arguments.words, "index");
     for (const std::string& file : ExpandFiles(source, ".tar")) {
       if (HasEnding(file, ".idx")) continue;
+      if (!HasEnding(file, ".tar")) CheckTar(file);
       samples += WriteTarIndex(file, LabelsOfFlags());
       ++shards;
     }

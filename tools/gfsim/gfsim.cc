@@ -154,14 +154,18 @@ void Compare(SimulatedJob job, const MeasuredRun& measured) {
                    Counted(measured.ranks, "rank"), ": leave --ranks out");
   }
   job.ranks = measured.ranks;
-  const int64_t images = int64_t{job.config.train_data().batch_size()} * measured.ranks;
-  if (static_cast<double>(images) != measured.images_per_step) {
-    ThrowUserError("--compare=", FLAGS_compare, ": the log has ", measured.images_per_step,
-                   " images per step, but batch_size ", job.config.train_data().batch_size(),
-                   " on ", Counted(measured.ranks, "rank"), " makes ", images,
-                   ": give the --config of this run");
+  if (job.config.train_data().size_phase_size() > 0) {
+    ThrowUserError("--compare=", FLAGS_compare,
+                   ": the run changes the size of its images (train_data.size_phase), so its steps "
+                   "cannot be compared with one simulated step");
   }
   const RunResult simulated = Simulator(job).Run();
+  if (static_cast<double>(simulated.step_images) != measured.images_per_step) {
+    ThrowUserError("--compare=", FLAGS_compare, ": the log has ", measured.images_per_step,
+                   " images per step, but batch_size ", job.config.train_data().batch_size(),
+                   " on ", Counted(measured.ranks, "rank"), " makes ", simulated.step_images,
+                   ": give the --config of this run");
+  }
   Warn(simulated);
   PrintCompared(measured, simulated, stdout);
 }

@@ -42,12 +42,21 @@ std::string ExchangeOf(const CommConfig& comm, const RunResult& run) {
   return StrCat(mode, " takes ", run.choice.taken());
 }
 
+// "32,768 images of 160x160, 12.34 ms"
+std::string PhaseText(const TrainingPhase& phase) {
+  const std::string size =
+      phase.crop_size == 0 ? "" : StrCat(" of ", phase.crop_size, "x", phase.crop_size);
+  return StrCat(WithCommas(phase.step_images), " images", size,
+                Format(", %.2f ms", 1e3 * phase.step));
+}
+
 }  // namespace
 
 void PrintRun(const SimulatedJob& job, const NetModel& net, const RunResult& run, FILE* out) {
   const StepParts& step = run.step;
   const double total = step.total();
   const CommConfig& comm = job.config.comm();
+  const std::string of = run.phases.size() > 1 ? " of the first phase" : "";
   std::vector<std::pair<std::string, std::string>> rows = {
       {"cluster", StrCat(job.cluster.name(), ", ", Counted(run.ranks, "rank"), " on ",
                          Counted(run.nodes, "node"))},
@@ -56,10 +65,10 @@ void PrintRun(const SimulatedJob& job, const NetModel& net, const RunResult& run
       {"times of layers", run.layer_times},
       {"exchange", StrCat(ExchangeOf(comm, run), ", ", comm.algorithm(), ", ",
                           HumanBytes(static_cast<double>(run.sent_bytes)), " per step")},
-      {"images per step", WithCommas(int64_t{run.batch} * run.ranks)},
+      {"images per step" + of, WithCommas(run.step_images)},
       {"images per epoch", WithCommas(run.train_images)},
       {"", ""},
-      {"step", Part(total, total)},
+      {"step" + of, Part(total, total)},
       {"  forward", Part(step.forward, total)},
       {"  backward", Part(step.backward, total)},
       {"  exposed communication", Part(step.exposed, total)},
@@ -67,7 +76,7 @@ void PrintRun(const SimulatedJob& job, const NetModel& net, const RunResult& run
       {"  data", Part(step.data, total)},
       {"communication in all", Part(run.communication, total)},
       {"", ""},
-      {"images/s", Format("%.1f", run.images_per_s)},
+      {"images/s" + of, Format("%.1f", run.images_per_s)},
       {"speed-up", Format("%.1f over one device at %.1f images/s", run.speedup(), run.one_device)},
       {"efficiency", Format("%.1f %%", 100 * run.efficiency())},
       {"", ""}};
@@ -83,6 +92,10 @@ void PrintRun(const SimulatedJob& job, const NetModel& net, const RunResult& run
                            {"  other steps", Duration(run.steady)},
                            {"  validation", Duration(run.validation)},
                            {"  steps", WithCommas(run.total_steps)}});
+  for (size_t i = 0; run.phases.size() > 1 && i < run.phases.size(); ++i) {
+    rows.emplace_back(StrCat("    from step ", WithCommas(run.phases[i].first_step + 1)),
+                      PhaseText(run.phases[i]));
+  }
   if (run.node_price_per_hour > 0) {
     rows.emplace_back("cost of the training",
                       StrCat(Format("%.2f", run.cost()), ", ", Counted(run.nodes, "node"), " at ",
@@ -103,6 +116,7 @@ void PrintSuggestions(const std::vector<Suggestion>& all, size_t count, FILE* ou
                  settings.empty() ? " (the config as it is)" : settings.c_str());
   };
   if (!all.empty()) std::fprintf(out, "times of layers: %s\n", all[0].run.layer_times.c_str());
+  if (!all.empty() && all[0].run.phases.size() > 1) std::fprintf(out, "%s\n", kFirstPhase);
   for (const Suggestion& suggestion : all) {
     if (suggestion.settings.empty()) line(suggestion);
   }

@@ -11,6 +11,10 @@
 
 namespace gf {
 
+// A remark under tables of jobs whose steps change.
+constexpr char kFirstPhase[] =
+    "steps, images/s and efficiency: of each job's first phase; training: of all phases";
+
 // What a simulated job comes to, as tables for people.
 void PrintRun(const SimulatedJob& job, const NetModel& net, const RunResult& run, FILE* out);
 

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cstdlib>
 #include <string>
 #include <vector>
@@ -55,6 +56,10 @@ void PrintSweep(const std::vector<SweepAxis>& axes, const std::vector<SweepPoint
   }
   table.Print(out);
   std::fprintf(out, "times of layers: %s\n", first.layer_times.c_str());
+  if (std::any_of(points.begin(), points.end(),
+                  [](const SweepPoint& point) { return point.run.phases.size() > 1; })) {
+    std::fprintf(out, "%s\n", kFirstPhase);
+  }
 }
 
 }  // namespace gf

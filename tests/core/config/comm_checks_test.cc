@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "core/str_cat.h"
 #include "tests/core/config/config_for_test.h"
 
 namespace gf {
@@ -137,6 +138,15 @@ TEST_F(ConfigTest, ModesOfExchangeThatDoNotGoTogetherAreRefused) {
   EXPECT_EQ(Error({"comm.algorithm=torus", "comm.sharded_update=true"}),
             "--set comm.sharded_update=true: comm.sharded_update needs comm.algorithm \"auto\" or "
             "\"ring\", got \"torus\": set one of these, or sharded_update to false");
+  for (const char* type : {"LARS", "LARC", "LAMB", "Muon"}) {
+    EXPECT_EQ(Error({"comm.sharded_update=true", StrCat("solver.type=", type)}),
+              StrCat("--set comm.sharded_update=true: comm.sharded_update does not go with "
+                     "solver.type ",
+                     type,
+                     ", which needs whole tensors: set sharded_update to false, or solver.type to "
+                     "SGD or AdamW"));
+  }
+  EXPECT_EQ(Error({"comm.sharded_update=true", "solver.type=AdamW"}), "no error");
   EXPECT_EQ(Error({"comm.sharded_update=true", "solver.loss_scale.policy=DYNAMIC"}),
             "--set comm.sharded_update=true: comm.sharded_update does not go with loss scaling, "
             "which may skip an update: set solver.loss_scale.policy to NONE");

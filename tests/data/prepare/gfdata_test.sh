@@ -41,6 +41,12 @@ rm "$work"/drawn/train-*.idx
 expect 0 "30 images in" index "$work/drawn/train-*.tar"
 cmp "$work/drawn/train-000000.idx" "$work/saved.idx" || fail "another index than the writer's"
 expect 2 "no such file" index "$work/nothing"
+echo 'drawn/classes.txt 0' >"$work/list.txt"
+expect 2 "list.txt has the format LIST, but only shards of the format TAR" index "$work/list.txt"
+echo '***' >"$work/neither"
+expect 2 "neither has the format unknown, but only shards" index "$work/neither"
+cp "$work"/drawn/train-000000.tar "$work/without_ending"
+expect 0 "images in 1 shards" index "$work/without_ending"
 expect 0 "30 images" convert --from="$work/drawn/train-*.tar" --to="$work/small" --resize=20
 expect 0 "height     20 to 20" info "$work/small"
 expect 0 "30 images" convert --from="$work/drawn/train-*.tar" --to="$work/both" --resize=20x24
