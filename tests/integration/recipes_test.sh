@@ -104,6 +104,15 @@ at cifar10_94 0 lr 0.3
 at cifar10_94 109 lr 1.5
 at cifar10_94 475 lr "$(awk 'BEGIN { printf "%.10g", 0.105 + 1.395 / 367 }')"
 
+# 50,000 / 4,096 = 12.2 steps per epoch.
+"$gftrain" --config="$configs/resnet20_cifar10_4096.prototxt" --dry_run \
+  >resnet20_cifar10_4096.dry.log 2>&1 || fail "--dry_run of resnet20_cifar10_4096"
+schedule resnet20_cifar10_4096 2
+steps resnet20_cifar10_4096 611
+at resnet20_cifar10_4096 0 images 4096
+at resnet20_cifar10_4096 0 lr 0.002
+at resnet20_cifar10_4096 13 lr "$(awk 'BEGIN { printf "%.10g", 0.02 * (1 - 13 / 611) }')"
+
 # The linear rule: 0.08 for 512 images, as much for each of them on any number of ranks.
 schedule alexnet_512 4
 at alexnet_512 0 lr 0.08
