@@ -80,9 +80,10 @@ ComputeTimes TimesOf(const NetModel& net, const AcceleratorConfig& device,
 void LeaveFrozenOut(const NetModel& net, const UpdateTraffic& traffic, double memory_bytes_per_s,
                     ComputeTimes* times);
 
-// The times of a net with images of another size, in another batch or phase, from those of `from`:
-// layers take time in proportion to their FLOPs, layers without products in proportion to their
-// values, and `other` in proportion to the pixels. Layers that `from` lacks take none.
+// Stretches the times of the net `from` to the net `to`, which differs in the size of its images,
+// its batch or its phase. Layers take time in proportion to their FLOPs, layers without products in
+// proportion to their values, and `other` in proportion to the pixels. Layers that `from` lacks
+// take none.
 ComputeTimes StretchedTimes(const ComputeTimes& times, const NetModel& from, const NetModel& to);
 
 // Estimates the times of the job's net on a GPU (solvers/estimate/step_estimate.h), at the assumed

@@ -11,7 +11,7 @@
 namespace gf {
 namespace {
 
-// The name of the step's span in a lane of its own compute.
+// The name of the first span in a lane, which is the step's own.
 std::string NameIn(const std::string& lane, const StepResult& step) {
   for (const Span& span : step.spans) {
     if (span.lane == lane) return span.name;

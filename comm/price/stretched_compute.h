@@ -19,7 +19,7 @@ class StretchedCompute {
 
   // Nominal seconds before the backward pass of the last batch.
   double forward() const { return forward_; }
-  // Those of them in which earlier batches ran backward and their gradients were added up.
+  // The part of forward() that earlier batches spend on backward and on adding up gradients.
   double earlier_backward() const { return earlier_backward_; }
   double backward_end() const { return ends_.back(); }
   double slowest() const { return slowest_; }

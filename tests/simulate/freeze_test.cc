@@ -5,22 +5,12 @@
 #include <string>
 #include <vector>
 
-#include "core/error.h"
 #include "core/estimate/gpu.h"
 #include "simulate/job_run.h"
 #include "tests/simulate/job_for_test.h"
 
 namespace gf {
 namespace {
-
-std::string ErrorOf(const SimulatedJob& job) {
-  try {
-    Simulator simulator(job);
-  } catch (const UserError& error) {
-    return error.what();
-  }
-  return "no error";
-}
 
 const std::vector<std::string> kTrunk = {"freeze=conv*,bn*"};
 

@@ -4,7 +4,6 @@
 #include <string>
 #include <vector>
 
-#include "core/error.h"
 #include "core/estimate/gpu.h"
 #include "core/file.h"
 #include "core/output_file.h"
@@ -209,15 +208,6 @@ TEST(JobTrainingTest, PhasesOfTheNetMayHaveSizesOfTheirOwn) {
   SimulatedJob job =
       EvenJob({"net=" + net, "train_data.crop_size=160", "validation_data.crop_size=224"});
   EXPECT_GT(Simulator(job).Run(8).validation, 0);
-}
-
-std::string ErrorOf(const SimulatedJob& job) {
-  try {
-    Simulator simulator(job);
-  } catch (const UserError& error) {
-    return error.what();
-  }
-  return "no error";
 }
 
 TEST(JobTrainingTest, SizesThatTheNetRefusesAreNamed) {
