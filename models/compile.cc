@@ -43,13 +43,11 @@ class Compiler {
               options.labels ? &*options.labels : nullptr);
     for (const GraphNode& node : nodes_) CheckType(node);  // fusion adds internal types
     MergeBatchNormAndScale(&nodes_);
+    if (options.phase == TRAIN && !options.freeze.empty()) FreezeStatistics();
     BatchNormFusions fusions;
-    // Of frozen batch norms, AddLayer finds out only later that they use no batch statistics.
-    if (options.freeze.empty()) {
-      fusions.sums = device->SumsInConvolutions(options.compute);
-      fusions.pairs = HasKernel("_BatchNormPair");
-      fusions.pooling = HasKernel("_BatchNormPooling");
-    }
+    fusions.sums = device->SumsInConvolutions(options.compute);
+    fusions.pairs = HasKernel("_BatchNormPair");
+    fusions.pooling = HasKernel("_BatchNormPooling");
     if (options.fuse) net_.unfused = FuseLayers(options.phase, fusions, &nodes_);
     if (options.fuse && options.phase == TRAIN) ExplainDevice(fusions);
   }
@@ -72,6 +70,23 @@ class Compiler {
   }
 
  private:
+  // Lets the BatchNorms below the lowest trained parameter normalize with their running statistics,
+  // which then stay as they are. This is found out from a net without fusions, so that it does not
+  // depend on them, and they on it.
+  void FreezeStatistics() {
+    const ParameterNames names = parameter_names_;
+    for (const GraphNode& node : nodes_) AddLayer(node);
+    for (size_t i = 0; i < nodes_.size(); ++i) {
+      LayerParameter& p = nodes_[i].param;
+      if (p.type() != "BatchNorm" || net_.blobs[net_.ops[i].tops[0]].needs_gradient) continue;
+      p.mutable_batch_norm_param()->set_use_global_stats(true);
+    }
+    net_ = CompiledNet();
+    by_name_.clear();
+    shared_.clear();
+    parameter_names_ = names;
+  }
+
   // Adds the reasons that concern all batch norms.
   void ExplainDevice(const BatchNormFusions& fusions) {
     const bool has_norm = std::any_of(nodes_.begin(), nodes_.end(), [](const GraphNode& node) {
@@ -79,18 +94,11 @@ class Compiler {
              !node.param.batch_norm_param().use_global_stats();
     });
     // Devices without such kernels fuse no batch norms with each other.
-    if (!has_norm || !HasKernel("_BatchNormPair")) return;
-    if (!options_.freeze.empty()) {
-      net_.unfused.push_back(
-          {"batch norms with convolutions, with each other and with poolings, "
-           "since parameters are frozen",
-           {}});
-    } else if (!fusions.sums) {
-      net_.unfused.push_back({StrCat("sums of batch norms' inputs, since convolutions do not add "
-                                     "them up in ",
-                                     Name(options_.compute), " on this GPU"),
-                              {}});
-    }
+    if (!has_norm || !HasKernel("_BatchNormPair") || fusions.sums) return;
+    net_.unfused.push_back({StrCat("sums of batch norms' inputs, since convolutions do not add "
+                                   "them up in ",
+                                   Name(options_.compute), " on this GPU"),
+                            {}});
   }
 
   bool HasKernel(const std::string& type) const {
@@ -147,13 +155,6 @@ class Compiler {
     AddParameters(&op);
     bool needs_gradient = options_.phase == TRAIN && Trains(op);
     for (size_t i = 0; i < op.bottoms.size(); ++i) needs_gradient |= Propagates(net_, op, i);
-    if (options_.phase == TRAIN && !needs_gradient && !options_.freeze.empty() &&
-        p.type() == "BatchNorm") {
-      p.mutable_batch_norm_param()->set_use_global_stats(true);
-      op.layer =
-          LayerRegistry::Get().Create("layer type", p.type(), p, options_.phase, node.location);
-      op.layer->SetUp(shapes);
-    }
     if (node.renamed && !(op.layer->parameters().empty() && op.layer->states().empty())) {
       op.layer->Fail("an earlier layer of phase ", Phase_Name(options_.phase),
                      " has the same name; layers with parameters or statistics need different "

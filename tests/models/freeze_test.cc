@@ -35,19 +35,7 @@ std::vector<std::string> Names(const PoolLayout& layout) {
 // Fills both nets with the same random values. `net` freezes some parameters, `whole` none.
 void Fill(Net* net, Net* whole) {
   SetRandom({}, whole->parameters().get());
-  ParameterStore& store = *net->parameters();
-  const ParameterStore& from = *whole->parameters();
-  const auto copy = [&](const PoolLayout& to, const Tensor& pool, const PoolLayout& layout,
-                        const Tensor& from_pool) {
-    for (const PoolEntry& entry : to.entries()) {
-      const PoolEntry& source = layout.entries()[layout.Find(entry.name)];
-      store.Import(from.Export(from_pool, source), entry, pool);
-    }
-  };
-  copy(store.layout(), store.master(), from.layout(), from.master());
-  copy(store.frozen_layout(), store.frozen_master(), from.layout(), from.master());
-  copy(store.state_layout(), store.states(), from.state_layout(), from.states());
-  store.SyncCompute();
+  CopyParameters(*whole, net);
 }
 
 TEST(FreezeTest, NothingBelowTheLowestTrainedParameterRunsBackward) {
@@ -79,6 +67,41 @@ TEST(FreezeTest, NothingBelowTheLowestTrainedParameterRunsBackward) {
       }
     }
   }
+}
+
+// Whether or not the sum is merged into the batch norm.
+TEST(FreezeTest, AFrozenBranchBesideATrainedOneKeepsItsStatistics) {
+  const std::string text =
+      kInputs + Conv("a", "x", 19) + Simple("BatchNorm", "n", "a") + Conv("b", "x", 19) +
+      "layer { name: 'e' type: 'Eltwise' bottom: 'n' bottom: 'b' top: 'e' }" +
+      Simple("ReLU", "r", "e") + Inner("i", "r", 5) + Loss("loss", "i");
+  NetOptions options = Freezing({"a.*"});
+  const auto fused = NewNet(text, options);
+  options.fuse = false;
+  const auto split = NewNet(text, options), whole = NewNet(text);
+  EXPECT_LT(fused->ops().size(), split->ops().size());
+  Fill(fused.get(), whole.get());
+  CopyParameters(*whole, split.get());
+  const Values before = States(*fused);
+  const float loss = Step(split.get());
+  EXPECT_NEAR(Step(fused.get()), loss, 1e-5 * loss);
+  const Values gradients = Gradients(*fused), expected = Gradients(*split);
+  for (const auto& [name, values] : expected) {
+    EXPECT_LT(RelativeError(gradients.at(name), values), 1e-5) << name;
+  }
+  for (const Net* net : {fused.get(), split.get()}) {
+    EXPECT_EQ(States(*net).at("n.running_mean"), before.at("n.running_mean"));
+  }
+}
+
+// Mistakes are those of the net that trains everything.
+TEST(FreezeTest, ChangesNoMessage) {
+  const std::string swapped =
+      kInputs + Conv("c1", "x", 3) + Inner("i", "c1", 5) +
+      "layer { name: 'loss' type: 'SoftmaxWithLoss' bottom: 'y' bottom: 'i' top: 'loss' }";
+  const std::string message = ErrorOf([&] { NewNet(swapped); });
+  EXPECT_TRUE(Has(message, "holds labels, expected numbers")) << message;
+  EXPECT_EQ(ErrorOf([&] { NewNet(swapped, Freezing({"c1.*"})); }), message);
 }
 
 TEST(FreezeTest, AFrozenLayerPassesGradientsOn) {

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <string>
 #include <tuple>
+#include <vector>
 
 #include "layers/kernel.h"
 #include "tests/models/layers_for_test.h"
@@ -80,12 +81,17 @@ class FusedNormsTest : public testing::TestWithParam<std::tuple<DType, int>> {
   }
 
   // The net with and without fusion has equal losses, gradients and statistics in three steps.
-  void ExpectSameSteps(const std::string& text, const std::string& fused_type) const {
-    const auto fused = NewNet(text, Options()), split = NewNet(text, Options(false));
+  void ExpectSameSteps(const std::string& text, const std::string& fused_type,
+                       const std::vector<std::string>& freeze = {}) const {
+    NetOptions options = Options(), apart = Options(false);
+    options.freeze = apart.freeze = freeze;
+    const auto fused = NewNet(text, options), split = NewNet(text, apart);
     EXPECT_TRUE(HasType(*fused, fused_type));
     EXPECT_FALSE(HasType(*split, fused_type));
-    SetRandom({}, split->parameters().get());
-    CopyParameters(*split, fused.get());         // whose layers have another order
+    const auto whole = NewNet(text, Options(false));
+    SetRandom({}, whole->parameters().get());
+    CopyParameters(*whole, split.get());
+    CopyParameters(*whole, fused.get());         // whose layers have another order
     for (uint64_t step = 0; step < 3; ++step) {  // recorded from the second step on
       const float expected = Step(split.get(), 64, step);
       EXPECT_NEAR(Step(fused.get(), 64, step), expected, rounding() * std::abs(expected));

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <vector>
 
 #include "tests/models/fused_norms_for_test.h"
 
@@ -51,10 +52,23 @@ TEST_P(FusedPairsTest, ChangeResultsByRoundingOnly) {
 
 TEST_P(FusedPairsTest, RepeatToTheBit) { ExpectRepeats(Text({channels(), true, true})); }
 
-// Nets with frozen parameters, and evaluation, compute each batch norm by itself.
-TEST_P(FusedPairsTest, FrozenNetsHaveNone) {
+// Any of the tensors around the pair: filters, parameters of one norm or of both, and what makes
+// gradients of one operand or of both superfluous.
+TEST_P(FusedPairsTest, FrozenParameters) {
+  using Patterns = std::vector<std::string>;
+  for (const Patterns& freeze :
+       {Patterns{"c0.*"}, Patterns{"c.*", "d.*"}, Patterns{"m.*"}, Patterns{"n.*"},
+        Patterns{"m.*", "n.*"}, Patterns{"c0.*", "c.*"}, Patterns{"c0.*", "d.*"},
+        Patterns{"c0.*", "c.*", "d.*"}, Patterns{"c0.*", "c.*", "d.*", "m.weight", "n.bias"}}) {
+    SCOPED_TRACE(testing::PrintToString(freeze));
+    ExpectSameSteps(Text({channels(), true, true}), "_BatchNormPair", freeze);
+  }
+}
+
+// Evaluation, and norms that use running statistics, compute each batch norm by itself.
+TEST_P(FusedPairsTest, RunningStatisticsHaveNone) {
   NetOptions options = Options();
-  options.freeze = {"c0.*"};
+  options.freeze = {"c0.*", "d.*", "m.*"};
   EXPECT_FALSE(IsPair(*NewNet(Text({channels(), true, true}), options)));
   options = Options();
   options.phase = TEST;

@@ -68,6 +68,13 @@ TEST_P(FusedPoolingTest, ImagesOfManyRows) {
   ExpectSameSteps(Text(channels(), kOfResNet, true, true, inputs), "_BatchNormPooling");
 }
 
+TEST_P(FusedPoolingTest, FrozenParameters) {
+  for (const char* freeze : {"c.*", "n.*", "n.weight", "c2.*"}) {
+    SCOPED_TRACE(freeze);
+    ExpectSameSteps(Text(channels(), kOfResNet), "_BatchNormPooling", {freeze});
+  }
+}
+
 TEST_P(FusedPoolingTest, RepeatsToTheBit) { ExpectRepeats(Text(channels(), kOfResNet)); }
 
 TEST_P(FusedPoolingTest, WhatDoesNotFitStaysTwoLayers) {
@@ -82,8 +89,9 @@ TEST_P(FusedPoolingTest, WhatDoesNotFitStaysTwoLayers) {
   options.phase = TEST;
   EXPECT_FALSE(IsFused(*NewNet(Text(channels(), kOfResNet), options)));
   options = Options();
-  options.freeze = {"n.*"};
-  EXPECT_FALSE(IsFused(*NewNet(Text(channels(), kOfResNet), options)));
+  options.freeze = {"c.*", "n.*"};
+  EXPECT_FALSE(IsFused(*NewNet(Text(channels(), kOfResNet), options)))
+      << "it uses running statistics";
   std::string average = Text(channels(), kOfResNet);
   average.replace(average.find("MAX"), 3, "AVE");
   EXPECT_FALSE(IsFused(*NewNet(average, Options())));

@@ -57,18 +57,30 @@ void ExpectNear(const Values& found, const Values& expected) {
   }
 }
 
-TEST_P(FusedSumsTest, ChangeResultsByRoundingOnly) {
-  const auto fused = NewNet(Block(GetParam()), Half()),
-             split = NewNet(Block(GetParam()), Half(false));
+void ExpectSameSteps(int channels, const std::vector<std::string>& freeze) {
+  NetOptions options = Half(), apart = Half(false);
+  options.freeze = apart.freeze = freeze;
+  const auto fused = NewNet(Block(channels), options), split = NewNet(Block(channels), apart);
   EXPECT_TRUE(HasSums(*fused, "c1") && HasSums(*fused, "c2"));
   EXPECT_FALSE(HasSums(*split, "c1"));
-  SetRandom({}, fused->parameters().get());
-  SetRandom({}, split->parameters().get());
+  const auto whole = NewNet(Block(channels), Half(false));
+  SetRandom({}, whole->parameters().get());
+  CopyParameters(*whole, fused.get());
+  CopyParameters(*whole, split.get());
   for (uint64_t step = 0; step < 3; ++step) {  // recorded from the second step on
     const float expected = Step(split.get(), 64, step);
     EXPECT_NEAR(Step(fused.get(), 64, step), expected, kRounding * expected);
     ExpectNear(Gradients(*fused), Gradients(*split));
     ExpectNear(States(*fused), States(*split));
+  }
+}
+
+TEST_P(FusedSumsTest, ChangeResultsByRoundingOnly) { ExpectSameSteps(GetParam(), {}); }
+
+TEST_P(FusedSumsTest, FrozenParameters) {
+  for (const char* freeze : {"c1.*", "c2.*", "n1.*", "n2.bias", "c*"}) {
+    SCOPED_TRACE(freeze);
+    ExpectSameSteps(GetParam(), {freeze});
   }
 }
 

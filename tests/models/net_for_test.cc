@@ -116,9 +116,15 @@ Values States(const Net& net) {
 
 void CopyParameters(const Net& from, Net* to) {
   ParameterStore& store = *to->parameters();
-  const Values parameters = Parameters(from), states = States(from);
-  for (const PoolEntry& entry : store.layout().entries()) {
-    store.Import(parameters.at(entry.name), entry, store.master());
+  const ParameterStore& source = *from.parameters();
+  Values parameters = Parameters(from);
+  parameters.merge(Export(source, source.frozen_master(), source.frozen_layout()));
+  const Values states = States(from);
+  for (const bool frozen : {false, true}) {
+    const ParameterStore::Pools pools = store.PoolsOf(frozen);
+    for (const PoolEntry& entry : pools.layout.entries()) {
+      store.Import(parameters.at(entry.name), entry, pools.master);
+    }
   }
   for (const PoolEntry& entry : store.state_layout().entries()) {
     store.Import(states.at(entry.name), entry, store.states());

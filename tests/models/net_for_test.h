@@ -49,7 +49,7 @@ Values Parameters(const Net& net);
 Values Gradients(const Net& net);
 Values States(const Net& net);
 
-// Copies all parameters and states, whatever the layouts.
+// Copies all parameters and states, whatever the layouts and whichever are frozen.
 void CopyParameters(const Net& from, Net* to);
 
 // |a - b| / (|b| + floor) over all values.
