@@ -3,6 +3,8 @@
 namespace gf {
 namespace {
 
+constexpr dnnl::algorithm kAlgorithm = dnnl::algorithm::convolution_direct;
+
 // oneDNN represents groups as a separate axis.
 Shape WithGroupAxis(const Shape& filters, int64_t groups) {
   if (groups == 1) return filters;
@@ -46,19 +48,19 @@ DnnlConvolution DnnlConvolution::With(const dnnl::memory::desc& own_images,
 
 DnnlConvolution::Fwd::primitive_desc DnnlConvolution::Forward(const dnnl::primitive_attr& attr,
                                                               dnnl::prop_kind kind) const {
-  return DnnlForward<Fwd>(attr, kind, algorithm, images, filters, bias, results, stride, dilates,
+  return DnnlForward<Fwd>(attr, kind, kAlgorithm, images, filters, bias, results, stride, dilates,
                           pad, pad_right);
 }
 
 DnnlConvolution::BwdW::primitive_desc DnnlConvolution::BackwardWeights(
     const dnnl::primitive_attr& attr, const Fwd::primitive_desc& hint) const {
-  return DnnlBackward<BwdW>(attr, hint, algorithm, images, filters, bias, results, stride, dilates,
+  return DnnlBackward<BwdW>(attr, hint, kAlgorithm, images, filters, bias, results, stride, dilates,
                             pad, pad_right);
 }
 
 DnnlConvolution::BwdD::primitive_desc DnnlConvolution::BackwardData(
     const dnnl::primitive_attr& attr, const Fwd::primitive_desc& hint) const {
-  return DnnlBackward<BwdD>(attr, hint, algorithm, images, filters, results, stride, dilates, pad,
+  return DnnlBackward<BwdD>(attr, hint, kAlgorithm, images, filters, results, stride, dilates, pad,
                             pad_right);
 }
 

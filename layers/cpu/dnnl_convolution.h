@@ -32,7 +32,6 @@ struct DnnlConvolution {
   BwdD::primitive_desc BackwardData(const dnnl::primitive_attr& attr,
                                     const Fwd::primitive_desc& hint) const;
 
-  dnnl::algorithm algorithm = dnnl::algorithm::convolution_direct;
   dnnl::memory::desc images, filters, results;
   dnnl::memory::desc bias;  // empty: none
   dnnl::memory::dims stride, dilates, pad, pad_right;

@@ -163,32 +163,6 @@ TEST_P(ConvolutionTest, ADepthwiseConvolutionHasAFilterPerChannel) {
 
 GF_FOR_EVERY_DEVICE(ConvolutionTest);
 
-TEST(WinogradChoice, NeedsChannelsAndTilesThatImagesFill) {
-  const auto winograd = [](int outputs, const Shape& images, bool backward) {
-    const std::string fields = StrCat("num_output: ", outputs, " kernel_size: 3 pad: 1");
-    return HowOnTheCpu(fields, images, backward).find("wino") != std::string::npos;
-  };
-  if (!winograd(64, {4, 64, 56, 56}, true)) {
-    GTEST_SKIP() << "oneDNN has no Winograd convolutions on this processor";
-  }
-  EXPECT_TRUE(winograd(512, {8, 512, 7, 7}, true));
-  EXPECT_TRUE(winograd(64, {2, 24, 31, 31}, true));
-  EXPECT_FALSE(winograd(64, {4, 16, 32, 32}, true)) << "one block of channels";
-  EXPECT_FALSE(winograd(16, {4, 64, 32, 32}, true)) << "one block of results";
-  EXPECT_FALSE(winograd(256, {64, 256, 5, 5}, true)) << "25 pixels in tiles of 64";
-  // The cases of every_layer_test.
-  EXPECT_TRUE(winograd(32, {3, 20, 13, 12}, true));
-  EXPECT_TRUE(winograd(18, {32, 17, 3, 3}, true));
-  EXPECT_FALSE(winograd(18, {31, 17, 3, 3}, true)) << "31 tiles";
-  for (const int batch : {1, 64}) {
-    EXPECT_FALSE(winograd(512, {batch, 512, 7, 7}, false));
-    EXPECT_TRUE(winograd(64, {batch, 64, 12, 12}, false));
-    EXPECT_FALSE(winograd(64, {batch, 64, 12, 8}, false));
-  }
-}
-
-constexpr char kWideFilters[] = "num_output: 256 kernel_size: 3 pad: 1";
-
 // Why this processor does not choose between types for convolutions in BF16; empty: it does.
 std::string NoChoiceInBF16() {
   const auto device = DeviceRegistry::Get().Create("device", "cpu", 1);
@@ -196,24 +170,6 @@ std::string NoChoiceInBF16() {
   if (DnnlHas(dnnl::cpu_isa::avx512_core_amx)) return "this processor has AMX";
   if (!BF16IsFast()) return "this processor computes all BF16 convolutions in FP32";
   return "";
-}
-
-TEST(WinogradChoice, IsRarerInBF16) {
-  if (const std::string why = NoChoiceInBF16(); !why.empty()) GTEST_SKIP() << why;
-  if (HowOnTheCpu(kWideFilters, {64, 64, 15, 15}).find("wino") == std::string::npos) {
-    GTEST_SKIP() << "oneDNN has no Winograd convolutions on this processor";
-  }
-  const auto winograd = [](int outputs, const Shape& images, bool backward = true) {
-    const std::string fields = StrCat("num_output: ", outputs, " kernel_size: 3 pad: 1");
-    return HowOnTheCpu(fields, images, backward, DType::kBF16).find("wino") != std::string::npos;
-  };
-  EXPECT_TRUE(winograd(256, {256, 256, 7, 7}));
-  EXPECT_TRUE(winograd(256, {64, 64, 15, 15}));
-  EXPECT_FALSE(winograd(256, {63, 64, 15, 15})) << "1,008 tiles";
-  EXPECT_FALSE(winograd(256, {64, 63, 15, 15})) << "63 channels";
-  EXPECT_FALSE(winograd(255, {64, 64, 15, 15})) << "255 results";
-  EXPECT_FALSE(winograd(256, {256, 256, 6, 6})) << "36 pixels in tiles of 64";
-  EXPECT_FALSE(winograd(256, {64, 64, 15, 15}, false)) << "evaluation";
 }
 
 TEST(ConvolutionChoice, IsFP32WhereBF16HasNoGradientOfTheFilters) {
@@ -229,25 +185,6 @@ TEST(ConvolutionChoice, IsFP32WhereBF16HasNoGradientOfTheFilters) {
   const std::string wide =
       HowOnTheCpu("num_output: 32 kernel_size: 2", {16, 32, 32, 32}, true, DType::kBF16);
   EXPECT_NE(wide.find("bf16"), std::string::npos) << wide;
-}
-
-TEST(Winograd, BF16FollowsFP32) {
-  if (const std::string why = NoChoiceInBF16(); !why.empty()) GTEST_SKIP() << why;
-  const std::string how = HowOnTheCpu(kWideFilters, {64, 64, 15, 15}, true, DType::kBF16);
-  if (how.find("wino") == std::string::npos) GTEST_SKIP() << "computed by " << how;
-  LayerCase test;
-  test.prototxt = StrCat("type: 'Convolution' convolution_param { ", kWideFilters, " }");
-  test.bottoms = {{64, 64, 15, 15}};
-  RunOptions options;
-  LayerRun expected(test, options);
-  options.compute = DType::kBF16;
-  LayerRun run(test, options);
-  for (LayerRun* each : {&expected, &run}) each->Forward();
-  ExpectNear(run.Top(0), expected.Top(0), 0.01, "top");
-  for (LayerRun* each : {&expected, &run}) each->Backward();
-  ExpectNear(run.BottomDiff(0), expected.BottomDiff(0), 0.01, "gradient of the bottom");
-  ExpectNear(run.ParameterDiff(0), expected.ParameterDiff(0), 0.01, "gradient of the filters");
-  ExpectNear(run.ParameterDiff(1), expected.ParameterDiff(1), 0.01, "gradient of the bias");
 }
 
 }  // namespace

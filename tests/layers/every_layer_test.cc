@@ -195,7 +195,7 @@ TEST_P(EveryLayer, InferenceGivesTheTopsOfTraining) {
   const auto expected = Results(Case(), options);
   options.backward = false;
   options.in_place = true;
-  ExpectResultsNear(Results(Case(), options), expected, 1e-5);
+  ExpectResultsNear(Results(Case(), options), expected, Case().tolerance);
 }
 
 TEST_P(EveryLayer, UnneededGradientsAreLeftOut) {
@@ -208,7 +208,7 @@ TEST_P(EveryLayer, UnneededGradientsAreLeftOut) {
     LayerRun run(Case(), options);
     const bool any = wanted < bottoms && run.HasBottomDiff(static_cast<int>(wanted));
     if (!any && run.layer().parameters().empty()) continue;
-    ExpectResultsNear(Results(&run), expected, 1e-5);
+    ExpectResultsNear(Results(&run), expected, Case().tolerance);
   }
 }
 

@@ -146,19 +146,20 @@ Cases Weighted() {
   };
 }
 
-// Algorithms for which a case must be large (Note [Winograd]).
+// An algorithm for which a case must be large: Note [Choice of Winograd's algorithm]
+// (layers/cpu/winograd_choice.h).
 Cases Large() {
-  const auto winograd = [](const std::string& name, int outputs, const Shape& images) {
-    LayerCase result =
-        SplitsSums(Case(name,
-                        StrCat("type: 'Convolution' convolution_param { num_output: ", outputs,
-                               " kernel_size: 3 pad: 1 }"),
-                        {images}));
+  const auto winograd = [](const std::string& name, const std::string& filter,
+                           const Shape& images) {
+    LayerCase result = SplitsSums(
+        Case(name, StrCat("type: 'Convolution' convolution_param { num_output: 32 ", filter, " }"),
+             {images}));
     result.linear = true;
+    result.tolerance = 1e-4;
     return result;
   };
-  return {winograd("ConvolutionWinograd", 32, {3, 20, 13, 12}),
-          winograd("ConvolutionSmallWinograd", 18, {32, 17, 3, 3})};
+  return {winograd("ConvolutionWinograd", "kernel_size: 3 pad: 1", {16, 32, 13, 12}),
+          winograd("ConvolutionWinograd5x5", "kernel_size: 5 pad: 2", {16, 32, 9, 9})};
 }
 
 Cases BatchNorm() {

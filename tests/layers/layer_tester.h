@@ -36,6 +36,9 @@ struct LayerCase {
   bool depends_on_layout = false;
   // Differences are exact for any step: a large one drowns the rounding errors of many sums.
   bool linear = false;
+  // Error of FP32 results that are computed in another order, relative to the larger of a value and
+  // the root of the mean square.
+  double tolerance = 1e-5;
   // Relative L2 error of BF16 and FP16 against FP32 that is accepted.
   double bf16_tolerance = 0.01;
 

@@ -108,13 +108,15 @@ Values TrainedByAll(CommConfig::Mode mode, int steps) {
 }
 
 TEST(StagedTrainingTest, EqualsOneRankThatComputesTheSameBatches) {
-  constexpr double kTolerance = 1e-6;  // of the norm of each tensor: FP32 sums in another order
+  // Of the norm of each tensor: FP32 sums in another order, which convolutions by Winograd's
+  // algorithm make larger.
+  constexpr double kTolerance = 1e-5;
   const Values before = TrainedAlone(comm->size(), 0), alone = TrainedAlone(comm->size(), kSteps);
   for (const auto mode : {CommConfig::AFTER_BACKWARD, CommConfig::PER_TENSOR, CommConfig::LAZY}) {
     const Values by_all = TrainedByAll(mode, kSteps);
     ASSERT_EQ(by_all.size(), alone.size());
     for (const auto& [tensor, values] : alone) {
-      EXPECT_GT(RelativeError(before.at(tensor), values), 1000 * kTolerance) << tensor;
+      EXPECT_GT(RelativeError(before.at(tensor), values), 100 * kTolerance) << tensor;
       EXPECT_LE(RelativeError(by_all.at(tensor), values), kTolerance)
           << tensor << ", " << CommConfig::Mode_Name(mode);
     }

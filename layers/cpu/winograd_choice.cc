@@ -1,0 +1,88 @@
+#include "layers/cpu/winograd_choice.h"
+
+#include <algorithm>
+
+#include "core/simd.h"
+#include "layers/cpu/dnnl_convolution.h"
+#include "layers/cpu/winograd_kernels.h"
+
+namespace gf {
+namespace {
+
+// Multiply-adds in the time that the kernels need, as measured, for each of:
+constexpr double kPerElement = 27;  // an element of a transformed tensor
+constexpr double kPerFilter = 48;   // an element of a transformed filter
+// Transformed filters take up to 256 MiB; those that are kept between calls up to 16 MiB.
+constexpr int64_t kPoints = kMostWinogradPoints * kMostWinogradPoints;
+constexpr int64_t kMostFilters = (int64_t{1} << 26) / kPoints,
+                  kMostKeptFilters = (int64_t{1} << 22) / kPoints;
+// Kernels compute whole vectors of channels.
+int64_t Padded(int64_t channels) {
+  const int64_t lanes = WinogradTable().lanes;
+  return (channels + lanes - 1) / lanes * lanes;
+}
+
+// Whether our own kernels can compute the convolution.
+bool WinogradFits(const ConvolutionLayer& layer, const KernelSetup& setup) {
+  const Window& w = layer.window();
+  const int64_t taps = w.kernel[0];
+  for (int i = 0; i < 2; ++i) {
+    if (w.kernel[i] != taps || w.stride[i] != 1 || w.dilation[i] != 1 || w.pad[i] >= taps) {
+      return false;
+    }
+  }
+  const int64_t filters = setup.bottoms[0].shape[1] * setup.tops[0].shape[1];
+  return (taps == 3 || taps == 5) && layer.groups() == 1 &&
+         filters <= (setup.backward ? kMostFilters : kMostKeptFilters) &&
+         BestIsa() != Isa::kBaseline &&
+         (!setup.parameters_fixed || setup.parameters[0].layout.plain());
+}
+
+}  // namespace
+
+WinogradPlan PlanWinograd(int64_t images, const std::array<int64_t, 2>& results, int taps,
+                          int64_t inputs, int64_t outputs) {
+  WinogradPlan best;
+  for (int most = kFewestWinogradPoints + 1; most <= kMostWinogradPoints; ++most) {
+    WinogradPlan plan;
+    int size = 0;
+    double points = static_cast<double>(images);
+    for (int i = 0; i < 2; ++i) {
+      plan.splits[i] = SplitAxis(results[i], taps, most);
+      points *= static_cast<double>(plan.splits[i].points());
+      size = std::max(size, plan.splits[i].large);
+    }
+    const auto both = static_cast<double>(Padded(inputs) + Padded(outputs)),
+               filters = static_cast<double>(Padded(inputs) * Padded(outputs));
+    plan.cost = points * (filters + kPerElement * both) + kPerFilter * size * size * filters;
+    if (best.cost == 0 || plan.cost < best.cost) best = plan;
+  }
+  return best;
+}
+
+int64_t ImagesOfPlan(const KernelSetup& setup) {
+  constexpr int64_t kWithoutBackward = 4;
+  return setup.backward ? setup.bottoms[0].shape[0] : kWithoutBackward;
+}
+
+bool WinogradPays(const ConvolutionLayer& layer, const KernelSetup& setup,
+                  const KernelContext& context) {
+  const WinogradWay way = WayOfWinograd();
+  if (way == WinogradWay::kLibrary || !WinogradFits(layer, setup)) return false;
+  if (way == WinogradWay::kOwn) return true;
+  const bool in_bf16 = ConvolutionMath(context) == DType::kBF16;
+  if (in_bf16 && DnnlHas(dnnl::cpu_isa::avx512_core_amx)) return false;
+  const Shape& top = setup.tops[0].shape;
+  const int64_t taps = layer.window().kernel[0], channels = setup.bottoms[0].shape[1],
+                images = ImagesOfPlan(setup);
+  const WinogradPlan plan =
+      PlanWinograd(images, {top[2], top[3]}, static_cast<int>(taps), channels, top[1]);
+  // Direct convolutions have kernels for colors.
+  constexpr int64_t kColors = 3;
+  const int64_t inputs = channels <= kColors ? channels : Padded(channels);
+  const double direct = static_cast<double>(images * inputs * taps * taps) *
+                        static_cast<double>(Padded(top[1]) * top[2] * top[3]);
+  return plan.cost < (in_bf16 ? direct / 2 : direct);
+}
+
+}  // namespace gf

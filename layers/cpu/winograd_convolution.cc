@@ -1,0 +1,364 @@
+#include "layers/cpu/winograd_convolution.h"
+
+#include <glog/logging.h>
+#include <omp.h>
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <type_traits>
+
+#include "core/cpu/channel_view.h"
+#include "core/parallel.h"
+#include "layers/cpu/elementwise.h"
+#include "layers/cpu/winograd_choice.h"
+#include "layers/cpu/winograd_filters.h"
+#include "layers/cpu/winograd_kernels.h"
+#include "layers/cpu/winograd_tiles.h"
+
+namespace gf {
+namespace {
+
+// The tensor of a view; false if its channels do not fit the kernels.
+bool GetTensor(const TensorDesc& desc, WinogradTensor* tensor) {
+  ChannelView view;
+  if (!GetChannelView(desc, &view) || view.block % WinogradTable().lanes != 0) return false;
+  *tensor = {view.padded_channels(), view.block, desc.shape[2], desc.shape[3]};
+  return true;
+}
+
+// A pass over images: what it reads and writes, and the memory that it needs.
+//
+// Note [Groups of tiles]
+// Transformed tensors are too large for the caches: a pass handles groups of tiles, one after
+// another. If the filters are few (4 MiB, the share of a core in its last cache) and there is a
+// group for each thread, each thread handles groups of its own and need not wait for others.
+// Otherwise, all threads share a larger group, so that more tiles are multiplied by each filter
+// that is read. Sums over channels are the same in any group, so results do not depend on the
+// number of threads.
+struct Pass {
+  WinogradTensor from, to;
+  std::array<int64_t, 2> pad{};  // before the first result
+  WinogradTiles tiles;
+  WinogradFilters filters;
+  int64_t workers = 0;  // threads with groups of their own; 0: all share each group
+
+  WinogradSpace Space(const WinogradTensor& tensor, float* data) const {
+    // The channels of neighboring tiles must not displace each other in the caches either.
+    constexpr int64_t kLine = 16;
+    const int64_t tile_step = tensor.channels + kLine;
+    return {data, WinogradStep(tiles.most_tiles() * tile_step), tile_step, tiles.points()};
+  }
+  int64_t SpaceFloats(const WinogradTensor& tensor) const {
+    return Space(tensor, nullptr).point_step * tiles.points() * tiles.points();
+  }
+  int64_t GroupFloats() const { return SpaceFloats(from) + SpaceFloats(to); }
+  // Without the filters.
+  int64_t floats() const { return std::max<int64_t>(workers, 1) * GroupFloats(); }
+};
+
+// Calls body(begin, end) for ranges that cover [0, n): in all threads, or in this one.
+template <typename Body>
+void For(bool parallel, int64_t n, const Body& body) {
+  parallel ? ParallelFor(n, 1, body) : body(int64_t{0}, n);
+}
+
+// T is the C++ type of the compute type.
+template <typename T>
+class WinogradConvolution : public Kernel {
+ public:
+  WinogradConvolution(const ConvolutionLayer& layer, const KernelContext& context)
+      : layer_(layer), device_(context.device), type_(context.compute) {}
+
+  std::string Describe() const override { return "own Winograd"; }
+
+  void Setup(KernelSetup* setup) override {
+    ChooseLayouts(setup);
+    taps_ = static_cast<int>(layer_.window().kernel[0]);
+    top_count_ = setup->tops[0].storage_count();
+    channels_ = setup->bottoms[0].shape[1];
+    outputs_ = setup->tops[0].shape[1];
+    images_of_plan_ = ImagesOfPlan(*setup);
+    const int64_t images = setup->bottoms[0].shape[0];
+    forward_ = NewPass(Use::kForward, images);
+    setup->forward_scratch_bytes = (forward_.floats() + results_.channels) * sizeof(float);
+    keeps_filters_ = !setup->backward;
+    if (keeps_filters_) return;
+    setup->forward_scratch_bytes += forward_.filters.count() * sizeof(float);
+    trains_ = setup->trains;
+    setup->skips_parameter_diffs = !trains_;
+    int64_t floats = 0;
+    if (trains_) {
+      weights_ = NewPass(Use::kWeights, images);
+      floats = weights_.filters.count() + weights_.floats() +
+               (1 + weights_.tiles.most_tiles()) * results_.channels;
+    }
+    if (setup->propagate[0]) {
+      data_ = NewPass(Use::kData, images);
+      floats = std::max(floats, data_.filters.count() + data_.floats());
+    }
+    setup->backward_scratch_bytes = floats * sizeof(float);
+    setup->needs_bottom[0] = trains_;
+    setup->needs_top[0] = layer_.relu_backward();
+  }
+
+  void Forward(const KernelArgs& args) override {
+    float* const scratch = static_cast<float*>(args.scratch);
+    float* bias = nullptr;
+    if (layer_.bias()) {
+      bias = scratch + forward_.floats();
+      std::fill(std::copy_n(args.master[1], outputs_, bias), bias + results_.channels, 0.f);
+    }
+    const float* const filters =
+        keeps_filters_
+            ? KeptFilters(args)
+            : Transformed(forward_, args, scratch + forward_.floats() + results_.channels);
+    Convolve(forward_,
+             {filters, bias, layer_.relu(), static_cast<const T*>(args.bottoms[0]),
+              static_cast<T*>(args.tops[0])},
+             scratch);
+  }
+
+  // The gradients of the parameters come first: they can travel while the rest is computed.
+  void Backward(const KernelArgs& args) override {
+    T* const dy = static_cast<T*>(args.top_diffs[0][0]);
+    if (layer_.relu_backward()) MaskByRelu(type_, args.tops[0], dy, top_count_);
+    if (trains_) BackwardParameters(args, dy);
+    if (args.bottom_diffs[0] == nullptr) return;
+    float* const scratch = static_cast<float*>(args.scratch);
+    const float* const filters = Transformed(data_, args, scratch + data_.floats());
+    Convolve(data_,
+             {filters, /*bias=*/nullptr, /*relu=*/false, dy, static_cast<T*>(args.bottom_diffs[0])},
+             scratch);
+  }
+
+ private:
+  static const WinogradFunctions<T>& functions() {
+    if constexpr (std::is_same_v<T, float>) {
+      return WinogradTable().fp32;
+    } else {
+      return WinogradTable().bf16;
+    }
+  }
+
+  // Keeps layouts whose channels lie side by side in vectors; asks for blocks otherwise.
+  void ChooseLayouts(KernelSetup* setup) {
+    TensorDesc &bottom = setup->bottoms[0], &top = setup->tops[0];
+    ChannelView view;
+    view.block = WinogradTable().lanes;
+    if (!GetTensor(bottom, &images_)) {
+      bottom.layout = LayoutLike(view, bottom);
+      CHECK(GetTensor(bottom, &images_)) << bottom.layout.Name();
+    }
+    CHECK(GetChannelView(bottom, &view));
+    top.layout = LayoutLike(view, top);
+    if (GetTensor(top, &results_)) return;
+    view.channels_last = false;
+    view.block = WinogradTable().lanes;
+    top.layout = LayoutLike(view, top);
+    CHECK(GetTensor(top, &results_)) << top.layout.Name();
+  }
+
+  enum class Use { kForward, kWeights, kData };
+
+  Pass NewPass(Use use, int64_t images) const {
+    const bool mirrored = use == Use::kData;
+    Pass pass;
+    pass.from = mirrored ? results_ : images_;
+    pass.to = mirrored ? images_ : results_;
+    for (int i = 0; i < 2; ++i) {
+      const int64_t pad = layer_.window().pad[i];
+      pass.pad[i] = mirrored ? taps_ - 1 - pad : pad;
+    }
+    const int64_t from = pass.from.channels, to = pass.to.channels;
+    const WinogradPlan plan =
+        PlanWinograd(images_of_plan_, {pass.to.height, pass.to.width}, taps_, from, to);
+    const int points = std::max(plan.splits[0].large, plan.splits[1].large);
+    pass.filters = WinogradFilters(taps_, points, mirrored, mirrored ? outputs_ : channels_, from,
+                                   mirrored ? channels_ : outputs_, to);
+    // See Note [Groups of tiles]. In a shared group, the transformed tensors together have at least
+    // as many floats as the filters.
+    constexpr int64_t kOwnTiles = 36, kOwnFilters = 1 << 20, kSharedSpace = 1 << 20;  // in floats
+    const int64_t shared = std::max(from * to, kSharedSpace / (points * points)) / (from + to) + 1;
+    pass.tiles = WinogradTiles(images, plan.splits, taps_, kOwnTiles);
+    const int threads = omp_get_max_threads();
+    if (use != Use::kWeights && pass.filters.count() <= kOwnFilters &&
+        pass.tiles.groups() >= threads) {
+      pass.workers = threads;
+    } else {
+      pass.tiles = WinogradTiles(images, plan.splits, taps_, shared);
+    }
+    return pass;
+  }
+
+  // The part of a space from a tile on.
+  static WinogradSpace AtTile(const WinogradSpace& space, int64_t tile) {
+    WinogradSpace part = space;
+    part.data += tile * space.tile_step;
+    return part;
+  }
+
+  // Calls multiply(point, panel, tiles of the group that have the point) for all points and panels
+  // of filters.
+  template <typename Multiply>
+  static void ForProducts(bool parallel, const Pass& pass, const WinogradGroup& group,
+                          const Multiply& multiply) {
+    const int points = pass.tiles.points();
+    const int64_t panels = pass.filters.panels();
+    For(parallel, points * points * panels, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        const auto point = static_cast<int>(i / panels);
+        multiply(point, i % panels, pass.tiles.TilesWith(group, point / points, point % points));
+      }
+    });
+  }
+
+  static const float* Transformed(const Pass& pass, const KernelArgs& args, float* to) {
+    pass.filters.Transform(args.master[0], to);
+    return to;
+  }
+  // Without a backward pass, transformed filters are kept until the parameters change.
+  const float* KeptFilters(const KernelArgs& args) {
+    if (kept_filters_ == nullptr) {
+      kept_filters_ = device_->Allocate(forward_.filters.count() * sizeof(float));
+    }
+    float* const kept = static_cast<float*>(kept_filters_.get());
+    if (kept_version_ != args.parameters_version) Transformed(forward_, args, kept);
+    kept_version_ = args.parameters_version;
+    return kept;
+  }
+
+  // y = x * filters + bias, then a ReLU if `relu`.
+  struct Operands {
+    const float* filters;  // transformed
+    const float* bias;     // null: none
+    bool relu;
+    const T* x;
+    T* y;
+  };
+
+  // `space`: pass.floats() floats.
+  void Convolve(const Pass& pass, const Operands& operands, float* space) const {
+    const int64_t groups = pass.tiles.groups();
+    if (pass.workers == 0) {
+      for (int64_t i = 0; i < groups; ++i) {
+        ConvolveGroup(pass, pass.tiles.Group(i), /*parallel=*/true, operands, space);
+      }
+      return;
+    }
+    ParallelFor(pass.workers, 1, [&](int64_t begin, int64_t end) {
+      for (int64_t i = groups * begin / pass.workers; i < groups * end / pass.workers; ++i) {
+        ConvolveGroup(pass, pass.tiles.Group(i), /*parallel=*/false, operands,
+                      space + begin * pass.GroupFloats());
+      }
+    });
+  }
+
+  // `space`: GroupFloats floats. `parallel`: in all threads.
+  void ConvolveGroup(const Pass& pass, const WinogradGroup& group, bool parallel,
+                     const Operands& operands, float* space) const {
+    const WinogradSpace images = pass.Space(pass.from, space),
+                        products = pass.Space(pass.to, space + pass.SpaceFloats(pass.from));
+    const WinogradTile* const tiles = group.tiles.data();
+    For(parallel, group.count(), [&](int64_t begin, int64_t end) {
+      functions().images(pass.from, operands.x, tiles + begin, end - begin, taps_, pass.pad.data(),
+                         AtTile(images, begin));
+    });
+    ForProducts(parallel, pass, group,
+                [&](int point, int64_t panel, const WinogradTiles::Range& range) {
+                  WinogradProduct p;
+                  p.rows = range.end - range.begin;
+                  p.depth = pass.from.channels;
+                  p.columns = pass.filters.columns(panel);
+                  p.a = AtTile(images, range.begin).data + point * images.point_step;
+                  p.a_row = images.tile_step;
+                  p.a_step = 1;
+                  p.b = pass.filters.At(operands.filters, point, panel);
+                  p.b_step = p.columns;
+                  p.c = AtTile(products, range.begin).data + point * products.point_step +
+                        pass.filters.first_output(panel);
+                  p.c_row = products.tile_step;
+                  WinogradTable().product(p);
+                });
+    For(parallel, group.count(), [&](int64_t begin, int64_t end) {
+      functions().results(pass.to, AtTile(products, begin), tiles + begin, end - begin, taps_,
+                          operands.bias, operands.relu, operands.y);
+    });
+  }
+
+  void BackwardParameters(const KernelArgs& args, const T* dy) const {
+    const Pass& pass = weights_;
+    const T* const x = static_cast<const T*>(args.bottoms[0]);
+    float* const sums = static_cast<float*>(args.scratch);
+    float* const space = sums + pass.filters.count();
+    const WinogradSpace images = pass.Space(images_, space);
+    const WinogradSpace gradients = pass.Space(results_, images.data + pass.SpaceFloats(images_));
+    float* const bias = space + pass.floats();
+    float* const tile_sums = layer_.bias() ? bias + results_.channels : nullptr;  // [tile][output]
+    std::fill(bias, bias + results_.channels, 0.f);
+    for (int64_t i = 0; i < pass.tiles.groups(); ++i) {
+      const WinogradGroup group = pass.tiles.Group(i);
+      const WinogradTile* const tiles = group.tiles.data();
+      ParallelFor(group.count(), 1, [&](int64_t begin, int64_t end) {
+        functions().images(images_, x, tiles + begin, end - begin, taps_, pass.pad.data(),
+                           AtTile(images, begin));
+        functions().gradients(
+            results_, dy, tiles + begin, end - begin, taps_, AtTile(gradients, begin),
+            tile_sums != nullptr ? tile_sums + begin * results_.channels : nullptr);
+      });
+      ForProducts(/*parallel=*/true, pass, group,
+                  [&](int point, int64_t panel, const WinogradTiles::Range& range) {
+                    WinogradProduct p;
+                    p.rows = images_.channels;
+                    p.depth = range.end - range.begin;
+                    p.columns = pass.filters.columns(panel);
+                    p.a = AtTile(images, range.begin).data + point * images.point_step;
+                    p.a_row = 1;
+                    p.a_step = images.tile_step;
+                    p.b = AtTile(gradients, range.begin).data + point * gradients.point_step +
+                          pass.filters.first_output(panel);
+                    p.b_step = gradients.tile_step;
+                    p.c = pass.filters.At(sums, point, panel);
+                    p.c_row = p.columns;
+                    p.add = i > 0;
+                    WinogradTable().product(p);
+                  });
+      if (tile_sums == nullptr) continue;
+      for (int64_t tile = 0; tile < group.count(); ++tile) {
+        const float* const of_tile = tile_sums + tile * results_.channels;
+        for (int64_t o = 0; o < outputs_; ++o) bias[o] += of_tile[o];
+      }
+    }
+    pass.filters.StoreGradient(sums, type_, args.parameter_diffs[0]);
+    if (!layer_.bias()) return;
+    for (int64_t o = 0; o < outputs_; ++o) {
+      StoreElement(args.parameter_diffs[1], o, type_, bias[o]);
+    }
+  }
+
+  const ConvolutionLayer& layer_;
+  Device* const device_;
+  const DType type_;
+  WinogradTensor images_, results_;
+  int64_t images_of_plan_ = 0;
+  int64_t channels_ = 0, outputs_ = 0;  // without padding
+  int taps_ = 0;
+  Pass forward_, weights_, data_;  // of Forward, of the gradients of filters and of images
+  int64_t top_count_ = 0;
+  bool keeps_filters_ = false;
+  std::shared_ptr<void> kept_filters_;
+  uint64_t kept_version_ = 0;
+  bool trains_ = false;  // whether Backward computes gradients of the parameters
+};
+
+}  // namespace
+
+std::unique_ptr<Kernel> NewWinogradConvolution(const ConvolutionLayer& layer,
+                                               const KernelContext& context) {
+  if (context.compute == DType::kFP32) {
+    return std::make_unique<WinogradConvolution<float>>(layer, context);
+  }
+  return std::make_unique<WinogradConvolution<uint16_t>>(layer, context);
+}
+
+}  // namespace gf

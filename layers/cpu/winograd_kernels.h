@@ -1,0 +1,78 @@
+#pragma once
+
+#include <cstdint>
+
+#include "core/simd.h"
+
+namespace gf {
+
+// See Note [Winograd's algorithm] (layers/cpu/winograd_points.h).
+
+constexpr int kFewestWinogradPoints = 5, kMostWinogradPoints = 8;  // of a tile, along an axis
+
+// Images or results of a convolution: channels in blocks, [n][channels / block][height][width]
+// [block]; nhwc has one block. `block` and `channels` (with padding) are multiples of
+// WinogradTable().lanes.
+struct WinogradTensor {
+  int64_t channels = 0, block = 0, height = 0, width = 0;
+};
+
+// A tile: size[0] x size[1] pixels, with size[i] - taps + 1 results along axis i (0: height, 1:
+// width).
+struct WinogradTile {
+  int64_t image = 0;
+  int32_t result[2] = {};  // the first result
+  int32_t size[2] = {};    // points
+};
+
+// A transformed tensor: FP32 [height's points][width's points][tile][channel]. Tiles with fewer
+// points leave the others as they are.
+struct WinogradSpace {
+  float* data = nullptr;
+  int64_t point_step = 0, tile_step = 0;  // elements
+  int points = 0;                         // of the width
+};
+
+// T is float or uint16_t (BF16). `taps`: of the filter, 3 or 5.
+template <typename T>
+struct WinogradFunctions {
+  // The tiles' pixels of x; those outside of the image are zero. `pad`: before the first result.
+  void (*images)(const WinogradTensor& tensor, const T* x, const WinogradTile* tiles, int64_t count,
+                 int taps, const int64_t pad[2], const WinogradSpace& to);
+  // The tiles' results of y, from the products; adds the bias (null: none), then applies a ReLU if
+  // `relu`.
+  void (*results)(const WinogradTensor& tensor, const WinogradSpace& from,
+                  const WinogradTile* tiles, int64_t count, int taps, const float* bias, bool relu,
+                  T* y);
+  // The tiles' gradients of results dy, and their sums [tile][channel] (null: not needed).
+  void (*gradients)(const WinogradTensor& tensor, const T* dy, const WinogradTile* tiles,
+                    int64_t count, int taps, const WinogradSpace& to, float* sums);
+};
+
+// c[i, :] = sum over k of a[i, k] * b[k, :], added in the order of k to c's old values if `add`.
+// `columns`: lanes or twice as many.
+struct WinogradProduct {
+  int64_t rows = 0, depth = 0;
+  int columns = 0;
+  const float* a = nullptr;
+  int64_t a_row = 0, a_step = 0;  // elements from row to row, from k to k
+  const float* b = nullptr;
+  int64_t b_step = 0;
+  float* c = nullptr;
+  int64_t c_row = 0;
+  bool add = false;
+};
+
+struct WinogradKernels {
+  int lanes;  // channels that are computed together
+  WinogradFunctions<float> fp32;
+  WinogradFunctions<uint16_t> bf16;
+  // One filter per lane, [taps][taps][lanes], to or from [points][points]: element (i, j) of a lane
+  // at (i * points + j) * step.
+  void (*filter)(const float* filter, int taps, int points, float* to, int64_t step);
+  void (*filter_gradient)(const float* from, int64_t step, int points, int taps, float* gradient);
+  void (*product)(const WinogradProduct& product);
+};
+GF_SIMD_DECLARE(WinogradKernels, WinogradTable)
+
+}  // namespace gf
