@@ -71,8 +71,8 @@ class Compiler {
 
  private:
   // Lets the BatchNorms below the lowest trained parameter normalize with their running statistics,
-  // which then stay as they are. This is found out from a net without fusions, so that it does not
-  // depend on them, and they on it.
+  // which then stay as they are. Fusions depend on this, so a net without them tells which these
+  // are.
   void FreezeStatistics() {
     const ParameterNames names = parameter_names_;
     for (const GraphNode& node : nodes_) AddLayer(node);

@@ -7,8 +7,8 @@
 
 namespace gf {
 
-// Compilation (models/compile.cc) goes over the layers in its own way: it may create a layer a
-// second time, once it knows which blobs have gradients.
+// Compilation (models/compile.cc) goes over the layers in its own way: it needs the types and
+// gradients of blobs, too.
 ShapedNet ShapeNet(const NetSource& source, Phase phase, int64_t batch, const Shape& image_shape,
                    const LabelConfig* labels) {
   std::vector<GraphNode> nodes = ResolveGraph(source, phase);

@@ -27,15 +27,14 @@ bool GetTensor(const TensorDesc& desc, WinogradTensor* tensor) {
   return true;
 }
 
-// A pass over images: what it reads and writes, and the memory that it needs.
+// The inputs, outputs and memory of a pass over images.
 //
 // Note [Groups of tiles]
-// Transformed tensors are too large for the caches: a pass handles groups of tiles, one after
-// another. If the filters are few (4 MiB, the share of a core in its last cache) and there is a
-// group for each thread, each thread handles groups of its own and need not wait for others.
-// Otherwise, all threads share a larger group, so that more tiles are multiplied by each filter
-// that is read. Sums over channels are the same in any group, so results do not depend on the
-// number of threads.
+// Transformed tensors are too large for the caches, so a pass handles one group of tiles after
+// another. Filters of at most 4 MiB fit into a core's share of the last cache: threads then work on
+// different groups and do not wait for each other, if there are enough groups. Otherwise, all
+// threads share a larger group, so that each filter that is read meets more tiles. The order of
+// sums over channels is the same in any group: results do not depend on the number of threads.
 struct Pass {
   WinogradTensor from, to;
   std::array<int64_t, 2> pad{};  // before the first result

@@ -16,7 +16,7 @@ inline int64_t WinogradStep(int64_t count) {
   return ((count + kLine - 1) / kLine | 1) * kLine;
 }
 
-// How results along an axis are covered: by tiles of one or two sizes, those of the larger size
+// The tiles that cover the results along an axis. They have one or two sizes; large tiles come
 // first. The last tile may reach over the end.
 struct WinogradSplit {
   int large = 0, small = 0;        // points of a tile; equal if there is one size

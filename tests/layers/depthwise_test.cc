@@ -4,6 +4,7 @@
 
 #include <array>
 
+#include "tests/layers/convolution_reference.h"
 #include "tests/layers/device_test.h"
 #include "tests/layers/gradient_check.h"
 #include "tests/layers/how_on_the_cpu.h"
@@ -57,14 +58,8 @@ const Depthwise kCases[] = {
     {.in = {1, 5, 6, 20}, .kernel = {2, 12}, .pad = {1, 3}},
 };
 
-struct Results {
-  Values top, bottom_diff, weight_diff, bias_diff;
-};
-
-// By the definition, in double.
-Results Reference(const Depthwise& conv, const LayerRun& run) {
-  const Shape &in = conv.in, &out = run.setup().tops[0].shape;
-  const Values &x = run.bottom_values(0), &w = run.parameter_values(0);
+ConvolutionResults Reference(const Depthwise& conv, const LayerRun& run) {
+  const Shape& in = conv.in;
   // Calls f(input, weight) for the taps of a result that exist.
   const auto for_taps = [&](int64_t n, int64_t o, int64_t h, int64_t v, const auto& f) {
     for (int64_t i = 0; i < conv.kernel[0]; ++i) {
@@ -77,41 +72,7 @@ Results Reference(const Depthwise& conv, const LayerRun& run) {
       }
     }
   };
-  std::vector<double> dx(x.size()), dw(w.size()), dbias(out[1]);
-  Results results;
-  for (int64_t n = 0; n < out[0]; ++n) {
-    for (int64_t o = 0; o < out[1]; ++o) {
-      for (int64_t h = 0; h < out[2]; ++h) {
-        for (int64_t v = 0; v < out[3]; ++v) {
-          double sum = conv.bias ? run.parameter_values(1)[o] : 0;
-          for_taps(n, o, h, v, [&](int64_t at, int64_t tap) { sum += double{x[at]} * w[tap]; });
-          double gradient = run.top_diff_values(0)[results.top.size()];
-          if (conv.relu && sum <= 0) gradient = 0;
-          results.top.push_back(static_cast<float>(conv.relu && sum < 0 ? 0 : sum));
-          dbias[o] += gradient;
-          for_taps(n, o, h, v, [&](int64_t at, int64_t tap) {
-            dx[at] += gradient * w[tap];
-            dw[tap] += gradient * x[at];
-          });
-        }
-      }
-    }
-  }
-  results.bottom_diff.assign(dx.begin(), dx.end());
-  results.weight_diff.assign(dw.begin(), dw.end());
-  if (conv.bias) results.bias_diff.assign(dbias.begin(), dbias.end());
-  return results;
-}
-
-Results RunLayer(LayerRun* run, const Depthwise& conv) {
-  run->Forward();
-  Results results;
-  results.top = run->Top(0);
-  run->Backward();
-  results.bottom_diff = run->BottomDiff(0);
-  results.weight_diff = run->ParameterDiff(0);
-  if (conv.bias) results.bias_diff = run->ParameterDiff(1);
-  return results;
+  return ConvolutionReference(run, conv.bias, conv.relu, for_taps);
 }
 
 class DepthwiseTest : public DeviceTest {
@@ -132,7 +93,8 @@ TEST_P(DepthwiseTest, MatchesItsDefinitionInEveryLayout) {
       RunOptions options = Options();
       options.format = format;
       LayerRun run(CaseOf(conv), options);
-      const Results expected = Reference(conv, run), found = RunLayer(&run, conv);
+      const ConvolutionResults expected = Reference(conv, run),
+                               found = RunConvolution(&run, conv.bias);
       ExpectNear(found.top, expected.top, 1e-5, "top");
       ExpectNear(found.bottom_diff, expected.bottom_diff, 1e-5, "gradient of the bottom");
       ExpectNear(found.weight_diff, expected.weight_diff, 1e-5, "gradient of the filters");
@@ -152,7 +114,7 @@ TEST_P(DepthwiseTest, HalfPrecisionRoundsResultsOnly) {
   const auto device = DeviceRegistry::Get().Create("device", GetParam(), 0);
   for (const DType type : {DType::kBF16, DType::kFP16}) {
     if (!device->Supports(type)) continue;
-    // Half a unit in the last place: what is read is exact in both types.
+    // Half a unit in the last place. Inputs are exact in both types.
     const double tolerance = type == DType::kBF16 ? 0x1p-8 : 0x1p-11;
     for (const std::string& format : Formats()) {
       for (Depthwise conv : kCases) {
@@ -162,7 +124,8 @@ TEST_P(DepthwiseTest, HalfPrecisionRoundsResultsOnly) {
         options.format = format;
         options.compute = type;
         LayerRun run(CaseOf(conv), options);
-        const Results expected = Reference(conv, run), found = RunLayer(&run, conv);
+        const ConvolutionResults expected = Reference(conv, run),
+                                 found = RunConvolution(&run, conv.bias);
         EXPECT_LE(RelativeError(found.top, expected.top), tolerance);
         EXPECT_LE(RelativeError(found.bottom_diff, expected.bottom_diff), tolerance);
         EXPECT_LE(RelativeError(found.weight_diff, expected.weight_diff), tolerance);
@@ -190,11 +153,11 @@ TEST_P(DepthwiseTest, GivesTheSameBitsForAnyNumberOfThreads) {
   for (const Depthwise& conv : kCases) {
     RunOptions options = Options();
     options.format = "blocked";
-    Results first;
+    ConvolutionResults first;
     for (const int threads : {1, 2, 5}) {
       options.threads = threads;
       LayerRun run(CaseOf(conv), options);
-      const Results found = RunLayer(&run, conv);
+      const ConvolutionResults found = RunConvolution(&run, conv.bias);
       if (threads == 1) first = found;
       EXPECT_EQ(found.top, first.top);
       EXPECT_EQ(found.bottom_diff, first.bottom_diff);
@@ -210,7 +173,8 @@ TEST_P(DepthwiseTest, LibrariesGiveTheSameResults) {
     for (const Depthwise& conv : kCases) {
       SCOPED_TRACE(conv.Prototxt());
       LayerRun run(CaseOf(conv), Options());
-      const Results expected = Reference(conv, run), found = RunLayer(&run, conv);
+      const ConvolutionResults expected = Reference(conv, run),
+                               found = RunConvolution(&run, conv.bias);
       ExpectNear(found.top, expected.top, 1e-4, "top");
       ExpectNear(found.bottom_diff, expected.bottom_diff, 1e-4, "gradient of the bottom");
       ExpectNear(found.weight_diff, expected.weight_diff, 1e-4, "gradient of the filters");

@@ -7,8 +7,10 @@
 #include <vector>
 
 #include "core/cpu/dnnl.h"
+#include "core/simd.h"
 #include "layers/cpu/dnnl_convolution.h"
 #include "layers/cpu/winograd_choice.h"
+#include "tests/layers/convolution_reference.h"
 #include "tests/layers/device_test.h"
 #include "tests/layers/gradient_check.h"
 #include "tests/layers/how_on_the_cpu.h"
@@ -67,14 +69,8 @@ const Dense kCases[] = {
 // (layers/cpu/winograd_points.h).
 constexpr double kRounding = 1e-5;
 
-struct Results {
-  Values top, bottom_diff, weight_diff, bias_diff;
-};
-
-// By the definition, in double.
-Results Reference(const Dense& conv, const LayerRun& run) {
-  const Shape &in = conv.in, &out = run.setup().tops[0].shape;
-  const Values &x = run.bottom_values(0), &w = run.parameter_values(0);
+ConvolutionResults Reference(const Dense& conv, const LayerRun& run) {
+  const Shape& in = conv.in;
   const int64_t k = conv.taps;
   // Calls f(input, weight) for the taps of a result that exist.
   const auto for_taps = [&](int64_t n, int64_t o, int64_t h, int64_t v, const auto& f) {
@@ -90,41 +86,7 @@ Results Reference(const Dense& conv, const LayerRun& run) {
       }
     }
   };
-  std::vector<double> dx(x.size()), dw(w.size()), dbias(out[1]);
-  Results results;
-  for (int64_t n = 0; n < out[0]; ++n) {
-    for (int64_t o = 0; o < out[1]; ++o) {
-      for (int64_t h = 0; h < out[2]; ++h) {
-        for (int64_t v = 0; v < out[3]; ++v) {
-          double sum = conv.bias ? run.parameter_values(1)[o] : 0;
-          for_taps(n, o, h, v, [&](int64_t at, int64_t tap) { sum += double{x[at]} * w[tap]; });
-          double gradient = run.top_diff_values(0)[results.top.size()];
-          if (conv.relu && sum <= 0) gradient = 0;
-          results.top.push_back(static_cast<float>(conv.relu && sum < 0 ? 0 : sum));
-          dbias[o] += gradient;
-          for_taps(n, o, h, v, [&](int64_t at, int64_t tap) {
-            dx[at] += gradient * w[tap];
-            dw[tap] += gradient * x[at];
-          });
-        }
-      }
-    }
-  }
-  results.bottom_diff.assign(dx.begin(), dx.end());
-  results.weight_diff.assign(dw.begin(), dw.end());
-  if (conv.bias) results.bias_diff.assign(dbias.begin(), dbias.end());
-  return results;
-}
-
-Results RunLayer(LayerRun* run, const Dense& conv) {
-  run->Forward();
-  Results results;
-  results.top = run->Top(0);
-  run->Backward();
-  results.bottom_diff = run->BottomDiff(0);
-  results.weight_diff = run->ParameterDiff(0);
-  if (conv.bias) results.bias_diff = run->ParameterDiff(1);
-  return results;
+  return ConvolutionReference(run, conv.bias, conv.relu, for_taps);
 }
 
 class NeedsAvx2 : public testing::Test {
@@ -139,7 +101,8 @@ class WinogradTest : public NeedsAvx2 {
 };
 
 // `tolerance`: of the L2 norm; single values may be ten times as far off.
-void ExpectResults(const Results& found, const Results& expected, double tolerance) {
+void ExpectResults(const ConvolutionResults& found, const ConvolutionResults& expected,
+                   double tolerance) {
   EXPECT_LE(RelativeError(found.top, expected.top), tolerance);
   EXPECT_LE(RelativeError(found.bottom_diff, expected.bottom_diff), tolerance);
   EXPECT_LE(RelativeError(found.weight_diff, expected.weight_diff), tolerance);
@@ -152,14 +115,14 @@ void ExpectResults(const Results& found, const Results& expected, double toleran
 
 TEST_F(WinogradTest, MatchesItsDefinitionInEveryLayout) {
   for (const Dense& conv : kCases) {
-    Results expected;
+    ConvolutionResults expected;
     for (const char* format : {"plain", "blocked", "blocked8", "nhwc"}) {
       SCOPED_TRACE(StrCat(format, ", ", conv.in.ToString(), ", ", conv.Prototxt()));
       RunOptions options;
       options.format = format;
       LayerRun run(conv.Case(), options);
       if (expected.top.empty()) expected = Reference(conv, run);
-      ExpectResults(RunLayer(&run, conv), expected, kRounding);
+      ExpectResults(RunConvolution(&run, conv.bias), expected, kRounding);
       EXPECT_EQ(run.GradientPadding(), 0);
       options.backward = false;
       LayerRun inference(conv.Case(), options);
@@ -180,8 +143,8 @@ TEST_F(WinogradTest, BF16RoundsResultsOnly) {
     RunOptions options;
     options.compute = DType::kBF16;
     LayerRun run(conv.Case(), options);
-    // Half a unit in the last place: what is read is exact in both types.
-    ExpectResults(RunLayer(&run, conv), Reference(conv, run), 0x1p-8);
+    // Half a unit in the last place. Inputs are exact in both types.
+    ExpectResults(RunConvolution(&run, conv.bias), Reference(conv, run), 0x1p-8);
   }
 }
 
@@ -198,12 +161,12 @@ TEST_F(WinogradTest, GradientsMatchFiniteDifferences) {
 TEST_F(WinogradTest, GivesTheSameBitsForAnyNumberOfThreads) {
   for (const Dense& conv : kCases) {
     SCOPED_TRACE(conv.Prototxt());
-    Results first;
+    ConvolutionResults first;
     for (const int threads : {1, 2, 5}) {
       RunOptions options;
       options.threads = threads;
       LayerRun run(conv.Case(), options);
-      const Results found = RunLayer(&run, conv);
+      const ConvolutionResults found = RunConvolution(&run, conv.bias);
       if (threads == 1) first = found;
       EXPECT_EQ(found.top, first.top);
       EXPECT_EQ(found.bottom_diff, first.bottom_diff);
@@ -217,7 +180,7 @@ TEST_F(WinogradTest, GivesTheSameBitsForAnyNumberOfThreads) {
 TEST_F(WinogradTest, ComputesOnlyWhatIsNeeded) {
   const Dense& conv = kCases[6];
   LayerRun whole(conv.Case(), RunOptions());
-  const Results expected = RunLayer(&whole, conv);
+  const ConvolutionResults expected = RunConvolution(&whole, conv.bias);
   RunOptions options;
   options.propagate = {false};
   LayerRun first(conv.Case(), options);

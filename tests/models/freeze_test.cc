@@ -94,7 +94,7 @@ TEST(FreezeTest, AFrozenBranchBesideATrainedOneKeepsItsStatistics) {
   }
 }
 
-// Mistakes are those of the net that trains everything.
+// A mistake in a net has the same message with and without `freeze`.
 TEST(FreezeTest, ChangesNoMessage) {
   const std::string swapped =
       kInputs + Conv("c1", "x", 3) + Inner("i", "c1", 5) +
