@@ -71,10 +71,10 @@ TEST(FreezeTest, NothingBelowTheLowestTrainedParameterRunsBackward) {
 
 // Whether or not the sum is merged into the batch norm.
 TEST(FreezeTest, AFrozenBranchBesideATrainedOneKeepsItsStatistics) {
-  const std::string text =
-      kInputs + Conv("a", "x", 19) + Simple("BatchNorm", "n", "a") + Conv("b", "x", 19) +
-      "layer { name: 'e' type: 'Eltwise' bottom: 'n' bottom: 'b' top: 'e' }" +
-      Simple("ReLU", "r", "e") + Inner("i", "r", 5) + Loss("loss", "i");
+  const std::string text = kInputs + Conv("a", "x", 19) + Simple("BatchNorm", "n", "a") +
+                           Conv("b", "x", 19) +
+                           "layer { name: 'e' type: 'Eltwise' bottom: 'n' bottom: 'b' top: 'e' }" +
+                           Simple("ReLU", "r", "e") + Inner("i", "r", 5) + Loss("loss", "i");
   NetOptions options = Freezing({"a.*"});
   const auto fused = NewNet(text, options);
   options.fuse = false;
