@@ -10,12 +10,9 @@ namespace gf {
 namespace {
 
 // Multiply-adds in the time that the kernels need, as measured, for each of:
-constexpr double kPerElement = 27;  // an element of a transformed tensor
+constexpr double kPerElement = 16;  // an element of a transformed tensor
 constexpr double kPerFilter = 48;   // an element of a transformed filter
-// Transformed filters take up to 256 MiB; those that are kept between calls up to 16 MiB.
-constexpr int64_t kPoints = kMostWinogradPoints * kMostWinogradPoints;
-constexpr int64_t kMostFilters = (int64_t{1} << 26) / kPoints,
-                  kMostKeptFilters = (int64_t{1} << 22) / kPoints;
+
 // Kernels compute whole vectors of channels.
 int64_t Padded(int64_t channels) {
   const int64_t lanes = WinogradTable().lanes;
@@ -23,7 +20,7 @@ int64_t Padded(int64_t channels) {
 }
 
 // Whether our own kernels can compute the convolution.
-bool WinogradFits(const ConvolutionLayer& layer, const KernelSetup& setup) {
+bool WinogradFits(const ConvolutionLayer& layer, const KernelSetup& setup, DType type) {
   const Window& w = layer.window();
   const int64_t taps = w.kernel[0];
   for (int i = 0; i < 2; ++i) {
@@ -31,9 +28,7 @@ bool WinogradFits(const ConvolutionLayer& layer, const KernelSetup& setup) {
       return false;
     }
   }
-  const int64_t filters = setup.bottoms[0].shape[1] * setup.tops[0].shape[1];
-  return (taps == 3 || taps == 5) && layer.groups() == 1 &&
-         filters <= (setup.backward ? kMostFilters : kMostKeptFilters) &&
+  return (taps == 3 || taps == 5) && layer.groups() == 1 && MostPoints(setup, type) > 0 &&
          BestIsa() != Isa::kBaseline &&
          (!setup.parameters_fixed || setup.parameters[0].layout.plain());
 }
@@ -41,9 +36,9 @@ bool WinogradFits(const ConvolutionLayer& layer, const KernelSetup& setup) {
 }  // namespace
 
 WinogradPlan PlanWinograd(int64_t images, const std::array<int64_t, 2>& results, int taps,
-                          int64_t inputs, int64_t outputs) {
+                          int64_t inputs, int64_t outputs, int most_points) {
   WinogradPlan best;
-  for (int most = kFewestWinogradPoints + 1; most <= kMostWinogradPoints; ++most) {
+  for (int most = kFewestWinogradPoints + 1; most <= most_points; ++most) {
     WinogradPlan plan;
     int size = 0;
     double points = static_cast<double>(images);
@@ -60,6 +55,16 @@ WinogradPlan PlanWinograd(int64_t images, const std::array<int64_t, 2>& results,
   return best;
 }
 
+int MostPoints(const KernelSetup& setup, DType type) {
+  const int64_t filters = setup.bottoms[0].shape[1] * setup.tops[0].shape[1],
+                most_floats = setup.backward ? int64_t{1} << 26 : int64_t{1} << 22;
+  const int most = type == DType::kFP32 ? kMostWinogradPointsOfFp32 : kMostWinogradPoints;
+  for (int points = most; points >= kMostWinogradPointsOfFp32; --points) {
+    if (filters <= most_floats / (points * points)) return points;
+  }
+  return 0;
+}
+
 int64_t ImagesOfPlan(const KernelSetup& setup) {
   constexpr int64_t kWithoutBackward = 4;
   return setup.backward ? setup.bottoms[0].shape[0] : kWithoutBackward;
@@ -68,15 +73,15 @@ int64_t ImagesOfPlan(const KernelSetup& setup) {
 bool WinogradPays(const ConvolutionLayer& layer, const KernelSetup& setup,
                   const KernelContext& context) {
   const WinogradWay way = WayOfWinograd();
-  if (way == WinogradWay::kLibrary || !WinogradFits(layer, setup)) return false;
+  if (way == WinogradWay::kLibrary || !WinogradFits(layer, setup, context.compute)) return false;
   if (way == WinogradWay::kOwn) return true;
   const bool in_bf16 = ConvolutionMath(context) == DType::kBF16;
   if (in_bf16 && DnnlHas(dnnl::cpu_isa::avx512_core_amx)) return false;
   const Shape& top = setup.tops[0].shape;
   const int64_t taps = layer.window().kernel[0], channels = setup.bottoms[0].shape[1],
                 images = ImagesOfPlan(setup);
-  const WinogradPlan plan =
-      PlanWinograd(images, {top[2], top[3]}, static_cast<int>(taps), channels, top[1]);
+  const WinogradPlan plan = PlanWinograd(images, {top[2], top[3]}, static_cast<int>(taps), channels,
+                                         top[1], MostPoints(setup, context.compute));
   // Direct convolutions have kernels for colors.
   constexpr int64_t kColors = 3;
   const int64_t inputs = channels <= kColors ? channels : Padded(channels);

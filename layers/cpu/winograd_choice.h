@@ -17,9 +17,14 @@ struct WinogradPlan {
 };
 
 // The plan with the lowest cost for `images` images with these results. `taps`: 3 or 5; `inputs`
-// and `outputs`: channels of the pass.
+// and `outputs`: channels of the pass; `most_points`: of a tile along an axis.
 WinogradPlan PlanWinograd(int64_t images, const std::array<int64_t, 2>& results, int taps,
-                          int64_t inputs, int64_t outputs);
+                          int64_t inputs, int64_t outputs, int most_points);
+
+// The most points of a layer's tiles along an axis: as many as the rounding errors of `type` (of
+// the tensors) allow, Note [Winograd's algorithm], and at least as many as in FP32. Transformed
+// filters take up to 256 MiB, those that are kept between calls up to 16 MiB; 0 if they take more.
+int MostPoints(const KernelSetup& setup, DType type);
 
 // Note [Choice of Winograd's algorithm]
 // Our own kernels (layers/cpu/winograd_kernels.h) compute convolutions of 3x3 and 5x5 with stride 1

@@ -14,6 +14,7 @@
 #include "layers/cpu/winograd_choice.h"
 #include "layers/cpu/winograd_filters.h"
 #include "layers/cpu/winograd_kernels.h"
+#include "layers/cpu/winograd_pass.h"
 #include "layers/cpu/winograd_tiles.h"
 
 namespace gf {
@@ -23,38 +24,11 @@ namespace {
 bool GetTensor(const TensorDesc& desc, WinogradTensor* tensor) {
   ChannelView view;
   if (!GetChannelView(desc, &view) || view.block % WinogradTable().lanes != 0) return false;
-  *tensor = {view.padded_channels(), view.block, desc.shape[2], desc.shape[3]};
+  constexpr size_t kLarge = size_t{8} << 20;
+  *tensor = {view.padded_channels(), view.block, desc.shape[2], desc.shape[3],
+             desc.bytes() >= kLarge};
   return true;
 }
-
-// The inputs, outputs and memory of a pass over images.
-//
-// Note [Groups of tiles]
-// Transformed tensors are too large for the caches, so a pass handles one group of tiles after
-// another. Filters of at most 4 MiB fit into a core's share of the last cache: threads then work on
-// different groups and do not wait for each other, if there are enough groups. Otherwise, all
-// threads share a larger group, so that each filter that is read meets more tiles. The order of
-// sums over channels is the same in any group: results do not depend on the number of threads.
-struct Pass {
-  WinogradTensor from, to;
-  std::array<int64_t, 2> pad{};  // before the first result
-  WinogradTiles tiles;
-  WinogradFilters filters;
-  int64_t workers = 0;  // threads with groups of their own; 0: all share each group
-
-  WinogradSpace Space(const WinogradTensor& tensor, float* data) const {
-    // The channels of neighboring tiles must not displace each other in the caches either.
-    constexpr int64_t kLine = 16;
-    const int64_t tile_step = tensor.channels + kLine;
-    return {data, WinogradStep(tiles.most_tiles() * tile_step), tile_step, tiles.points()};
-  }
-  int64_t SpaceFloats(const WinogradTensor& tensor) const {
-    return Space(tensor, nullptr).point_step * tiles.points() * tiles.points();
-  }
-  int64_t GroupFloats() const { return SpaceFloats(from) + SpaceFloats(to); }
-  // Without the filters.
-  int64_t floats() const { return std::max<int64_t>(workers, 1) * GroupFloats(); }
-};
 
 // Calls body(begin, end) for ranges that cover [0, n): in all threads, or in this one.
 template <typename Body>
@@ -78,6 +52,7 @@ class WinogradConvolution : public Kernel {
     channels_ = setup->bottoms[0].shape[1];
     outputs_ = setup->tops[0].shape[1];
     images_of_plan_ = ImagesOfPlan(*setup);
+    most_points_ = MostPoints(*setup, type_);
     const int64_t images = setup->bottoms[0].shape[0];
     forward_ = NewPass(Use::kForward, images);
     setup->forward_scratch_bytes = (forward_.floats() + results_.channels) * sizeof(float);
@@ -89,7 +64,8 @@ class WinogradConvolution : public Kernel {
     int64_t floats = 0;
     if (trains_) {
       weights_ = NewPass(Use::kWeights, images);
-      floats = weights_.filters.count() + weights_.floats() +
+      floats = weights_.filters.count() + weights_.SpaceFloats(images_) +
+               weights_.SpaceFloats(results_) +
                (1 + weights_.tiles.most_tiles()) * results_.channels;
     }
     if (setup->propagate[0]) {
@@ -160,9 +136,9 @@ class WinogradConvolution : public Kernel {
 
   enum class Use { kForward, kWeights, kData };
 
-  Pass NewPass(Use use, int64_t images) const {
+  WinogradPass NewPass(Use use, int64_t images) const {
     const bool mirrored = use == Use::kData;
-    Pass pass;
+    WinogradPass pass;
     pass.from = mirrored ? results_ : images_;
     pass.to = mirrored ? images_ : results_;
     for (int i = 0; i < 2; ++i) {
@@ -170,23 +146,12 @@ class WinogradConvolution : public Kernel {
       pass.pad[i] = mirrored ? taps_ - 1 - pad : pad;
     }
     const int64_t from = pass.from.channels, to = pass.to.channels;
-    const WinogradPlan plan =
-        PlanWinograd(images_of_plan_, {pass.to.height, pass.to.width}, taps_, from, to);
+    const WinogradPlan plan = PlanWinograd(images_of_plan_, {pass.to.height, pass.to.width}, taps_,
+                                           from, to, most_points_);
     const int points = std::max(plan.splits[0].large, plan.splits[1].large);
     pass.filters = WinogradFilters(taps_, points, mirrored, mirrored ? outputs_ : channels_, from,
                                    mirrored ? channels_ : outputs_, to);
-    // See Note [Groups of tiles]. In a shared group, the transformed tensors together have at least
-    // as many floats as the filters.
-    constexpr int64_t kOwnTiles = 36, kOwnFilters = 1 << 20, kSharedSpace = 1 << 20;  // in floats
-    const int64_t shared = std::max(from * to, kSharedSpace / (points * points)) / (from + to) + 1;
-    pass.tiles = WinogradTiles(images, plan.splits, taps_, kOwnTiles);
-    const int threads = omp_get_max_threads();
-    if (use != Use::kWeights && pass.filters.count() <= kOwnFilters &&
-        pass.tiles.groups() >= threads) {
-      pass.workers = threads;
-    } else {
-      pass.tiles = WinogradTiles(images, plan.splits, taps_, shared);
-    }
+    pass.DivideTiles(images, plan.splits, taps_, /*together=*/use == Use::kWeights);
     return pass;
   }
 
@@ -197,22 +162,7 @@ class WinogradConvolution : public Kernel {
     return part;
   }
 
-  // Calls multiply(point, panel, tiles of the group that have the point) for all points and panels
-  // of filters.
-  template <typename Multiply>
-  static void ForProducts(bool parallel, const Pass& pass, const WinogradGroup& group,
-                          const Multiply& multiply) {
-    const int points = pass.tiles.points();
-    const int64_t panels = pass.filters.panels();
-    For(parallel, points * points * panels, [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) {
-        const auto point = static_cast<int>(i / panels);
-        multiply(point, i % panels, pass.tiles.TilesWith(group, point / points, point % points));
-      }
-    });
-  }
-
-  static const float* Transformed(const Pass& pass, const KernelArgs& args, float* to) {
+  static const float* Transformed(const WinogradPass& pass, const KernelArgs& args, float* to) {
     pass.filters.Transform(args.master[0], to);
     return to;
   }
@@ -237,62 +187,80 @@ class WinogradConvolution : public Kernel {
   };
 
   // `space`: pass.floats() floats.
-  void Convolve(const Pass& pass, const Operands& operands, float* space) const {
+  void Convolve(const WinogradPass& pass, const Operands& operands, float* space) const {
     const int64_t groups = pass.tiles.groups();
     if (pass.workers == 0) {
       for (int64_t i = 0; i < groups; ++i) {
-        ConvolveGroup(pass, pass.tiles.Group(i), /*parallel=*/true, operands, space);
+        ConvolveGroup(pass, pass.tiles.Group(i), omp_get_max_threads(), operands, space);
       }
       return;
     }
     ParallelFor(pass.workers, 1, [&](int64_t begin, int64_t end) {
       for (int64_t i = groups * begin / pass.workers; i < groups * end / pass.workers; ++i) {
-        ConvolveGroup(pass, pass.tiles.Group(i), /*parallel=*/false, operands,
+        ConvolveGroup(pass, pass.tiles.Group(i), /*threads=*/1, operands,
                       space + begin * pass.GroupFloats());
       }
     });
   }
 
-  // `space`: GroupFloats floats. `parallel`: in all threads.
-  void ConvolveGroup(const Pass& pass, const WinogradGroup& group, bool parallel,
+  // `space`: pass.GroupFloats() floats.
+  void ConvolveGroup(const WinogradPass& pass, const WinogradGroup& group, int threads,
                      const Operands& operands, float* space) const {
-    const WinogradSpace images = pass.Space(pass.from, space),
-                        products = pass.Space(pass.to, space + pass.SpaceFloats(pass.from));
-    const WinogradTile* const tiles = group.tiles.data();
-    For(parallel, group.count(), [&](int64_t begin, int64_t end) {
-      functions().images(pass.from, operands.x, tiles + begin, end - begin, taps_, pass.pad.data(),
-                         AtTile(images, begin));
+    const WinogradSpace images = pass.Space(pass.from, space);
+    float* const products = space + pass.SpaceFloats(pass.from);
+    For(threads > 1, group.count(), [&](int64_t begin, int64_t end) {
+      functions().images(pass.from, operands.x, group.tiles.data() + begin, end - begin, taps_,
+                         pass.pad.data(), AtTile(images, begin));
     });
-    ForProducts(parallel, pass, group,
-                [&](int point, int64_t panel, const WinogradTiles::Range& range) {
-                  WinogradProduct p;
-                  p.rows = range.end - range.begin;
-                  p.depth = pass.from.channels;
-                  p.columns = pass.filters.columns(panel);
-                  p.a = AtTile(images, range.begin).data + point * images.point_step;
-                  p.a_row = images.tile_step;
-                  p.a_step = 1;
-                  p.b = pass.filters.At(operands.filters, point, panel);
-                  p.b_step = p.columns;
-                  p.c = AtTile(products, range.begin).data + point * products.point_step +
-                        pass.filters.first_output(panel);
-                  p.c_row = products.tile_step;
-                  WinogradTable().product(p);
-                });
-    For(parallel, group.count(), [&](int64_t begin, int64_t end) {
-      functions().results(pass.to, AtTile(products, begin), tiles + begin, end - begin, taps_,
-                          operands.bias, operands.relu, operands.y);
+    const int64_t count = group.count(), blocks = pass.Blocks(group),
+                  parts = pass.filters.panels() * blocks;
+    For(threads > 1, threads, [&](int64_t begin, int64_t end) {
+      for (int64_t thread = begin; thread < end; ++thread) {
+        const WinogradSpace own = pass.Products(products + thread * pass.ProductFloats());
+        for (int64_t i = parts * thread / threads; i < parts * (thread + 1) / threads; ++i) {
+          const int64_t block = i % blocks;
+          const WinogradTiles::Range range = {count * block / blocks, count * (block + 1) / blocks};
+          ConvolvePart(pass, group, range, i / blocks, operands, images, own);
+        }
+      }
     });
   }
 
+  // The results of a block of tiles and a panel of filters.
+  void ConvolvePart(const WinogradPass& pass, const WinogradGroup& group,
+                    const WinogradTiles::Range& block, int64_t panel, const Operands& operands,
+                    const WinogradSpace& images, const WinogradSpace& products) const {
+    const int points = pass.tiles.points(), columns = pass.filters.columns(panel);
+    for (int point = 0; point < points * points; ++point) {
+      WinogradTiles::Range range = pass.tiles.TilesWith(group, point / points, point % points);
+      range = {std::max(range.begin, block.begin), std::min(range.end, block.end)};
+      if (range.begin >= range.end) continue;
+      WinogradProduct p;
+      p.rows = range.end - range.begin;
+      p.depth = pass.from.channels;
+      p.columns = columns;
+      p.a = AtTile(images, range.begin).data + point * images.point_step;
+      p.a_row = images.tile_step;
+      p.a_step = 1;
+      p.b = pass.filters.At(operands.filters, point, panel);
+      p.b_step = columns;
+      p.c = AtTile(products, range.begin - block.begin).data + point * products.point_step;
+      p.c_row = products.tile_step;
+      WinogradTable().product(p);
+    }
+    functions().results(pass.to, pass.filters.first_output(panel), columns, products,
+                        group.tiles.data() + block.begin, block.end - block.begin, taps_,
+                        operands.bias, operands.relu, operands.y);
+  }
+
   void BackwardParameters(const KernelArgs& args, const T* dy) const {
-    const Pass& pass = weights_;
+    const WinogradPass& pass = weights_;
     const T* const x = static_cast<const T*>(args.bottoms[0]);
     float* const sums = static_cast<float*>(args.scratch);
     float* const space = sums + pass.filters.count();
     const WinogradSpace images = pass.Space(images_, space);
     const WinogradSpace gradients = pass.Space(results_, images.data + pass.SpaceFloats(images_));
-    float* const bias = space + pass.floats();
+    float* const bias = gradients.data + pass.SpaceFloats(results_);
     float* const tile_sums = layer_.bias() ? bias + results_.channels : nullptr;  // [tile][output]
     std::fill(bias, bias + results_.channels, 0.f);
     for (int64_t i = 0; i < pass.tiles.groups(); ++i) {
@@ -305,23 +273,28 @@ class WinogradConvolution : public Kernel {
             results_, dy, tiles + begin, end - begin, taps_, AtTile(gradients, begin),
             tile_sums != nullptr ? tile_sums + begin * results_.channels : nullptr);
       });
-      ForProducts(/*parallel=*/true, pass, group,
-                  [&](int point, int64_t panel, const WinogradTiles::Range& range) {
-                    WinogradProduct p;
-                    p.rows = images_.channels;
-                    p.depth = range.end - range.begin;
-                    p.columns = pass.filters.columns(panel);
-                    p.a = AtTile(images, range.begin).data + point * images.point_step;
-                    p.a_row = 1;
-                    p.a_step = images.tile_step;
-                    p.b = AtTile(gradients, range.begin).data + point * gradients.point_step +
-                          pass.filters.first_output(panel);
-                    p.b_step = gradients.tile_step;
-                    p.c = pass.filters.At(sums, point, panel);
-                    p.c_row = p.columns;
-                    p.add = i > 0;
-                    WinogradTable().product(p);
-                  });
+      const int points = pass.tiles.points();
+      ParallelFor(pass.filters.panels() * points * points, 1, [&](int64_t begin, int64_t end) {
+        for (int64_t part = begin; part < end; ++part) {
+          const int64_t panel = part / (points * points), point = part % (points * points);
+          const WinogradTiles::Range range = pass.tiles.TilesWith(
+              group, static_cast<int>(point / points), static_cast<int>(point % points));
+          WinogradProduct p;
+          p.rows = images_.channels;
+          p.depth = range.end - range.begin;
+          p.columns = pass.filters.columns(panel);
+          p.a = AtTile(images, range.begin).data + point * images.point_step;
+          p.a_row = 1;
+          p.a_step = images.tile_step;
+          p.b = AtTile(gradients, range.begin).data + point * gradients.point_step +
+                pass.filters.first_output(panel);
+          p.b_step = gradients.tile_step;
+          p.c = pass.filters.At(sums, point, panel);
+          p.c_row = p.columns;
+          p.add = i > 0;
+          WinogradTable().product(p);
+        }
+      });
       if (tile_sums == nullptr) continue;
       for (int64_t tile = 0; tile < group.count(); ++tile) {
         const float* const of_tile = tile_sums + tile * results_.channels;
@@ -341,8 +314,8 @@ class WinogradConvolution : public Kernel {
   WinogradTensor images_, results_;
   int64_t images_of_plan_ = 0;
   int64_t channels_ = 0, outputs_ = 0;  // without padding
-  int taps_ = 0;
-  Pass forward_, weights_, data_;  // of Forward, of the gradients of filters and of images
+  int taps_ = 0, most_points_ = 0;
+  WinogradPass forward_, weights_, data_;  // of Forward, of the gradients of filters and of images
   int64_t top_count_ = 0;
   bool keeps_filters_ = false;
   std::shared_ptr<void> kept_filters_;

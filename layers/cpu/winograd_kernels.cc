@@ -1,138 +1,10 @@
 #include "layers/cpu/winograd_kernels.h"
 
-#include <utility>
-
 #include "core/simd_vector.h"
-#include "layers/cpu/winograd_points.h"
+#include "layers/cpu/winograd_transforms.h"
 
 namespace gf {
 namespace {
-
-constexpr int kLanes = kNativeLanes;
-constexpr int kMost = kMostWinogradPoints;
-using V = Vec<kLanes>;
-
-template <int kNumber>
-struct Int {
-  static constexpr int kValue = kNumber;
-};
-
-// Calls body(Int<size>()).
-template <typename Body>
-GF_INLINE void WithSize(int size, const Body& body) {
-  switch (size) {
-    case 5:
-      return body(Int<5>());
-    case 6:
-      return body(Int<6>());
-    case 7:
-      return body(Int<7>());
-    default:
-      return body(Int<8>());
-  }
-}
-
-template <typename Body>
-GF_INLINE void WithTaps(int taps, const Body& body) {
-  taps == 3 ? body(Int<3>()) : body(Int<5>());
-}
-
-// Calls body(Int<0>()), body(Int<1>()), ... with numbers below kCount.
-template <typename Body, int... kIndex>
-GF_INLINE void Each(const Body& body, std::integer_sequence<int, kIndex...>) {
-  (body(Int<kIndex>()), ...);
-}
-template <int kCount, typename Body>
-GF_INLINE void ForEach(const Body& body) {
-  Each(body, std::make_integer_sequence<int, kCount>());
-}
-
-// A transform reads vectors load(0), load(1), ... and calls store(i, vector) for its results.
-
-// B^T x. The points of tiles of even size are symmetric: so are the rows of opposite points, up to
-// the sign of odd powers.
-template <int kSize, typename Load, typename Store>
-GF_INLINE void TransformImages(const Load& load, const Store& store) {
-  V x[kSize];
-  for (int i = 0; i < kSize; ++i) x[i] = load(i);
-  // Adds up the row of a point over powers first, first + step, ...
-  const auto sum = [&](auto point, auto first, auto step) {
-    V result = {};
-    ForEach<kSize>([&](auto k) {
-      constexpr float kFactor = WinogradPoints<kSize>::Images().v[point.kValue][k.kValue];
-      if constexpr (k.kValue % step.kValue == first.kValue && kFactor != 0) {
-        result += kFactor * x[k.kValue];
-      }
-    });
-    return result;
-  };
-  store(0, sum(Int<0>(), Int<0>(), Int<1>()));
-  store(1, sum(Int<1>(), Int<0>(), Int<1>()));
-  ForEach<kSize / 2 - 1>([&](auto pair) {
-    constexpr int kPoint = 2 + 2 * pair.kValue;
-    if constexpr (kSize % 2 == 0) {
-      const V even = sum(Int<kPoint>(), Int<0>(), Int<2>()),
-              odd = sum(Int<kPoint>(), Int<1>(), Int<2>());
-      store(kPoint, even + odd);
-      store(kPoint + 1, even - odd);
-    } else {
-      store(kPoint, sum(Int<kPoint>(), Int<0>(), Int<1>()));
-      store(kPoint + 1, sum(Int<kPoint + 1>(), Int<0>(), Int<1>()));
-    }
-  });
-  if constexpr (kSize % 2 == 1) store(kSize - 1, sum(Int<kSize - 1>(), Int<0>(), Int<1>()));
-}
-
-// Calls body(first point of a pair, whether the pair has a second one).
-template <int kSize, typename Body>
-GF_INLINE void ForPairs(const Body& body) {
-  ForEach<(kSize - 1) / 2>([&](auto pair) {
-    constexpr int kPoint = 2 + 2 * pair.kValue;
-    body(Int<kPoint>(), Int<(kPoint + 1 < kSize)>());
-  });
-}
-
-// The values at kSize points of polynomials with kCount coefficients x: G x, A x.
-template <int kSize, int kCount, typename Load, typename Store>
-GF_INLINE void Evaluate(const Load& load, const Store& store) {
-  using Points = WinogradPoints<kSize>;
-  V x[kCount];
-  for (int i = 0; i < kCount; ++i) x[i] = load(i);
-  store(0, x[0]);
-  store(Points::kInfinity, x[kCount - 1]);
-  ForPairs<kSize>([&](auto point, auto is_pair) {
-    V even = x[0], odd = {};
-    ForEach<kCount>([&](auto k) {
-      constexpr float kPower = Points::Power(point.kValue, k.kValue, kCount);
-      if constexpr (k.kValue % 2 == 1) odd += kPower * x[k.kValue];
-      if constexpr (k.kValue % 2 == 0 && k.kValue > 0) even += kPower * x[k.kValue];
-    });
-    store(point.kValue, even + odd);
-    if constexpr (is_pair.kValue != 0) store(point.kValue + 1, even - odd);
-  });
-}
-
-// The transpose of Evaluate: A^T x, G^T x.
-template <int kSize, int kCount, typename Load, typename Store>
-GF_INLINE void Interpolate(const Load& load, const Store& store) {
-  using Points = WinogradPoints<kSize>;
-  V sums[kCount] = {};
-  sums[0] = load(0);
-  sums[kCount - 1] += load(Points::kInfinity);
-  ForPairs<kSize>([&](auto point, auto is_pair) {
-    V even = load(point.kValue), odd = even;
-    if constexpr (is_pair.kValue != 0) {
-      const V opposite = load(point.kValue + 1);
-      even += opposite;
-      odd -= opposite;
-    }
-    ForEach<kCount>([&](auto k) {
-      constexpr float kPower = Points::Power(point.kValue, k.kValue, kCount);
-      sums[k.kValue] += kPower * (k.kValue % 2 == 0 ? even : odd);
-    });
-  });
-  for (int k = 0; k < kCount; ++k) store(k, sums[k]);
-}
 
 // Pixel (0, 0) of a channel.
 template <typename T>
@@ -141,26 +13,40 @@ GF_INLINE T* Channel(const WinogradTensor& tensor, T* data, int64_t image, int64
   return data + (image * tensor.channels + block * tensor.block) * pixels + channel % tensor.block;
 }
 
+// Into the second cache.
+GF_INLINE void Prefetch(const void* p) { __builtin_prefetch(p, /*rw=*/0, /*locality=*/2); }
+
 // Columns first, then rows: the vectors in between.
 using Grid = V[kMost][kMost];
+
+// Pixel (0, 0) of a tile.
+template <typename T>
+GF_INLINE const T* TilePixels(const WinogradTensor& tensor, const T* x, const WinogradTile& tile,
+                              const int64_t pad[2], int64_t channel) {
+  const int64_t top = tile.result[0] - pad[0], left = tile.result[1] - pad[1];
+  return Channel(tensor, x, tile.image, channel) + (top * tensor.width + left) * tensor.block;
+}
 
 template <typename T>
 void Images(const WinogradTensor& tensor, const T* x, const WinogradTile* tiles, int64_t count,
             int taps, const int64_t pad[2], const WinogradSpace& to) {
   const int64_t height = tensor.height, width = tensor.width, step = tensor.block;
+  const int64_t point_step = to.point_step, row_step = to.points * point_step;
   for (int64_t i = 0; i < count; ++i) {
-    const WinogradTile& tile = tiles[i];
+    const WinogradTile tile = tiles[i], next_tile = tiles[i + 1 < count ? i + 1 : i];
     const int rows = tile.size[0], columns = tile.size[1];
     const int64_t top = tile.result[0] - pad[0], left = tile.result[1] - pad[1];
     const bool inside = top >= 0 && left >= 0 && top + rows <= height && left + columns <= width;
     for (int64_t channel = 0; channel < tensor.channels; channel += kLanes) {
-      const T* const from = Channel(tensor, x, tile.image, channel) + (top * width + left) * step;
+      const T* const from = TilePixels(tensor, x, tile, pad, channel);
+      const T* const next = TilePixels(tensor, x, next_tile, pad, channel);
       Grid grid;
       WithSize(rows, [&](auto size) {
         for (int c = 0; c < columns; ++c) {
           const auto store = [&](int r, V value) { grid[r][c] = value; };
           const auto pixel = [&](int r) { return LoadVec<kLanes>(from + (r * width + c) * step); };
           const bool exists = left + c >= 0 && left + c < width;
+          for (int r = 0; r < size.kValue; ++r) Prefetch(next + (r * width + c) * step);
           if (inside) {
             TransformImages<size.kValue>(pixel, store);
           } else {
@@ -173,10 +59,10 @@ void Images(const WinogradTensor& tensor, const T* x, const WinogradTile* tiles,
       float* const out = to.data + i * to.tile_step + channel;
       WithSize(columns, [&](auto size) {
         for (int r = 0; r < rows; ++r) {
-          float* const row = out + r * to.points * to.point_step;
+          float* const row = out + r * row_step;
           TransformImages<size.kValue>(
               [&](int c) { return grid[r][c]; },
-              [&](int c, V value) { StoreVec<kLanes>(row + c * to.point_step, value); });
+              [&](int c, V value) { StoreVec<kLanes>(row + c * point_step, value); });
         }
       });
     }
@@ -195,15 +81,17 @@ GF_INLINE Extent ExtentOf(const WinogradTensor& tensor, const WinogradTile& tile
 }
 
 template <typename T, int kTaps>
-GF_INLINE void ResultsOf(const WinogradTensor& tensor, const WinogradSpace& from,
-                         const WinogradTile* tiles, int64_t count, const float* bias, bool relu,
-                         T* y) {
+GF_INLINE void ResultsOf(const WinogradTensor& tensor, int64_t first, int64_t channels,
+                         const WinogradSpace& from, const WinogradTile* tiles, int64_t count,
+                         const float* bias, bool relu, T* y) {
+  // A vector of BF16 is half a cache line, which is slow.
+  const bool stream = tensor.large && sizeof(T) == sizeof(float);
   for (int64_t i = 0; i < count; ++i) {
     const WinogradTile& tile = tiles[i];
     const int rows = tile.size[0], columns = tile.size[1];
     const Extent extent = ExtentOf(tensor, tile, kTaps);
-    for (int64_t channel = 0; channel < tensor.channels; channel += kLanes) {
-      const float* const in = from.data + i * from.tile_step + channel;
+    for (int64_t channel = first; channel < first + channels; channel += kLanes) {
+      const float* const in = from.data + i * from.tile_step + channel - first;
       Grid grid;
       WithSize(rows, [&](auto size) {
         for (int c = 0; c < columns; ++c) {
@@ -223,7 +111,12 @@ GF_INLINE void ResultsOf(const WinogradTensor& tensor, const WinogradSpace& from
               [&](int c, V value) {
                 if (c >= extent.columns) return;
                 value += offset;
-                StoreVec<kLanes>(row + c * tensor.block, relu ? Relu<kLanes>(value) : value);
+                if (relu) value = Relu<kLanes>(value);
+                if (stream) {
+                  StreamVec<kLanes>(row + c * tensor.block, value);
+                } else {
+                  StoreVec<kLanes>(row + c * tensor.block, value);
+                }
               });
         }
       });
@@ -232,10 +125,11 @@ GF_INLINE void ResultsOf(const WinogradTensor& tensor, const WinogradSpace& from
 }
 
 template <typename T>
-void Results(const WinogradTensor& tensor, const WinogradSpace& from, const WinogradTile* tiles,
-             int64_t count, int taps, const float* bias, bool relu, T* y) {
+void Results(const WinogradTensor& tensor, int64_t first, int64_t channels,
+             const WinogradSpace& from, const WinogradTile* tiles, int64_t count, int taps,
+             const float* bias, bool relu, T* y) {
   WithTaps(taps, [&](auto number) {
-    ResultsOf<T, number.kValue>(tensor, from, tiles, count, bias, relu, y);
+    ResultsOf<T, number.kValue>(tensor, first, channels, from, tiles, count, bias, relu, y);
   });
 }
 
@@ -243,16 +137,20 @@ template <typename T, int kTaps>
 GF_INLINE void GradientsOf(const WinogradTensor& tensor, const T* dy, const WinogradTile* tiles,
                            int64_t count, const WinogradSpace& to, float* sums) {
   for (int64_t i = 0; i < count; ++i) {
-    const WinogradTile& tile = tiles[i];
+    const WinogradTile tile = tiles[i], next_tile = tiles[i + 1 < count ? i + 1 : i];
     const int rows = tile.size[0], columns = tile.size[1];
     const Extent extent = ExtentOf(tensor, tile, kTaps);
+    constexpr int64_t kNoPad[2] = {0, 0};
     for (int64_t channel = 0; channel < tensor.channels; channel += kLanes) {
-      const T* const from = Channel(tensor, dy, tile.image, channel) +
-                            (tile.result[0] * tensor.width + tile.result[1]) * tensor.block;
+      const T* const from = TilePixels(tensor, dy, tile, kNoPad, channel);
+      const T* const next = TilePixels(tensor, dy, next_tile, kNoPad, channel);
       Grid grid;
       V sum = {};
       WithSize(rows, [&](auto size) {
         for (int c = 0; c <= columns - kTaps; ++c) {
+          for (int r = 0; r <= size.kValue - kTaps; ++r) {
+            Prefetch(next + (r * tensor.width + c) * tensor.block);
+          }
           Evaluate<size.kValue, size.kValue - kTaps + 1>(
               [&](int r) {
                 if (r >= extent.rows || c >= extent.columns) return V{};

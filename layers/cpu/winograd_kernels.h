@@ -8,13 +8,15 @@ namespace gf {
 
 // See Note [Winograd's algorithm] (layers/cpu/winograd_points.h).
 
-constexpr int kFewestWinogradPoints = 5, kMostWinogradPoints = 8;  // of a tile, along an axis
+// Points of a tile along an axis. Results in FP32 need at most 8: Note [Winograd's algorithm].
+constexpr int kFewestWinogradPoints = 5, kMostWinogradPoints = 10, kMostWinogradPointsOfFp32 = 8;
 
 // Images or results of a convolution: channels in blocks, [n][channels / block][height][width]
 // [block]; nhwc has one block. `block` and `channels` (with padding) are multiples of
 // WinogradTable().lanes.
 struct WinogradTensor {
   int64_t channels = 0, block = 0, height = 0, width = 0;
+  bool large = false;  // too large for the caches: results pass them by
 };
 
 // A tile: size[0] x size[1] pixels, with size[i] - taps + 1 results along axis i (0: height, 1:
@@ -39,11 +41,11 @@ struct WinogradFunctions {
   // The tiles' pixels of x; those outside of the image are zero. `pad`: before the first result.
   void (*images)(const WinogradTensor& tensor, const T* x, const WinogradTile* tiles, int64_t count,
                  int taps, const int64_t pad[2], const WinogradSpace& to);
-  // The tiles' results of y, from the products; adds the bias (null: none), then applies a ReLU if
-  // `relu`.
-  void (*results)(const WinogradTensor& tensor, const WinogradSpace& from,
-                  const WinogradTile* tiles, int64_t count, int taps, const float* bias, bool relu,
-                  T* y);
+  // The tiles' results of y in `channels` channels from `first` on, from the products of these
+  // channels; adds the bias (of all channels; null: none), then applies a ReLU if `relu`.
+  void (*results)(const WinogradTensor& tensor, int64_t first, int64_t channels,
+                  const WinogradSpace& from, const WinogradTile* tiles, int64_t count, int taps,
+                  const float* bias, bool relu, T* y);
   // The tiles' gradients of results dy, and their sums [tile][channel] (null: not needed).
   void (*gradients)(const WinogradTensor& tensor, const T* dy, const WinogradTile* tiles,
                     int64_t count, int taps, const WinogradSpace& to, float* sums);

@@ -97,7 +97,7 @@ TEST(WinogradTilesTest, PlansOfAnySizeAreQuick) {
 
 TEST(WinogradTilesTest, FiltersOfManyChannelsHaveFewPoints) {
   const auto points = [](int64_t images, int64_t side, int64_t channels) {
-    return PlanWinograd(images, {side, side}, 3, channels, channels).splits[0].large;
+    return PlanWinograd(images, {side, side}, 3, channels, channels, 8).splits[0].large;
   };
   EXPECT_EQ(points(64, 56, 64), 8);
   EXPECT_EQ(points(1, 14, 512), 6) << "transforming filters takes longer than all products";

@@ -1,0 +1,51 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "layers/cpu/winograd_filters.h"
+#include "layers/cpu/winograd_kernels.h"
+#include "layers/cpu/winograd_tiles.h"
+
+namespace gf {
+
+// The inputs, outputs and memory of a pass over images.
+//
+// Note [Groups of tiles]
+// Transformed tensors are too large for the caches, so a pass handles one group of tiles after
+// another. Threads work on different groups and do not wait for each other, if there are enough
+// groups and the filters, which each group reads, stay in the last cache. Otherwise, all threads
+// share a larger group, so that each filter that is read meets more tiles. A thread multiplies a
+// block of the group's tiles by a panel of filters, for all points, and transforms the products at
+// once: they fit into its second cache. The order of sums over channels is the same in any group:
+// results do not depend on the number of threads.
+struct WinogradPass {
+  WinogradTensor from, to;
+  std::array<int64_t, 2> pad{};  // before the first result
+  WinogradTiles tiles;
+  WinogradFilters filters;
+  int workers = 0;  // threads with groups of their own; 0: all share each group
+
+  // Sets `tiles` and `workers`. The other fields are set. `together`: all threads share each group,
+  // and groups do not depend on the number of threads.
+  void DivideTiles(int64_t images, const std::array<WinogradSplit, 2>& splits, int taps,
+                   bool together);
+
+  // A group's part of `from` or `to`, transformed.
+  WinogradSpace Space(const WinogradTensor& tensor, float* data) const;
+  int64_t SpaceFloats(const WinogradTensor& tensor) const;
+  // The products of a block and a panel.
+  WinogradSpace Products(float* data) const;
+  int64_t ProductFloats() const;
+  // The number of equal blocks of a group.
+  int64_t Blocks(const WinogradGroup& group) const;
+  // Of a group and its products; then, of the whole pass without its filters.
+  int64_t GroupFloats() const;
+  int64_t floats() const;
+
+ private:
+  int64_t points() const { return tiles.points() * tiles.points(); }
+  int64_t most_block() const;  // tiles
+};
+
+}  // namespace gf

@@ -1,0 +1,143 @@
+#pragma once
+
+// The transforms of Winograd's algorithm along an axis, compiled by simd_library: Note [Winograd's
+// algorithm] (layers/cpu/winograd_points.h).
+
+#include <utility>
+
+#include "core/simd_vector.h"
+#include "layers/cpu/winograd_points.h"
+
+namespace gf {
+
+constexpr int kLanes = kNativeLanes;
+constexpr int kMost = kMostWinogradPoints;
+using V = Vec<kLanes>;
+
+template <int kNumber>
+struct Int {
+  static constexpr int kValue = kNumber;
+};
+
+// Calls body(Int<size>()).
+template <typename Body>
+GF_INLINE void WithSize(int size, const Body& body) {
+  switch (size) {
+    case 5:
+      return body(Int<5>());
+    case 6:
+      return body(Int<6>());
+    case 7:
+      return body(Int<7>());
+    case 8:
+      return body(Int<8>());
+    case 9:
+      return body(Int<9>());
+    default:
+      return body(Int<10>());
+  }
+}
+
+template <typename Body>
+GF_INLINE void WithTaps(int taps, const Body& body) {
+  taps == 3 ? body(Int<3>()) : body(Int<5>());
+}
+
+// Calls body(Int<0>()), body(Int<1>()), ... with numbers below kCount.
+template <typename Body, int... kIndex>
+GF_INLINE void Each(const Body& body, std::integer_sequence<int, kIndex...>) {
+  (body(Int<kIndex>()), ...);
+}
+template <int kCount, typename Body>
+GF_INLINE void ForEach(const Body& body) {
+  Each(body, std::make_integer_sequence<int, kCount>());
+}
+
+// A transform reads vectors load(0), load(1), ... and calls store(i, vector) for its results.
+
+// B^T x. The points of tiles of even size are symmetric: so are the rows of opposite points, up to
+// the sign of odd powers.
+template <int kSize, typename Load, typename Store>
+GF_INLINE void TransformImages(const Load& load, const Store& store) {
+  V x[kSize];
+  for (int i = 0; i < kSize; ++i) x[i] = load(i);
+  // Adds up the row of a point over powers first, first + step, ...
+  const auto sum = [&](auto point, auto first, auto step) {
+    V result = {};
+    ForEach<kSize>([&](auto k) {
+      constexpr float kFactor = WinogradPoints<kSize>::Images().v[point.kValue][k.kValue];
+      if constexpr (k.kValue % step.kValue == first.kValue && kFactor != 0) {
+        result += kFactor * x[k.kValue];
+      }
+    });
+    return result;
+  };
+  store(0, sum(Int<0>(), Int<0>(), Int<1>()));
+  store(1, sum(Int<1>(), Int<0>(), Int<1>()));
+  ForEach<kSize / 2 - 1>([&](auto pair) {
+    constexpr int kPoint = 2 + 2 * pair.kValue;
+    if constexpr (kSize % 2 == 0) {
+      const V even = sum(Int<kPoint>(), Int<0>(), Int<2>()),
+              odd = sum(Int<kPoint>(), Int<1>(), Int<2>());
+      store(kPoint, even + odd);
+      store(kPoint + 1, even - odd);
+    } else {
+      store(kPoint, sum(Int<kPoint>(), Int<0>(), Int<1>()));
+      store(kPoint + 1, sum(Int<kPoint + 1>(), Int<0>(), Int<1>()));
+    }
+  });
+  if constexpr (kSize % 2 == 1) store(kSize - 1, sum(Int<kSize - 1>(), Int<0>(), Int<1>()));
+}
+
+// Calls body(first point of a pair, whether the pair has a second one).
+template <int kSize, typename Body>
+GF_INLINE void ForPairs(const Body& body) {
+  ForEach<(kSize - 1) / 2>([&](auto pair) {
+    constexpr int kPoint = 2 + 2 * pair.kValue;
+    body(Int<kPoint>(), Int<(kPoint + 1 < kSize)>());
+  });
+}
+
+// The values at kSize points of polynomials with kCount coefficients x: G x, A x.
+template <int kSize, int kCount, typename Load, typename Store>
+GF_INLINE void Evaluate(const Load& load, const Store& store) {
+  using Points = WinogradPoints<kSize>;
+  V x[kCount];
+  for (int i = 0; i < kCount; ++i) x[i] = load(i);
+  store(0, x[0]);
+  store(Points::kInfinity, x[kCount - 1]);
+  ForPairs<kSize>([&](auto point, auto is_pair) {
+    V even = x[0], odd = {};
+    ForEach<kCount>([&](auto k) {
+      constexpr float kPower = Points::Power(point.kValue, k.kValue, kCount);
+      if constexpr (k.kValue % 2 == 1) odd += kPower * x[k.kValue];
+      if constexpr (k.kValue % 2 == 0 && k.kValue > 0) even += kPower * x[k.kValue];
+    });
+    store(point.kValue, even + odd);
+    if constexpr (is_pair.kValue != 0) store(point.kValue + 1, even - odd);
+  });
+}
+
+// The transpose of Evaluate: A^T x, G^T x.
+template <int kSize, int kCount, typename Load, typename Store>
+GF_INLINE void Interpolate(const Load& load, const Store& store) {
+  using Points = WinogradPoints<kSize>;
+  V sums[kCount] = {};
+  sums[0] = load(0);
+  sums[kCount - 1] += load(Points::kInfinity);
+  ForPairs<kSize>([&](auto point, auto is_pair) {
+    V even = load(point.kValue), odd = even;
+    if constexpr (is_pair.kValue != 0) {
+      const V opposite = load(point.kValue + 1);
+      even += opposite;
+      odd -= opposite;
+    }
+    ForEach<kCount>([&](auto k) {
+      constexpr float kPower = Points::Power(point.kValue, k.kValue, kCount);
+      sums[k.kValue] += kPower * (k.kValue % 2 == 0 ? even : odd);
+    });
+  });
+  for (int k = 0; k < kCount; ++k) store(k, sums[k]);
+}
+
+}  // namespace gf
