@@ -37,6 +37,8 @@ struct KernelSetup {
   size_t saved_bytes = 0;          // memory kept from Forward to Backward
   size_t forward_scratch_bytes = 0;
   size_t backward_scratch_bytes = 0;
+  // Memory of the kernel's own that it keeps between calls: parameters in another form.
+  size_t kept_bytes = 0;
   // tops[0] may share the memory of bottoms[0].
   bool in_place = false;
   // The gradient of bottom in_place_backward_bottom may share the memory of the gradient of

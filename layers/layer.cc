@@ -1,5 +1,7 @@
 #include "layers/layer.h"
 
+#include <cmath>
+
 #include "core/config/net.pb.h"
 
 namespace gf {
@@ -24,8 +26,15 @@ ParameterSpec Layer::Parameter(int i, const std::string& name, Shape shape,
   if (i < param_->param_size()) {
     spec.lr_mult = param_->param(i).lr_mult();
     spec.decay_mult = param_->param(i).decay_mult();
+    CheckMultiplier(i, "lr_mult", spec.lr_mult);
+    CheckMultiplier(i, "decay_mult", spec.decay_mult);
   }
   return spec;
+}
+
+void Layer::CheckMultiplier(int i, const char* field, float value) const {
+  if (value >= 0 && std::isfinite(value)) return;
+  Fail("param[", i, "].", field, " is ", value, "; it must be a finite number of at least 0");
 }
 
 int Layer::Axis(int axis, int rank) const {

@@ -101,6 +101,8 @@ class Layer {
   std::vector<StateSpec> states_;
 
  private:
+  void CheckMultiplier(int i, const char* field, float value) const;
+
   std::unique_ptr<const LayerParameter> param_;
   Phase phase_;
   std::string location_;

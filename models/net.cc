@@ -298,6 +298,11 @@ std::vector<std::string> Net::Unfused() const {
 }
 size_t Net::arena_bytes() const { return impl_->net_.memory.bytes(); }
 size_t Net::arena_bytes_without_reuse() const { return impl_->net_.memory.bytes_without_reuse(); }
+size_t Net::kept_bytes() const {
+  size_t bytes = 0;
+  for (const CompiledOp& op : impl_->net_.ops) bytes += op.setup.kept_bytes;
+  return bytes;
+}
 
 void Net::EnableTimes() {
   impl_->times_ = true;

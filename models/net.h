@@ -145,6 +145,8 @@ class Net {
   // Bytes of the arena of activations, and bytes that it would need without reuse.
   size_t arena_bytes() const;
   size_t arena_bytes_without_reuse() const;
+  // Bytes of parameters that kernels keep in another form.
+  size_t kept_bytes() const;
   // Number of replayed operations, forward and backward, and the total number.
   std::pair<int, int> RecordedOps() const;
   // Times every single operation from now on; for gfbench.

@@ -73,6 +73,12 @@ double AverageBytes(const ParameterStore& store) {
   return BytesOf(average.master()) + (average.has_own_compute() ? BytesOf(average.compute()) : 0);
 }
 
+double FrozenBytes(const ParameterStore& store) {
+  const Tensor& compute = store.frozen_compute();
+  return BytesOf(store.frozen_master()) +
+         (compute.desc.dtype == DType::kFP32 ? 0 : BytesOf(compute));
+}
+
 // Of the solver's state and work memory. `config`: null for a net without a job.
 double SolverBytes(const JobConfig* config, const Net& net, const Device& device) {
   if (config == nullptr || !net.parameters()->has_gradients()) return 0;
@@ -83,10 +89,9 @@ double SolverBytes(const JobConfig* config, const Net& net, const Device& device
 void WarnOfMemory(const Net& net, double solver_bytes, const Device& device) {
   if (!device.shares_host_memory()) return;
   const ParameterStore& store = *net.parameters();
-  double bytes = static_cast<double>(net.arena_bytes()) + BytesOf(store.master()) +
-                 BytesOf(store.frozen_master());
+  double bytes = static_cast<double>(net.arena_bytes() + net.kept_bytes()) +
+                 BytesOf(store.master()) + FrozenBytes(store);
   if (store.has_own_compute()) bytes += BytesOf(store.compute());
-  if (store.frozen_compute().desc.dtype != DType::kFP32) bytes += BytesOf(store.frozen_compute());
   if (store.has_gradients()) bytes += BytesOf(store.gradient());
   if (store.average()) bytes += AverageBytes(store);
   bytes += solver_bytes;
@@ -113,6 +118,9 @@ void PrintMemory(const Net& net, double solver_bytes, FILE* out) {
        {"master weights", megabytes(store.master())},
        {"compute weights",
         store.has_own_compute() ? megabytes(store.compute()) : "the master weights"},
+       {"frozen weights", frozen > 0 ? HumanBytes(FrozenBytes(store)) : "none"},
+       {"transformed weights",
+        net.kept_bytes() > 0 ? HumanBytes(static_cast<double>(net.kept_bytes())) : "none"},
        {"gradients", store.has_gradients() ? megabytes(store.gradient()) : "none"},
        {"solver state", solver_bytes > 0        ? HumanBytes(solver_bytes)
                         : store.has_gradients() ? "unknown without --config"

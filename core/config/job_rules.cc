@@ -116,6 +116,8 @@ FieldRules JobRules() {
                                    .AtMost(kMostIterSize)
                                    .Required()
                                    .Advice("give the batches per update from this epoch on")},
+      {"ParameterRuleConfig.lr_mult", AtLeast(0)},
+      {"ParameterRuleConfig.decay_mult", AtLeast(0)},
       {"ParameterRuleConfig.until_epoch", Between(0, kMostEpochs)},
       {"LossScaleConfig.scale", Between(1, kLargestLossScale)},
       {"LossScaleConfig.growth_interval", MoreThan(0)},

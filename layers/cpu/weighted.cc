@@ -78,7 +78,10 @@ void WeightedKernel::Setup(KernelSetup* setup) {
 
   Adapt(&forward_, given_source, read_weights, read_bias, given_destination);
   setup->forward_scratch_bytes = forward_.scratch_bytes;
-  if (!backward_) return;
+  if (!backward_) {
+    if (forward_.weights.differs) setup->kept_bytes = forward_.weights.wanted.get_size();
+    return;
+  }
   setup->skips_parameter_diffs = !setup->trains;
   if (setup->trains) {
     Adapt(&backward_weights_, given_source, weights, bias, given_destination);

@@ -57,7 +57,10 @@ class WinogradConvolution : public Kernel {
     forward_ = NewPass(Use::kForward, images);
     setup->forward_scratch_bytes = (forward_.floats() + results_.channels) * sizeof(float);
     keeps_filters_ = !setup->backward;
-    if (keeps_filters_) return;
+    if (keeps_filters_) {
+      setup->kept_bytes = forward_.filters.count() * sizeof(float);
+      return;
+    }
     setup->forward_scratch_bytes += forward_.filters.count() * sizeof(float);
     trains_ = setup->trains;
     setup->skips_parameter_diffs = !trains_;

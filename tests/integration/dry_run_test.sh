@@ -72,4 +72,16 @@ grep -q '^ *average weights *none' one.log || fail "an average without solver.av
   fail "an average"
 [ "$(sed -n 's/^ *average weights *//p' average.log)" = "$master" ] ||
   fail "average weights: $(grep weights average.log)"
+
+# Layers keep weights of their own without a backward pass.
+grep -q '^ *transformed weights *none$' net.log || fail "transformed weights in the phase TRAIN"
+if grep -qw avx2 /proc/cpuinfo; then
+  grep -q '^ *transformed weights *[0-9.]* MB$' test.log || fail "transformed weights"
+fi
+
+# Frozen weights are counted, too.
+grep -q '^ *frozen weights *none$' one.log || fail "frozen weights without freeze"
+"$gftrain" --dry_run --config=job.prototxt --set 'freeze=ip1.weight' >frozen.log 2>&1 ||
+  fail "a frozen layer"
+grep -q '^ *frozen weights *[0-9.]* kB$' frozen.log || fail "$(grep frozen frozen.log)"
 echo PASS

@@ -90,6 +90,14 @@ TEST_P(ScaleTest, ABiasHasOneParameter) {
   EXPECT_TRUE(run.setup().in_place);
 }
 
+TEST_P(ScaleTest, MultipliersAreFiniteAndNotNegative) {
+  const std::string layer = "type: 'Bias' param { ";
+  ExpectSetUpError(Case(layer + "lr_mult: -1 }", {{2, 3}}),
+                   "param[0].lr_mult is -1; it must be a finite number of at least 0");
+  ExpectSetUpError(Case(layer + "decay_mult: inf }", {{2, 3}}), "param[0].decay_mult is inf;");
+  ExpectSetUpError(Case(layer + "decay_mult: nan }", {{2, 3}}), "param[0].decay_mult is nan;");
+}
+
 TEST_P(ScaleTest, PreluScalesNegativeNumbersByTheirChannelsSlope) {
   LayerRun run(Case("type: 'PReLU'", {{2, 3}}), Options());
   EXPECT_EQ(run.layer().parameters()[0].shape, (Shape{3}));

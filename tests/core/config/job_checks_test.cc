@@ -58,6 +58,8 @@ TEST_F(ConfigTest, EveryRangeIsChecked) {
       {"solver.momentum=-0.1"},
       {"solver.weight_decay=-1"},
       {"solver.iter_size=0"},
+      {"solver.rule={ pattern: \"*\" lr_mult: -1 }"},
+      {"solver.rule={ pattern: \"*\" decay_mult: -1 }"},
       {"solver.base_lr_per_256=1"},  // besides base_lr
       {"solver.end_lr=-1"},
       {"solver.trust_coefficient=0"},
