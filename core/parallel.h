@@ -3,6 +3,7 @@
 #include <omp.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
 
 #ifdef __SANITIZE_THREAD__
@@ -39,6 +40,23 @@ void ParallelFor(int64_t n, int64_t grain, const Body& body) {
 #pragma omp parallel num_threads(threads)
   run(omp_get_thread_num(), omp_get_num_threads());
 #endif
+}
+
+// Splits [0, n) into ranges of `grain` numbers and calls body(thread, begin, end) for each of them.
+// Each of at most `threads` compute threads takes the next range as soon as it is free, so that a
+// slow core does less: results must not depend on which thread computes a range. `thread` is its
+// number, from 0 on.
+template <typename Body>
+void ParallelForFree(int threads, int64_t n, int64_t grain, const Body& body) {
+  std::atomic<int64_t> next{0};
+  ParallelFor(std::min<int64_t>((n + grain - 1) / grain, threads), 1,
+              [&](int64_t first, int64_t last) {
+                for (int64_t thread = first; thread < last; ++thread) {
+                  for (int64_t begin; (begin = next.fetch_add(grain)) < n;) {
+                    body(thread, begin, std::min(begin + grain, n));
+                  }
+                }
+              });
 }
 
 }  // namespace gf

@@ -1,7 +1,6 @@
 #include "layers/cpu/winograd_convolution.h"
 
 #include <glog/logging.h>
-#include <omp.h>
 
 #include <algorithm>
 #include <array>
@@ -30,11 +29,8 @@ bool GetTensor(const TensorDesc& desc, WinogradTensor* tensor) {
   return true;
 }
 
-// Calls body(begin, end) for ranges that cover [0, n): in all threads, or in this one.
-template <typename Body>
-void For(bool parallel, int64_t n, const Body& body) {
-  parallel ? ParallelFor(n, 1, body) : body(int64_t{0}, n);
-}
+// Tiles that a thread transforms together. The next one is read ahead.
+constexpr int64_t kTilesTogether = 8;
 
 // T is the C++ type of the compute type.
 template <typename T>
@@ -192,17 +188,15 @@ class WinogradConvolution : public Kernel {
   // `space`: pass.floats() floats.
   void Convolve(const WinogradPass& pass, const Operands& operands, float* space) const {
     const int64_t groups = pass.tiles.groups();
-    if (pass.workers == 0) {
+    if (!pass.own_groups) {
       for (int64_t i = 0; i < groups; ++i) {
-        ConvolveGroup(pass, pass.tiles.Group(i), omp_get_max_threads(), operands, space);
+        ConvolveGroup(pass, pass.tiles.Group(i), pass.threads, operands, space);
       }
       return;
     }
-    ParallelFor(pass.workers, 1, [&](int64_t begin, int64_t end) {
-      for (int64_t i = groups * begin / pass.workers; i < groups * end / pass.workers; ++i) {
-        ConvolveGroup(pass, pass.tiles.Group(i), /*threads=*/1, operands,
-                      space + begin * pass.GroupFloats());
-      }
+    ParallelForFree(pass.threads, groups, 1, [&](int64_t thread, int64_t i, int64_t) {
+      ConvolveGroup(pass, pass.tiles.Group(i), /*threads=*/1, operands,
+                    space + thread * pass.GroupFloats());
     });
   }
 
@@ -211,22 +205,19 @@ class WinogradConvolution : public Kernel {
                      const Operands& operands, float* space) const {
     const WinogradSpace images = pass.Space(pass.from, space);
     float* const products = space + pass.SpaceFloats(pass.from);
-    For(threads > 1, group.count(), [&](int64_t begin, int64_t end) {
-      functions().images(pass.from, operands.x, group.tiles.data() + begin, end - begin, taps_,
-                         pass.pad.data(), AtTile(images, begin));
-    });
-    const int64_t count = group.count(), blocks = pass.Blocks(group),
-                  parts = pass.filters.panels() * blocks;
-    For(threads > 1, threads, [&](int64_t begin, int64_t end) {
-      for (int64_t thread = begin; thread < end; ++thread) {
-        const WinogradSpace own = pass.Products(products + thread * pass.ProductFloats());
-        for (int64_t i = parts * thread / threads; i < parts * (thread + 1) / threads; ++i) {
-          const int64_t block = i % blocks;
-          const WinogradTiles::Range range = {count * block / blocks, count * (block + 1) / blocks};
-          ConvolvePart(pass, group, range, i / blocks, operands, images, own);
-        }
-      }
-    });
+    ParallelForFree(
+        threads, group.count(), kTilesTogether, [&](int64_t, int64_t begin, int64_t end) {
+          functions().images(pass.from, operands.x, group.tiles.data() + begin, end - begin, taps_,
+                             pass.pad.data(), AtTile(images, begin));
+        });
+    const int64_t count = group.count(), blocks = pass.Blocks(group);
+    ParallelForFree(
+        threads, pass.filters.panels() * blocks, 1, [&](int64_t thread, int64_t part, int64_t) {
+          const int64_t block = part % blocks;
+          ConvolvePart(pass, group, {count * block / blocks, count * (block + 1) / blocks},
+                       part / blocks, operands, images,
+                       pass.Products(products + thread * pass.ProductFloats()));
+        });
   }
 
   // The results of a block of tiles and a panel of filters.
@@ -240,7 +231,7 @@ class WinogradConvolution : public Kernel {
       if (range.begin >= range.end) continue;
       WinogradProduct p;
       p.rows = range.end - range.begin;
-      p.depth = pass.from.channels;
+      p.depth = pass.filters.inputs();
       p.columns = columns;
       p.a = AtTile(images, range.begin).data + point * images.point_step;
       p.a_row = images.tile_step;
@@ -256,6 +247,29 @@ class WinogradConvolution : public Kernel {
                         operands.bias, operands.relu, operands.y);
   }
 
+  // The sums over a group's tiles for a point and a panel of filters.
+  void AddProducts(const WinogradGroup& group, int point, int64_t panel,
+                   const WinogradSpace& images, const WinogradSpace& gradients, bool add,
+                   float* sums) const {
+    const WinogradPass& pass = weights_;
+    const int points = pass.tiles.points();
+    const WinogradTiles::Range range = pass.tiles.TilesWith(group, point / points, point % points);
+    WinogradProduct p;
+    p.rows = pass.filters.inputs();
+    p.depth = range.end - range.begin;
+    p.columns = pass.filters.columns(panel);
+    p.a = AtTile(images, range.begin).data + point * images.point_step;
+    p.a_row = 1;
+    p.a_step = images.tile_step;
+    p.b = AtTile(gradients, range.begin).data + point * gradients.point_step +
+          pass.filters.first_output(panel);
+    p.b_step = gradients.tile_step;
+    p.c = pass.filters.At(sums, point, panel);
+    p.c_row = p.columns;
+    p.add = add;
+    WinogradTable().product(p);
+  }
+
   void BackwardParameters(const KernelArgs& args, const T* dy) const {
     const WinogradPass& pass = weights_;
     const T* const x = static_cast<const T*>(args.bottoms[0]);
@@ -269,35 +283,20 @@ class WinogradConvolution : public Kernel {
     for (int64_t i = 0; i < pass.tiles.groups(); ++i) {
       const WinogradGroup group = pass.tiles.Group(i);
       const WinogradTile* const tiles = group.tiles.data();
-      ParallelFor(group.count(), 1, [&](int64_t begin, int64_t end) {
-        functions().images(images_, x, tiles + begin, end - begin, taps_, pass.pad.data(),
-                           AtTile(images, begin));
-        functions().gradients(
-            results_, dy, tiles + begin, end - begin, taps_, AtTile(gradients, begin),
-            tile_sums != nullptr ? tile_sums + begin * results_.channels : nullptr);
-      });
-      const int points = pass.tiles.points();
-      ParallelFor(pass.filters.panels() * points * points, 1, [&](int64_t begin, int64_t end) {
-        for (int64_t part = begin; part < end; ++part) {
-          const int64_t panel = part / (points * points), point = part % (points * points);
-          const WinogradTiles::Range range = pass.tiles.TilesWith(
-              group, static_cast<int>(point / points), static_cast<int>(point % points));
-          WinogradProduct p;
-          p.rows = images_.channels;
-          p.depth = range.end - range.begin;
-          p.columns = pass.filters.columns(panel);
-          p.a = AtTile(images, range.begin).data + point * images.point_step;
-          p.a_row = 1;
-          p.a_step = images.tile_step;
-          p.b = AtTile(gradients, range.begin).data + point * gradients.point_step +
-                pass.filters.first_output(panel);
-          p.b_step = gradients.tile_step;
-          p.c = pass.filters.At(sums, point, panel);
-          p.c_row = p.columns;
-          p.add = i > 0;
-          WinogradTable().product(p);
-        }
-      });
+      ParallelForFree(
+          pass.threads, group.count(), kTilesTogether, [&](int64_t, int64_t begin, int64_t end) {
+            functions().images(images_, x, tiles + begin, end - begin, taps_, pass.pad.data(),
+                               AtTile(images, begin));
+            functions().gradients(
+                results_, dy, tiles + begin, end - begin, taps_, AtTile(gradients, begin),
+                tile_sums != nullptr ? tile_sums + begin * results_.channels : nullptr);
+          });
+      const int64_t points = pass.tiles.points() * pass.tiles.points();
+      ParallelForFree(pass.threads, pass.filters.panels() * points, 1,
+                      [&](int64_t, int64_t part, int64_t) {
+                        AddProducts(group, static_cast<int>(part % points), part / points, images,
+                                    gradients, /*add=*/i > 0, sums);
+                      });
       if (tile_sums == nullptr) continue;
       for (int64_t tile = 0; tile < group.count(); ++tile) {
         const float* const of_tile = tile_sums + tile * results_.channels;

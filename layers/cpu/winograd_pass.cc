@@ -17,15 +17,15 @@ void WinogradPass::DivideTiles(int64_t images, const std::array<WinogradSplit, 2
   // In a shared group, the transformed tensors together have at least as many floats as the
   // filters.
   constexpr int64_t kSharedSpace = 1 << 20;
-  const int threads = omp_get_max_threads(), size = std::max(splits[0].large, splits[1].large);
+  const int size = std::max(splits[0].large, splits[1].large);
   const int64_t count = images * splits[0].tiles() * splits[1].tiles(),
                 shared = std::max(from.channels * to.channels, kSharedSpace / (size * size)) /
                              (from.channels + to.channels) +
                          1;
-  const bool own = !together && filters.count() <= kOwnFilters && count > kOwnTiles * (threads - 1);
-  workers = own ? threads : 0;
+  threads = omp_get_max_threads();
+  own_groups = !together && filters.count() <= kOwnFilters && count > kOwnTiles * (threads - 1);
   const int64_t groups =
-      own ? DivideUp(count, kOwnTiles * threads) * threads : DivideUp(count, shared);
+      own_groups ? DivideUp(count, kOwnTiles * threads) * threads : DivideUp(count, shared);
   tiles = WinogradTiles(images, splits, taps, DivideUp(count, groups));
 }
 
@@ -52,11 +52,10 @@ int64_t WinogradPass::Blocks(const WinogradGroup& group) const {
 }
 
 int64_t WinogradPass::GroupFloats() const {
-  const int threads = workers == 0 ? omp_get_max_threads() : 1;
-  return SpaceFloats(from) + threads * ProductFloats();
+  return SpaceFloats(from) + (own_groups ? 1 : threads) * ProductFloats();
 }
 
-int64_t WinogradPass::floats() const { return std::max(workers, 1) * GroupFloats(); }
+int64_t WinogradPass::floats() const { return (own_groups ? threads : 1) * GroupFloats(); }
 
 int64_t WinogradPass::most_block() const {
   constexpr int64_t kProducts = 150'000, kRows = 12;  // floats; rows of the kernel's products

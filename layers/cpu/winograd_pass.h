@@ -22,12 +22,13 @@ namespace gf {
 struct WinogradPass {
   WinogradTensor from, to;
   std::array<int64_t, 2> pad{};  // before the first result
-  WinogradTiles tiles;
   WinogradFilters filters;
-  int workers = 0;  // threads with groups of their own; 0: all share each group
+  WinogradTiles tiles;
+  int threads = 1;          // at most
+  bool own_groups = false;  // whether each thread has groups of its own, or all share each group
 
-  // Sets `tiles` and `workers`. The other fields are set. `together`: all threads share each group,
-  // and groups do not depend on the number of threads.
+  // Sets the fields from `tiles` on; those before it are set.
+  // `together`: all threads share each group, and groups do not depend on the number of threads.
   void DivideTiles(int64_t images, const std::array<WinogradSplit, 2>& splits, int taps,
                    bool together);
 

@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <mutex>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -45,6 +47,41 @@ TEST(ParallelForTest, UsesNoMoreRangesThanThreads) {
 TEST(ParallelForTest, TheSplitDependsOnTheArgumentsOnly) {
   omp_set_num_threads(4);
   EXPECT_EQ(Ranges(1000, 16), Ranges(1000, 16));
+}
+
+TEST(ParallelForFreeTest, CoversEveryIndexExactlyOnceWithThreadsThatNeverMeet) {
+  omp_set_num_threads(4);
+  for (int threads : {1, 3, 9}) {
+    for (int64_t n : {0, 1, 3, 100, 1001}) {
+      for (int64_t grain : {1, 7, 5000}) {
+        std::vector<std::atomic<int>> visits(n), users(threads);
+        ParallelForFree(threads, n, grain, [&](int64_t thread, int64_t begin, int64_t end) {
+          ASSERT_GE(thread, 0);
+          ASSERT_LT(thread, threads);
+          EXPECT_EQ(users[thread]++, 0) << "two calls as thread " << thread;
+          EXPECT_EQ(begin % grain, 0);
+          EXPECT_LE(end - begin, grain);
+          for (int64_t i = begin; i < end; ++i) ++visits[i];
+          --users[thread];
+        });
+        for (int64_t i = 0; i < n; ++i) EXPECT_EQ(visits[i], 1) << i << " of " << n;
+      }
+    }
+  }
+}
+
+TEST(ParallelForFreeTest, AFreeThreadTakesTheRangesThatABusyOneLeaves) {
+  omp_set_num_threads(2);
+  constexpr int64_t kRanges = 100;
+  std::atomic<int64_t> others{0};
+  ParallelForFree(2, kRanges, 1, [&](int64_t, int64_t begin, int64_t) {
+    if (begin == 0) {
+      while (others < kRanges - 1) std::this_thread::yield();
+    } else {
+      ++others;
+    }
+  });
+  EXPECT_EQ(others, kRanges - 1);
 }
 
 }  // namespace
