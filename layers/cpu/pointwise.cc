@@ -1,5 +1,5 @@
-// Functions that oneDNN has by oneDNN; simple ones, and those with constants that oneDNN lacks, by
-// loops.
+// GELU by our own kernels; other functions that oneDNN has by oneDNN; simple ones, and those with
+// constants that oneDNN lacks, by loops.
 
 #include "layers/pointwise.h"
 
@@ -9,6 +9,7 @@
 #include "core/bf16_inline.h"
 #include "layers/cpu/dnnl_activation.h"
 #include "layers/cpu/elementwise.h"
+#include "layers/cpu/gelu_kernels.h"
 
 namespace gf {
 namespace {
@@ -70,6 +71,32 @@ class LoopKernel : public Kernel {
   int64_t count_ = 0;
 };
 
+class GeluKernel : public Kernel {
+ public:
+  explicit GeluKernel(DType type) : functions_(ForType(GeluTable(), type)) {}
+
+  void Setup(KernelSetup* setup) override {
+    SetUpActivation(/*from_top=*/false, setup);
+    count_ = setup->bottoms[0].storage_count();
+  }
+
+  void Forward(const KernelArgs& args) override {
+    ParallelFor(count_, kElementGrain, [&](int64_t begin, int64_t end) {
+      functions_.forward(args.bottoms[0], args.tops[0], begin, end);
+    });
+  }
+
+  void Backward(const KernelArgs& args) override {
+    ParallelFor(count_, kElementGrain, [&](int64_t begin, int64_t end) {
+      functions_.backward(args.bottoms[0], args.top_diffs[0][0], args.bottom_diffs[0], begin, end);
+    });
+  }
+
+ private:
+  const GeluFunctions& functions_;
+  int64_t count_ = 0;
+};
+
 std::unique_ptr<Kernel> MakeKernel(const Pointwise& f, DType type) {
   algorithm by_dnnl = algorithm::undef;
   switch (f.kind) {
@@ -80,8 +107,7 @@ std::unique_ptr<Kernel> MakeKernel(const Pointwise& f, DType type) {
       by_dnnl = algorithm::eltwise_elu;
       break;
     case Pointwise::kGelu:
-      by_dnnl = algorithm::eltwise_gelu_erf;
-      break;
+      return std::make_unique<GeluKernel>(type);
     case Pointwise::kGeluTanh:
       by_dnnl = algorithm::eltwise_gelu_tanh;
       break;
