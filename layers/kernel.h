@@ -105,6 +105,9 @@ class Kernel {
   virtual void Stage(const Batch& batch) {}
   virtual void Forward(const KernelArgs& args) = 0;
   virtual void Backward(const KernelArgs& args) {}
+  // Whether Backward accepts a null bottom_diffs[0] where Setup planned for a gradient, which that
+  // call then leaves out.
+  virtual bool CanOmitBottomDiff() const { return false; }
   // Whether every call with the same memory enqueues the same work: the work depends on nothing
   // else in `args` and involves no host code. Such calls can be recorded (Device::Record).
   virtual bool ForwardRepeats() const { return false; }

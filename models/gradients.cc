@@ -40,4 +40,24 @@ void FindGradients(Phase phase, CompiledNet* net) {
   }
 }
 
+bool TrainsOthers(const CompiledOp& op, const std::vector<int>& ended) {
+  return std::any_of(op.parameters.begin(), op.parameters.end(),
+                     [&](const CompiledParameter& parameter) {
+                       return !parameter.frozen &&
+                              !std::binary_search(ended.begin(), ended.end(), parameter.entry);
+                     });
+}
+
+std::vector<bool> BlobsThatNeedGradients(const CompiledNet& net, const std::vector<int>& ended) {
+  std::vector<bool> need(net.blobs.size());
+  for (const CompiledOp& op : net.ops) {
+    bool needs = TrainsOthers(op, ended);
+    for (size_t i = 0; i < op.bottoms.size(); ++i) {
+      needs |= need[op.bottoms[i]] && Propagates(net, op, i);
+    }
+    for (int top : op.tops) need[top] = needs;
+  }
+  return need;
+}
+
 }  // namespace gf

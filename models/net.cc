@@ -97,6 +97,26 @@ class Net::Impl {
     backward_pass_->SetEnds(std::move(ends));
   }
 
+  void EndParameters(const std::vector<int>& entries) {
+    if (entries == ended_) return;
+    ended_ = entries;
+    const std::vector<bool> need = BlobsThatNeedGradients(net_, ended_);
+    left_out_.assign(net_.ops.size(), false);
+    for (size_t k = 0; k < net_.ops.size(); ++k) {
+      CompiledOp& op = net_.ops[k];
+      if (!op.backward) continue;
+      bool propagates = false;
+      for (size_t i = 0; i < op.bottoms.size(); ++i) {
+        propagates |= need[op.bottoms[i]] && Propagates(net_, op, i);
+      }
+      left_out_[k] = !propagates && !TrainsOthers(op, ended_);
+      if (!op.kernel->CanOmitBottomDiff()) continue;
+      op.backward_args.bottom_diffs[0] =
+          need[op.bottoms[0]] ? net_.At(op.bottom_gradients[0]) : nullptr;
+    }
+    backward_pass_->Clear();
+  }
+
   void FindInputShape(const InputLayer& input) {
     for (size_t i = 0; i < input.tops().size(); ++i) {
       if (!input.IsImage(static_cast<int>(i))) continue;
@@ -153,12 +173,21 @@ class Net::Impl {
 
   void Backward(float loss_scale, const std::function<void(const std::vector<int>&)>& done) {
     CHECK(options_.phase == TRAIN);
-    const auto backward = [&](int k) {
-      const int op = FromEnd(k);
+    const auto backward = [&](int step) {
+      const int k = FromEnd(step);
+      CompiledOp& op = net_.ops[k];
       // Operations that do not run backward: no loss depends on their parameters, whose gradients
       // stay zero.
-      if (!net_.ops[op].backward) return;
-      Timed(&lines_[op].backward_seconds, [&] { Backward(&net_.ops[op], loss_scale); });
+      if (!op.backward) return;
+      if (!left_out_.empty() && left_out_[k]) {
+        Recompute(op);
+      } else {
+        Timed(&lines_[k].backward_seconds, [&] {
+          Recompute(op);
+          Backward(&op, loss_scale);
+        });
+      }
+      if (!ended_.empty()) ZeroEnded(op);
     };
     const auto after = [&](int k) {
       const std::vector<int>& entries = lines_[FromEnd(k)].entries;
@@ -167,11 +196,14 @@ class Net::Impl {
     Run(backward_pass_.get(), backward, after);
   }
 
-  void Backward(CompiledOp* op, float loss_scale) {
-    for (int producer : op->recompute) {
+  void Recompute(const CompiledOp& op) {
+    for (int producer : op.recompute) {
       CompiledOp& other = net_.ops[producer];
       other.kernel->Recompute(other.recompute_args);
     }
+  }
+
+  void Backward(CompiledOp* op, float loss_scale) {
     for (size_t i = 0; i < op->tops.size(); ++i) {
       if (op->gradient_sums[i]) op->gradient_sums[i]->Forward(op->gradient_sum_args[i]);
     }
@@ -181,6 +213,19 @@ class Net::Impl {
     op->kernel->Backward(op->backward_args);
     for (CompiledParameter& parameter : op->parameters) {
       if (parameter.sum != nullptr) parameter.sum->Forward(parameter.sum_args);
+    }
+  }
+
+  void ZeroEnded(const CompiledOp& op) {
+    for (const CompiledParameter& parameter : op.parameters) {
+      if (parameter.frozen || !std::binary_search(ended_.begin(), ended_.end(), parameter.entry)) {
+        continue;
+      }
+      const PoolEntry& entry = net_.parameters->layout().entries()[parameter.entry];
+      const Tensor& pool = net_.parameters->gradient();
+      const size_t size = SizeOf(pool.desc.dtype);
+      device_->Zero(pool.as<char>() + entry.offset * size, entry.count * size,
+                    device_->compute_stream());
     }
   }
 
@@ -211,6 +256,8 @@ class Net::Impl {
   uint64_t sequence_ = 0;
   bool times_ = false;
   std::unique_ptr<RecordedPass> forward_pass_, backward_pass_;
+  std::vector<int> ended_;      // EndParameters
+  std::vector<bool> left_out_;  // by operation; empty: none
 };
 
 Net::Net(const NetSource& source, const NetOptions& options, Device* device)
@@ -260,6 +307,8 @@ float PendingLoss::Value() const {
 void Net::Backward(float loss_scale, const std::function<void(const std::vector<int>&)>& done) {
   impl_->Backward(loss_scale, done);
 }
+
+void Net::EndParameters(const std::vector<int>& entries) { impl_->EndParameters(entries); }
 
 void Net::SetBucketEnds(const std::vector<int>& entries) { impl_->SetBucketEnds(entries); }
 

@@ -17,12 +17,21 @@ UpdatedParameters::UpdatedParameters(const SolverConfig& config, const Parameter
     CHECK(steps_of || !rule.until_epoch) << "the steps of an epoch are unknown";
     const int64_t steps =
         rule.until_epoch ? steps_of(*rule.until_epoch) : std::numeric_limits<int64_t>::max();
+    entry_steps_.push_back(steps);
     if (!parts_.empty() && parts_.back().steps == steps) {
       parts_.back().end = end;
     } else {
       parts_.push_back({end, steps});
     }
   }
+}
+
+std::vector<int> UpdatedParameters::EndedEntries(int64_t step) const {
+  std::vector<int> ended;
+  for (size_t entry = 0; entry < entry_steps_.size(); ++entry) {
+    if (step >= entry_steps_[entry]) ended.push_back(static_cast<int>(entry));
+  }
+  return ended;
 }
 
 std::vector<ElementRange> UpdatedParameters::Select(int64_t step,

@@ -27,6 +27,9 @@ class UpdatedParameters {
     return Select(step, ranges, false);
   }
 
+  // The pool entries that a step does not update, in order.
+  std::vector<int> EndedEntries(int64_t step) const;
+
  private:
   // A part of the pool up to an element, from the end of the part before, and the number of steps
   // that update it.
@@ -37,7 +40,8 @@ class UpdatedParameters {
   std::vector<ElementRange> Select(int64_t step, const std::vector<ElementRange>& ranges,
                                    bool updated) const;
 
-  std::vector<Part> parts_;  // in order; the whole pool
+  std::vector<Part> parts_;           // in order; the whole pool
+  std::vector<int64_t> entry_steps_;  // by pool entry, the number of steps that update it
 };
 
 }  // namespace gf

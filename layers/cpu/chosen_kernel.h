@@ -16,6 +16,7 @@ class ChosenKernel : public Kernel {
   }
   void Forward(const KernelArgs& args) override { kernel_->Forward(args); }
   void Backward(const KernelArgs& args) override { kernel_->Backward(args); }
+  bool CanOmitBottomDiff() const override { return kernel_->CanOmitBottomDiff(); }
   std::string Describe() const override { return kernel_->Describe(); }
 
  protected:

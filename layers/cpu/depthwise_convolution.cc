@@ -25,6 +25,7 @@ class DepthwiseConvolution : public Kernel {
   DepthwiseConvolution(const ConvolutionLayer& layer, const KernelContext& context)
       : layer_(layer), type_(context.compute) {}
 
+  bool CanOmitBottomDiff() const override { return true; }
   std::string Describe() const override { return "own depthwise loops"; }
 
   void Setup(KernelSetup* setup) override {

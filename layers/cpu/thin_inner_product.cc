@@ -29,6 +29,7 @@ class ThinInnerProduct : public Kernel {
         shape_{(images_ + kThinGroup - 1) / kThinGroup * kThinGroup, inputs_, ThinStride(inputs_)} {
   }
 
+  bool CanOmitBottomDiff() const override { return true; }
   std::string Describe() const override { return "own loops for few images"; }
 
   void Setup(KernelSetup* setup) override {

@@ -38,6 +38,7 @@ class WeightedKernel : public Kernel {
   void Setup(KernelSetup* setup) override;
   void Forward(const KernelArgs& args) override;
   void Backward(const KernelArgs& args) override;
+  bool CanOmitBottomDiff() const override { return true; }
   std::string Describe() const override {
     return DescribePasses(forward_.how, backward_weights_.how, backward_data_.how);
   }

@@ -39,6 +39,7 @@ class WinogradConvolution : public Kernel {
   WinogradConvolution(const ConvolutionLayer& layer, const KernelContext& context)
       : layer_(layer), device_(context.device), type_(context.compute) {}
 
+  bool CanOmitBottomDiff() const override { return true; }
   std::string Describe() const override { return "own Winograd"; }
 
   void Setup(KernelSetup* setup) override {

@@ -68,6 +68,7 @@ class InnerProductKernel : public RepeatingKernel {
     data_->Run(dy, args.parameters[0], nullptr, args.bottom_diffs[0], args.scratch, stream);
   }
 
+  bool CanOmitBottomDiff() const override { return true; }
   std::string Describe() const override {
     const auto describe = [](const auto& pass) { return pass ? pass->Describe() : ""; };
     return DescribePasses(describe(forward_), describe(weights_), describe(data_));

@@ -179,7 +179,10 @@ void BuildFlow(const JobConfig& config, bool deterministic, Communicator* comm,
               // Within the update a rank that waits for lost ones could not keep its last step.
               if (!parts->flow->local()) parts->statistics->StepDone();
             },
-            [parts](double epochs) { return parts->batches->StepsOf(epochs); }});
+            [parts](double epochs) { return parts->batches->StepsOf(epochs); },
+            [parts](const std::vector<int>& entries) {
+              parts->train.net->EndParameters(entries);
+            }});
     if (parts->batches->largest_iter_size() > 1) {
       parts->accumulator = std::make_unique<Accumulator>(parts->store);
     }

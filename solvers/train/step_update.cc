@@ -50,6 +50,7 @@ void StepUpdate::SetBatches() {
 }
 
 void StepUpdate::Begin(double lr) {
+  if (parts_.ended) parts_.ended(updated_.EndedEntries(parts_.state->step));
   if (!parts_.flow->steps_ahead()) return;
   const Timeline::Span span(parts_.timeline, lane::kUpdate, "step ahead");
   // The host does not know yet whether a GPU skips an update.

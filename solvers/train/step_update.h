@@ -40,6 +40,8 @@ class StepUpdate {
     std::function<void()> sums_done = nullptr;
     // The number of steps that cover some epochs; null where no rule of the solver ends.
     std::function<int64_t(double epochs)> steps_of = nullptr;
+    // Called before each step with the pool entries that it does not update, in order; may be null.
+    std::function<void(const std::vector<int>& entries)> ended = nullptr;
   };
 
   // Throws UserError for settings that do not go together.

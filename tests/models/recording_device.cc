@@ -41,6 +41,7 @@ class RecordingKernel : public Kernel {
   }
 
   void Setup(KernelSetup* setup) override { kernel_->Setup(setup); }
+  bool CanOmitBottomDiff() const override { return kernel_->CanOmitBottomDiff(); }
   bool CanRecompute() const override { return kernel_->CanRecompute(); }
   bool ForwardRepeats() const override {
     return BackwardRepeats() && type_ != "Dropout" && type_ != "StochasticDepth";
@@ -123,6 +124,10 @@ std::unique_ptr<Recording> RecordingDevice::Record(const std::function<void()>& 
   kept_ = nullptr;
   ++recordings_;
   return std::make_unique<KeptWork>(std::move(kept));
+}
+
+void RecordingDevice::Zero(void* data, size_t bytes, Stream* stream) {
+  Enqueue([this, data, bytes, stream] { SeparateDevice::Zero(data, bytes, stream); });
 }
 
 void RecordingDevice::Convert(const Tensor& from, const Tensor& to, Stream* stream) {

@@ -22,6 +22,7 @@ class RecordingDevice : public SeparateDevice {
   bool Supports(DType compute) const override { return cpu()->Supports(compute); }
   std::unique_ptr<Recording> Record(const std::function<void()>& enqueue) override;
   void Convert(const Tensor& from, const Tensor& to, Stream* stream) override;
+  void Zero(void* data, size_t bytes, Stream* stream) override;
   using SeparateDevice::cpu;
 
   // Does the work now, or keeps it for the recording under way.

@@ -43,6 +43,9 @@ TEST(UpdatedParametersTest, RangesAreSplitAtTensors) {
   EXPECT_EQ(updated.Ended(20, all), (Ranges{{weight, conv}}));
   EXPECT_EQ(updated.Updated(30, all), (Ranges{{0, weight}}));
   EXPECT_EQ(updated.Ended(30, all), (Ranges{{weight, end}}));
+  EXPECT_EQ(updated.EndedEntries(19), std::vector<int>());
+  EXPECT_EQ(updated.EndedEntries(20), (std::vector<int>{1, 2}));
+  EXPECT_EQ(updated.EndedEntries(30), (std::vector<int>{1, 2, 3}));
   // Ranges of chunks and buckets, which stay apart.
   const Ranges some = {{weight - 5, weight + 5},
                        {weight + 7, conv + 1},
@@ -64,6 +67,7 @@ TEST(UpdatedParametersTest, WithoutRulesAllAreUpdatedInAllSteps) {
   const Ranges some = {{0, 3}, {3, 50}, {60, store->layout().count()}};
   EXPECT_EQ(updated.Updated(int64_t{1} << 60, some), some);
   EXPECT_EQ(updated.Ended(int64_t{1} << 60, some), Ranges());
+  EXPECT_EQ(updated.EndedEntries(int64_t{1} << 60), std::vector<int>());
   ParameterStore nothing(TestDevice(), {}, {}, DType::kFP32, true);
   EXPECT_EQ(UpdatedParameters(SolverConfig(), nothing, nullptr).Updated(0, {{0, 0}}), Ranges());
 }

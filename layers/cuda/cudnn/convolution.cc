@@ -82,6 +82,7 @@ class ConvolutionKernel : public RepeatingKernel {
     Run(*data_, {args.bottom_diffs[0], filters, dy}, args.scratch);
   }
 
+  bool CanOmitBottomDiff() const override { return true; }
   std::string Describe() const override {
     const auto describe = [](const auto& pass) { return pass ? pass->Describe() : ""; };
     return DescribePasses(describe(forward_), describe(filter_), describe(data_));

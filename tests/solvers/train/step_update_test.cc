@@ -90,6 +90,7 @@ class Rank {
     if (knows == Knows::kSchedule) {
       parts.micro_batches = [this](int64_t step) { return BatchesOf(step); };
     }
+    parts.ended = [this](const std::vector<int>& entries) { ended_ = entries; };
     if (calls != nullptr) {
       parts.sums_done = [calls] { *calls += "sums "; };
       parts.before_update = [calls] { *calls += "before "; };
@@ -108,6 +109,7 @@ class Rank {
   void Step(const std::function<float(int64_t step, int batch, int64_t i)>& gradient) {
     const int batches = BatchesOf(state_.step);
     const auto factor = static_cast<float>(update_->loss_factor());
+    update_->Begin(0.1);
     flow_->BeginStep(state_.step);
     auto* const g = store_->gradient().as<float>();
     for (int64_t i = 0; i < store_->layout().count(); ++i) {
@@ -153,6 +155,8 @@ class Rank {
   SumOfUpdates* solver() { return solver_.get(); }
   const std::vector<double>& updates() const { return solver_->sums(); }
   const StepUpdate& update() const { return *update_; }
+  // Of the last step.
+  const std::vector<int>& ended() const { return ended_; }
   int rank() const { return comm_->rank(); }
   int64_t count() const { return store_->layout().count(); }
   const PoolEntry& entry(int number) const { return store_->layout().entries()[number]; }
@@ -166,6 +170,7 @@ class Rank {
   std::unique_ptr<SumOfUpdates> solver_;
   TrainingState state_;
   std::unique_ptr<StepUpdate> update_;
+  std::vector<int> ended_;
 };
 
 // So few bits that sums of some batches are exact.
@@ -322,7 +327,7 @@ TEST(StepUpdateTest, TheUpdateBeginsAfterAllExchanges) {
   });
 }
 
-// The gradients of ended parameters still travel.
+// Gradients of ended parameters that a net computes all the same would travel.
 TEST(StepUpdateTest, ParametersWhoseRuleHasEndedAreNotUpdated) {
   SolverConfig solver;
   ParameterRuleConfig* const rule = solver.add_rule();
@@ -345,6 +350,8 @@ TEST(StepUpdateTest, ParametersWhoseRuleHasEndedAreNotUpdated) {
           if (step == 3) at_end = rank.updates();
           rank.Step(batch);
           plain.Step(batch);
+          ASSERT_EQ(rank.ended(), step < 3 ? std::vector<int>() : std::vector<int>{1}) << name;
+          ASSERT_EQ(plain.ended(), std::vector<int>());
           ASSERT_EQ(rank.Saved(), plain.Saved()) << name;
         }
         const int64_t begin = rank.entry(1).offset, end = rank.entry(2).offset;
