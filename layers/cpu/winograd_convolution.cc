@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <string>
-#include <type_traits>
 
 #include "core/cpu/channel_view.h"
 #include "core/parallel.h"
@@ -15,6 +14,7 @@
 #include "layers/cpu/winograd_kernels.h"
 #include "layers/cpu/winograd_pass.h"
 #include "layers/cpu/winograd_tiles.h"
+#include "layers/cpu/winograd_weights.h"
 
 namespace gf {
 namespace {
@@ -28,9 +28,6 @@ bool GetTensor(const TensorDesc& desc, WinogradTensor* tensor) {
              desc.bytes() >= kLarge};
   return true;
 }
-
-// Tiles that a thread transforms together. The next one is read ahead.
-constexpr int64_t kTilesTogether = 8;
 
 // T is the C++ type of the compute type.
 template <typename T>
@@ -63,10 +60,8 @@ class WinogradConvolution : public Kernel {
     setup->skips_parameter_diffs = !trains_;
     int64_t floats = 0;
     if (trains_) {
-      weights_ = NewPass(Use::kWeights, images);
-      floats = weights_.filters.count() + weights_.SpaceFloats(images_) +
-               weights_.SpaceFloats(results_) +
-               (1 + weights_.tiles.most_tiles()) * results_.channels;
+      weights_ = WinogradWeights<T>(NewPass(Use::kWeights, images), taps_, layer_.bias());
+      floats = weights_.floats();
     }
     if (setup->propagate[0]) {
       data_ = NewPass(Use::kData, images);
@@ -98,7 +93,11 @@ class WinogradConvolution : public Kernel {
   void Backward(const KernelArgs& args) override {
     T* const dy = static_cast<T*>(args.top_diffs[0][0]);
     if (layer_.relu_backward()) MaskByRelu(type_, args.tops[0], dy, top_count_);
-    if (trains_) BackwardParameters(args, dy);
+    if (trains_) {
+      weights_.Compute(static_cast<const T*>(args.bottoms[0]), dy,
+                       static_cast<float*>(args.scratch), args.parameter_diffs[0],
+                       layer_.bias() ? args.parameter_diffs[1] : nullptr);
+    }
     if (args.bottom_diffs[0] == nullptr) return;
     float* const scratch = static_cast<float*>(args.scratch);
     const float* const filters = Transformed(data_, args, scratch + data_.floats());
@@ -108,13 +107,7 @@ class WinogradConvolution : public Kernel {
   }
 
  private:
-  static const WinogradFunctions<T>& functions() {
-    if constexpr (std::is_same_v<T, float>) {
-      return WinogradTable().fp32;
-    } else {
-      return WinogradTable().bf16;
-    }
-  }
+  static const WinogradFunctions<T>& functions() { return FunctionsFor<T>(WinogradTable()); }
 
   // Keeps layouts whose channels lie side by side in vectors; asks for blocks otherwise.
   void ChooseLayouts(KernelSetup* setup) {
@@ -151,15 +144,12 @@ class WinogradConvolution : public Kernel {
     const int points = std::max(plan.splits[0].large, plan.splits[1].large);
     pass.filters = WinogradFilters(taps_, points, mirrored, mirrored ? outputs_ : channels_, from,
                                    mirrored ? channels_ : outputs_, to);
-    pass.DivideTiles(images, plan.splits, taps_, /*together=*/use == Use::kWeights);
+    if (use == Use::kWeights) {
+      pass.DivideSum(images, plan.splits, taps_);
+    } else {
+      pass.DivideTiles(images, plan.splits, taps_);
+    }
     return pass;
-  }
-
-  // The part of a space from a tile on.
-  static WinogradSpace AtTile(const WinogradSpace& space, int64_t tile) {
-    WinogradSpace part = space;
-    part.data += tile * space.tile_step;
-    return part;
   }
 
   static const float* Transformed(const WinogradPass& pass, const KernelArgs& args, float* to) {
@@ -206,11 +196,12 @@ class WinogradConvolution : public Kernel {
                      const Operands& operands, float* space) const {
     const WinogradSpace images = pass.Space(pass.from, space);
     float* const products = space + pass.SpaceFloats(pass.from);
-    ParallelForFree(
-        threads, group.count(), kTilesTogether, [&](int64_t, int64_t begin, int64_t end) {
-          functions().images(pass.from, operands.x, group.tiles.data() + begin, end - begin, taps_,
-                             pass.pad.data(), AtTile(images, begin));
-        });
+    const int64_t together =
+        std::clamp<int64_t>(group.count() / threads, 1, kWinogradTilesTogether);
+    ParallelForFree(threads, group.count(), together, [&](int64_t, int64_t begin, int64_t end) {
+      functions().images(pass.from, operands.x, group.tiles.data() + begin, end - begin, taps_,
+                         pass.pad.data(), images.AtTile(begin));
+    });
     const int64_t count = group.count(), blocks = pass.Blocks(group);
     ParallelForFree(
         threads, pass.filters.panels() * blocks, 1, [&](int64_t thread, int64_t part, int64_t) {
@@ -234,81 +225,18 @@ class WinogradConvolution : public Kernel {
       p.rows = range.end - range.begin;
       p.depth = pass.filters.inputs();
       p.columns = columns;
-      p.a = AtTile(images, range.begin).data + point * images.point_step;
+      p.a = images.AtTile(range.begin).data + point * images.point_step;
       p.a_row = images.tile_step;
       p.a_step = 1;
       p.b = pass.filters.At(operands.filters, point, panel);
       p.b_step = columns;
-      p.c = AtTile(products, range.begin - block.begin).data + point * products.point_step;
+      p.c = products.AtTile(range.begin - block.begin).data + point * products.point_step;
       p.c_row = products.tile_step;
       WinogradTable().product(p);
     }
     functions().results(pass.to, pass.filters.first_output(panel), columns, products,
                         group.tiles.data() + block.begin, block.end - block.begin, taps_,
                         operands.bias, operands.relu, operands.y);
-  }
-
-  // The sums over a group's tiles for a point and a panel of filters.
-  void AddProducts(const WinogradGroup& group, int point, int64_t panel,
-                   const WinogradSpace& images, const WinogradSpace& gradients, bool add,
-                   float* sums) const {
-    const WinogradPass& pass = weights_;
-    const int points = pass.tiles.points();
-    const WinogradTiles::Range range = pass.tiles.TilesWith(group, point / points, point % points);
-    WinogradProduct p;
-    p.rows = pass.filters.inputs();
-    p.depth = range.end - range.begin;
-    p.columns = pass.filters.columns(panel);
-    p.a = AtTile(images, range.begin).data + point * images.point_step;
-    p.a_row = 1;
-    p.a_step = images.tile_step;
-    p.b = AtTile(gradients, range.begin).data + point * gradients.point_step +
-          pass.filters.first_output(panel);
-    p.b_step = gradients.tile_step;
-    p.c = pass.filters.At(sums, point, panel);
-    p.c_row = p.columns;
-    p.add = add;
-    WinogradTable().product(p);
-  }
-
-  void BackwardParameters(const KernelArgs& args, const T* dy) const {
-    const WinogradPass& pass = weights_;
-    const T* const x = static_cast<const T*>(args.bottoms[0]);
-    float* const sums = static_cast<float*>(args.scratch);
-    float* const space = sums + pass.filters.count();
-    const WinogradSpace images = pass.Space(images_, space);
-    const WinogradSpace gradients = pass.Space(results_, images.data + pass.SpaceFloats(images_));
-    float* const bias = gradients.data + pass.SpaceFloats(results_);
-    float* const tile_sums = layer_.bias() ? bias + results_.channels : nullptr;  // [tile][output]
-    std::fill(bias, bias + results_.channels, 0.f);
-    for (int64_t i = 0; i < pass.tiles.groups(); ++i) {
-      const WinogradGroup group = pass.tiles.Group(i);
-      const WinogradTile* const tiles = group.tiles.data();
-      ParallelForFree(
-          pass.threads, group.count(), kTilesTogether, [&](int64_t, int64_t begin, int64_t end) {
-            functions().images(images_, x, tiles + begin, end - begin, taps_, pass.pad.data(),
-                               AtTile(images, begin));
-            functions().gradients(
-                results_, dy, tiles + begin, end - begin, taps_, AtTile(gradients, begin),
-                tile_sums != nullptr ? tile_sums + begin * results_.channels : nullptr);
-          });
-      const int64_t points = pass.tiles.points() * pass.tiles.points();
-      ParallelForFree(pass.threads, pass.filters.panels() * points, 1,
-                      [&](int64_t, int64_t part, int64_t) {
-                        AddProducts(group, static_cast<int>(part % points), part / points, images,
-                                    gradients, /*add=*/i > 0, sums);
-                      });
-      if (tile_sums == nullptr) continue;
-      for (int64_t tile = 0; tile < group.count(); ++tile) {
-        const float* const of_tile = tile_sums + tile * results_.channels;
-        for (int64_t o = 0; o < outputs_; ++o) bias[o] += of_tile[o];
-      }
-    }
-    pass.filters.StoreGradient(sums, type_, args.parameter_diffs[0]);
-    if (!layer_.bias()) return;
-    for (int64_t o = 0; o < outputs_; ++o) {
-      StoreElement(args.parameter_diffs[1], o, type_, bias[o]);
-    }
   }
 
   const ConvolutionLayer& layer_;
@@ -318,7 +246,8 @@ class WinogradConvolution : public Kernel {
   int64_t images_of_plan_ = 0;
   int64_t channels_ = 0, outputs_ = 0;  // without padding
   int taps_ = 0, most_points_ = 0;
-  WinogradPass forward_, weights_, data_;  // of Forward, of the gradients of filters and of images
+  WinogradPass forward_, data_;  // of Forward, of the gradient of images
+  WinogradWeights<T> weights_;
   int64_t top_count_ = 0;
   bool keeps_filters_ = false;
   std::shared_ptr<void> kept_filters_;

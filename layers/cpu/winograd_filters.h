@@ -19,6 +19,7 @@ class WinogradFilters {
 
   int64_t count() const { return point_step_ * points_ * points_; }  // floats
   int64_t inputs() const { return inputs_; }                         // without padding
+  int64_t outputs() const { return outputs_; }
   int64_t panels() const { return panels_; }
   int64_t first_output(int64_t panel) const { return panel * most_columns_; }
   int columns(int64_t panel) const;  // outputs of the panel

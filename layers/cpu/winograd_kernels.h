@@ -33,6 +33,13 @@ struct WinogradSpace {
   float* data = nullptr;
   int64_t point_step = 0, tile_step = 0;  // elements
   int points = 0;                         // of the width
+
+  // The part from a tile on.
+  WinogradSpace AtTile(int64_t tile) const {
+    WinogradSpace part = *this;
+    part.data += tile * tile_step;
+    return part;
+  }
 };
 
 // T is float or uint16_t (BF16). `taps`: of the filter, 3 or 5.
@@ -76,5 +83,17 @@ struct WinogradKernels {
   void (*product)(const WinogradProduct& product);
 };
 GF_SIMD_DECLARE(WinogradKernels, WinogradTable)
+
+// Tiles that a thread transforms together. The next one is read ahead.
+constexpr int64_t kWinogradTilesTogether = 8;
+
+template <typename T>
+const WinogradFunctions<T>& FunctionsFor(const WinogradKernels& kernels) {
+  if constexpr (sizeof(T) == sizeof(float)) {
+    return kernels.fp32;
+  } else {
+    return kernels.bf16;
+  }
+}
 
 }  // namespace gf

@@ -11,21 +11,35 @@ int64_t DivideUp(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 }  // namespace
 
-void WinogradPass::DivideTiles(int64_t images, const std::array<WinogradSplit, 2>& splits, int taps,
-                               bool together) {
-  constexpr int64_t kOwnTiles = 36, kOwnFilters = 1 << 23;  // floats
-  // In a shared group, the transformed tensors together have at least as many floats as the
-  // filters.
-  constexpr int64_t kSharedSpace = 1 << 20;
+int64_t WinogradPass::TilesOf(int64_t floats, const std::array<WinogradSplit, 2>& splits) const {
   const int size = std::max(splits[0].large, splits[1].large);
-  const int64_t count = images * splits[0].tiles() * splits[1].tiles(),
-                shared = std::max(from.channels * to.channels, kSharedSpace / (size * size)) /
-                             (from.channels + to.channels) +
-                         1;
+  return floats / (size * size * (from.channels + to.channels)) + 1;
+}
+
+void WinogradPass::DivideTiles(int64_t images, const std::array<WinogradSplit, 2>& splits,
+                               int taps) {
+  constexpr int64_t kOwnTiles = 36, kOwnFilters = 1 << 23, kShared = 1 << 20;  // floats
+  const int64_t count = images * splits[0].tiles() * splits[1].tiles();
   threads = omp_get_max_threads();
-  own_groups = !together && filters.count() <= kOwnFilters && count > kOwnTiles * (threads - 1);
-  const int64_t groups =
-      own_groups ? DivideUp(count, kOwnTiles * threads) * threads : DivideUp(count, shared);
+  own_groups = filters.count() <= kOwnFilters && count > kOwnTiles * (threads - 1);
+  const int64_t groups = own_groups
+                             ? DivideUp(count, kOwnTiles * threads) * threads
+                             : DivideUp(count, TilesOf(std::max(kShared, filters.count()), splits));
+  tiles = WinogradTiles(images, splits, taps, DivideUp(count, groups));
+}
+
+void WinogradPass::DivideSum(int64_t images, const std::array<WinogradSplit, 2>& splits, int taps) {
+  // A group's transformed tensors fit into a second cache if the filters are small, and are larger
+  // than the sums if these do not fit either: each group reads and writes them all.
+  constexpr int64_t kMostParts = 16, kMostSums = 1 << 24, kGroup = 1 << 18;  // floats
+  const int64_t count = images * splits[0].tiles() * splits[1].tiles(),
+                group = TilesOf(std::max(kGroup, 2 * filters.count()), splits);
+  threads = omp_get_max_threads();
+  while (2 * parts <= kMostParts && 2 * parts * filters.count() <= kMostSums &&
+         2 * parts * group <= count) {
+    parts *= 2;
+  }
+  const int64_t groups = DivideUp(count, group * parts) * parts;
   tiles = WinogradTiles(images, splits, taps, DivideUp(count, groups));
 }
 

@@ -26,11 +26,12 @@ struct WinogradPass {
   WinogradTiles tiles;
   int threads = 1;          // at most
   bool own_groups = false;  // whether each thread has groups of its own, or all share each group
+  int64_t parts = 1;        // Note [Parts of a sum] (layers/cpu/winograd_weights.h)
 
-  // Sets the fields from `tiles` on; those before it are set.
-  // `together`: all threads share each group, and groups do not depend on the number of threads.
-  void DivideTiles(int64_t images, const std::array<WinogradSplit, 2>& splits, int taps,
-                   bool together);
+  // Set the fields from `tiles` on, for results and for a sum over all tiles; the fields before it
+  // are set.
+  void DivideTiles(int64_t images, const std::array<WinogradSplit, 2>& splits, int taps);
+  void DivideSum(int64_t images, const std::array<WinogradSplit, 2>& splits, int taps);
 
   // A group's part of `from` or `to`, transformed.
   WinogradSpace Space(const WinogradTensor& tensor, float* data) const;
@@ -45,6 +46,8 @@ struct WinogradPass {
   int64_t floats() const;
 
  private:
+  // Of a group whose transformed tensors together have about `floats` numbers.
+  int64_t TilesOf(int64_t floats, const std::array<WinogradSplit, 2>& splits) const;
   int64_t points() const { return tiles.points() * tiles.points(); }
   int64_t most_block() const;  // tiles
 };

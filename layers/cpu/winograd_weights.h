@@ -1,0 +1,67 @@
+#pragma once
+
+#include <cstdint>
+
+#include "core/dtype.h"
+#include "layers/cpu/winograd_pass.h"
+
+namespace gf {
+
+// The gradients of a convolution's filters and biases.
+//
+// Note [Parts of a sum]
+// The transformed gradient of the filters is a sum over all tiles. It is computed in parts: each
+// part is the sum over neighboring groups of tiles, in order. Where the threads are few, a thread
+// computes whole parts alone, so that no core waits for memory that another one has written, which
+// is slow between cores without a common cache. Otherwise, all threads share each group. The parts
+// depend on the shapes alone, and so do the results.
+//
+// T is the C++ type of images and gradients: float or uint16_t (BF16).
+template <typename T>
+class WinogradWeights {
+ public:
+  WinogradWeights() = default;
+  // `pass`: from images to results, divided into parts (WinogradPass::DivideSum).
+  WinogradWeights(const WinogradPass& pass, int taps, bool bias);
+
+  int64_t floats() const;  // of Compute's scratch memory
+
+  // Writes the gradients, given images x and the gradients dy of the results, in their type.
+  // `biases`: null without bias.
+  void Compute(const T* x, const T* dy, float* scratch, void* filters, void* biases) const;
+
+ private:
+  // The sums of a part.
+  struct Sums {
+    float *filters, *biases;
+  };
+  // The transformed tensors of a group, and sums of its tiles, [tile][output].
+  struct Space {
+    WinogradSpace images, gradients;
+    float* tile_sums;  // null without bias
+  };
+
+  // Whether each thread computes parts of its own, in a space of its own.
+  bool OwnParts() const;
+  int64_t spaces() const;
+
+  int64_t SumFloats() const;
+  int64_t SpaceFloats() const;
+  Sums SumsOf(int64_t part, float* scratch) const;
+  Space SpaceOf(int64_t thread, float* scratch) const;
+
+  void SumPart(int64_t part, int threads, const T* x, const T* dy, const Sums& sums,
+               const Space& space) const;
+  void TransformGroup(const WinogradGroup& group, int threads, const T* x, const T* dy,
+                      const Space& space) const;
+  // The sums over a group's tiles for a point and a panel of filters.
+  void AddProducts(const WinogradGroup& group, int point, int64_t panel, bool add,
+                   const Space& space, float* sums) const;
+  void AddParts(float* scratch) const;
+
+  WinogradPass pass_;
+  int taps_ = 0;
+  bool bias_ = false;
+};
+
+}  // namespace gf
