@@ -24,6 +24,12 @@ struct VecTypes {
 template <int kLanes>
 using Vec = typename VecTypes<kLanes>::F;
 
+// A number as a type.
+template <int kNumber>
+struct Int {
+  static constexpr int kValue = kNumber;
+};
+
 // Floats of a vector register of the variant. GCC 12 moves wider vectors through memory after each
 // operation.
 #if defined(__AVX512F__)

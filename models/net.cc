@@ -179,13 +179,13 @@ class Net::Impl {
       // Operations that do not run backward: no loss depends on their parameters, whose gradients
       // stay zero.
       if (!op.backward) return;
-      if (!left_out_.empty() && left_out_[k]) {
-        Recompute(op);
-      } else {
+      if (!LeftOut(k)) {
         Timed(&lines_[k].backward_seconds, [&] {
           Recompute(op);
           Backward(&op, loss_scale);
         });
+      } else if (!op.recompute.empty()) {
+        Timed(&lines_[k].backward_seconds, [&] { Recompute(op); });
       }
       if (!ended_.empty()) ZeroEnded(op);
     };
@@ -196,10 +196,17 @@ class Net::Impl {
     Run(backward_pass_.get(), backward, after);
   }
 
+  bool LeftOut(int k) const { return !left_out_.empty() && left_out_[k]; }
+
+  // The operation may be left out: others that run later read the results, too.
   void Recompute(const CompiledOp& op) {
     for (int producer : op.recompute) {
       CompiledOp& other = net_.ops[producer];
-      other.kernel->Recompute(other.recompute_args);
+      const std::vector<int>& readers = net_.blobs[other.tops[0]].readers;
+      const bool needed = std::any_of(readers.begin(), readers.end(), [&](int reader) {
+        return net_.ops[reader].backward && !LeftOut(reader);
+      });
+      if (needed) other.kernel->Recompute(other.recompute_args);
     }
   }
 

@@ -126,7 +126,7 @@ class Net {
   // after each layer with parameters, with the pool entries of these parameters, in pool order.
   void Backward(float loss_scale, const std::function<void(const std::vector<int>&)>& done);
   // From now on, Backward sets the gradients of these pool entries to zero (sorted; replaces those
-  // of an earlier call), and leaves out what only they need.
+  // of an earlier call), and leaves out layers that pass gradients to no other parameter.
   void EndParameters(const std::vector<int>& entries);
   // Sets the pool entries that end a bucket. Backward calls `done` for them at once; for other
   // entries the call may come later. By default, `done` is called at once for all entries.

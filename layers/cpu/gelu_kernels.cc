@@ -8,9 +8,9 @@ namespace {
 // Note [GELU's polynomials]
 // Phi(x) - 1/2 and GELU'(x) - 1/2 are odd functions, here x * p(u) with u = 2 (x / 5.5)^2 - 1 and a
 // polynomial p, fitted for |x| <= 5.5 such that the largest absolute error of GELU or of its slope
-// is smallest. Farther from zero, both functions differ from their limits by less than 4e-8.
-// Rounding included, GELU's error is at most 3e-7 times max(1, |x|), and its slope's is 4e-7: about
-// an FP32 number's precision, in a third of the instructions of an exponential and a division.
+// is smallest. Farther from zero, Phi and the slope keep their values at 5.5, and GELU is 0 below.
+// Rounding included, GELU's error is at most 3e-7 times max(1, |x|), and its slope's is 5e-7: a few
+// units in the last place of 1, in a third of the instructions of an exponential and a division.
 constexpr float kMost = 5.5f;
 constexpr int kCoefficients = 16;
 constexpr float kPhi[kCoefficients] = {

@@ -52,11 +52,6 @@ GF_INLINE void ForEachOutput(const PoolingPlane& p, const Body& body) {
   }
 }
 
-template <int kNumber>
-struct Int {
-  static constexpr int kValue = kNumber;
-};
-
 // Calls body(Int<side>()) for square windows of 2 or 3 pixels per side, body(Int<0>()) for others.
 template <typename Body>
 GF_INLINE void WithSide(const PoolingPlane& p, const Body& body) {

@@ -31,13 +31,16 @@ void WinogradPass::DivideTiles(int64_t images, const std::array<WinogradSplit, 2
 void WinogradPass::DivideSum(int64_t images, const std::array<WinogradSplit, 2>& splits, int taps) {
   // A group's transformed tensors fit into a second cache if the filters are small, and are larger
   // than the sums if these do not fit either: each group reads and writes them all.
-  constexpr int64_t kMostParts = 16, kMostSums = 1 << 24, kGroup = 1 << 18;  // floats
-  const int64_t count = images * splits[0].tiles() * splits[1].tiles(),
-                group = TilesOf(std::max(kGroup, 2 * filters.count()), splits);
+  constexpr int64_t kGroup = 1 << 18, kMostSums = 1 << 24;  // floats
+  const int64_t size = std::max(splits[0].large, splits[1].large),
+                sums = from.channels * to.channels * size * size,
+                count = images * splits[0].tiles() * splits[1].tiles(),
+                group = TilesOf(std::max(kGroup, 2 * sums), splits);
   threads = omp_get_max_threads();
-  while (2 * parts <= kMostParts && 2 * parts * filters.count() <= kMostSums &&
-         2 * parts * group <= count) {
-    parts *= 2;
+  // Many numbers of threads divide these.
+  for (const int64_t number : {48, 24, 12, 6, 4, 2, 1}) {
+    parts = number;
+    if (parts * sums <= kMostSums && parts * group <= count) break;
   }
   const int64_t groups = DivideUp(count, group * parts) * parts;
   tiles = WinogradTiles(images, splits, taps, DivideUp(count, groups));

@@ -14,11 +14,6 @@ constexpr int kLanes = kNativeLanes;
 constexpr int kMost = kMostWinogradPoints;
 using V = Vec<kLanes>;
 
-template <int kNumber>
-struct Int {
-  static constexpr int kValue = kNumber;
-};
-
 // Calls body(Int<size>()).
 template <typename Body>
 GF_INLINE void WithSize(int size, const Body& body) {

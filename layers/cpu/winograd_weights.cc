@@ -14,11 +14,11 @@ template <typename T>
 WinogradWeights<T>::WinogradWeights(const WinogradPass& pass, int taps, bool bias)
     : pass_(pass), taps_(taps), bias_(bias) {}
 
-// Unless threads with fewer parts would wait for more than an eighth of the time.
+// Unless threads with fewer parts would wait for more than a quarter of the time.
 template <typename T>
 bool WinogradWeights<T>::OwnParts() const {
   const int64_t rounds = (pass_.parts + pass_.threads - 1) / pass_.threads;
-  return 8 * pass_.parts >= 7 * rounds * pass_.threads;
+  return 4 * pass_.parts >= 3 * rounds * pass_.threads;
 }
 
 template <typename T>

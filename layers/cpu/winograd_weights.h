@@ -11,10 +11,10 @@ namespace gf {
 //
 // Note [Parts of a sum]
 // The transformed gradient of the filters is a sum over all tiles. It is computed in parts: each
-// part is the sum over neighboring groups of tiles, in order. Where the threads are few, a thread
-// computes whole parts alone, so that no core waits for memory that another one has written, which
-// is slow between cores without a common cache. Otherwise, all threads share each group. The parts
-// depend on the shapes alone, and so do the results.
+// part is the sum over neighboring groups of tiles, in order. Where the threads divide the parts
+// nearly evenly, a thread computes whole parts alone, so that no core waits for memory that another
+// one has written, which is slow between cores without a common cache. Otherwise, all threads share
+// each group. The parts depend on the shapes alone, and so do the results.
 //
 // T is the C++ type of images and gradients: float or uint16_t (BF16).
 template <typename T>
@@ -31,7 +31,7 @@ class WinogradWeights {
   void Compute(const T* x, const T* dy, float* scratch, void* filters, void* biases) const;
 
  private:
-  // The sums of a part.
+  // The sums of a part. The filters' padding has no value.
   struct Sums {
     float *filters, *biases;
   };

@@ -56,7 +56,8 @@ class StepUpdate {
   // are powers of two. See Note [Unit of residuals].
   double loss_factor() const { return unit() / micro_batches_; }
 
-  // Before the first forward pass of the step state->step, whose rate is `lr`. See Note [Step-ahead
+  // Before the first forward pass of the step state->step, whose rate is `lr`. Calls Parts::ended.
+  // See Note [Step-ahead
   // error feedback].
   void Begin(double lr);
   // Between two steps: nets compute with the weights themselves again.

@@ -60,6 +60,26 @@ TEST_P(PointwiseTest, ResultsMatchTheFormula) {
   }
 }
 
+// Near the ends of the range of its polynomials, too.
+TEST_P(PointwiseTest, GeluAndItsSlopeAreCloseToTheFormula) {
+  constexpr int kCount = 32001;
+  Values x;
+  for (int i = 0; i < kCount; ++i) x.push_back(static_cast<float>(i) / 2000 - 8);
+  LayerRun run(Case("type: 'GELU'", {{kCount}}), Options());
+  run.SetBottom(0, x);
+  run.SetTopDiff(0, Values(kCount, 1));
+  run.Forward();
+  const Values top = run.Top(0);
+  run.Backward();
+  const Values slope = run.BottomDiff(0);
+  for (int i = 0; i < kCount; ++i) {
+    const double v = x[i], phi = std::exp(-v * v / 2) / std::sqrt(2 * std::acos(-1.0));
+    const double distribution = std::erfc(-v / std::sqrt(2.0)) / 2;
+    ASSERT_NEAR(top[i], v * distribution, 3e-7 * std::fmax(1, std::fabs(v))) << v;
+    ASSERT_NEAR(slope[i], distribution + v * phi, 5e-7) << v;
+  }
+}
+
 TEST_P(PointwiseTest, LargeNumbersGiveNeitherNanNorInfinity) {
   const Values x = {-1e30f, -200, -20, 20, 200, 1e30f};
   for (const char* type : {"BNLL", "ELU", "GELU", "HardSwish", "SiLU"}) {

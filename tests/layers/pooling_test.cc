@@ -75,6 +75,10 @@ TEST_P(PoolingTest, MatchesCaffesDefinition) {
   Compare({1, 5, 9, 7}, {{2, 4}, {3, 1}, {1, 2}});
   Compare({1, 3, 10, 11}, {{3, 3}, {2, 2}, {1, 1}, true});
   Compare({1, 3, 12, 12}, {{5, 5}, {3, 3}, {2, 2}});
+  Compare({2, 19, 7, 6}, {{2, 2}, {2, 2}});
+  Compare({2, 19, 7, 6}, {{2, 2}, {2, 2}, {0, 0}, true});
+  Compare({1, 16, 9, 8}, {{2, 2}, {3, 3}, {1, 1}});
+  Compare({1, 16, 9, 8}, {{3, 3}, {3, 3}, {1, 0}, true});
 }
 
 TEST_P(PoolingTest, CeilModeIsAnotherNameOfTheRounding) {
@@ -104,26 +108,33 @@ TEST_P(PoolingTest, GlobalTakesTheWholeImage) {
 }
 
 TEST_P(PoolingTest, FusedReluGradientMatchesBothLayers) {
-  // A ReLU, then the pooling, against the pooling that does the ReLU's backward pass.
+  // A ReLU, then the pooling, against the pooling that does the ReLU's backward pass. Windows
+  // overlap, lie side by side, or leave pixels out.
   const Shape in = {2, 19, 8, 7};
-  const std::string pool = "type: 'Pooling' pooling_param { kernel_size: 3 stride: 2 } ";
-  for (const char* format : {"plain", "blocked", "blocked8"}) {
-    RunOptions options = Options();
-    options.format = format;
-    LayerRun relu(Case("type: 'ReLU'", {in}), options);
-    relu.SetBottom(0, RandomValues(in.count(), 3, 1, -1));
-    relu.Forward();
-    const Values clipped = relu.Top(0);
-    LayerRun plain(Case(pool, {in}), options),
-        fused(Case(pool + "fusion { relu_backward: true }", {in}), options);
-    for (LayerRun* run : {&plain, &fused}) {
-      run->SetBottom(0, clipped);
-      run->Forward();
-      run->Backward();
+  for (const char* windows : {"kernel_size: 3 stride: 2", "kernel_size: 2 stride: 2",
+                              "kernel_size: 2 stride: 3 pad: 1", "kernel_size: 3 stride: 3"}) {
+    const std::string pool = StrCat("type: 'Pooling' pooling_param { ", windows, " } ");
+    for (const char* format : {"plain", "blocked", "blocked8"}) {
+      for (const DType type : {DType::kFP32, DType::kBF16}) {
+        RunOptions options = Options();
+        options.format = format;
+        options.compute = type;
+        LayerRun relu(Case("type: 'ReLU'", {in}), options);
+        relu.SetBottom(0, RandomValues(in.count(), 3, 1, -1));
+        relu.Forward();
+        const Values clipped = relu.Top(0);
+        LayerRun plain(Case(pool, {in}), options),
+            fused(Case(pool + "fusion { relu_backward: true }", {in}), options);
+        for (LayerRun* run : {&plain, &fused}) {
+          run->SetBottom(0, clipped);
+          run->Forward();
+          run->Backward();
+        }
+        relu.SetTopDiff(0, plain.BottomDiff(0));
+        relu.Backward();
+        EXPECT_EQ(fused.BottomDiff(0), relu.BottomDiff(0)) << windows << " " << format;
+      }
     }
-    relu.SetTopDiff(0, plain.BottomDiff(0));
-    relu.Backward();
-    EXPECT_EQ(fused.BottomDiff(0), relu.BottomDiff(0)) << format;
   }
 }
 

@@ -1,10 +1,14 @@
-// A job's start, where one rank alone fails in work that takes all of them.
+// A job's start: one rank alone fails in work that takes all of them; parts work together.
 #include "solvers/train/setup.h"
 
+#include <google/protobuf/text_format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <fstream>
 #include <new>
 #include <string>
+#include <vector>
 
 #include "comm/local/communicator.h"
 #include "core/config/job.pb.h"
@@ -48,6 +52,54 @@ TEST(SetUpTest, ALackOfMemoryWhileRanksConnectReachesTheCallerOnThatRank) {
     gf::SetUp(config, TrainOptions(), comm, &parts);
   };
   EXPECT_THROW(RunLocal(2, 20, set_up), std::bad_alloc);
+}
+
+// The files of 8 images of 28 x 28 pixels and their labels.
+std::string WriteImages() {
+  const std::string folder = ::testing::TempDir();
+  std::string images = {0, 0, 8, 3, 0, 0, 0, 8, 0, 0, 0, 28, 0, 0, 0, 28};
+  for (int i = 0; i < 8 * 28 * 28; ++i) images += static_cast<char>(i * 37 % 251);
+  std::ofstream(folder + "/train-images-idx3-ubyte", std::ios::binary) << images;
+  std::ofstream(folder + "/train-labels-idx1-ubyte", std::ios::binary)
+      << std::string{0, 0, 8, 1, 0, 0, 0, 8, 0, 1, 2, 3, 4, 5, 6, 7};
+  return folder + "/train-images-idx3-ubyte";
+}
+
+// Whether all gradients of conv1 are zero after the backward pass of a step.
+bool Conv1Rests(int64_t step, TrainingParts* parts) {
+  parts->state.step = step;
+  parts->update->Begin(0.1);
+  parts->train.net->Forward(parts->feed->Next(), step);
+  parts->train.net->Backward(1, nullptr);
+  bool rests = true;
+  for (const PoolEntry& entry : parts->store->layout().entries()) {
+    const float* const gradient = parts->store->gradient().as<float>() + entry.offset;
+    const bool zero =
+        std::all_of(gradient, gradient + entry.count, [](float value) { return value == 0; });
+    if (entry.layer == "conv1") {
+      rests &= zero;
+    } else {
+      EXPECT_FALSE(zero) << entry.name;
+    }
+  }
+  return rests;
+}
+
+TEST(SetUpTest, TheNetLearnsWhichParametersHaveEnded) {
+  JobConfig config;
+  ASSERT_TRUE(google::protobuf::TextFormat::ParseFromString(
+      R"(net: "models/lenet.prototxt"
+         train_data { format: IDX channels: 1 batch_size: 4 }
+         solver { base_lr: 0.1 max_steps: 20 rule { pattern: "conv1.*" until_epoch: 2.5 } })",
+      &config));
+  config.mutable_train_data()->set_source(WriteImages());
+  RunLocal(1, 60, [&](Communicator* comm) {
+    TrainingParts parts;
+    gf::SetUp(config, TrainOptions(), comm, &parts);
+    EXPECT_FALSE(Conv1Rests(4, &parts));
+    EXPECT_TRUE(Conv1Rests(5, &parts));  // two steps per epoch
+    EXPECT_FALSE(Conv1Rests(3, &parts)) << "a job that was resumed";
+  });
 }
 
 }  // namespace

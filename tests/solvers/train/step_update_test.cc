@@ -327,7 +327,7 @@ TEST(StepUpdateTest, TheUpdateBeginsAfterAllExchanges) {
   });
 }
 
-// Gradients of ended parameters that a net computes all the same would travel.
+// Whatever their gradients are.
 TEST(StepUpdateTest, ParametersWhoseRuleHasEndedAreNotUpdated) {
   SolverConfig solver;
   ParameterRuleConfig* const rule = solver.add_rule();
