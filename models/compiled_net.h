@@ -96,9 +96,6 @@ void FindGradients(Phase phase, CompiledNet* net);
 // sorted (models/gradients.cc).
 std::vector<bool> BlobsThatNeedGradients(const CompiledNet& net, const std::vector<int>& ended);
 
-// Whether an operation has a trained parameter other than the entries `ended`, which are sorted.
-bool TrainsOthers(const CompiledOp& op, const std::vector<int>& ended);
-
 // The blob of the outputs that labels of this type are compared with: what the last loss of them
 // (or Softmax) reads; in a deploy net without such a loss, values that no layer reads, or what a
 // Sigmoid at the end reads. -1: none. Operations and readers are known (models/outputs.cc).

@@ -7,10 +7,20 @@
 
 namespace gf {
 
-bool Trains(const CompiledOp& op) {
+namespace {
+
+// Whether training changes a parameter other than the entries `ended`, which are sorted.
+bool TrainsOthers(const CompiledOp& op, const std::vector<int>& ended) {
   return std::any_of(op.parameters.begin(), op.parameters.end(),
-                     [](const CompiledParameter& parameter) { return !parameter.frozen; });
+                     [&](const CompiledParameter& parameter) {
+                       return !parameter.frozen &&
+                              !std::binary_search(ended.begin(), ended.end(), parameter.entry);
+                     });
 }
+
+}  // namespace
+
+bool Trains(const CompiledOp& op) { return TrainsOthers(op, {}); }
 
 bool Propagates(const CompiledNet& net, const CompiledOp& op, size_t bottom) {
   const LayerParameter& p = op.layer->param();
@@ -38,14 +48,6 @@ void FindGradients(Phase phase, CompiledNet* net) {
     }
     op.backward |= Trains(op);
   }
-}
-
-bool TrainsOthers(const CompiledOp& op, const std::vector<int>& ended) {
-  return std::any_of(op.parameters.begin(), op.parameters.end(),
-                     [&](const CompiledParameter& parameter) {
-                       return !parameter.frozen &&
-                              !std::binary_search(ended.begin(), ended.end(), parameter.entry);
-                     });
 }
 
 std::vector<bool> BlobsThatNeedGradients(const CompiledNet& net, const std::vector<int>& ended) {

@@ -105,11 +105,7 @@ class Net::Impl {
     for (size_t k = 0; k < net_.ops.size(); ++k) {
       CompiledOp& op = net_.ops[k];
       if (!op.backward) continue;
-      bool propagates = false;
-      for (size_t i = 0; i < op.bottoms.size(); ++i) {
-        propagates |= need[op.bottoms[i]] && Propagates(net_, op, i);
-      }
-      left_out_[k] = !propagates && !TrainsOthers(op, ended_);
+      left_out_[k] = !need[op.tops[0]];
       if (!op.kernel->CanOmitBottomDiff()) continue;
       op.backward_args.bottom_diffs[0] =
           need[op.bottoms[0]] ? net_.At(op.bottom_gradients[0]) : nullptr;

@@ -25,7 +25,7 @@ struct WinogradPass {
   WinogradFilters filters;
   WinogradTiles tiles;
   int threads = 1;          // at most
-  bool own_groups = false;  // whether each thread has groups of its own, or all share each group
+  bool own_groups = false;  // each thread has its own groups; otherwise all share each group
   int64_t parts = 1;        // Note [Parts of a sum] (layers/cpu/winograd_weights.h)
 
   // Set the fields from `tiles` on, for results and for a sum over all tiles; the fields before it

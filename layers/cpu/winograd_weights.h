@@ -41,7 +41,7 @@ class WinogradWeights {
     float* tile_sums;  // null without bias
   };
 
-  // Whether each thread computes parts of its own, in a space of its own.
+  // Whether a thread computes its own parts, in its own space.
   bool OwnParts() const;
   int64_t spaces() const;
 

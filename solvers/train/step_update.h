@@ -57,8 +57,7 @@ class StepUpdate {
   double loss_factor() const { return unit() / micro_batches_; }
 
   // Before the first forward pass of the step state->step, whose rate is `lr`. Calls Parts::ended.
-  // See Note [Step-ahead
-  // error feedback].
+  // See Note [Step-ahead error feedback].
   void Begin(double lr);
   // Between two steps: nets compute with the weights themselves again.
   void StepBack() { ahead_.Back(); }
