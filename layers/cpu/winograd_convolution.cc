@@ -48,14 +48,14 @@ class WinogradConvolution : public Kernel {
     images_of_plan_ = ImagesOfPlan(*setup);
     most_points_ = MostPoints(*setup, type_);
     const int64_t images = setup->bottoms[0].shape[0];
+    keeps_filters_ = !setup->backward;
     forward_ = NewPass(Use::kForward, images);
     setup->forward_scratch_bytes = (forward_.floats() + results_.channels) * sizeof(float);
-    keeps_filters_ = !setup->backward;
     if (keeps_filters_) {
       setup->kept_bytes = forward_.filters.count() * sizeof(float);
       return;
     }
-    setup->forward_scratch_bytes += forward_.filters.count() * sizeof(float);
+    setup->forward_scratch_bytes += forward_.FilterFloats() * sizeof(float);
     trains_ = setup->trains;
     setup->skips_parameter_diffs = !trains_;
     int64_t floats = 0;
@@ -65,7 +65,7 @@ class WinogradConvolution : public Kernel {
     }
     if (setup->propagate[0]) {
       data_ = NewPass(Use::kData, images);
-      floats = std::max(floats, data_.filters.count() + data_.floats());
+      floats = std::max(floats, data_.FilterFloats() + data_.floats());
     }
     setup->backward_scratch_bytes = floats * sizeof(float);
     setup->needs_bottom[0] = trains_;
@@ -74,19 +74,14 @@ class WinogradConvolution : public Kernel {
 
   void Forward(const KernelArgs& args) override {
     float* const scratch = static_cast<float*>(args.scratch);
-    float* bias = nullptr;
+    float* const bias = layer_.bias() ? scratch : nullptr;
     if (layer_.bias()) {
-      bias = scratch + forward_.floats();
       std::fill(std::copy_n(args.master[1], outputs_, bias), bias + results_.channels, 0.f);
     }
-    const float* const filters =
-        keeps_filters_
-            ? KeptFilters(args)
-            : Transformed(forward_, args, scratch + forward_.floats() + results_.channels);
     Convolve(forward_,
-             {filters, bias, layer_.relu(), static_cast<const T*>(args.bottoms[0]),
-              static_cast<T*>(args.tops[0])},
-             scratch);
+             {args.master[0], keeps_filters_ ? KeptFilters(args) : nullptr, bias, layer_.relu(),
+              static_cast<const T*>(args.bottoms[0]), static_cast<T*>(args.tops[0])},
+             scratch + results_.channels);
   }
 
   // The gradients of the parameters come first: they can travel while the rest is computed.
@@ -99,11 +94,10 @@ class WinogradConvolution : public Kernel {
                        layer_.bias() ? args.parameter_diffs[1] : nullptr);
     }
     if (args.bottom_diffs[0] == nullptr) return;
-    float* const scratch = static_cast<float*>(args.scratch);
-    const float* const filters = Transformed(data_, args, scratch + data_.floats());
     Convolve(data_,
-             {filters, /*bias=*/nullptr, /*relu=*/false, dy, static_cast<T*>(args.bottom_diffs[0])},
-             scratch);
+             {args.master[0], /*transformed=*/nullptr, /*bias=*/nullptr, /*relu=*/false, dy,
+              static_cast<T*>(args.bottom_diffs[0])},
+             static_cast<float*>(args.scratch));
   }
 
  private:
@@ -147,39 +141,44 @@ class WinogradConvolution : public Kernel {
     if (use == Use::kWeights) {
       pass.DivideSum(images, plan.splits, taps_);
     } else {
-      pass.DivideTiles(images, plan.splits, taps_);
+      pass.DivideTiles(images, plan.splits, taps_, /*filters_kept=*/keeps_filters_);
     }
     return pass;
   }
 
-  static const float* Transformed(const WinogradPass& pass, const KernelArgs& args, float* to) {
-    pass.filters.Transform(args.master[0], to);
-    return to;
-  }
   // Without a backward pass, transformed filters are kept until the parameters change.
   const float* KeptFilters(const KernelArgs& args) {
     if (kept_filters_ == nullptr) {
       kept_filters_ = device_->Allocate(forward_.filters.count() * sizeof(float));
     }
     float* const kept = static_cast<float*>(kept_filters_.get());
-    if (kept_version_ != args.parameters_version) Transformed(forward_, args, kept);
+    if (kept_version_ != args.parameters_version) forward_.filters.Transform(args.master[0], kept);
     kept_version_ = args.parameters_version;
     return kept;
   }
 
   // y = x * filters + bias, then a ReLU if `relu`.
   struct Operands {
-    const float* filters;  // transformed
-    const float* bias;     // null: none
+    const float* filters;      // of the layer
+    const float* transformed;  // null: to be transformed
+    const float* bias;         // null: none
     bool relu;
     const T* x;
     T* y;
   };
 
-  // `space`: pass.floats() floats.
-  void Convolve(const WinogradPass& pass, const Operands& operands, float* space) const {
+  // `space`: pass.floats() floats, and pass.FilterFloats() unless filters are transformed.
+  void Convolve(const WinogradPass& pass, Operands operands, float* space) const {
+    float* const filters = space + pass.floats();
+    if (pass.work == WinogradPass::Work::kPanels) {
+      return ConvolvePanels(pass, operands, space, filters);
+    }
+    if (operands.transformed == nullptr) {
+      pass.filters.Transform(operands.filters, filters);
+      operands.transformed = filters;
+    }
     const int64_t groups = pass.tiles.groups();
-    if (!pass.own_groups) {
+    if (pass.work == WinogradPass::Work::kShared) {
       for (int64_t i = 0; i < groups; ++i) {
         ConvolveGroup(pass, pass.tiles.Group(i), pass.threads, operands, space);
       }
@@ -194,32 +193,57 @@ class WinogradConvolution : public Kernel {
   // `space`: pass.GroupFloats() floats.
   void ConvolveGroup(const WinogradPass& pass, const WinogradGroup& group, int threads,
                      const Operands& operands, float* space) const {
-    const WinogradSpace images = pass.Space(pass.from, space);
+    const WinogradSpace images = TransformImages(pass, group, threads, operands, space);
     float* const products = space + pass.SpaceFloats(pass.from);
+    const int64_t blocks = pass.Blocks(group);
+    ParallelForFree(threads, pass.filters.panels() * blocks, 1,
+                    [&](int64_t thread, int64_t part, int64_t) {
+                      const int64_t panel = part / blocks;
+                      ConvolvePart(pass, group, part % blocks, panel,
+                                   pass.filters.PanelOf(operands.transformed, panel), operands,
+                                   images, pass.Products(products + thread * pass.ProductFloats()));
+                    });
+  }
+
+  // `filters`: pass.FilterFloats() floats.
+  void ConvolvePanels(const WinogradPass& pass, const Operands& operands, float* space,
+                      float* filters) const {
+    const WinogradGroup group = pass.tiles.Group(0);
+    const WinogradSpace images = TransformImages(pass, group, pass.threads, operands, space);
+    float* const products = space + pass.SpaceFloats(pass.from);
+    ParallelForFree(
+        pass.threads, pass.filters.panels(), 1, [&](int64_t thread, int64_t panel, int64_t) {
+          const auto own = pass.filters.AlonePanel(filters + thread * pass.filters.panel_count());
+          pass.filters.TransformPanel(operands.filters, panel, own);
+          for (int64_t block = 0; block < pass.Blocks(group); ++block) {
+            ConvolvePart(pass, group, block, panel, {own.data, own.point_step}, operands, images,
+                         pass.Products(products + thread * pass.ProductFloats()));
+          }
+        });
+  }
+
+  WinogradSpace TransformImages(const WinogradPass& pass, const WinogradGroup& group, int threads,
+                                const Operands& operands, float* space) const {
+    const WinogradSpace images = pass.Space(pass.from, space);
     const int64_t together =
         std::clamp<int64_t>(group.count() / threads, 1, kWinogradTilesTogether);
     ParallelForFree(threads, group.count(), together, [&](int64_t, int64_t begin, int64_t end) {
       functions().images(pass.from, operands.x, group.tiles.data() + begin, end - begin, taps_,
                          pass.pad.data(), images.AtTile(begin));
     });
-    const int64_t count = group.count(), blocks = pass.Blocks(group);
-    ParallelForFree(
-        threads, pass.filters.panels() * blocks, 1, [&](int64_t thread, int64_t part, int64_t) {
-          const int64_t block = part % blocks;
-          ConvolvePart(pass, group, {count * block / blocks, count * (block + 1) / blocks},
-                       part / blocks, operands, images,
-                       pass.Products(products + thread * pass.ProductFloats()));
-        });
+    return images;
   }
 
-  // The results of a block of tiles and a panel of filters.
-  void ConvolvePart(const WinogradPass& pass, const WinogradGroup& group,
-                    const WinogradTiles::Range& block, int64_t panel, const Operands& operands,
-                    const WinogradSpace& images, const WinogradSpace& products) const {
+  // The results of a block of the group's tiles and a panel of filters.
+  void ConvolvePart(const WinogradPass& pass, const WinogradGroup& group, int64_t block,
+                    int64_t panel, const WinogradFilters::Panel<const float>& filters,
+                    const Operands& operands, const WinogradSpace& images,
+                    const WinogradSpace& products) const {
+    const WinogradTiles::Range tiles = pass.Block(group, block);
     const int points = pass.tiles.points(), columns = pass.filters.columns(panel);
     for (int point = 0; point < points * points; ++point) {
       WinogradTiles::Range range = pass.tiles.TilesWith(group, point / points, point % points);
-      range = {std::max(range.begin, block.begin), std::min(range.end, block.end)};
+      range = {std::max(range.begin, tiles.begin), std::min(range.end, tiles.end)};
       if (range.begin >= range.end) continue;
       WinogradProduct p;
       p.rows = range.end - range.begin;
@@ -228,14 +252,14 @@ class WinogradConvolution : public Kernel {
       p.a = images.AtTile(range.begin).data + point * images.point_step;
       p.a_row = images.tile_step;
       p.a_step = 1;
-      p.b = pass.filters.At(operands.filters, point, panel);
+      p.b = filters.At(point);
       p.b_step = columns;
-      p.c = products.AtTile(range.begin - block.begin).data + point * products.point_step;
+      p.c = products.AtTile(range.begin - tiles.begin).data + point * products.point_step;
       p.c_row = products.tile_step;
       WinogradTable().product(p);
     }
     functions().results(pass.to, pass.filters.first_output(panel), columns, products,
-                        group.tiles.data() + block.begin, block.end - block.begin, taps_,
+                        group.tiles.data() + tiles.begin, tiles.end - tiles.begin, taps_,
                         operands.bias, operands.relu, operands.y);
   }
 

@@ -9,6 +9,16 @@
 #include "layers/cpu/winograd_tiles.h"
 
 namespace gf {
+namespace {
+
+// to[i * to_step] = from[i * from_step] for the taps of a filter
+template <int kTaps>
+void CopyTaps(const float* from, int64_t from_step, float* to, int64_t to_step) {
+#pragma GCC unroll 25
+  for (int i = 0; i < kTaps; ++i) to[i * to_step] = from[i * from_step];
+}
+
+}  // namespace
 
 WinogradFilters::WinogradFilters(int taps, int points, bool mirrored, int64_t inputs,
                                  int64_t padded_inputs, int64_t outputs, int64_t padded_outputs)
@@ -28,16 +38,23 @@ int WinogradFilters::columns(int64_t panel) const {
   return static_cast<int>(std::min<int64_t>(most_columns_, padded_outputs_ - first_output(panel)));
 }
 
+WinogradFilters::Panel<float> WinogradFilters::AlonePanel(float* data) const {
+  return {data, WinogradStep(padded_inputs_ * most_columns_)};
+}
+
+WinogradFilters::Chunk WinogradFilters::ChunkOf(int64_t panel, int64_t index) const {
+  const int64_t input = index * kTogether;
+  return {input, std::min(kTogether, padded_inputs_ - input), panel};
+}
+
+int64_t WinogradFilters::packed_count() const { return kTogether * most_columns_ * taps_ * taps_; }
+
 template <typename Body>
 void WinogradFilters::ForChunks(const Body& body) const {
-  const int64_t chunks = (padded_inputs_ + kTogether - 1) / kTogether;
-  const int64_t most = kTogether * most_columns_;
-  ParallelFor(panels_ * chunks, 1, [&](int64_t begin, int64_t end) {
-    std::vector<float> packed(most * taps_ * taps_), transformed(most * points_ * points_);
+  ParallelFor(panels_ * chunks(), 1, [&](int64_t begin, int64_t end) {
+    std::vector<float> packed(packed_count());
     for (int64_t i = begin; i < end; ++i) {
-      const int64_t input = i % chunks * kTogether;
-      body(Chunk{input, std::min(kTogether, padded_inputs_ - input), i / chunks}, packed.data(),
-           transformed.data());
+      body(ChunkOf(i / chunks(), i % chunks()), packed.data());
     }
   });
 }
@@ -53,15 +70,21 @@ void WinogradFilters::ForRuns(const Chunk& chunk, const Body& body) const {
 
 void WinogradFilters::Pack(const float* filters, const Chunk& chunk, float* packed) const {
   const int taps = taps_ * taps_;
+  const auto copy = taps_ == 3 ? &CopyTaps<9> : &CopyTaps<25>;
   const int64_t step = columns(chunk.panel) * taps;  // from input to input
+  const int64_t inputs = std::clamp<int64_t>(inputs_ - chunk.input, 0, chunk.inputs);
+  if (inputs < chunk.inputs || first_output(chunk.panel) + columns(chunk.panel) > outputs_) {
+    std::fill_n(packed, chunk.inputs * step, 0.f);
+  }
   ForRuns(chunk, [&](int64_t output, int64_t first) {
-    for (int64_t i = 0; i < chunk.inputs; ++i) {
+    if (output >= outputs_) return;
+    for (int64_t i = 0; i < inputs; ++i) {
+      const float* const from = filters + Plain(chunk.input + i, output);
       float* const to = packed + first + i * step;
-      const int64_t input = chunk.input + i;
-      const bool exists = input < inputs_ && output < outputs_;
-      const float* const from = exists ? filters + Plain(input, output) : nullptr;
-      for (int t = 0; t < taps; ++t) {
-        to[t * lanes_] = exists ? from[mirrored_ ? taps - 1 - t : t] : 0;
+      if (mirrored_) {
+        copy(from + taps - 1, -1, to, lanes_);
+      } else {
+        copy(from, 1, to, lanes_);
       }
     }
   });
@@ -70,48 +93,57 @@ void WinogradFilters::Pack(const float* filters, const Chunk& chunk, float* pack
 void WinogradFilters::Unpack(const float* packed, const Chunk& chunk, DType type,
                              void* filters) const {
   const int taps = taps_ * taps_;
+  const auto copy = taps_ == 3 ? &CopyTaps<9> : &CopyTaps<25>;
   const int64_t step = columns(chunk.panel) * taps;
   const int64_t inputs = std::min(chunk.inputs, inputs_ - chunk.input);
   if (inputs <= 0) return;
-  float run[kTogether * kMostFilterTaps];  // neighbors in plain order
   ForRuns(chunk, [&](int64_t output, int64_t first) {
     if (output >= outputs_) return;
-    for (int64_t i = 0; i < inputs; ++i) {
-      const float* const from = packed + first + i * step;
-      for (int t = 0; t < taps; ++t) run[i * taps + t] = from[t * lanes_];
-    }
+    const float* from = packed + first;
     const int64_t at = Plain(chunk.input, output);
-    for (int64_t i = 0; i < inputs * taps; ++i) StoreElement(filters, at + i, type, run[i]);
+    for (int64_t i = 0; i < inputs; ++i, from += step) {
+      if (type == DType::kFP32) {
+        copy(from, lanes_, static_cast<float*>(filters) + at + i * taps, 1);
+      } else {
+        uint16_t* const to = static_cast<uint16_t*>(filters) + at + i * taps;
+        for (int t = 0; t < taps; ++t) to[t] = ToBF16(from[t * lanes_]);
+      }
+    }
   });
+}
+
+void WinogradFilters::TransformChunk(const float* filters, const Chunk& chunk, float* packed,
+                                     const Panel<float>& to) const {
+  Pack(filters, chunk, packed);
+  const int columns = this->columns(chunk.panel);
+  float* const first = to.data + chunk.input * columns;
+  for (int64_t i = 0; i < chunk.inputs * columns; i += lanes_) {
+    WinogradTable().filter(packed + i * taps_ * taps_, taps_, points_, first + i, to.point_step);
+  }
 }
 
 void WinogradFilters::Transform(const float* filters, float* to) const {
-  const int taps = taps_ * taps_, points = points_ * points_;
-  ForChunks([&](const Chunk& chunk, float* packed, float* transformed) {
-    const int columns = this->columns(chunk.panel);
-    const int64_t step = chunk.inputs * columns;
-    Pack(filters, chunk, packed);
-    for (int64_t i = 0; i < step; i += lanes_) {
-      WinogradTable().filter(packed + i * taps, taps_, points_, transformed + i, step);
-    }
-    for (int point = 0; point < points; ++point) {
-      std::copy_n(transformed + point * step, step,
-                  At(to, point, chunk.panel) + chunk.input * columns);
-    }
+  ForChunks([&](const Chunk& chunk, float* packed) {
+    TransformChunk(filters, chunk, packed, PanelOf(to, chunk.panel));
   });
 }
 
+void WinogradFilters::TransformPanel(const float* filters, int64_t panel,
+                                     const Panel<float>& to) const {
+  std::vector<float> packed(packed_count());
+  for (int64_t i = 0; i < chunks(); ++i) {
+    TransformChunk(filters, ChunkOf(panel, i), packed.data(), to);
+  }
+}
+
 void WinogradFilters::StoreGradient(const float* sums, DType type, void* gradient) const {
-  const int taps = taps_ * taps_, points = points_ * points_;
-  ForChunks([&](const Chunk& chunk, float* packed, float* transformed) {
+  ForChunks([&](const Chunk& chunk, float* packed) {
+    const auto from = PanelOf(sums, chunk.panel);
     const int columns = this->columns(chunk.panel);
-    const int64_t step = chunk.inputs * columns;
-    for (int point = 0; point < points; ++point) {
-      std::copy_n(At(sums, point, chunk.panel) + chunk.input * columns, step,
-                  transformed + point * step);
-    }
-    for (int64_t i = 0; i < step; i += lanes_) {
-      WinogradTable().filter_gradient(transformed + i, step, points_, taps_, packed + i * taps);
+    const float* const first = from.data + chunk.input * columns;
+    for (int64_t i = 0; i < chunk.inputs * columns; i += lanes_) {
+      WinogradTable().filter_gradient(first + i, from.point_step, points_, taps_,
+                                      packed + i * taps_ * taps_);
     }
     Unpack(packed, chunk, type, gradient);
   });

@@ -23,14 +23,26 @@ class WinogradFilters {
   int64_t panels() const { return panels_; }
   int64_t first_output(int64_t panel) const { return panel * most_columns_; }
   int columns(int64_t panel) const;  // outputs of the panel
-  // The first float of a panel.
+
+  // A panel of transformed filters, [point][input][output of the panel].
   template <typename Float>  // float or const float
-  Float* At(Float* data, int64_t point, int64_t panel) const {
-    return data + point * point_step_ + panel * most_columns_ * padded_inputs_;
+  struct Panel {
+    Float* data;
+    int64_t point_step;  // floats from point to point
+    Float* At(int64_t point) const { return data + point * point_step; }
+  };
+  template <typename Float>
+  Panel<Float> PanelOf(Float* data, int64_t panel) const {
+    return {data + panel * most_columns_ * padded_inputs_, point_step_};
   }
+  // A panel that is stored alone, and the floats that any panel needs.
+  Panel<float> AlonePanel(float* data) const;
+  int64_t panel_count() const { return AlonePanel(nullptr).point_step * points_ * points_; }
 
   // From plain filters [O, I, taps, taps] of the layer.
   void Transform(const float* filters, float* to) const;
+  // The same for one panel, by the calling thread alone.
+  void TransformPanel(const float* filters, int64_t panel, const Panel<float>& to) const;
   // The gradient of plain filters, stored in `type`. Not for `mirrored`.
   void StoreGradient(const float* sums, DType type, void* gradient) const;
 
@@ -40,9 +52,10 @@ class WinogradFilters {
   struct Chunk {
     int64_t input, inputs, panel;
   };
-  static constexpr int kMostFilterTaps = 25;
-  // Calls body(chunk, packed, transformed), where the last two are memory for filters in packed
-  // order and for transformed ones, [point][input][column].
+  Chunk ChunkOf(int64_t panel, int64_t index) const;  // of chunks() of the panel
+  int64_t chunks() const { return (padded_inputs_ + kTogether - 1) / kTogether; }
+  int64_t packed_count() const;  // floats of a chunk in packed order, at most
+  // Calls body(chunk, packed), where `packed` is memory for filters in packed order.
   template <typename Body>
   void ForChunks(const Body& body) const;
   // Calls body(output, its first tap in packed order) for the outputs of the chunk.
@@ -52,6 +65,8 @@ class WinogradFilters {
   int64_t Plain(int64_t input, int64_t output) const {
     return (mirrored_ ? input * outputs_ + output : output * inputs_ + input) * taps_ * taps_;
   }
+  void TransformChunk(const float* filters, const Chunk& chunk, float* packed,
+                      const Panel<float>& to) const;
   // From plain to packed order, with zeros for padding.
   void Pack(const float* filters, const Chunk& chunk, float* packed) const;
   void Unpack(const float* packed, const Chunk& chunk, DType type, void* filters) const;

@@ -16,15 +16,23 @@ int64_t WinogradPass::TilesOf(int64_t floats, const std::array<WinogradSplit, 2>
   return floats / (size * size * (from.channels + to.channels)) + 1;
 }
 
-void WinogradPass::DivideTiles(int64_t images, const std::array<WinogradSplit, 2>& splits,
-                               int taps) {
+void WinogradPass::DivideTiles(int64_t images, const std::array<WinogradSplit, 2>& splits, int taps,
+                               bool filters_kept) {
   constexpr int64_t kOwnTiles = 36, kOwnFilters = 1 << 23, kShared = 1 << 20;  // floats
-  const int64_t count = images * splits[0].tiles() * splits[1].tiles();
+  const int64_t count = images * splits[0].tiles() * splits[1].tiles(),
+                size = std::max(splits[0].large, splits[1].large);
   threads = omp_get_max_threads();
-  own_groups = filters.count() <= kOwnFilters && count > kOwnTiles * (threads - 1);
-  const int64_t groups = own_groups
-                             ? DivideUp(count, kOwnTiles * threads) * threads
-                             : DivideUp(count, TilesOf(std::max(kShared, filters.count()), splits));
+  int64_t groups = 1;
+  if (!filters_kept && count * size * size * from.channels < filters.count() &&
+      DividesEvenly(filters.panels(), threads)) {
+    work = Work::kPanels;
+  } else if (filters.count() <= kOwnFilters && count > kOwnTiles * (threads - 1)) {
+    work = Work::kGroups;
+    groups = DivideUp(count, kOwnTiles * threads) * threads;
+  } else {
+    work = Work::kShared;
+    groups = DivideUp(count, TilesOf(std::max(kShared, filters.count()), splits));
+  }
   tiles = WinogradTiles(images, splits, taps, DivideUp(count, groups));
 }
 
@@ -68,11 +76,22 @@ int64_t WinogradPass::Blocks(const WinogradGroup& group) const {
   return DivideUp(group.count(), most_block());
 }
 
-int64_t WinogradPass::GroupFloats() const {
-  return SpaceFloats(from) + (own_groups ? 1 : threads) * ProductFloats();
+WinogradTiles::Range WinogradPass::Block(const WinogradGroup& group, int64_t index) const {
+  const int64_t blocks = Blocks(group);
+  return {group.count() * index / blocks, group.count() * (index + 1) / blocks};
 }
 
-int64_t WinogradPass::floats() const { return (own_groups ? threads : 1) * GroupFloats(); }
+int64_t WinogradPass::GroupFloats() const {
+  return SpaceFloats(from) + (work == Work::kGroups ? 1 : threads) * ProductFloats();
+}
+
+int64_t WinogradPass::floats() const {
+  return (work == Work::kGroups ? threads : 1) * GroupFloats();
+}
+
+int64_t WinogradPass::FilterFloats() const {
+  return work == Work::kPanels ? threads * filters.panel_count() : filters.count();
+}
 
 int64_t WinogradPass::most_block() const {
   constexpr int64_t kProducts = 150'000, kRows = 12;  // floats; rows of the kernel's products

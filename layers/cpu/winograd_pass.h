@@ -9,28 +9,43 @@
 
 namespace gf {
 
+// Whether threads that compute equal parts alone wait for at most a quarter of the time.
+inline bool DividesEvenly(int64_t parts, int64_t threads) {
+  const int64_t rounds = (parts + threads - 1) / threads;
+  return 4 * parts >= 3 * rounds * threads;
+}
+
 // The inputs, outputs and memory of a pass over images.
 //
 // Note [Groups of tiles]
 // Transformed tensors are too large for the caches, so a pass handles one group of tiles after
-// another. Threads work on different groups and do not wait for each other, if there are enough
-// groups and the filters, which each group reads, stay in the last cache. Otherwise, all threads
-// share a larger group, so that each filter that is read meets more tiles. A thread multiplies a
-// block of the group's tiles by a panel of filters, for all points, and transforms the products at
-// once: they fit into its second cache. The order of sums over channels is the same in any group:
-// results do not depend on the number of threads.
+// another:
+// - If all transformed tiles are smaller than the transformed filters, there is one group. A thread
+//   transforms a panel of filters and multiplies all tiles by it, so that transformed filters stay
+//   in its cache.
+// - Otherwise, filters are transformed once. Threads work on different groups and do not wait for
+//   each other, if there are enough groups and the filters, which each group reads, stay in the
+//   last cache.
+// - Otherwise, all threads share a larger group, so that each filter that is read meets more tiles.
+// A thread multiplies a block of the group's tiles by a panel of filters, for all points, and
+// transforms the products at once: they fit into its second cache. The order of sums over channels
+// is the same in all cases: results do not depend on the number of threads.
 struct WinogradPass {
+  // What a thread does alone: the cases of Note [Groups of tiles].
+  enum class Work { kPanels, kGroups, kShared };
+
   WinogradTensor from, to;
   std::array<int64_t, 2> pad{};  // before the first result
   WinogradFilters filters;
   WinogradTiles tiles;
-  int threads = 1;          // at most
-  bool own_groups = false;  // each thread has its own groups; otherwise all share each group
-  int64_t parts = 1;        // Note [Parts of a sum] (layers/cpu/winograd_weights.h)
+  int threads = 1;  // at most
+  Work work = Work::kShared;
+  int64_t parts = 1;  // Note [Parts of a sum] (layers/cpu/winograd_weights.h)
 
   // Set the fields from `tiles` on, for results and for a sum over all tiles; the fields before it
-  // are set.
-  void DivideTiles(int64_t images, const std::array<WinogradSplit, 2>& splits, int taps);
+  // are set. `filters_kept`: transformed filters exist already.
+  void DivideTiles(int64_t images, const std::array<WinogradSplit, 2>& splits, int taps,
+                   bool filters_kept);
   void DivideSum(int64_t images, const std::array<WinogradSplit, 2>& splits, int taps);
 
   // A group's part of `from` or `to`, transformed.
@@ -39,11 +54,14 @@ struct WinogradPass {
   // The products of a block and a panel.
   WinogradSpace Products(float* data) const;
   int64_t ProductFloats() const;
-  // The number of equal blocks of a group.
+  // The number of equal blocks of a group, and the tiles of one of them.
   int64_t Blocks(const WinogradGroup& group) const;
+  WinogradTiles::Range Block(const WinogradGroup& group, int64_t index) const;
   // Of a group and its products; then, of the whole pass without its filters.
   int64_t GroupFloats() const;
   int64_t floats() const;
+  // Of the filters that the pass transforms.
+  int64_t FilterFloats() const;
 
  private:
   // Of a group whose transformed tensors together have about `floats` numbers.

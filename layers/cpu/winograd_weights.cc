@@ -14,11 +14,9 @@ template <typename T>
 WinogradWeights<T>::WinogradWeights(const WinogradPass& pass, int taps, bool bias)
     : pass_(pass), taps_(taps), bias_(bias) {}
 
-// Unless threads with fewer parts would wait for more than a quarter of the time.
 template <typename T>
 bool WinogradWeights<T>::OwnParts() const {
-  const int64_t rounds = (pass_.parts + pass_.threads - 1) / pass_.threads;
-  return 4 * pass_.parts >= 3 * rounds * pass_.threads;
+  return DividesEvenly(pass_.parts, pass_.threads);
 }
 
 template <typename T>
@@ -130,7 +128,7 @@ void WinogradWeights<T>::AddProducts(const WinogradGroup& group, int point, int6
   p.b = space.gradients.AtTile(range.begin).data + point * space.gradients.point_step +
         pass_.filters.first_output(panel);
   p.b_step = space.gradients.tile_step;
-  p.c = pass_.filters.At(sums, point, panel);
+  p.c = pass_.filters.PanelOf(sums, panel).At(point);
   p.c_row = p.columns;
   p.add = add;
   WinogradTable().product(p);
