@@ -16,21 +16,25 @@ struct WinogradPlan {
   double cost = 0;
 };
 
-// The plan with the lowest cost for `images` images with these results. `taps`: 3 or 5; `inputs`
-// and `outputs`: channels of the pass; `most_points`: of a tile along an axis.
-WinogradPlan PlanWinograd(int64_t images, const std::array<int64_t, 2>& results, int taps,
+// The plan with the lowest cost for `images` images with these results. `inputs` and `outputs`:
+// channels of the pass; `most_points`: of a tile along an axis.
+WinogradPlan PlanWinograd(int64_t images, const std::array<int64_t, 2>& results, WinogradForm form,
                           int64_t inputs, int64_t outputs, int most_points);
+
+// The form of a layer's forward pass.
+WinogradForm FormOf(const ConvolutionLayer& layer);
 
 // The most points of a layer's tiles along an axis: as many as the rounding errors of `type` (of
 // the tensors) allow, Note [Winograd's algorithm], and at least as many as in FP32. Transformed
 // filters take up to 256 MiB, those that are kept between calls up to 16 MiB; 0 if they take more.
-int MostPoints(const KernelSetup& setup, DType type);
+int MostPoints(const KernelSetup& setup, WinogradForm form, DType type);
 
 // Note [Choice of Winograd's algorithm]
 // Our own kernels (layers/cpu/winograd_kernels.h) compute convolutions of 3x3 and 5x5 with stride 1
-// in FP32. The time that they would take is estimated and compared with a direct convolution's,
-// which reaches the speed of a product of matrices. oneDNN 2 has Winograd's algorithm, too, for 3x3
-// on AVX-512, with tiles of 4x4 results; ours is faster, since its tiles fit the results better.
+// in FP32, and those of 3x3 with stride 2 and one pixel of padding. The time that they would take
+// is estimated and compared with a direct convolution's, which reaches the speed of a product of
+// matrices. oneDNN 2 has Winograd's algorithm, too, for 3x3 on AVX-512, with tiles of 4x4 results;
+// ours is faster, since its tiles fit the results better.
 //
 // BF16 tensors are computed in FP32, without copies. Where the processor has BF16 units, a direct
 // convolution is twice as fast as in FP32; with AMX it is always faster.

@@ -41,12 +41,11 @@ class WinogradConvolution : public Kernel {
 
   void Setup(KernelSetup* setup) override {
     ChooseLayouts(setup);
-    taps_ = static_cast<int>(layer_.window().kernel[0]);
     top_count_ = setup->tops[0].storage_count();
     channels_ = setup->bottoms[0].shape[1];
     outputs_ = setup->tops[0].shape[1];
     images_of_plan_ = ImagesOfPlan(*setup);
-    most_points_ = MostPoints(*setup, type_);
+    most_points_ = MostPoints(*setup, FormOf(layer_), type_);
     const int64_t images = setup->bottoms[0].shape[0];
     keeps_filters_ = !setup->backward;
     forward_ = NewPass(Use::kForward, images);
@@ -60,7 +59,7 @@ class WinogradConvolution : public Kernel {
     setup->skips_parameter_diffs = !trains_;
     int64_t floats = 0;
     if (trains_) {
-      weights_ = WinogradWeights<T>(NewPass(Use::kWeights, images), taps_, layer_.bias());
+      weights_ = WinogradWeights<T>(NewPass(Use::kWeights, images), layer_.bias());
       floats = weights_.floats();
     }
     if (setup->propagate[0]) {
@@ -128,20 +127,23 @@ class WinogradConvolution : public Kernel {
     WinogradPass pass;
     pass.from = mirrored ? results_ : images_;
     pass.to = mirrored ? images_ : results_;
+    pass.form = FormOf(layer_);
+    const bool strided = IsStrided(pass.form);
     for (int i = 0; i < 2; ++i) {
       const int64_t pad = layer_.window().pad[i];
-      pass.pad[i] = mirrored ? taps_ - 1 - pad : pad;
+      pass.pad[i] = !mirrored ? pad : strided ? 0 : TapsOf(pass.form) - 1 - pad;
     }
+    if (mirrored && strided) pass.form = WinogradForm::kStride2Data;
     const int64_t from = pass.from.channels, to = pass.to.channels;
-    const WinogradPlan plan = PlanWinograd(images_of_plan_, {pass.to.height, pass.to.width}, taps_,
-                                           from, to, most_points_);
+    const WinogradPlan plan = PlanWinograd(images_of_plan_, {pass.to.height, pass.to.width},
+                                           pass.form, from, to, most_points_);
     const int points = std::max(plan.splits[0].large, plan.splits[1].large);
-    pass.filters = WinogradFilters(taps_, points, mirrored, mirrored ? outputs_ : channels_, from,
-                                   mirrored ? channels_ : outputs_, to);
+    pass.filters = WinogradFilters(pass.form, points, mirrored, mirrored ? outputs_ : channels_,
+                                   from, mirrored ? channels_ : outputs_, to);
     if (use == Use::kWeights) {
-      pass.DivideSum(images, plan.splits, taps_);
+      pass.DivideSum(images, plan.splits);
     } else {
-      pass.DivideTiles(images, plan.splits, taps_, /*filters_kept=*/keeps_filters_);
+      pass.DivideTiles(images, plan.splits, /*filters_kept=*/keeps_filters_);
     }
     return pass;
   }
@@ -228,7 +230,7 @@ class WinogradConvolution : public Kernel {
     const int64_t together =
         std::clamp<int64_t>(group.count() / threads, 1, kWinogradTilesTogether);
     ParallelForFree(threads, group.count(), together, [&](int64_t, int64_t begin, int64_t end) {
-      functions().images(pass.from, operands.x, group.tiles.data() + begin, end - begin, taps_,
+      functions().images(pass.from, operands.x, group.tiles.data() + begin, end - begin, pass.form,
                          pass.pad.data(), images.AtTile(begin));
     });
     return images;
@@ -252,14 +254,14 @@ class WinogradConvolution : public Kernel {
       p.a = images.AtTile(range.begin).data + point * images.point_step;
       p.a_row = images.tile_step;
       p.a_step = 1;
-      p.b = filters.At(point);
+      p.b = filters.At(pass.filters.PointOf(point / points, point % points));
       p.b_step = columns;
       p.c = products.AtTile(range.begin - tiles.begin).data + point * products.point_step;
       p.c_row = products.tile_step;
       WinogradTable().product(p);
     }
     functions().results(pass.to, pass.filters.first_output(panel), columns, products,
-                        group.tiles.data() + tiles.begin, tiles.end - tiles.begin, taps_,
+                        group.tiles.data() + tiles.begin, tiles.end - tiles.begin, pass.form,
                         operands.bias, operands.relu, operands.y);
   }
 
@@ -269,7 +271,7 @@ class WinogradConvolution : public Kernel {
   WinogradTensor images_, results_;
   int64_t images_of_plan_ = 0;
   int64_t channels_ = 0, outputs_ = 0;  // without padding
-  int taps_ = 0, most_points_ = 0;
+  int most_points_ = 0;
   WinogradPass forward_, data_;  // of Forward, of the gradient of images
   WinogradWeights<T> weights_;
   int64_t top_count_ = 0;

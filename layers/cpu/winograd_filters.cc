@@ -20,9 +20,10 @@ void CopyTaps(const float* from, int64_t from_step, float* to, int64_t to_step) 
 
 }  // namespace
 
-WinogradFilters::WinogradFilters(int taps, int points, bool mirrored, int64_t inputs,
+WinogradFilters::WinogradFilters(WinogradForm form, int points, bool mirrored, int64_t inputs,
                                  int64_t padded_inputs, int64_t outputs, int64_t padded_outputs)
-    : taps_(taps),
+    : form_(form),
+      taps_(TapsOf(form)),
       points_(points),
       lanes_(WinogradTable().lanes),
       most_columns_(2 * lanes_),
@@ -118,7 +119,7 @@ void WinogradFilters::TransformChunk(const float* filters, const Chunk& chunk, f
   const int columns = this->columns(chunk.panel);
   float* const first = to.data + chunk.input * columns;
   for (int64_t i = 0; i < chunk.inputs * columns; i += lanes_) {
-    WinogradTable().filter(packed + i * taps_ * taps_, taps_, points_, first + i, to.point_step);
+    WinogradTable().filter(packed + i * taps_ * taps_, form_, points_, first + i, to.point_step);
   }
 }
 
@@ -142,7 +143,7 @@ void WinogradFilters::StoreGradient(const float* sums, DType type, void* gradien
     const int columns = this->columns(chunk.panel);
     const float* const first = from.data + chunk.input * columns;
     for (int64_t i = 0; i < chunk.inputs * columns; i += lanes_) {
-      WinogradTable().filter_gradient(first + i, from.point_step, points_, taps_,
+      WinogradTable().filter_gradient(first + i, from.point_step, form_, points_,
                                       packed + i * taps_ * taps_);
     }
     Unpack(packed, chunk, type, gradient);

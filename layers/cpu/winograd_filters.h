@@ -3,6 +3,7 @@
 #include <cstdint>
 
 #include "core/dtype.h"
+#include "layers/cpu/winograd_form.h"
 
 namespace gf {
 
@@ -12,13 +13,18 @@ namespace gf {
 class WinogradFilters {
  public:
   WinogradFilters() = default;
-  // `points`: along an axis. `mirrored`: the pass computes the gradient of images, so its inputs
-  // are the results of the layer. Channels with padding are multiples of `lanes`.
-  WinogradFilters(int taps, int points, bool mirrored, int64_t inputs, int64_t padded_inputs,
-                  int64_t outputs, int64_t padded_outputs);
+  // `points`: of a tile along an axis. `mirrored`: the pass computes the gradient of images, so its
+  // inputs are the results of the layer. Channels with padding are multiples of `lanes`.
+  WinogradFilters(WinogradForm form, int points, bool mirrored, int64_t inputs,
+                  int64_t padded_inputs, int64_t outputs, int64_t padded_outputs);
 
-  int64_t count() const { return point_step_ * points_ * points_; }  // floats
-  int64_t inputs() const { return inputs_; }                         // without padding
+  int points() const { return FilterPointsOf(form_, points_); }        // of filters
+  int64_t count() const { return point_step_ * points() * points(); }  // floats
+  // The filters' point that a tile's point meets.
+  int64_t PointOf(int row, int column) const {
+    return FilterPointOf(form_, row) * points() + FilterPointOf(form_, column);
+  }
+  int64_t inputs() const { return inputs_; }  // without padding
   int64_t outputs() const { return outputs_; }
   int64_t panels() const { return panels_; }
   int64_t first_output(int64_t panel) const { return panel * most_columns_; }
@@ -37,7 +43,7 @@ class WinogradFilters {
   }
   // A panel that is stored alone, and the floats that any panel needs.
   Panel<float> AlonePanel(float* data) const;
-  int64_t panel_count() const { return AlonePanel(nullptr).point_step * points_ * points_; }
+  int64_t panel_count() const { return AlonePanel(nullptr).point_step * points() * points(); }
 
   // From plain filters [O, I, taps, taps] of the layer.
   void Transform(const float* filters, float* to) const;
@@ -71,6 +77,7 @@ class WinogradFilters {
   void Pack(const float* filters, const Chunk& chunk, float* packed) const;
   void Unpack(const float* packed, const Chunk& chunk, DType type, void* filters) const;
 
+  WinogradForm form_ = WinogradForm::kThreeTaps;
   int taps_ = 0, points_ = 0, lanes_ = 0, most_columns_ = 0;
   bool mirrored_ = false;
   int64_t inputs_ = 0, padded_inputs_ = 0, outputs_ = 0, padded_outputs_ = 0;

@@ -3,13 +3,14 @@
 #include <cstdint>
 
 #include "core/simd.h"
+#include "layers/cpu/winograd_form.h"
 
 namespace gf {
 
 // See Note [Winograd's algorithm] (layers/cpu/winograd_points.h).
 
-// Points of a tile along an axis. Results in FP32 need at most 8: Note [Winograd's algorithm].
-constexpr int kFewestWinogradPoints = 5, kMostWinogradPoints = 10, kMostWinogradPointsOfFp32 = 8;
+// Points of a tile along an axis of results in FP32 with stride 1, at most.
+constexpr int kMostWinogradPointsOfFp32 = 8;
 
 // Images or results of a convolution: channels in blocks, [n][channels / block][height][width]
 // [block]; nhwc has one block. `block` and `channels` (with padding) are multiples of
@@ -19,8 +20,7 @@ struct WinogradTensor {
   bool large = false;  // too large for the caches: results pass them by
 };
 
-// A tile: size[0] x size[1] pixels, with size[i] - taps + 1 results along axis i (0: height, 1:
-// width).
+// A tile with size[i] points along axis i (0: height, 1: width).
 struct WinogradTile {
   int64_t image = 0;
   int32_t result[2] = {};  // the first result
@@ -42,20 +42,21 @@ struct WinogradSpace {
   }
 };
 
-// T is float or uint16_t (BF16). `taps`: of the filter, 3 or 5.
+// T is float or uint16_t (BF16).
 template <typename T>
 struct WinogradFunctions {
   // The tiles' pixels of x; those outside of the image are zero. `pad`: before the first result.
   void (*images)(const WinogradTensor& tensor, const T* x, const WinogradTile* tiles, int64_t count,
-                 int taps, const int64_t pad[2], const WinogradSpace& to);
+                 WinogradForm form, const int64_t pad[2], const WinogradSpace& to);
   // The tiles' results of y in `channels` channels from `first` on, from the products of these
   // channels; adds the bias (of all channels; null: none), then applies a ReLU if `relu`.
   void (*results)(const WinogradTensor& tensor, int64_t first, int64_t channels,
-                  const WinogradSpace& from, const WinogradTile* tiles, int64_t count, int taps,
-                  const float* bias, bool relu, T* y);
-  // The tiles' gradients of results dy, and their sums [tile][channel] (null: not needed).
+                  const WinogradSpace& from, const WinogradTile* tiles, int64_t count,
+                  WinogradForm form, const float* bias, bool relu, T* y);
+  // The tiles' gradients of results dy, and their sums [tile][channel] (null: not needed). Not for
+  // kStride2Data.
   void (*gradients)(const WinogradTensor& tensor, const T* dy, const WinogradTile* tiles,
-                    int64_t count, int taps, const WinogradSpace& to, float* sums);
+                    int64_t count, WinogradForm form, const WinogradSpace& to, float* sums);
 };
 
 // c[i, :] = sum over k of a[i, k] * b[k, :], added in the order of k to c's old values if `add`.
@@ -76,10 +77,11 @@ struct WinogradKernels {
   int lanes;  // channels that are computed together
   WinogradFunctions<float> fp32;
   WinogradFunctions<uint16_t> bf16;
-  // One filter per lane, [taps][taps][lanes], to or from [points][points]: element (i, j) of a lane
-  // at (i * points + j) * step.
-  void (*filter)(const float* filter, int taps, int points, float* to, int64_t step);
-  void (*filter_gradient)(const float* from, int64_t step, int points, int taps, float* gradient);
+  // One filter per lane, [taps][taps][lanes], to or from [filter's points][filter's points]: the
+  // vector of element (i, j) at (i * filter's points + j) * step. `points`: of a tile.
+  void (*filter)(const float* filter, WinogradForm form, int points, float* to, int64_t step);
+  void (*filter_gradient)(const float* from, int64_t step, WinogradForm form, int points,
+                          float* gradient);
   void (*product)(const WinogradProduct& product);
 };
 GF_SIMD_DECLARE(WinogradKernels, WinogradTable)

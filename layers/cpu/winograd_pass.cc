@@ -16,7 +16,7 @@ int64_t WinogradPass::TilesOf(int64_t floats, const std::array<WinogradSplit, 2>
   return floats / (size * size * (from.channels + to.channels)) + 1;
 }
 
-void WinogradPass::DivideTiles(int64_t images, const std::array<WinogradSplit, 2>& splits, int taps,
+void WinogradPass::DivideTiles(int64_t images, const std::array<WinogradSplit, 2>& splits,
                                bool filters_kept) {
   constexpr int64_t kOwnTiles = 36, kOwnFilters = 1 << 23, kShared = 1 << 20;  // floats
   const int64_t count = images * splits[0].tiles() * splits[1].tiles(),
@@ -33,15 +33,14 @@ void WinogradPass::DivideTiles(int64_t images, const std::array<WinogradSplit, 2
     work = Work::kShared;
     groups = DivideUp(count, TilesOf(std::max(kShared, filters.count()), splits));
   }
-  tiles = WinogradTiles(images, splits, taps, DivideUp(count, groups));
+  tiles = WinogradTiles(images, splits, form, DivideUp(count, groups));
 }
 
-void WinogradPass::DivideSum(int64_t images, const std::array<WinogradSplit, 2>& splits, int taps) {
+void WinogradPass::DivideSum(int64_t images, const std::array<WinogradSplit, 2>& splits) {
   // A group's transformed tensors fit into a second cache if the filters are small, and are larger
   // than the sums if these do not fit either: each group reads and writes them all.
   constexpr int64_t kGroup = 1 << 18, kMostSums = 1 << 24;  // floats
-  const int64_t size = std::max(splits[0].large, splits[1].large),
-                sums = from.channels * to.channels * size * size,
+  const int64_t sums = from.channels * to.channels * filters.points() * filters.points(),
                 count = images * splits[0].tiles() * splits[1].tiles(),
                 group = TilesOf(std::max(kGroup, 2 * sums), splits);
   threads = omp_get_max_threads();
@@ -51,7 +50,7 @@ void WinogradPass::DivideSum(int64_t images, const std::array<WinogradSplit, 2>&
     if (parts * sums <= kMostSums && parts * group <= count) break;
   }
   const int64_t groups = DivideUp(count, group * parts) * parts;
-  tiles = WinogradTiles(images, splits, taps, DivideUp(count, groups));
+  tiles = WinogradTiles(images, splits, form, DivideUp(count, groups));
 }
 
 WinogradSpace WinogradPass::Space(const WinogradTensor& tensor, float* data) const {

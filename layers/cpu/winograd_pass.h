@@ -34,6 +34,7 @@ struct WinogradPass {
   // What a thread does alone: the cases of Note [Groups of tiles].
   enum class Work { kPanels, kGroups, kShared };
 
+  WinogradForm form = WinogradForm::kThreeTaps;
   WinogradTensor from, to;
   std::array<int64_t, 2> pad{};  // before the first result
   WinogradFilters filters;
@@ -44,9 +45,8 @@ struct WinogradPass {
 
   // Set the fields from `tiles` on, for results and for a sum over all tiles; the fields before it
   // are set. `filters_kept`: transformed filters exist already.
-  void DivideTiles(int64_t images, const std::array<WinogradSplit, 2>& splits, int taps,
-                   bool filters_kept);
-  void DivideSum(int64_t images, const std::array<WinogradSplit, 2>& splits, int taps);
+  void DivideTiles(int64_t images, const std::array<WinogradSplit, 2>& splits, bool filters_kept);
+  void DivideSum(int64_t images, const std::array<WinogradSplit, 2>& splits);
 
   // A group's part of `from` or `to`, transformed.
   WinogradSpace Space(const WinogradTensor& tensor, float* data) const;

@@ -27,7 +27,7 @@ namespace gf {
 // hundredth of what rounding the results to BF16 adds.
 template <int kSize>
 struct WinogradPoints {
-  static_assert(kSize >= kFewestWinogradPoints && kSize <= kMostWinogradPoints);
+  static_assert(kSize >= 3 && kSize <= kMostWinogradPoints);
   static constexpr int kInfinity = 1;  // its place among the points
   static constexpr double kPoints[kMostWinogradPoints] = {0,  0, 0.5, -0.5,   1,
                                                           -1, 2, -2,  4. / 3, -4. / 3};

@@ -9,11 +9,13 @@ int64_t DivideUp(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 }  // namespace
 
-WinogradSplit SplitAxis(int64_t results, int taps, int most) {
+WinogradSplit SplitAxis(int64_t results, WinogradForm form, int most) {
   WinogradSplit best;
   for (int large = most; large >= kFewestWinogradPoints; --large) {
+    if (!IsTileSize(form, large)) continue;
     for (int small = large; small >= kFewestWinogradPoints; --small) {
-      const int64_t of_large = large - taps + 1, of_small = small - taps + 1;
+      if (!IsTileSize(form, small)) continue;
+      const int64_t of_large = ResultsOf(form, large), of_small = ResultsOf(form, small);
       // `of_small` large tiles have as many results as `of_large` small ones, and fewer points.
       const int64_t most_smalls = small == large ? 0 : of_large - 1;
       for (int64_t smalls = 0; smalls <= most_smalls; ++smalls) {
@@ -28,10 +30,10 @@ WinogradSplit SplitAxis(int64_t results, int taps, int most) {
   return best;
 }
 
-WinogradTiles::WinogradTiles(int64_t images, const std::array<WinogradSplit, 2>& splits, int taps,
-                             int64_t group)
+WinogradTiles::WinogradTiles(int64_t images, const std::array<WinogradSplit, 2>& splits,
+                             WinogradForm form, int64_t group)
     : splits_(splits),
-      taps_(taps),
+      form_(form),
       tiles_(images * splits[0].tiles() * splits[1].tiles()),
       group_(group),
       groups_(DivideUp(tiles_, group)) {}
@@ -45,8 +47,8 @@ WinogradTile WinogradTiles::Tile(int64_t index) const {
     const int64_t place = index % split.tiles(), larges = std::min(place, split.larges);
     index /= split.tiles();
     tile.size[axis] = place < split.larges ? split.large : split.small;
-    tile.result[axis] = static_cast<int32_t>(larges * (split.large - taps_ + 1) +
-                                             (place - larges) * (split.small - taps_ + 1));
+    tile.result[axis] = static_cast<int32_t>(larges * ResultsOf(form_, split.large) +
+                                             (place - larges) * ResultsOf(form_, split.small));
   }
   tile.image = index;
   return tile;

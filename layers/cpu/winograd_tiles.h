@@ -26,7 +26,7 @@ struct WinogradSplit {
 };
 
 // The split of `results` with the fewest points, with tiles of at most `most` points.
-WinogradSplit SplitAxis(int64_t results, int taps, int most);
+WinogradSplit SplitAxis(int64_t results, WinogradForm form, int most);
 
 // Tiles that are computed together.
 //
@@ -49,7 +49,7 @@ class WinogradTiles {
 
   WinogradTiles() = default;
   // Axis 0: height, 1: width. Groups have `group` tiles; the last one may have fewer.
-  WinogradTiles(int64_t images, const std::array<WinogradSplit, 2>& splits, int taps,
+  WinogradTiles(int64_t images, const std::array<WinogradSplit, 2>& splits, WinogradForm form,
                 int64_t group);
 
   int64_t groups() const { return groups_; }
@@ -63,7 +63,7 @@ class WinogradTiles {
   WinogradTile Tile(int64_t index) const;
 
   std::array<WinogradSplit, 2> splits_;
-  int taps_ = 0;
+  WinogradForm form_ = WinogradForm::kThreeTaps;
   int64_t tiles_ = 0, group_ = 0, groups_ = 0;
 };
 

@@ -14,30 +14,6 @@ constexpr int kLanes = kNativeLanes;
 constexpr int kMost = kMostWinogradPoints;
 using V = Vec<kLanes>;
 
-// Calls body(Int<size>()).
-template <typename Body>
-GF_INLINE void WithSize(int size, const Body& body) {
-  switch (size) {
-    case 5:
-      return body(Int<5>());
-    case 6:
-      return body(Int<6>());
-    case 7:
-      return body(Int<7>());
-    case 8:
-      return body(Int<8>());
-    case 9:
-      return body(Int<9>());
-    default:
-      return body(Int<10>());
-  }
-}
-
-template <typename Body>
-GF_INLINE void WithTaps(int taps, const Body& body) {
-  taps == 3 ? body(Int<3>()) : body(Int<5>());
-}
-
 // Calls body(Int<0>()), body(Int<1>()), ... with numbers below kCount.
 template <typename Body, int... kIndex>
 GF_INLINE void Each(const Body& body, std::integer_sequence<int, kIndex...>) {
@@ -132,7 +108,104 @@ GF_INLINE void Interpolate(const Load& load, const Store& store) {
       sums[k.kValue] += kPower * (k.kValue % 2 == 0 ? even : odd);
     });
   });
-  for (int k = 0; k < kCount; ++k) store(k, sums[k]);
+  ForEach<kCount>([&](auto k) { store(k.kValue, sums[k.kValue]); });
+}
+
+// The transforms of a tile with kSize points: of its pixels, of products to results, of gradients
+// of results, of filters, and of products to gradients of filters.
+template <WinogradForm kForm, int kSize>
+struct Axis {
+  static constexpr int kPoints = kSize, kPixels = PixelsOf(kForm, kSize);
+  static constexpr int kResults = ResultsOf(kForm, kSize);
+  static constexpr int kFilterPoints = FilterPointsOf(kForm, kSize), kTaps = TapsOf(kForm);
+  static constexpr bool kStrided = IsStrided(kForm);
+  // Of a strided tile: points of even pixels, points of odd pixels.
+  static constexpr int kEven = (kSize + 1) / 2, kOdd = kEven - 1;
+
+  template <typename Load, typename Store>
+  GF_INLINE void Pixels(const Load& load, const Store& store) {
+    if constexpr (!kStrided) {
+      TransformImages<kSize>(load, store);
+    } else {
+      constexpr int kStep = kForm == WinogradForm::kStride2 ? 2 : 1;
+      TransformImages<kEven>([&](int i) { return load(kStep * i); },
+                             [&](int i, V value) { store(EvenPoint(i), value); });
+      for (int i = 0; i < kOdd; ++i) store(OddPoint(i), load(kStep * i + kStep / 2));
+    }
+  }
+
+  template <typename Load, typename Store>
+  GF_INLINE void Results(const Load& load, const Store& store) {
+    if constexpr (!kStrided) {
+      Interpolate<kSize, kResults>(load, store);
+    } else if constexpr (kForm == WinogradForm::kStride2) {
+      Interpolate<kEven, kOdd>([&](int i) { return load(EvenPoint(i)); },
+                               [&](int k, V value) { store(k, value + load(OddPoint(k))); });
+    } else {
+      Interpolate<kEven, kOdd>([&](int i) { return load(EvenPoint(i)); },
+                               [&](int k, V value) { store(2 * k + 1, value); });
+      for (int k = 0; k < kOdd; ++k) store(2 * k, load(OddPoint(k)));
+    }
+  }
+
+  template <typename Load, typename Store>
+  GF_INLINE void Gradients(const Load& load, const Store& store) {
+    if constexpr (!kStrided) {
+      Evaluate<kSize, kResults>(load, store);
+    } else {
+      V x[kOdd];
+      for (int i = 0; i < kOdd; ++i) x[i] = load(i);
+      Evaluate<kEven, kOdd>([&](int i) { return x[i]; },
+                            [&](int i, V value) { store(EvenPoint(i), value); });
+      for (int i = 0; i < kOdd; ++i) store(OddPoint(i), x[i]);
+    }
+  }
+
+  template <typename Load, typename Store>
+  GF_INLINE void Filter(const Load& load, const Store& store) {
+    if constexpr (!kStrided) {
+      Evaluate<kSize, kTaps>(load, store);
+    } else {
+      Evaluate<kEven, 2>([&](int i) { return load(2 * i); },
+                         [&](int i, V value) { store(i + 1, value); });
+      store(0, load(1));
+    }
+  }
+
+  template <typename Load, typename Store>
+  GF_INLINE void FilterGradient(const Load& load, const Store& store) {
+    if constexpr (!kStrided) {
+      Interpolate<kSize, kTaps>(load, store);
+    } else {
+      Interpolate<kEven, 2>([&](int i) { return load(i + 1); },
+                            [&](int k, V value) { store(2 * k, value); });
+      store(1, load(0));
+    }
+  }
+};
+
+// Calls body(Axis<kForm, size>()).
+template <WinogradForm kForm, typename Body>
+GF_INLINE void WithAxis(int size, const Body& body) {
+  ForEach<kMost + 1>([&](auto i) {
+    if constexpr (IsTileSize(kForm, i.kValue)) {
+      if (size == i.kValue) body(Axis<kForm, i.kValue>());
+    }
+  });
+}
+
+template <WinogradForm kValueOf>
+struct FormConstant {
+  static constexpr WinogradForm kValue = kValueOf;
+};
+
+// Calls body(FormConstant<form>()) for one of kForms.
+template <WinogradForm... kForms, typename Body>
+GF_INLINE void WithForm(WinogradForm form, const Body& body) {
+  const auto try_form = [&](auto constant) {
+    if (form == constant.kValue) body(constant);
+  };
+  (try_form(FormConstant<kForms>()), ...);
 }
 
 }  // namespace gf

@@ -11,8 +11,8 @@
 namespace gf {
 
 template <typename T>
-WinogradWeights<T>::WinogradWeights(const WinogradPass& pass, int taps, bool bias)
-    : pass_(pass), taps_(taps), bias_(bias) {}
+WinogradWeights<T>::WinogradWeights(const WinogradPass& pass, bool bias)
+    : pass_(pass), bias_(bias) {}
 
 template <typename T>
 bool WinogradWeights<T>::OwnParts() const {
@@ -83,7 +83,7 @@ void WinogradWeights<T>::SumPart(int64_t part, int threads, const T* x, const T*
   if (bias_) std::fill_n(sums.biases, pass_.to.channels, 0.f);
   const int64_t groups = pass_.tiles.groups(), first = groups * part / pass_.parts,
                 end = groups * (part + 1) / pass_.parts;
-  const int64_t points = pass_.tiles.points() * pass_.tiles.points(),
+  const int64_t points = pass_.filters.points() * pass_.filters.points(),
                 panels = pass_.filters.panels();
   for (int64_t i = first; i < end; ++i) {
     const WinogradGroup group = pass_.tiles.Group(i);
@@ -106,32 +106,39 @@ void WinogradWeights<T>::TransformGroup(const WinogradGroup& group, int threads,
   const int64_t together = std::clamp<int64_t>(group.count() / threads, 1, kWinogradTilesTogether);
   ParallelForFree(threads, group.count(), together, [&](int64_t, int64_t begin, int64_t end) {
     const WinogradTile* const tiles = group.tiles.data() + begin;
-    functions.images(pass_.from, x, tiles, end - begin, taps_, pass_.pad.data(),
+    functions.images(pass_.from, x, tiles, end - begin, pass_.form, pass_.pad.data(),
                      space.images.AtTile(begin));
-    functions.gradients(pass_.to, dy, tiles, end - begin, taps_, space.gradients.AtTile(begin),
+    functions.gradients(pass_.to, dy, tiles, end - begin, pass_.form, space.gradients.AtTile(begin),
                         bias_ ? space.tile_sums + begin * pass_.to.channels : nullptr);
   });
 }
 
 template <typename T>
-void WinogradWeights<T>::AddProducts(const WinogradGroup& group, int point, int64_t panel, bool add,
-                                     const Space& space, float* sums) const {
+void WinogradWeights<T>::AddProducts(const WinogradGroup& group, int filter_point, int64_t panel,
+                                     bool add, const Space& space, float* sums) const {
   const int points = pass_.tiles.points();
-  const WinogradTiles::Range range = pass_.tiles.TilesWith(group, point / points, point % points);
-  WinogradProduct p;
-  p.rows = pass_.filters.inputs();
-  p.depth = range.end - range.begin;
-  p.columns = pass_.filters.columns(panel);
-  p.a = space.images.AtTile(range.begin).data + point * space.images.point_step;
-  p.a_row = 1;
-  p.a_step = space.images.tile_step;
-  p.b = space.gradients.AtTile(range.begin).data + point * space.gradients.point_step +
-        pass_.filters.first_output(panel);
-  p.b_step = space.gradients.tile_step;
-  p.c = pass_.filters.PanelOf(sums, panel).At(point);
-  p.c_row = p.columns;
-  p.add = add;
-  WinogradTable().product(p);
+  for (int row = 0; row < points; ++row) {
+    for (int column = 0; column < points; ++column) {
+      if (pass_.filters.PointOf(row, column) != filter_point) continue;
+      const int point = row * points + column;
+      const WinogradTiles::Range range = pass_.tiles.TilesWith(group, row, column);
+      WinogradProduct p;
+      p.rows = pass_.filters.inputs();
+      p.depth = range.end - range.begin;
+      p.columns = pass_.filters.columns(panel);
+      p.a = space.images.AtTile(range.begin).data + point * space.images.point_step;
+      p.a_row = 1;
+      p.a_step = space.images.tile_step;
+      p.b = space.gradients.AtTile(range.begin).data + point * space.gradients.point_step +
+            pass_.filters.first_output(panel);
+      p.b_step = space.gradients.tile_step;
+      p.c = pass_.filters.PanelOf(sums, panel).At(filter_point);
+      p.c_row = p.columns;
+      p.add = add;
+      WinogradTable().product(p);
+      add = true;
+    }
+  }
 }
 
 // To part 0.

@@ -22,7 +22,7 @@ class WinogradWeights {
  public:
   WinogradWeights() = default;
   // `pass`: from images to results, divided into parts (WinogradPass::DivideSum).
-  WinogradWeights(const WinogradPass& pass, int taps, bool bias);
+  WinogradWeights(const WinogradPass& pass, bool bias);
 
   int64_t floats() const;  // of Compute's scratch memory
 
@@ -54,13 +54,12 @@ class WinogradWeights {
                const Space& space) const;
   void TransformGroup(const WinogradGroup& group, int threads, const T* x, const T* dy,
                       const Space& space) const;
-  // The sums over a group's tiles for a point and a panel of filters.
-  void AddProducts(const WinogradGroup& group, int point, int64_t panel, bool add,
+  // The sums over a group's tiles for a point of filters and a panel of them.
+  void AddProducts(const WinogradGroup& group, int filter_point, int64_t panel, bool add,
                    const Space& space, float* sums) const;
   void AddParts(float* scratch) const;
 
   WinogradPass pass_;
-  int taps_ = 0;
   bool bias_ = false;
 };
 

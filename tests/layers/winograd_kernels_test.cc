@@ -14,9 +14,11 @@ namespace {
 constexpr int kInputs = 64;
 
 // The error of a tile's results, relative to their L2 norm, for random images and filters.
-double ErrorOf(int points, int taps) {
+double ErrorOf(int points, WinogradForm form) {
   const WinogradKernels& kernels = WinogradTable();
-  const int lanes = kernels.lanes, side = points - taps + 1, all = points * points;
+  const int taps = TapsOf(form), stride = IsStrided(form) ? 2 : 1;
+  const int lanes = kernels.lanes, side = ResultsOf(form, points), all = points * points;
+  const int of_filter = FilterPointsOf(form, points), all_of_filter = of_filter * of_filter;
   std::mt19937 random(points * 10 + taps);
   std::normal_distribution<float> normal;
   std::vector<float> image(all * kInputs), filters(kInputs * taps * taps * lanes);
@@ -24,14 +26,14 @@ double ErrorOf(int points, int taps) {
   for (float& value : filters) value = normal(random);
 
   const WinogradTile tile = {0, {0, 0}, {points, points}};
-  std::vector<float> images(all * kInputs), transformed(kInputs * all * lanes),
+  std::vector<float> images(all * kInputs), transformed(kInputs * all_of_filter * lanes),
       products(all * lanes), results(side * side * lanes);
   const int64_t pad[2] = {0, 0};
-  kernels.fp32.images({kInputs, kInputs, points, points}, image.data(), &tile, 1, taps, pad,
+  kernels.fp32.images({kInputs, kInputs, points, points}, image.data(), &tile, 1, form, pad,
                       {images.data(), kInputs, kInputs, points});
   for (int c = 0; c < kInputs; ++c) {
-    kernels.filter(filters.data() + c * taps * taps * lanes, taps, points,
-                   transformed.data() + c * all * lanes, lanes);
+    kernels.filter(filters.data() + c * taps * taps * lanes, form, points,
+                   transformed.data() + c * all_of_filter * lanes, lanes);
   }
   for (int i = 0; i < all; ++i) {
     WinogradProduct p;
@@ -40,13 +42,14 @@ double ErrorOf(int points, int taps) {
     p.columns = lanes;
     p.a = images.data() + i * kInputs;
     p.a_step = 1;
-    p.b = transformed.data() + i * lanes;
-    p.b_step = all * lanes;
+    p.b = transformed.data() +
+          lanes * (FilterPointOf(form, i / points) * of_filter + FilterPointOf(form, i % points));
+    p.b_step = all_of_filter * lanes;
     p.c = products.data() + i * lanes;
     kernels.product(p);
   }
   kernels.fp32.results({lanes, lanes, side, side}, 0, lanes,
-                       {products.data(), lanes, lanes, points}, &tile, 1, taps, /*bias=*/nullptr,
+                       {products.data(), lanes, lanes, points}, &tile, 1, form, /*bias=*/nullptr,
                        /*relu=*/false, results.data());
 
   double error = 0, norm = 0;
@@ -56,7 +59,7 @@ double ErrorOf(int points, int taps) {
         double sum = 0;
         for (int k = 0; k < kInputs; ++k) {
           for (int t = 0; t < taps * taps; ++t) {
-            const int pixel = (r + t / taps) * points + c + t % taps;
+            const int pixel = (stride * r + t / taps) * points + stride * c + t % taps;
             sum += static_cast<double>(image[pixel * kInputs + k]) *
                    filters[(k * taps * taps + t) * lanes + o];
           }
@@ -71,10 +74,14 @@ double ErrorOf(int points, int taps) {
 
 // Note [Winograd's algorithm] (layers/cpu/winograd_points.h).
 TEST(WinogradKernelsTest, TilesRoundAsTheirTypesAllow) {
-  for (const int taps : {3, 5}) {
+  using Form = WinogradForm;
+  for (const Form form : {Form::kThreeTaps, Form::kFiveTaps, Form::kStride2}) {
     for (int points = kFewestWinogradPoints; points <= kMostWinogradPoints; ++points) {
-      const double most = points <= kMostWinogradPointsOfFp32 ? 1e-5 : 1e-4;
-      EXPECT_LT(ErrorOf(points, taps), most) << points << " points, " << taps << " taps";
+      if (!IsTileSize(form, points)) continue;
+      double most = points <= kMostWinogradPointsOfFp32 ? 1e-5 : 1e-4;
+      if (IsStrided(form)) most = 3e-6;
+      EXPECT_LT(ErrorOf(points, form), most)
+          << points << " points, form " << static_cast<int>(form);
     }
   }
 }

@@ -30,12 +30,13 @@ struct Dense {
   int64_t outputs;
   int64_t taps = 3;
   std::array<int64_t, 2> pad = {1, 1};
+  int64_t stride = 1;
   bool bias = true, relu = false;
 
   std::string Prototxt() const {
     return StrCat("type: 'Convolution' convolution_param { num_output: ", outputs,
                   " kernel_size: ", taps, " pad_h: ", pad[0], " pad_w: ", pad[1],
-                  " bias_term: ", bias ? "true" : "false",
+                  " stride: ", stride, " bias_term: ", bias ? "true" : "false",
                   " } fusion { relu: ", relu ? "true" : "false", " }");
   }
   LayerCase Case() const {
@@ -49,8 +50,8 @@ struct Dense {
 
 // Channels with and without whole vectors and panels, results of a single tile and of tiles of two
 // sizes along one axis or both, no borders and wide ones, images smaller than a filter, several
-// groups of tiles, filters that do not fit into a core's cache, and results that pass the caches
-// by.
+// groups of tiles, filters that do not fit into a core's cache, results that pass the caches by,
+// and stride 2 with even and odd sides.
 const Dense kCases[] = {
     {.in = {2, 16, 8, 8}, .outputs = 16},
     {.in = {3, 20, 13, 12}, .outputs = 32, .relu = true},
@@ -65,6 +66,10 @@ const Dense kCases[] = {
     {.in = {2, 144, 9, 7}, .outputs = 136},
     {.in = {20, 200, 7, 7}, .outputs = 120, .relu = true},
     {.in = {1, 3, 66, 67}, .outputs = 512},
+    {.in = {2, 20, 14, 17}, .outputs = 33, .stride = 2, .relu = true},
+    {.in = {1, 16, 1, 4}, .outputs = 16, .stride = 2, .bias = false},
+    {.in = {3, 130, 7, 8}, .outputs = 136, .stride = 2},
+    {.in = {40, 17, 23, 26}, .outputs = 16, .stride = 2, .bias = false},
 };
 
 // Of sums in FP32, relative to their L2 norm: Note [Winograd's algorithm]
@@ -78,10 +83,10 @@ ConvolutionResults Reference(const Dense& conv, const LayerRun& run) {
   const auto for_taps = [&](int64_t n, int64_t o, int64_t h, int64_t v, const auto& f) {
     for (int64_t c = 0; c < in[1]; ++c) {
       for (int64_t i = 0; i < k; ++i) {
-        const int64_t r = h - conv.pad[0] + i;
+        const int64_t r = h * conv.stride - conv.pad[0] + i;
         if (r < 0 || r >= in[2]) continue;
         for (int64_t j = 0; j < k; ++j) {
-          const int64_t s = v - conv.pad[1] + j;
+          const int64_t s = v * conv.stride - conv.pad[1] + j;
           if (s < 0 || s >= in[3]) continue;
           f(((n * in[1] + c) * in[2] + r) * in[3] + s, ((o * in[1] + c) * k + i) * k + j);
         }
@@ -151,7 +156,7 @@ TEST_F(WinogradTest, BF16RoundsResultsOnly) {
 }
 
 TEST_F(WinogradTest, GradientsMatchFiniteDifferences) {
-  for (const int i : {0, 2, 7, 8}) {
+  for (const int i : {0, 2, 7, 8, 14, 15}) {
     LayerCase test = kCases[i].Case();
     test.linear = true;
     GradientCheck check;
@@ -195,7 +200,8 @@ TEST_F(WinogradTest, ComputesOnlyWhatIsNeeded) {
 
 TEST_F(WinogradTest, InferenceGivesAnImageTheSameBitsInAnyBatch) {
   for (const Dense& conv : {Dense{.in = {9, 24, 26, 15}, .outputs = 40},
-                            Dense{.in = {9, 160, 8, 9}, .outputs = 144, .bias = false}}) {
+                            Dense{.in = {9, 160, 8, 9}, .outputs = 144, .bias = false},
+                            Dense{.in = {9, 40, 15, 22}, .outputs = 40, .stride = 2}}) {
     RunOptions options;
     options.backward = false;
     LayerRun many(conv.Case(), options);
@@ -230,14 +236,17 @@ TEST_F(WinogradChoice, FollowsTheTimeOfADirectConvolution) {
   EXPECT_TRUE(Chosen(192, {64, 64, 27, 27}, k5x5));
   EXPECT_TRUE(Chosen(256, {64, 384, 13, 13}, k3x3));
   EXPECT_TRUE(Chosen(16, {128, 16, 32, 32}, k3x3));
+  EXPECT_TRUE(Chosen(128, {16, 128, 56, 56}, "kernel_size: 3 stride: 2 pad: 1"));
   EXPECT_FALSE(Chosen(16, {128, 3, 32, 32}, k3x3)) << "few channels";
   EXPECT_FALSE(Chosen(256, {64, 256, 1, 1}, k3x3)) << "9 products for a result in a direct one";
   EXPECT_FALSE(Chosen(512, {1, 512, 7, 7}, k3x3)) << "filters are transformed for one image";
   EXPECT_TRUE(Chosen(1024, {512, 1024, 7, 7}, k3x3));
   EXPECT_FALSE(Chosen(1040, {512, 1024, 7, 7}, k3x3)) << "more than 256 MiB of filters";
-  for (const char* filter : {"kernel_size: 1", "kernel_size: 7 pad: 3", "kernel_size: 3 stride: 2",
-                             "kernel_size: 3 dilation: 2", "kernel_size: 3 group: 2",
-                             "kernel_h: 3 kernel_w: 5", "kernel_size: 3 pad: 3"}) {
+  for (const char* filter :
+       {"kernel_size: 1", "kernel_size: 7 pad: 3", "kernel_size: 3 stride: 2",
+        "kernel_size: 3 stride: 3 pad: 1", "kernel_size: 5 stride: 2 pad: 1",
+        "kernel_size: 3 stride_h: 2 stride_w: 1 pad: 1", "kernel_size: 3 dilation: 2",
+        "kernel_size: 3 group: 2", "kernel_h: 3 kernel_w: 5", "kernel_size: 3 pad: 3"}) {
     EXPECT_FALSE(Chosen(64, {16, 64, 56, 56}, filter)) << filter;
   }
 }

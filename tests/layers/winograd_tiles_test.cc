@@ -14,13 +14,18 @@
 namespace gf {
 namespace {
 
+constexpr WinogradForm kThree = WinogradForm::kThreeTaps;
+constexpr WinogradForm kForms[] = {kThree, WinogradForm::kFiveTaps, WinogradForm::kStride2,
+                                   WinogradForm::kStride2Data};
+
 // The fewest points of any tiles that cover the results.
-int64_t Fewest(int64_t results, int taps, int most) {
+int64_t Fewest(int64_t results, WinogradForm form, int most) {
   std::vector<int64_t> fewest(results + 1, 0);
   for (int64_t n = 1; n <= results; ++n) {
     fewest[n] = INT64_MAX;
     for (int size = kFewestWinogradPoints; size <= most; ++size) {
-      const int64_t rest = std::max<int64_t>(n - (size - taps + 1), 0);
+      if (!IsTileSize(form, size)) continue;
+      const int64_t rest = std::max<int64_t>(n - ResultsOf(form, size), 0);
       fewest[n] = std::min(fewest[n], size + fewest[rest]);
     }
   }
@@ -28,41 +33,44 @@ int64_t Fewest(int64_t results, int taps, int most) {
 }
 
 TEST(WinogradTilesTest, TwoSizesNeedFewPoints) {
-  for (const int taps : {3, 5}) {
+  for (const WinogradForm form : kForms) {
     for (int most = 6; most <= kMostWinogradPoints; ++most) {
       for (int64_t results = 1; results < 70; ++results) {
-        const WinogradSplit split = SplitAxis(results, taps, most);
-        EXPECT_GE(split.larges * (split.large - taps + 1) + split.smalls * (split.small - taps + 1),
+        const WinogradSplit split = SplitAxis(results, form, most);
+        EXPECT_GE(split.larges * ResultsOf(form, split.large) +
+                      split.smalls * ResultsOf(form, split.small),
                   results);
         EXPECT_LE(split.small, split.large);
         EXPECT_LE(split.large, most);
         EXPECT_GT(split.larges, 0);
         EXPECT_EQ(split.smalls == 0, split.small == split.large);
         // At most one point more than with tiles of any sizes.
-        EXPECT_LE(split.points(), Fewest(results, taps, most) + 1) << results << " of " << taps;
+        EXPECT_LE(split.points(), Fewest(results, form, most) + 1)
+            << results << " of form " << static_cast<int>(form);
       }
     }
   }
-  EXPECT_EQ(SplitAxis(13, 3, 7).points(), 19);  // 5 + 4 + 4 results
-  EXPECT_EQ(SplitAxis(14, 3, 8).points(), 20);  // 6 + 4 + 4 results
-  EXPECT_EQ(SplitAxis(27, 5, 7).points(), 63);  // 9 tiles of 3
+  EXPECT_EQ(SplitAxis(13, kThree, 7).points(), 19);                   // 5 + 4 + 4 results
+  EXPECT_EQ(SplitAxis(14, kThree, 8).points(), 20);                   // 6 + 4 + 4 results
+  EXPECT_EQ(SplitAxis(27, WinogradForm::kFiveTaps, 7).points(), 63);  // 9 tiles of 3
+  EXPECT_EQ(SplitAxis(7, WinogradForm::kStride2, 9).points(), 16);    // 4 + 3 results
 }
 
 TEST(WinogradTilesTest, CoverEachResultOnceAndOrderGroupsByPoints) {
   const int64_t height = 13, width = 10, images = 5;
-  for (const int taps : {3, 5}) {
+  for (const WinogradForm form : kForms) {
     for (const int64_t group : {1, 7, 1000}) {
-      const std::array<WinogradSplit, 2> splits = {SplitAxis(height, taps, 8),
-                                                   SplitAxis(width, taps, 7)};
-      const WinogradTiles tiles(images, splits, taps, group);
+      const std::array<WinogradSplit, 2> splits = {SplitAxis(height, form, 8),
+                                                   SplitAxis(width, form, 7)};
+      const WinogradTiles tiles(images, splits, form, group);
       EXPECT_EQ(tiles.points(), splits[0].large);
       std::map<std::array<int64_t, 3>, int> covered;
       for (int64_t i = 0; i < tiles.groups(); ++i) {
         const WinogradGroup part = tiles.Group(i);
         EXPECT_LE(part.count(), tiles.most_tiles());
         for (const WinogradTile& tile : part.tiles) {
-          for (int r = 0; r <= tile.size[0] - taps; ++r) {
-            for (int c = 0; c <= tile.size[1] - taps; ++c) {
+          for (int r = 0; r < ResultsOf(form, tile.size[0]); ++r) {
+            for (int c = 0; c < ResultsOf(form, tile.size[1]); ++c) {
               const int64_t row = tile.result[0] + r, column = tile.result[1] + c;
               if (row < height && column < width) ++covered[{tile.image, row, column}];
             }
@@ -89,15 +97,15 @@ TEST(WinogradTilesTest, CoverEachResultOnceAndOrderGroupsByPoints) {
 
 // A dry run plans batches and images that no host holds.
 TEST(WinogradTilesTest, PlansOfAnySizeAreQuick) {
-  const WinogradSplit split = SplitAxis(int64_t{1} << 31, 3, 8);
-  const WinogradTiles tiles(1 << 20, {split, SplitAxis(13, 3, 8)}, 3, 48);
+  const WinogradSplit split = SplitAxis(int64_t{1} << 31, kThree, 8);
+  const WinogradTiles tiles(1 << 20, {split, SplitAxis(13, kThree, 8)}, kThree, 48);
   EXPECT_EQ(tiles.groups(), (split.tiles() * 3 << 20) / 48);
   EXPECT_EQ(tiles.Group(tiles.groups() - 1).tiles.back().image, (1 << 20) - 1);
 }
 
 TEST(WinogradTilesTest, FiltersOfManyChannelsHaveFewPoints) {
   const auto points = [](int64_t images, int64_t side, int64_t channels) {
-    return PlanWinograd(images, {side, side}, 3, channels, channels, 8).splits[0].large;
+    return PlanWinograd(images, {side, side}, kThree, channels, channels, 8).splits[0].large;
   };
   EXPECT_EQ(points(64, 56, 64), 8);
   EXPECT_EQ(points(1, 14, 512), 6) << "transforming filters takes longer than all products";
