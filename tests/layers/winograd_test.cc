@@ -280,7 +280,9 @@ TEST_F(WinogradChoice, IsRarerWhereBF16IsFast) {
   EXPECT_TRUE(Chosen(192, {64, 64, 27, 27}, k5x5, true, DType::kBF16));
   EXPECT_TRUE(Chosen(128, {16, 128, 28, 28}, k3x3, true, DType::kBF16));
   EXPECT_FALSE(Chosen(16, {128, 16, 32, 32}, k3x3, true, DType::kBF16));
-  EXPECT_FALSE(Chosen(512, {16, 512, 7, 7}, k3x3, true, DType::kBF16));
+  EXPECT_FALSE(Chosen(512, {8, 512, 7, 7}, k3x3, true, DType::kBF16));
+  EXPECT_FALSE(
+      Chosen(128, {16, 128, 56, 56}, "kernel_size: 3 stride: 2 pad: 1", true, DType::kBF16));
 }
 
 }  // namespace
