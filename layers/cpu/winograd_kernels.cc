@@ -254,6 +254,8 @@ void MultiplyRows(const WinogradProduct& p, int64_t first) {
   for (int i = 0; i < kCount; ++i) {
     for (int v = 0; v < kVectors; ++v) {
       sums[i][v] = p.add ? LoadVec<kLanes>(c + i * p.c_row + v * kLanes) : V{};
+      // The next rows.
+      if (p.add) __builtin_prefetch(c + (kCount + i) * p.c_row + v * kLanes, /*rw=*/1);
     }
   }
   // Few pointers, so that they stay in registers, too.
@@ -283,6 +285,11 @@ GF_INLINE void MultiplyAll(const WinogradProduct& p) {
   const int64_t parts = (p.rows + kMostRows - 1) / kMostRows;
   for (int64_t part = 0; part < parts; ++part) {
     const int64_t first = p.rows * part / parts, count = p.rows * (part + 1) / parts - first;
+    if (p.next_b != nullptr) {
+      for (int64_t k = p.depth * part / parts; k < p.depth * (part + 1) / parts; ++k) {
+        for (int v = 0; v < kVectors; ++v) Prefetch(p.next_b + k * p.b_step + v * kLanes);
+      }
+    }
     ForEach<kMostRows>([&](auto i) {
       if (count == i.kValue + 1) MultiplyRows<i.kValue + 1, kVectors>(p, first);
     });

@@ -68,6 +68,7 @@ struct WinogradProduct {
   int64_t a_row = 0, a_step = 0;  // elements from row to row, from k to k
   const float* b = nullptr;
   int64_t b_step = 0;
+  const float* next_b = nullptr;  // of the next product, to be read ahead
   float* c = nullptr;
   int64_t c_row = 0;
   bool add = false;

@@ -116,10 +116,11 @@ void WinogradWeights<T>::TransformGroup(const WinogradGroup& group, int threads,
 template <typename T>
 void WinogradWeights<T>::AddProducts(const WinogradGroup& group, int filter_point, int64_t panel,
                                      bool add, const Space& space, float* sums) const {
-  const int points = pass_.tiles.points();
+  const int points = pass_.tiles.points(), filter_points = pass_.filters.points();
   for (int row = 0; row < points; ++row) {
+    if (FilterPointOf(pass_.form, row) != filter_point / filter_points) continue;
     for (int column = 0; column < points; ++column) {
-      if (pass_.filters.PointOf(row, column) != filter_point) continue;
+      if (FilterPointOf(pass_.form, column) != filter_point % filter_points) continue;
       const int point = row * points + column;
       const WinogradTiles::Range range = pass_.tiles.TilesWith(group, row, column);
       WinogradProduct p;
@@ -132,6 +133,7 @@ void WinogradWeights<T>::AddProducts(const WinogradGroup& group, int filter_poin
       p.b = space.gradients.AtTile(range.begin).data + point * space.gradients.point_step +
             pass_.filters.first_output(panel);
       p.b_step = space.gradients.tile_step;
+      if (panel + 1 < pass_.filters.panels()) p.next_b = p.b + p.columns;
       p.c = pass_.filters.PanelOf(sums, panel).At(filter_point);
       p.c_row = p.columns;
       p.add = add;
