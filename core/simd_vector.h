@@ -4,6 +4,7 @@
 // extension, which uses the widest instructions of the variant. Loads and stores of FP32 and BF16.
 
 #include <cstdint>
+#include <utility>
 
 #ifdef __AVX512F__
 #include <immintrin.h>
@@ -29,6 +30,16 @@ template <int kNumber>
 struct Int {
   static constexpr int kValue = kNumber;
 };
+
+// Calls body(Int<0>()), body(Int<1>()), ... with numbers below kCount.
+template <typename Body, int... kIndex>
+GF_INLINE void Each(const Body& body, std::integer_sequence<int, kIndex...>) {
+  (body(Int<kIndex>()), ...);
+}
+template <int kCount, typename Body>
+GF_INLINE void ForEach(const Body& body) {
+  Each(body, std::make_integer_sequence<int, kCount>());
+}
 
 // Floats of a vector register of the variant. GCC 12 moves wider vectors through memory after each
 // operation.

@@ -25,8 +25,9 @@ WinogradPlan PlanWinograd(int64_t images, const std::array<int64_t, 2>& results,
 WinogradForm FormOf(const ConvolutionLayer& layer);
 
 // The most points of a layer's tiles along an axis: as many as the rounding errors of `type` (of
-// the tensors) allow, Note [Winograd's algorithm], and at least as many as in FP32. Transformed
-// filters take up to 256 MiB, those that are kept between calls up to 16 MiB; 0 if they take more.
+// the tensors) allow, Note [Winograd's algorithm], and at least as many as in FP32; 9 with
+// stride 2. Transformed filters take up to 256 MiB, those that are kept between calls up to 16 MiB;
+// 0 if they take more.
 int MostPoints(const KernelSetup& setup, WinogradForm form, DType type);
 
 // Note [Choice of Winograd's algorithm]

@@ -13,6 +13,7 @@
 #include "layers/cpu/winograd_filters.h"
 #include "layers/cpu/winograd_kernels.h"
 #include "layers/cpu/winograd_pass.h"
+#include "layers/cpu/winograd_product_kernels.h"
 #include "layers/cpu/winograd_tiles.h"
 #include "layers/cpu/winograd_weights.h"
 
@@ -49,7 +50,7 @@ class WinogradConvolution : public Kernel {
     const int64_t images = setup->bottoms[0].shape[0];
     keeps_filters_ = !setup->backward;
     forward_ = NewPass(Use::kForward, images);
-    setup->forward_scratch_bytes = (forward_.floats() + results_.channels) * sizeof(float);
+    setup->forward_scratch_bytes = (forward_.floats() + BiasFloats()) * sizeof(float);
     if (keeps_filters_) {
       setup->kept_bytes = forward_.filters.count() * sizeof(float);
       return;
@@ -80,7 +81,7 @@ class WinogradConvolution : public Kernel {
     Convolve(forward_,
              {args.master[0], keeps_filters_ ? KeptFilters(args) : nullptr, bias, layer_.relu(),
               static_cast<const T*>(args.bottoms[0]), static_cast<T*>(args.tops[0])},
-             scratch + results_.channels);
+             scratch + BiasFloats());
   }
 
   // The gradients of the parameters come first: they can travel while the rest is computed.
@@ -120,6 +121,9 @@ class WinogradConvolution : public Kernel {
     CHECK(GetTensor(top, &results_)) << top.layout.Name();
   }
 
+  // Whole cache lines, so that what follows is aligned.
+  int64_t BiasFloats() const { return (results_.channels + 15) / 16 * 16; }
+
   enum class Use { kForward, kWeights, kData };
 
   WinogradPass NewPass(Use use, int64_t images) const {
@@ -127,13 +131,12 @@ class WinogradConvolution : public Kernel {
     WinogradPass pass;
     pass.from = mirrored ? results_ : images_;
     pass.to = mirrored ? images_ : results_;
-    pass.form = FormOf(layer_);
-    const bool strided = IsStrided(pass.form);
+    const WinogradForm form = FormOf(layer_);
+    pass.form = mirrored ? DataFormOf(form) : form;
     for (int i = 0; i < 2; ++i) {
       const int64_t pad = layer_.window().pad[i];
-      pass.pad[i] = !mirrored ? pad : strided ? 0 : TapsOf(pass.form) - 1 - pad;
+      pass.pad[i] = mirrored ? DataPadOf(form, pad) : pad;
     }
-    if (mirrored && strided) pass.form = WinogradForm::kStride2Data;
     const int64_t from = pass.from.channels, to = pass.to.channels;
     const WinogradPlan plan = PlanWinograd(images_of_plan_, {pass.to.height, pass.to.width},
                                            pass.form, from, to, most_points_);
@@ -169,7 +172,8 @@ class WinogradConvolution : public Kernel {
     T* y;
   };
 
-  // `space`: pass.floats() floats, and pass.FilterFloats() unless filters are transformed.
+  // `space`: pass.floats() floats, and pass.FilterFloats() unless the filters are transformed
+  // already.
   void Convolve(const WinogradPass& pass, Operands operands, float* space) const {
     float* const filters = space + pass.floats();
     if (pass.work == WinogradPass::Work::kPanels) {
@@ -215,7 +219,7 @@ class WinogradConvolution : public Kernel {
     float* const products = space + pass.SpaceFloats(pass.from);
     ParallelForFree(
         pass.threads, pass.filters.panels(), 1, [&](int64_t thread, int64_t panel, int64_t) {
-          const auto own = pass.filters.AlonePanel(filters + thread * pass.filters.panel_count());
+          const auto own = pass.filters.OwnPanel(filters + thread * pass.filters.PanelFloats());
           pass.filters.TransformPanel(operands.filters, panel, own);
           for (int64_t block = 0; block < pass.Blocks(group); ++block) {
             ConvolvePart(pass, group, block, panel, {own.data, own.point_step}, operands, images,
@@ -258,7 +262,7 @@ class WinogradConvolution : public Kernel {
       p.b_step = columns;
       p.c = products.AtTile(range.begin - tiles.begin).data + point * products.point_step;
       p.c_row = products.tile_step;
-      WinogradTable().product(p);
+      WinogradProducts().multiply(p);
     }
     functions().results(pass.to, pass.filters.first_output(panel), columns, products,
                         group.tiles.data() + tiles.begin, tiles.end - tiles.begin, pass.form,

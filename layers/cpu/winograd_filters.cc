@@ -4,14 +4,13 @@
 #include <vector>
 
 #include "core/parallel.h"
-#include "layers/cpu/elementwise.h"
 #include "layers/cpu/winograd_kernels.h"
 #include "layers/cpu/winograd_tiles.h"
 
 namespace gf {
 namespace {
 
-// to[i * to_step] = from[i * from_step] for the taps of a filter
+// to[i * to_step] = from[i * from_step] for the taps of a filter.
 template <int kTaps>
 void CopyTaps(const float* from, int64_t from_step, float* to, int64_t to_step) {
 #pragma GCC unroll 25
@@ -39,7 +38,7 @@ int WinogradFilters::columns(int64_t panel) const {
   return static_cast<int>(std::min<int64_t>(most_columns_, padded_outputs_ - first_output(panel)));
 }
 
-WinogradFilters::Panel<float> WinogradFilters::AlonePanel(float* data) const {
+WinogradFilters::Panel<float> WinogradFilters::OwnPanel(float* data) const {
   return {data, WinogradStep(padded_inputs_ * most_columns_)};
 }
 

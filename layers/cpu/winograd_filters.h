@@ -41,15 +41,15 @@ class WinogradFilters {
   Panel<Float> PanelOf(Float* data, int64_t panel) const {
     return {data + panel * most_columns_ * padded_inputs_, point_step_};
   }
-  // A panel that is stored alone, and the floats that any panel needs.
-  Panel<float> AlonePanel(float* data) const;
-  int64_t panel_count() const { return AlonePanel(nullptr).point_step * points() * points(); }
+  // A panel in a thread's own memory, and the floats that any panel needs.
+  Panel<float> OwnPanel(float* data) const;
+  int64_t PanelFloats() const { return OwnPanel(nullptr).point_step * points() * points(); }
 
   // From plain filters [O, I, taps, taps] of the layer.
   void Transform(const float* filters, float* to) const;
   // The same for one panel, by the calling thread alone.
   void TransformPanel(const float* filters, int64_t panel, const Panel<float>& to) const;
-  // The gradient of plain filters, stored in `type`. Not for `mirrored`.
+  // The gradient of plain filters, stored in `type`: FP32 or BF16. Not for `mirrored`.
   void StoreGradient(const float* sums, DType type, void* gradient) const;
 
  private:

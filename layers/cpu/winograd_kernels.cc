@@ -20,8 +20,8 @@ GF_INLINE void Prefetch(const void* p) { __builtin_prefetch(p, /*rw=*/0, /*local
 using Grid = V[kMost][kMost];
 
 template <typename T, WinogradForm kForm>
-GF_INLINE void ImagesOf(const WinogradTensor& tensor, const T* x, const WinogradTile* tiles,
-                        int64_t count, const int64_t pad[2], const WinogradSpace& to) {
+GF_INLINE void ImagesOfForm(const WinogradTensor& tensor, const T* x, const WinogradTile* tiles,
+                            int64_t count, const int64_t pad[2], const WinogradSpace& to) {
   const int64_t height = tensor.height, width = tensor.width, step = tensor.block;
   const int64_t point_step = to.point_step, row_step = to.points * point_step;
   // The first pixel of a tile.
@@ -76,8 +76,9 @@ void Images(const WinogradTensor& tensor, const T* x, const WinogradTile* tiles,
   using Form = WinogradForm;
   // Pixels are transformed in the same way for any number of taps.
   if (form == Form::kFiveTaps) form = Form::kThreeTaps;
-  WithForm<Form::kThreeTaps, Form::kStride2, Form::kStride2Data>(
-      form, [&](auto constant) { ImagesOf<T, constant.kValue>(tensor, x, tiles, count, pad, to); });
+  WithForm<Form::kThreeTaps, Form::kStride2, Form::kStride2Data>(form, [&](auto constant) {
+    ImagesOfForm<T, constant.kValue>(tensor, x, tiles, count, pad, to);
+  });
 }
 
 // A tile's results that exist.
@@ -154,8 +155,8 @@ void Results(const WinogradTensor& tensor, int64_t first, int64_t channels,
 }
 
 template <typename T, WinogradForm kForm>
-GF_INLINE void GradientsOf(const WinogradTensor& tensor, const T* dy, const WinogradTile* tiles,
-                           int64_t count, const WinogradSpace& to, float* sums) {
+GF_INLINE void GradientsOfForm(const WinogradTensor& tensor, const T* dy, const WinogradTile* tiles,
+                               int64_t count, const WinogradSpace& to, float* sums) {
   for (int64_t i = 0; i < count; ++i) {
     const WinogradTile tile = tiles[i], next_tile = tiles[i + 1 < count ? i + 1 : i];
     const Extent extent = ExtentOf(tensor, tile, kForm);
@@ -197,7 +198,7 @@ void Gradients(const WinogradTensor& tensor, const T* dy, const WinogradTile* ti
                WinogradForm form, const WinogradSpace& to, float* sums) {
   using Form = WinogradForm;
   WithForm<Form::kThreeTaps, Form::kFiveTaps, Form::kStride2>(form, [&](auto constant) {
-    GradientsOf<T, constant.kValue>(tensor, dy, tiles, count, to, sums);
+    GradientsOfForm<T, constant.kValue>(tensor, dy, tiles, count, to, sums);
   });
 }
 
@@ -244,62 +245,6 @@ void FilterGradient(const float* from, int64_t step, WinogradForm form, int poin
   });
 }
 
-// Rows whose sums stay in registers.
-constexpr int kMostRows = kLanes == 16 ? 12 : 4;
-
-template <int kCount, int kVectors>
-void MultiplyRows(const WinogradProduct& p, int64_t first) {
-  float* const c = p.c + first * p.c_row;
-  V sums[kCount][kVectors];
-  for (int i = 0; i < kCount; ++i) {
-    for (int v = 0; v < kVectors; ++v) {
-      sums[i][v] = p.add ? LoadVec<kLanes>(c + i * p.c_row + v * kLanes) : V{};
-      // The next rows.
-      if (p.add) __builtin_prefetch(c + (kCount + i) * p.c_row + v * kLanes, /*rw=*/1);
-    }
-  }
-  // Few pointers, so that they stay in registers, too.
-  constexpr int kTogether = 3, kPointers = (kCount + kTogether - 1) / kTogether;
-  const float* a[kPointers];
-  for (int i = 0; i < kPointers; ++i) a[i] = p.a + (first + i * kTogether) * p.a_row;
-  const float* b = p.b;
-  for (int64_t k = 0; k < p.depth; ++k) {
-    V vectors[kVectors];
-    for (int v = 0; v < kVectors; ++v) vectors[v] = LoadVec<kLanes>(b + v * kLanes);
-#pragma GCC unroll 12
-    for (int i = 0; i < kCount; ++i) {
-      const V value = Broadcast<kLanes>(a[i / kTogether][i % kTogether * p.a_row]);
-      for (int v = 0; v < kVectors; ++v) sums[i][v] += value * vectors[v];
-    }
-    for (int i = 0; i < kPointers; ++i) a[i] += p.a_step;
-    b += p.b_step;
-  }
-  for (int i = 0; i < kCount; ++i) {
-    for (int v = 0; v < kVectors; ++v) StoreVec<kLanes>(c + i * p.c_row + v * kLanes, sums[i][v]);
-  }
-}
-
-// Parts of nearly equal numbers of rows.
-template <int kVectors>
-GF_INLINE void MultiplyAll(const WinogradProduct& p) {
-  const int64_t parts = (p.rows + kMostRows - 1) / kMostRows;
-  for (int64_t part = 0; part < parts; ++part) {
-    const int64_t first = p.rows * part / parts, count = p.rows * (part + 1) / parts - first;
-    if (p.next_b != nullptr) {
-      for (int64_t k = p.depth * part / parts; k < p.depth * (part + 1) / parts; ++k) {
-        for (int v = 0; v < kVectors; ++v) Prefetch(p.next_b + k * p.b_step + v * kLanes);
-      }
-    }
-    ForEach<kMostRows>([&](auto i) {
-      if (count == i.kValue + 1) MultiplyRows<i.kValue + 1, kVectors>(p, first);
-    });
-  }
-}
-
-void Multiply(const WinogradProduct& p) {
-  p.columns == kLanes ? MultiplyAll<1>(p) : MultiplyAll<2>(p);
-}
-
 }  // namespace
 
 GF_SIMD_DEFINE(WinogradKernels, WinogradTable) = {
@@ -307,7 +252,6 @@ GF_SIMD_DEFINE(WinogradKernels, WinogradTable) = {
     {&Images<float>, &Results<float>, &Gradients<float>},
     {&Images<uint16_t>, &Results<uint16_t>, &Gradients<uint16_t>},
     &Filter,
-    &FilterGradient,
-    &Multiply};
+    &FilterGradient};
 
 }  // namespace gf

@@ -59,21 +59,6 @@ struct WinogradFunctions {
                     int64_t count, WinogradForm form, const WinogradSpace& to, float* sums);
 };
 
-// c[i, :] = sum over k of a[i, k] * b[k, :], added in the order of k to c's old values if `add`.
-// `columns`: lanes or twice as many.
-struct WinogradProduct {
-  int64_t rows = 0, depth = 0;
-  int columns = 0;
-  const float* a = nullptr;
-  int64_t a_row = 0, a_step = 0;  // elements from row to row, from k to k
-  const float* b = nullptr;
-  int64_t b_step = 0;
-  const float* next_b = nullptr;  // of the next product, to be read ahead
-  float* c = nullptr;
-  int64_t c_row = 0;
-  bool add = false;
-};
-
 struct WinogradKernels {
   int lanes;  // channels that are computed together
   WinogradFunctions<float> fp32;
@@ -83,7 +68,6 @@ struct WinogradKernels {
   void (*filter)(const float* filter, WinogradForm form, int points, float* to, int64_t step);
   void (*filter_gradient)(const float* from, int64_t step, WinogradForm form, int points,
                           float* gradient);
-  void (*product)(const WinogradProduct& product);
 };
 GF_SIMD_DECLARE(WinogradKernels, WinogradTable)
 

@@ -89,7 +89,7 @@ int64_t WinogradPass::floats() const {
 }
 
 int64_t WinogradPass::FilterFloats() const {
-  return work == Work::kPanels ? threads * filters.panel_count() : filters.count();
+  return work == Work::kPanels ? threads * filters.PanelFloats() : filters.count();
 }
 
 int64_t WinogradPass::most_block() const {

@@ -20,9 +20,10 @@ inline bool DividesEvenly(int64_t parts, int64_t threads) {
 // Note [Groups of tiles]
 // Transformed tensors are too large for the caches, so a pass handles one group of tiles after
 // another:
-// - If all transformed tiles are smaller than the transformed filters, there is one group. A thread
-//   transforms a panel of filters and multiplies all tiles by it, so that transformed filters stay
-//   in its cache.
+// - If all transformed tiles are smaller than the transformed filters, which are not kept, and the
+//   threads divide the panels nearly evenly, there is one group. A thread transforms a panel of
+//   filters and multiplies all tiles by it at once, so that no thread reads filters that another
+//   one has written.
 // - Otherwise, filters are transformed once. Threads work on different groups and do not wait for
 //   each other, if there are enough groups and the filters, which each group reads, stay in the
 //   last cache.

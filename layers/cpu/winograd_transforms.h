@@ -3,8 +3,6 @@
 // The transforms of Winograd's algorithm along an axis, compiled by simd_library: Note [Winograd's
 // algorithm] (layers/cpu/winograd_points.h).
 
-#include <utility>
-
 #include "core/simd_vector.h"
 #include "layers/cpu/winograd_points.h"
 
@@ -13,16 +11,6 @@ namespace gf {
 constexpr int kLanes = kNativeLanes;
 constexpr int kMost = kMostWinogradPoints;
 using V = Vec<kLanes>;
-
-// Calls body(Int<0>()), body(Int<1>()), ... with numbers below kCount.
-template <typename Body, int... kIndex>
-GF_INLINE void Each(const Body& body, std::integer_sequence<int, kIndex...>) {
-  (body(Int<kIndex>()), ...);
-}
-template <int kCount, typename Body>
-GF_INLINE void ForEach(const Body& body) {
-  Each(body, std::make_integer_sequence<int, kCount>());
-}
 
 // A transform reads vectors load(0), load(1), ... and calls store(i, vector) for its results.
 
@@ -115,7 +103,7 @@ GF_INLINE void Interpolate(const Load& load, const Store& store) {
 // of results, of filters, and of products to gradients of filters.
 template <WinogradForm kForm, int kSize>
 struct Axis {
-  static constexpr int kPoints = kSize, kPixels = PixelsOf(kForm, kSize);
+  static constexpr int kPixels = PixelsOf(kForm, kSize);
   static constexpr int kResults = ResultsOf(kForm, kSize);
   static constexpr int kFilterPoints = FilterPointsOf(kForm, kSize), kTaps = TapsOf(kForm);
   static constexpr bool kStrided = IsStrided(kForm);
@@ -194,9 +182,9 @@ GF_INLINE void WithAxis(int size, const Body& body) {
   });
 }
 
-template <WinogradForm kValueOf>
+template <WinogradForm kForm>
 struct FormConstant {
-  static constexpr WinogradForm kValue = kValueOf;
+  static constexpr WinogradForm kValue = kForm;
 };
 
 // Calls body(FormConstant<form>()) for one of kForms.

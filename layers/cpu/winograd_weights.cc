@@ -6,13 +6,21 @@
 #include "core/parallel.h"
 #include "layers/cpu/elementwise.h"
 #include "layers/cpu/winograd_kernels.h"
+#include "layers/cpu/winograd_product_kernels.h"
 #include "layers/cpu/winograd_tiles.h"
 
 namespace gf {
 
 template <typename T>
 WinogradWeights<T>::WinogradWeights(const WinogradPass& pass, bool bias)
-    : pass_(pass), bias_(bias) {}
+    : pass_(pass),
+      bias_(bias),
+      tile_points_(int64_t{pass.filters.points()} * pass.filters.points()) {
+  const int points = pass.tiles.points();
+  for (int point = 0; point < points * points; ++point) {
+    tile_points_[pass.filters.PointOf(point / points, point % points)].push_back(point);
+  }
+}
 
 template <typename T>
 bool WinogradWeights<T>::OwnParts() const {
@@ -88,9 +96,11 @@ void WinogradWeights<T>::SumPart(int64_t part, int threads, const T* x, const T*
   for (int64_t i = first; i < end; ++i) {
     const WinogradGroup group = pass_.tiles.Group(i);
     TransformGroup(group, threads, x, dy, space);
+    const bool in_order = threads == 1 && !IsStrided(pass_.form);
     ParallelForFree(threads, points * panels, 1, [&](int64_t, int64_t product, int64_t) {
-      AddProducts(group, static_cast<int>(product / panels), product % panels,
-                  /*add=*/i > first, space, sums.filters);
+      const int64_t panel = product % panels;
+      AddProducts(group, static_cast<int>(product / panels), panel, /*add=*/i > first,
+                  /*panel_follows=*/in_order && panel + 1 < panels, space, sums.filters);
     });
     for (int64_t tile = 0; bias_ && tile < group.count(); ++tile) {
       const float* const of_tile = space.tile_sums + tile * pass_.to.channels;
@@ -115,31 +125,28 @@ void WinogradWeights<T>::TransformGroup(const WinogradGroup& group, int threads,
 
 template <typename T>
 void WinogradWeights<T>::AddProducts(const WinogradGroup& group, int filter_point, int64_t panel,
-                                     bool add, const Space& space, float* sums) const {
-  const int points = pass_.tiles.points(), filter_points = pass_.filters.points();
-  for (int row = 0; row < points; ++row) {
-    if (FilterPointOf(pass_.form, row) != filter_point / filter_points) continue;
-    for (int column = 0; column < points; ++column) {
-      if (FilterPointOf(pass_.form, column) != filter_point % filter_points) continue;
-      const int point = row * points + column;
-      const WinogradTiles::Range range = pass_.tiles.TilesWith(group, row, column);
-      WinogradProduct p;
-      p.rows = pass_.filters.inputs();
-      p.depth = range.end - range.begin;
-      p.columns = pass_.filters.columns(panel);
-      p.a = space.images.AtTile(range.begin).data + point * space.images.point_step;
-      p.a_row = 1;
-      p.a_step = space.images.tile_step;
-      p.b = space.gradients.AtTile(range.begin).data + point * space.gradients.point_step +
-            pass_.filters.first_output(panel);
-      p.b_step = space.gradients.tile_step;
-      if (panel + 1 < pass_.filters.panels()) p.next_b = p.b + p.columns;
-      p.c = pass_.filters.PanelOf(sums, panel).At(filter_point);
-      p.c_row = p.columns;
-      p.add = add;
-      WinogradTable().product(p);
-      add = true;
-    }
+                                     bool add, bool panel_follows, const Space& space,
+                                     float* sums) const {
+  const int points = pass_.tiles.points();
+  for (const int point : tile_points_[filter_point]) {
+    const WinogradTiles::Range range = pass_.tiles.TilesWith(group, point / points, point % points);
+    if (add && range.begin == range.end) continue;
+    WinogradProduct p;
+    p.rows = pass_.filters.inputs();
+    p.depth = range.end - range.begin;
+    p.columns = pass_.filters.columns(panel);
+    p.a = space.images.AtTile(range.begin).data + point * space.images.point_step;
+    p.a_row = 1;
+    p.a_step = space.images.tile_step;
+    p.b = space.gradients.AtTile(range.begin).data + point * space.gradients.point_step +
+          pass_.filters.first_output(panel);
+    p.b_step = space.gradients.tile_step;
+    if (panel_follows) p.next_b = p.b + p.columns;
+    p.c = pass_.filters.PanelOf(sums, panel).At(filter_point);
+    p.c_row = p.columns;
+    p.add = add;
+    WinogradProducts().multiply(p);
+    add = true;
   }
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "core/dtype.h"
 #include "layers/cpu/winograd_pass.h"
@@ -54,13 +55,15 @@ class WinogradWeights {
                const Space& space) const;
   void TransformGroup(const WinogradGroup& group, int threads, const T* x, const T* dy,
                       const Space& space) const;
-  // The sums over a group's tiles for a point of filters and a panel of them.
+  // The sums over a group's tiles for a point of filters and a panel of them. `panel_follows`: this
+  // thread computes the next panel next.
   void AddProducts(const WinogradGroup& group, int filter_point, int64_t panel, bool add,
-                   const Space& space, float* sums) const;
+                   bool panel_follows, const Space& space, float* sums) const;
   void AddParts(float* scratch) const;
 
   WinogradPass pass_;
   bool bias_ = false;
+  std::vector<std::vector<int>> tile_points_;  // of each point of the filters
 };
 
 }  // namespace gf

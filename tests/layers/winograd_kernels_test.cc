@@ -8,6 +8,8 @@
 #include <random>
 #include <vector>
 
+#include "layers/cpu/winograd_product_kernels.h"
+
 namespace gf {
 namespace {
 
@@ -46,7 +48,7 @@ double ErrorOf(int points, WinogradForm form) {
           lanes * (FilterPointOf(form, i / points) * of_filter + FilterPointOf(form, i % points));
     p.b_step = all_of_filter * lanes;
     p.c = products.data() + i * lanes;
-    kernels.product(p);
+    WinogradProducts().multiply(p);
   }
   kernels.fp32.results({lanes, lanes, side, side}, 0, lanes,
                        {products.data(), lanes, lanes, points}, &tile, 1, form, /*bias=*/nullptr,

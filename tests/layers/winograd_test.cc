@@ -70,6 +70,9 @@ const Dense kCases[] = {
     {.in = {1, 16, 1, 4}, .outputs = 16, .stride = 2, .bias = false},
     {.in = {3, 130, 7, 8}, .outputs = 136, .stride = 2},
     {.in = {40, 17, 23, 26}, .outputs = 16, .stride = 2, .bias = false},
+    {.in = {40, 16, 2, 1}, .outputs = 16, .stride = 2},
+    {.in = {20, 16, 6, 40}, .outputs = 16, .stride = 2},
+    {.in = {24, 16, 14, 13}, .outputs = 24, .stride = 2, .relu = true},
 };
 
 // Of sums in FP32, relative to their L2 norm: Note [Winograd's algorithm]
@@ -185,17 +188,19 @@ TEST_F(WinogradTest, GivesTheSameBitsForAnyNumberOfThreads) {
 
 // Gradients that nobody needs are left out; the others keep their bits.
 TEST_F(WinogradTest, ComputesOnlyWhatIsNeeded) {
-  const Dense& conv = kCases[6];
-  LayerRun whole(conv.Case(), RunOptions());
-  const ConvolutionResults expected = RunConvolution(&whole, conv.bias);
-  RunOptions options;
-  options.propagate = {false};
-  LayerRun first(conv.Case(), options);
-  first.Forward();
-  first.Backward();
-  EXPECT_FALSE(first.HasBottomDiff(0));
-  EXPECT_EQ(first.ParameterDiff(0), expected.weight_diff);
-  EXPECT_EQ(first.ParameterDiff(1), expected.bias_diff);
+  for (const int i : {6, 13}) {
+    const Dense& conv = kCases[i];
+    LayerRun whole(conv.Case(), RunOptions());
+    const ConvolutionResults expected = RunConvolution(&whole, conv.bias);
+    RunOptions options;
+    options.propagate = {false};
+    LayerRun first(conv.Case(), options);
+    first.Forward();
+    first.Backward();
+    EXPECT_FALSE(first.HasBottomDiff(0));
+    EXPECT_EQ(first.ParameterDiff(0), expected.weight_diff);
+    EXPECT_EQ(first.ParameterDiff(1), expected.bias_diff);
+  }
 }
 
 TEST_F(WinogradTest, InferenceGivesAnImageTheSameBitsInAnyBatch) {
@@ -228,7 +233,8 @@ class WinogradChoice : public NeedsAvx2 {
     return HowOnTheCpu(StrCat("num_output: ", outputs, " ", filter), images, backward, compute) ==
            "own Winograd";
   }
-  static constexpr char k3x3[] = "kernel_size: 3 pad: 1", k5x5[] = "kernel_size: 5 pad: 2";
+  static constexpr char k3x3[] = "kernel_size: 3 pad: 1", k5x5[] = "kernel_size: 5 pad: 2",
+                        kStride2[] = "kernel_size: 3 stride: 2 pad: 1";
 };
 
 TEST_F(WinogradChoice, FollowsTheTimeOfADirectConvolution) {
@@ -236,7 +242,10 @@ TEST_F(WinogradChoice, FollowsTheTimeOfADirectConvolution) {
   EXPECT_TRUE(Chosen(192, {64, 64, 27, 27}, k5x5));
   EXPECT_TRUE(Chosen(256, {64, 384, 13, 13}, k3x3));
   EXPECT_TRUE(Chosen(16, {128, 16, 32, 32}, k3x3));
-  EXPECT_TRUE(Chosen(128, {16, 128, 56, 56}, "kernel_size: 3 stride: 2 pad: 1"));
+  EXPECT_TRUE(Chosen(128, {16, 128, 56, 56}, kStride2));
+  EXPECT_FALSE(Chosen(16, {16, 16, 56, 56}, kStride2)) << "few channels";
+  EXPECT_TRUE(Chosen(1360, {512, 1360, 14, 14}, kStride2));
+  EXPECT_FALSE(Chosen(1376, {512, 1376, 14, 14}, kStride2)) << "more than 256 MiB of filters";
   EXPECT_FALSE(Chosen(16, {128, 3, 32, 32}, k3x3)) << "few channels";
   EXPECT_FALSE(Chosen(256, {64, 256, 1, 1}, k3x3)) << "9 products for a result in a direct one";
   EXPECT_FALSE(Chosen(512, {1, 512, 7, 7}, k3x3)) << "filters are transformed for one image";
@@ -244,6 +253,8 @@ TEST_F(WinogradChoice, FollowsTheTimeOfADirectConvolution) {
   EXPECT_FALSE(Chosen(1040, {512, 1024, 7, 7}, k3x3)) << "more than 256 MiB of filters";
   for (const char* filter :
        {"kernel_size: 1", "kernel_size: 7 pad: 3", "kernel_size: 3 stride: 2",
+        "kernel_size: 3 stride: 2 pad: 2", "kernel_size: 3 stride: 2 pad_h: 1 pad_w: 0",
+        "kernel_size: 3 stride: 2 pad: 1 group: 2", "kernel_size: 3 stride: 2 pad: 1 dilation: 2",
         "kernel_size: 3 stride: 3 pad: 1", "kernel_size: 5 stride: 2 pad: 1",
         "kernel_size: 3 stride_h: 2 stride_w: 1 pad: 1", "kernel_size: 3 dilation: 2",
         "kernel_size: 3 group: 2", "kernel_h: 3 kernel_w: 5", "kernel_size: 3 pad: 3"}) {
@@ -281,8 +292,7 @@ TEST_F(WinogradChoice, IsRarerWhereBF16IsFast) {
   EXPECT_TRUE(Chosen(128, {16, 128, 28, 28}, k3x3, true, DType::kBF16));
   EXPECT_FALSE(Chosen(16, {128, 16, 32, 32}, k3x3, true, DType::kBF16));
   EXPECT_FALSE(Chosen(512, {8, 512, 7, 7}, k3x3, true, DType::kBF16));
-  EXPECT_FALSE(
-      Chosen(128, {16, 128, 56, 56}, "kernel_size: 3 stride: 2 pad: 1", true, DType::kBF16));
+  EXPECT_FALSE(Chosen(128, {16, 128, 56, 56}, kStride2, true, DType::kBF16));
 }
 
 }  // namespace

@@ -111,5 +111,15 @@ TEST(WinogradTilesTest, FiltersOfManyChannelsHaveFewPoints) {
   EXPECT_EQ(points(1, 14, 512), 6) << "transforming filters takes longer than all products";
 }
 
+// What winograd_test relies on.
+TEST(WinogradTilesTest, StridedPlansHaveTilesOfTwoSizes) {
+  const auto plan = [](int64_t images, int64_t height, int64_t width) {
+    return PlanWinograd(images, {height, width}, WinogradForm::kStride2, 16, 16, 9).splits;
+  };
+  EXPECT_EQ(plan(20, 3, 20)[0].large, 7);
+  EXPECT_EQ(plan(20, 3, 20)[1].large, 9);
+  for (const WinogradSplit& split : plan(24, 7, 7)) EXPECT_NE(split.large, split.small);
+}
+
 }  // namespace
 }  // namespace gf
