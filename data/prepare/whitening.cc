@@ -95,13 +95,13 @@ void TakeImage(const Batch& batch, int64_t n, std::vector<float>* image) {
 void CheckOptions(const WhiteningOptions& options, const Shape& image) {
   const int64_t kernel = options.kernel;
   if (kernel > std::min(image[1], image[2])) {
-    ThrowUserError("kernel: ", kernel, " is larger than the images, ", image[1], "x", image[2],
+    ThrowUserError("--kernel: ", kernel, " is larger than the images, ", image[1], "x", image[2],
                    " (height x width)");
   }
   // So that the product below does not overflow.
   const int64_t numbers = kernel > kMostNumbers ? kernel : image[0] * kernel * kernel;
   if (numbers > kMostNumbers) {
-    ThrowUserError("kernel: ", kernel, " gives filters of ", image[0], "x", kernel, "x", kernel,
+    ThrowUserError("--kernel: ", kernel, " gives filters of ", image[0], "x", kernel, "x", kernel,
                    " numbers, expected at most ", WithCommas(kMostNumbers), " in all");
   }
 }
@@ -119,10 +119,10 @@ DataConfig WithoutTraining(DataConfig data) {
 }  // namespace
 
 Whitening WhitenPatches(const WhiteningOptions& options, const SampleProgress& progress) {
-  if (options.kernel < 1) ThrowUserError("kernel: ", options.kernel, ", expected at least 1");
-  if (options.images < 1) ThrowUserError("images: ", options.images, ", expected at least 1");
+  if (options.kernel < 1) ThrowUserError("--kernel: ", options.kernel, ", expected at least 1");
+  if (options.images < 1) ThrowUserError("--images: ", options.images, ", expected at least 1");
   if (!(options.epsilon > 0 && std::isfinite(options.epsilon))) {
-    ThrowUserError("eps: ", options.epsilon, ", expected a number greater than 0");
+    ThrowUserError("--eps: ", options.epsilon, ", expected a number greater than 0");
   }
   LoaderOptions loader_options;
   loader_options.mode = LoaderOptions::kEvaluate;

@@ -55,6 +55,10 @@ MlperfLog::MlperfLog(const std::string& path, bool resumed) {
   Write(Kind::kStart, "init_start", nullptr, json::object());
 }
 
+MlperfLog::~MlperfLog() {
+  if (in_run_) StopRun(/*complete=*/false);
+}
+
 void MlperfLog::Write(Kind kind, const char* key, const json& value, const json& metadata) {
   if (!file_) return;
   const auto now = std::chrono::system_clock::now().time_since_epoch();
@@ -108,13 +112,26 @@ void MlperfLog::Settings(const JobDescription& job) {
   say(own + "base_learning_rate", solver.has_base_lr_per_256()
                                       ? Number(Shortest(solver.base_lr_per_256()) * images / 256)
                                       : Setting(solver.base_lr()));
-  say(own + "end_learning_rate", Setting(solver.end_lr()));
-  say(own + "learning_rate_decay_poly_power", Setting(solver.power()));
-  say(own + "learning_rate_decay_steps",
-      job.rate.max_steps() - (solver.decay_after_warmup() ? job.rate.warmup_steps() : 0));
+  const auto policy = solver.lr_policy();
+  if (policy == SolverConfig::POLY || policy == SolverConfig::COSINE) {
+    say(own + "end_learning_rate", Setting(solver.end_lr()));
+    say(own + "learning_rate_decay_steps",
+        job.rate.max_steps() - (solver.decay_after_warmup() ? job.rate.warmup_steps() : 0));
+  }
+  if (policy == SolverConfig::POLY) {
+    say(own + "learning_rate_decay_poly_power", Setting(solver.power()));
+  }
   say(lars ? own + "learning_rate_warmup_epochs" : "opt_learning_rate_warmup_epochs",
       Number(job.batches.EpochsBefore(job.rate.warmup_steps())));
-  say(own + "momentum", Setting(solver.momentum()));
+  if (name == "muon") {
+    say(own + "momentum", Setting(solver.muon().momentum()));
+  } else if (lars || name == "sgd") {
+    say(own + "momentum", Setting(solver.momentum()));
+  } else {
+    say("opt_" + name + "_beta_1", Setting(solver.beta1()));
+    say("opt_" + name + "_beta_2", Setting(solver.beta2()));
+    say("opt_" + name + "_epsilon", Setting(solver.epsilon()));
+  }
   say(own + "weight_decay", Setting(solver.weight_decay()));
   if (lars) say("lars_epsilon", Setting(solver.epsilon()));
 }
@@ -122,6 +139,7 @@ void MlperfLog::Settings(const JobDescription& job) {
 void MlperfLog::StartRun(const JobDescription& job, double epoch) {
   Settings(job);
   last_epoch_ = job.batches.EpochsBefore(job.last_step);
+  step_epochs_ = job.batches.EpochsBefore(1);
   const int64_t steps = job.config.validation_interval_steps();
   if (job.validation_data != nullptr) {
     interval_epochs_ =
@@ -129,17 +147,25 @@ void MlperfLog::StartRun(const JobDescription& job, double epoch) {
   }
   Write(Kind::kStop, "init_stop", nullptr, json::object());
   Write(Kind::kStart, "run_start", nullptr, json::object());
+  in_run_ = true;
   StartBlock(epoch);
 }
 
-void MlperfLog::StartBlock(double epoch) {
+// Evaluations follow whole intervals from the beginning of the job on, not of the run.
+double MlperfLog::EpochsToEvaluation(double epoch) const {
   const double left = last_epoch_ - epoch;
-  if (left <= 0) return;
+  if (interval_epochs_ <= 0) return left;
+  const double intervals = std::floor((epoch + step_epochs_ / 2) / interval_epochs_) + 1;
+  return std::min(left, intervals * interval_epochs_ - epoch);
+}
+
+void MlperfLog::StartBlock(double epoch) {
+  if (last_epoch_ <= epoch) return;
   block_epoch_ = epoch;
   in_block_ = true;
-  Write(Kind::kStart, "block_start", nullptr,
-        {{"first_epoch_num", Number(epoch + 1)},
-         {"epoch_count", Number(interval_epochs_ > 0 ? std::min(left, interval_epochs_) : left)}});
+  Write(
+      Kind::kStart, "block_start", nullptr,
+      {{"first_epoch_num", Number(epoch + 1)}, {"epoch_count", Number(EpochsToEvaluation(epoch))}});
 }
 
 void MlperfLog::StopBlock() {
@@ -167,6 +193,7 @@ void MlperfLog::StopEvaluation(double epoch, const Tally* tally) {
 }
 
 void MlperfLog::StopRun(bool complete) {
+  in_run_ = false;
   StopBlock();
   Write(Kind::kStop, "run_stop", nullptr, {{"status", complete ? "success" : "aborted"}});
   if (file_) Attempt([&] { file_->Close(); });

@@ -19,6 +19,8 @@ class MlperfLog {
   // must be new or empty. Throws UserError if the file is not empty or cannot be opened. A write
   // that fails later ends the log with a warning, and training continues.
   MlperfLog(const std::string& path, bool resumed);
+  // A run that has not been stopped has failed: it ends as aborted.
+  ~MlperfLog();
 
   // What the job is; the initialization ends, and training begins at this epoch.
   void StartRun(const JobDescription& job, double epoch);
@@ -38,11 +40,13 @@ class MlperfLog {
   // A block is training between two evaluations.
   void StartBlock(double epoch);
   void StopBlock();
+  // From this epoch on to the next evaluation or the end.
+  double EpochsToEvaluation(double epoch) const;
 
   std::unique_ptr<OutputFile> file_;  // null once it could not be written
-  double last_epoch_ = 0, interval_epochs_ = 0;
+  double last_epoch_ = 0, interval_epochs_ = 0, step_epochs_ = 0;
   double block_epoch_ = 0;  // in which the block began
-  bool in_block_ = false;
+  bool in_run_ = false, in_block_ = false;
 };
 
 }  // namespace gf

@@ -27,6 +27,16 @@ for _ in $(seq 1000); do
 done
 kill -TERM "$pid"
 wait "$pid"
+expect_error 'not finite' "$gftrain" --config=job.prototxt --mlperf_log=failed.txt \
+  --set solver.base_lr=1e30
+for type in Muon AdamW; do
+  "$gftrain" --config=job.prototxt --mlperf_log=$type.txt --max_steps=5 --set solver.type=$type \
+    --set solver.lr_policy=FIXED >$type.log 2>&1 || fail "$type"
+done
+for part in 100 250; do
+  "$gftrain" --config=job.prototxt --mlperf_log=resumed.txt --max_steps=$part --resume \
+    --set checkpoint.dir=ck --set validation_interval_epochs=1 >resumed.log 2>&1 || fail "resumed"
+done
 expect_error 'sgd.txt is not empty' "$gftrain" --config=job.prototxt --mlperf_log=sgd.txt
 expect_error 'cannot write nowhere/log.txt' "$gftrain" --config=job.prototxt \
   --mlperf_log=nowhere/log.txt
@@ -73,6 +83,22 @@ assert value(lars, "lars_opt_base_learning_rate") == 2 and value(lars, "lars_eps
 assert len([event for event in lars if event["key"] == "block_start"]) == 1
 stopped = read("stopped.txt")
 assert stopped[-1]["metadata"]["status"] == "aborted", stopped[-1]
+failed = read("failed.txt")
+assert [event["key"] for event in failed[-2:]] == ["block_stop", "run_stop"], failed[-2:]
+assert failed[-1]["metadata"]["status"] == "aborted", failed[-1]
+
+# What a solver does not use is not written.
+muon, adamw = read("Muon.txt"), read("AdamW.txt")
+assert value(muon, "muon_opt_momentum") == 0.95
+assert value(adamw, "opt_adamw_beta_1") == 0.9 and value(adamw, "opt_adamw_beta_2") == 0.999
+for event in muon + adamw:
+    assert "decay_" not in event["key"] and "end_learning" not in event["key"], event
+    assert event["key"] != "adamw_opt_momentum"
+resumed = [event["metadata"]["epoch_count"] for event in read("resumed.txt")
+           if event["key"] == "block_start"]
+first = 100 * 16 / value(sgd, "train_samples")
+for found, wanted in zip(resumed, [first, 1 - first, 2.5 * first - 1], strict=True):
+    assert abs(found - wanted) < 0.1, (found, wanted)
 PY
 
 python=${GF_MLPERF_PYTHON:-/usr/bin/python3}

@@ -85,9 +85,9 @@ expect 2 "--out is missing" "${whiten[@]}"
 expect 2 "$work/none.prototxt" whiten --config="$work/none.prototxt" --name=w --out="$work/x"
 expect 2 "--out=$work/none/white: $work/none is not a folder" \
   "${whiten[@]}" --out="$work/none/white"
-expect 2 "kernel: 33 is larger than the images, 32x32" "${whiten[@]}" --out="$work/x" --kernel=33
-expect 2 "images: -1, expected at least 1" "${whiten[@]}" --out="$work/x" --images=-1
-expect 2 "eps: 0, expected a number greater than 0" "${whiten[@]}" --out="$work/x" --eps=0
+expect 2 "--kernel: 33 is larger than the images, 32x32" "${whiten[@]}" --out="$work/x" --kernel=33
+expect 2 "--images: -1, expected at least 1" "${whiten[@]}" --out="$work/x" --images=-1
+expect 2 "--eps: 0, expected a number greater than 0" "${whiten[@]}" --out="$work/x" --eps=0
 expect 2 "--name holds" whiten --config="$work/job.prototxt" --name='a b' --out="$work/x"
 [ -e "$work/x" ] && fail "a file of filters after a mistake"
 head -c 30000 "$work/drawn/train-000000.tar" > "$work/cut.tar"

@@ -214,12 +214,12 @@ TEST_F(WhiteningTest, MistakesAreNamed) {
     return Error(options);
   };
   EXPECT_EQ(error([](auto* o) { o->kernel = 10; }),
-            "kernel: 10 is larger than the images, 9x11 (height x width)");
-  EXPECT_EQ(error([](auto* o) { o->kernel = 0; }), "kernel: 0, expected at least 1");
-  EXPECT_EQ(error([](auto* o) { o->images = -1; }), "images: -1, expected at least 1");
-  EXPECT_EQ(error([](auto* o) { o->epsilon = 0; }), "eps: 0, expected a number greater than 0");
+            "--kernel: 10 is larger than the images, 9x11 (height x width)");
+  EXPECT_EQ(error([](auto* o) { o->kernel = 0; }), "--kernel: 0, expected at least 1");
+  EXPECT_EQ(error([](auto* o) { o->images = -1; }), "--images: -1, expected at least 1");
+  EXPECT_EQ(error([](auto* o) { o->epsilon = 0; }), "--eps: 0, expected a number greater than 0");
   EXPECT_EQ(error([](auto* o) { o->data.set_resize_shorter(64), o->kernel = 19; }),
-            "kernel: 19 gives filters of 3x19x19 numbers, expected at most 1,024 in all");
+            "--kernel: 19 gives filters of 3x19x19 numbers, expected at most 1,024 in all");
   EXPECT_NE(error([](auto* o) { o->data.set_source("nothing"); }).find("nothing"),
             std::string::npos);
 }
