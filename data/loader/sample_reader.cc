@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <optional>
 
+#include "core/config/job_checks.h"
 #include "core/error.h"
 #include "core/random.h"
 #include "core/readable.h"
@@ -44,7 +45,7 @@ SampleReader::SampleReader(const DataConfig& config, uint64_t seed, bool random,
       MatchClasses(OpenSource(DataConfig::Format_Name(config.format()), options), class_names);
   if (source_->label_type() != LabelConfig::CLASS) label_values_ = source_->classes();
   if (classes > 0) CheckLabels(classes);
-  FindImageSize();
+  FindImageSize(config, random);
   if (config.cache_mib() != 0) cache_ = OpenCache(config);
 }
 
@@ -89,7 +90,7 @@ void SampleReader::ReadLabelValues(int64_t index, int64_t image, Batch* batch,
   for (const float label : scratch->labels) out[static_cast<int64_t>(label)] = 1;
 }
 
-void SampleReader::FindImageSize() {
+void SampleReader::FindImageSize(const DataConfig& config, bool random) {
   Record record;
   for (int64_t i = 0; i < source_->size(); ++i) {
     std::optional<ImageSize> found;
@@ -104,6 +105,7 @@ void SampleReader::FindImageSize() {
       normalization_.CheckSize(augment_.ResizedSize(*found));
       image_size_ = augment_.OutputSize(*found);
       read_size_ = whole_ ? augment_.ResizedSize(*found) : image_size_;
+      CheckPhases(config, random, *found);
       return;
     } catch (const UserError& error) {
       ThrowUserError(source_->Where(i), ": ", error.what());
@@ -111,6 +113,16 @@ void SampleReader::FindImageSize() {
   }
   ThrowUserError(Counted(source_->size(), "image"),
                  " and none can be read; the warnings name the damage");
+}
+
+void SampleReader::CheckPhases(const DataConfig& config, bool random, ImageSize in) {
+  for (int i = 0; i < config.size_phase_size(); ++i) {
+    try {
+      Augment(DataOfPhase(config, i), random).OutputSize(in);
+    } catch (const UserError& error) {
+      ThrowUserError("in size_phase[", i, "], ", error.what());
+    }
+  }
 }
 
 void SampleReader::CheckSize(ImageSize in) const {

@@ -56,6 +56,10 @@ for dry in "" --dry_run; do
     --set net=flat.prototxt --set checkpoint.dir=flat --set validation_data.crop_size=20 \
     "${phases[@]}"
 done
+expect_error 'train-0*.tar.*: in size_phase\[1\], crop_size: 40 is larger than the image, 32x32' \
+  "$gftrain" --config=job.prototxt --set checkpoint.dir=flat \
+  --set 'train_data.size_phase[0].epoch=1' --set 'train_data.size_phase[0].crop_size=24' \
+  --set 'train_data.size_phase[1].epoch=2' --set 'train_data.size_phase[1].crop_size=40'
 expect_error 'size_phase\[1\].epoch is 1, must be greater than .*the phase before \(2\)' \
   "$gftrain" --config=job.prototxt --set checkpoint.dir=flat \
   --set 'train_data.size_phase[0].epoch=2' --set 'train_data.size_phase[0].crop_size=24' \
