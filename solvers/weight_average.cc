@@ -5,6 +5,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/error.h"
+#include "core/readable.h"
+
 namespace gf {
 
 WeightAverage::WeightAverage(const AverageConfig& config, int64_t last_step, ParameterStore* store)
@@ -13,6 +16,11 @@ WeightAverage::WeightAverage(const AverageConfig& config, int64_t last_step, Par
       store_(store),
       arithmetic_(NewPoolArithmetic(store->device())) {
   CHECK(store->average() != nullptr);
+  if (config.interval_steps() > last_step) {
+    ThrowUserError("solver.average.interval_steps is ", config.interval_steps(),
+                   ", but the job has ", Counted(last_step, "step"),
+                   ": the average would keep the initial weights; lower it");
+  }
 }
 
 void WeightAverage::Move(const ParameterStore& from, double share, ParameterStore* mean) {

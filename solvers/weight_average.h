@@ -13,7 +13,8 @@ namespace gf {
 class WeightAverage {
  public:
   // For a store that has an average. `config` has a decay above 0 and has passed CheckJob;
-  // `last_step`: the number of steps that the learning rate is made for.
+  // `last_step`: the number of steps that the learning rate is made for; UserError if the average
+  // would never move within them.
   WeightAverage(const AverageConfig& config, int64_t last_step, ParameterStore* store);
 
   // The average becomes the weights and states: at the start of training.

@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "core/error.h"
 #include "tests/solvers/store_for_test.h"
 
 namespace gf {
@@ -53,6 +54,12 @@ TEST(WeightAverage, KeepsTheShareThatTheConfigSays) {
   const WeightAverage rising(config, 100, store.get());
   EXPECT_DOUBLE_EQ(rising.Keep(49), 0.5 / 8);
   EXPECT_DOUBLE_EQ(rising.Keep(99), 0.5);
+}
+
+TEST(WeightAverage, MovesWithinTheJob) {
+  const auto store = StoreWithAverage();
+  WeightAverage(Config(0.5, 12), 12, store.get());
+  EXPECT_THROW(WeightAverage(Config(0.5, 13), 12, store.get()), UserError);
 }
 
 TEST(WeightAverage, WeightsThatStayAreTheirAverageToTheBit) {
