@@ -105,7 +105,7 @@ void SampleReader::FindImageSize(const DataConfig& config, bool random) {
       normalization_.CheckSize(augment_.ResizedSize(*found));
       image_size_ = augment_.OutputSize(*found);
       read_size_ = whole_ ? augment_.ResizedSize(*found) : image_size_;
-      CheckPhases(config, random, *found);
+      if (random) CheckPhases(config, *found);
       return;
     } catch (const UserError& error) {
       ThrowUserError(source_->Where(i), ": ", error.what());
@@ -115,10 +115,10 @@ void SampleReader::FindImageSize(const DataConfig& config, bool random) {
                  " and none can be read; the warnings name the damage");
 }
 
-void SampleReader::CheckPhases(const DataConfig& config, bool random, ImageSize in) {
+void SampleReader::CheckPhases(const DataConfig& config, ImageSize in) {
   for (int i = 0; i < config.size_phase_size(); ++i) {
     try {
-      Augment(DataOfPhase(config, i), random).OutputSize(in);
+      Augment(DataOfPhase(config, i), /*random=*/true).OutputSize(in);
     } catch (const UserError& error) {
       ThrowUserError("in size_phase[", i, "], ", error.what());
     }

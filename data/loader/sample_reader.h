@@ -91,8 +91,8 @@ class SampleReader {
   // The recipe that Read follows: with a device cache, the whole image.
   Recipe RecipeOf(ImageSize size, SampleUse use) const;
   void FindImageSize(const DataConfig& config, bool random);
-  // An image of this size must fit every size_phase.
-  static void CheckPhases(const DataConfig& config, bool random, ImageSize in);
+  // An image of this size must fit every size_phase of training.
+  static void CheckPhases(const DataConfig& config, ImageSize in);
   void CheckLabels(int64_t classes) const;
   void CheckSize(ImageSize in) const;
   // Throws, or records the sample as damaged, depending on on_error.

@@ -24,13 +24,11 @@ bool WinogradFits(const ConvolutionLayer& layer, const KernelSetup& setup, DType
   const Window& w = layer.window();
   const int64_t taps = w.kernel[0], stride = w.stride[0];
   for (int i = 0; i < 2; ++i) {
-    if (w.kernel[i] != taps || w.stride[i] != stride || w.dilation[i] != 1 || w.pad[i] >= taps ||
-        (stride == 2 && w.pad[i] != 1)) {
-      return false;
-    }
+    const bool pads = stride == 1 ? w.pad[i] < taps : w.pad[i] == 1;
+    if (w.kernel[i] != taps || w.stride[i] != stride || w.dilation[i] != 1 || !pads) return false;
   }
-  const bool fits = stride == 1 ? taps == 3 || taps == 5 : stride == 2 && taps == 3;
-  return fits && layer.groups() == 1 && MostPoints(setup, FormOf(layer), type) > 0 &&
+  const bool has_form = (stride == 1 && (taps == 3 || taps == 5)) || (stride == 2 && taps == 3);
+  return has_form && layer.groups() == 1 && MostPoints(setup, FormOf(layer), type) > 0 &&
          BestIsa() != Isa::kBaseline &&
          (!setup.parameters_fixed || setup.parameters[0].layout.plain());
 }

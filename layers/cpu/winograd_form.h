@@ -4,18 +4,18 @@
 
 namespace gf {
 
-// What a pass by Winograd's algorithm computes along an axis.
+// The computation of a pass by Winograd's algorithm along an axis.
 //
 // Note [Winograd's algorithm with stride 2]
 // With stride 2, result k = g[0] d[2k] + g[1] d[2k + 1] + g[2] d[2k + 2]. The even pixels meet a
 // filter with the 2 taps g[0] and g[2], for which m results need m + 1 products (Note [Winograd's
-// algorithm]); the odd pixels meet g[1] alone, in m products. So a tile has 2m + 1 points. Those of
-// odd pixels have the same filter, so a transformed filter has m + 2 points.
+// algorithm]); the odd pixels meet g[1] alone, in m products. So a tile has 2m + 1 points. The
+// points of odd pixels share a filter, so a transformed filter has m + 2 points.
 //
-// The gradient of the images is computed the same way: with one pixel of padding, the gradients of
-// pixels 2k + 1 are those of results k and k + 1 times g[2] and g[0], and the gradients of pixels
-// 2k are those of results k times g[1]. A tile of m + 1 gradients gives 2m gradients of pixels. In
-// the gradient of the filters, the products of points with the same filter are added up.
+// The gradient of the images is computed the same way. With one pixel of padding, dx[2k] = g[1]
+// dy[k] and dx[2k + 1] = g[2] dy[k] + g[0] dy[k + 1], for gradients dy of the results. A tile of m
+// + 1 gradients dy gives 2m gradients dx. The gradient of the filters adds up the products of
+// points that share a filter.
 //
 // Tiles have up to 9 points, 5 of them for even pixels: errors are below 3e-6 of the results.
 enum class WinogradForm {
@@ -35,8 +35,8 @@ static constexpr bool IsTileSize(WinogradForm form, int points) {
   return points >= kFewestWinogradPoints && (!IsStrided(form) || points % 2 == 1);
 }
 
-// Of a tile with `points` points: what the pass reads (pixels; for kStride2Data gradients of
-// results), what it computes, and points of filters.
+// The numbers of pixels (kStride2Data: gradients of results), of results and of filter points along
+// an axis of a tile with `points` points.
 static constexpr int PixelsOf(WinogradForm form, int points) {
   return form == WinogradForm::kStride2Data ? (points + 1) / 2 : points;
 }
@@ -52,7 +52,7 @@ static constexpr int FilterPointsOf(WinogradForm form, int points) {
 // point 0 of the even pixels, then points of even and of odd pixels alternately.
 static constexpr int EvenPoint(int i) { return i == 0 ? 0 : 2 * i - 1; }
 static constexpr int OddPoint(int i) { return 2 * i + 2; }
-// The filter's point that a point of a tile meets; 0 is that of odd pixels.
+// The filter's point that a point of a tile meets; odd pixels meet point 0.
 static constexpr int FilterPointOf(WinogradForm form, int point) {
   if (!IsStrided(form)) return point;
   return point == 0 ? 1 : point % 2 == 1 ? (point + 3) / 2 : 0;

@@ -9,7 +9,7 @@ namespace gf {
 
 // See Note [Winograd's algorithm] (layers/cpu/winograd_points.h).
 
-// Points of a tile along an axis of results in FP32 with stride 1, at most.
+// The most points of a tile along an axis in FP32 with stride 1.
 constexpr int kMostWinogradPointsOfFp32 = 8;
 
 // Images or results of a convolution: channels in blocks, [n][channels / block][height][width]

@@ -32,7 +32,7 @@ inline bool DividesEvenly(int64_t parts, int64_t threads) {
 // transforms the products at once: they fit into its second cache. The order of sums over channels
 // is the same in all cases: results do not depend on the number of threads.
 struct WinogradPass {
-  // What a thread does alone: the cases of Note [Groups of tiles].
+  // The work that a thread does alone, in the cases of Note [Groups of tiles].
   enum class Work { kPanels, kGroups, kShared };
 
   WinogradForm form = WinogradForm::kThreeTaps;
