@@ -109,6 +109,7 @@ void CheckOptions(const WhiteningOptions& options, const Shape& image) {
 // Images as in an evaluation, each of them decoded once.
 DataConfig WithoutTraining(DataConfig data) {
   UseLargestSquare(&data);
+  data.clear_size_phase();
   data.clear_cache_mib();
   data.clear_cache_file();
   data.clear_device_cache_mib();

@@ -32,10 +32,10 @@ int MostPoints(const KernelSetup& setup, WinogradForm form, DType type);
 
 // Note [Choice of Winograd's algorithm]
 // Our own kernels (layers/cpu/winograd_kernels.h) compute convolutions of 3x3 and 5x5 with stride 1
-// in FP32, and convolutions of 3x3 with stride 2 and one pixel of padding. The time that they would take
-// is estimated and compared with a direct convolution's, which reaches the speed of a product of
-// matrices. oneDNN 2 has Winograd's algorithm, too, for 3x3 on AVX-512, with tiles of 4x4 results;
-// ours is faster, since its tiles fit the results better.
+// in FP32, and convolutions of 3x3 with stride 2 and one pixel of padding. The time that they would
+// take is estimated and compared with a direct convolution's, which reaches the speed of a product
+// of matrices. oneDNN 2 has Winograd's algorithm, too, for 3x3 on AVX-512, with tiles of 4x4
+// results; ours is faster, since its tiles fit the results better.
 //
 // BF16 tensors are computed in FP32, without copies. Where the processor has BF16 units, a direct
 // convolution is twice as fast as in FP32; with AMX it is always faster.

@@ -77,6 +77,9 @@ expect 0 "filters of 54x3x3x3 (outputs x channels x height x width) written to $
 [ "$(stat -c %s "$work/three")" -gt $((4 * 54 * 27)) ] || fail "short filters"
 expect 0 "6,750 patches of 30 images" \
   "${whiten[@]}" --out="$work/crops" --images=30 --set train_data.crop_size=16
+expect 0 "6,750 patches of 30 images" "${whiten[@]}" --out="$work/phases" --images=30 \
+  --set train_data.crop_size=16 --set train_data.random_resized_crop=true \
+  --set 'train_data.size_phase[0].epoch=1' --set 'train_data.size_phase[0].crop_size=24'
 expect 2 "--set train_data.crop_size=-1" \
   "${whiten[@]}" --out="$work/x" --set train_data.crop_size=-1
 expect 2 "--config is missing" whiten --name=conv.weight --out="$work/x"
